@@ -10,6 +10,10 @@ from core.config import OracleConfig
 from core.presets import ABLATIONS, ALGORITHM_PRESETS, PRESETS
 from core.version import COMMAND_LINE, VERSION
 
+PLANS = ("fig2", "fig3", "fig5", "fig6", "behaviours", "person", "yardstick")
+"""Plans by name (core.sweep.plans)."""
+_SWEEPS = ("sweep", "reproduce")
+
 
 class _Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one plain sentence."""
@@ -21,10 +25,15 @@ class _Parser(argparse.ArgumentParser):
 def main() -> int:
     args = make_parser().parse_args()
     from core.errors import CutShortError, NotFiniteError, StageFailedError, UserError, lack
-    from core.headless.commands import run_command  # after parsing: --help must not wait for torch
 
-    again = "the same command continues" if args.command == "reproduce" else "continue with --resume"
-    try:
+    again = "the same command continues" if args.command in _SWEEPS else "continue with --resume"
+    try:  # imports after parsing: --help must not wait for torch
+        if args.command in _SWEEPS:
+            from core.sweep.command import run_sweep
+
+            return run_sweep(args)
+        from core.headless.commands import run_command
+
         return run_command(args)
     except UserError as error:
         code, text = 2, str(error)
@@ -91,26 +100,30 @@ def make_parser() -> argparse.ArgumentParser:
         "--steps", type=int, default=0, help="environment steps of the session that is taught (default 0: all)"
     )
     bench.add_argument("--json", action="store_true", help="print JSON")
-    _add_reproduce(
-        commands.add_parser("reproduce", help="reproduce a figure of the paper; the same command continues it")
-    )
+    sweep = commands.add_parser("sweep", help="carry out a plan of many runs; the same command continues it")
+    sweep.add_argument("plan", help=f"a .json or .toml file, or one of {', '.join(PLANS)}")
+    _add_sweep(sweep)
+    reproduce = commands.add_parser("reproduce", help="reproduce a figure of the paper: a sweep on this machine")
+    reproduce.add_argument("plan", metavar="figure", help=f"one of {', '.join(PLANS)}")
+    _add_sweep(reproduce)
     return parser
 
 
-def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
-    figures = "labels compared with the true reward; fig2: robots, fig3: Atari games, person: the simulated person"
-    reproduce.add_argument("figure", choices=("fig2", "fig3", "person"), help=figures)
-    reproduce.add_argument("--teachers", nargs="+", choices=("none", "oracle", "person"), help="only these runs")
-    reproduce.add_argument("--tasks", nargs="+", help="tasks (default: those of the figure)")
-    reproduce.add_argument(
-        "--labels", nargs="+", type=int, help="numbers of labels (default: 350 700 1400, and in fig3 3300 5500)"
+def _add_sweep(sweep: argparse.ArgumentParser) -> None:
+    sweep.add_argument(
+        "--on",
+        default="local",
+        metavar="WHERE",
+        help="local[:N], N runs at once (default: one a core); ray[:ADDRESS], a Ray cluster; slurm:PARTITION",
     )
-    reproduce.add_argument("--seeds", nargs="+", type=int, help="random seeds (default: 0 1 2, and in fig2 3 4)")
-    reproduce.add_argument("--steps", type=int, help="environment steps of each run (default: those of the task)")
-    reproduce.add_argument(
-        "--out", required=True, help="folder for the results; runs with a result there are not repeated"
-    )
-    reproduce.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change any setting")
+    sweep.add_argument("--out", required=True, help="folder for the results; runs with a result there are not repeated")
+    sweep.add_argument("--tasks", nargs="+", help="tasks, behaviours or behaviour files (default: those of the plan)")
+    sweep.add_argument("--seeds", nargs="+", type=int, help="random seeds (default: those of the plan)")
+    sweep.add_argument("--labels", nargs="+", type=int, help="numbers of labels (default: those of the plan)")
+    sweep.add_argument("--teachers", nargs="+", choices=("none", "oracle", "person"), help="only these runs")
+    sweep.add_argument("--preset", nargs="+", choices=PRESETS, help="settings of the runs (default: those of the plan)")
+    sweep.add_argument("--steps", type=int, help="environment steps of each run (default: those of the preset)")
+    sweep.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change any setting")
 
 
 def _add_teach(teach: argparse.ArgumentParser) -> None:
@@ -123,7 +136,9 @@ def _add_teach(teach: argparse.ArgumentParser) -> None:
     teach.add_argument("--pace", type=float, help="answers per minute of --teacher person (default 12)")
     teach.add_argument("--wrong", type=float, help="share of wrong answers of --teacher person (default 0.15)")
     teach.add_argument(
-        "--preset", choices=PRESETS, help="settings: the task's own, or those for every task (default task)"
+        "--preset",
+        choices=PRESETS,
+        help="settings: the task's own, those for every task, or the paper's (default task)",
     )
     teach.add_argument(
         "--algorithm", choices=tuple(ALGORITHM_PRESETS), help="policy optimizer (default: that of the task)"

@@ -5,6 +5,7 @@ Changes are given as to `core.config.replaced`. Imports little, since the window
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +60,69 @@ DEFAULT: dict[str, Any] = {
     "policy.lag": 1,
 }
 """Settings for every robot and behaviour, taught by a person's answers."""
-PRESETS = ("task", "default")
+PRESETS = ("task", "default", "paper")
+
+PAPER: dict[str, tuple[Any, str]] = {
+    "reward.members": (3, "A"),
+    "reward.error_rate": (0.1, "2.2.3"),
+    "reward.holdout": (math.exp(-1), "2.2.3"),
+    "reward.ratio_low": (1.1, "2.2.3"),
+    "reward.ratio_high": (1.5, "2.2.3"),
+    "reward.target": ("comparisons", "2.2.3"),
+    "reward.steps_per_label": (10.0, "A.2"),  # A.1 has no number of its own
+    "reward.epochs": (1, ""),
+    "reward.bonus": (0.0, ""),
+    "reward.novelty": (0.0, ""),
+    "query.selection": ("disagreement", "2.2.4"),
+    "query.candidates": (10, "A"),
+    "query.schedule": ("paper", "A"),
+    "query.first_clips": (4, ""),
+    "query.pool_old": (0.0, ""),
+    "query.rest": (0, ""),
+    "query.alike": (0.0, ""),
+    "query.segment_steps": (0, "A.1, A.2"),  # the task's own: 1.5 s, or 25 steps in games
+    "query.horizon": (0, "A"),
+    "rollout.exploration_steps": (0, "A"),
+    "policy.lag": (0, ""),
+}
+"""The paper's own numbers for all tasks, each with its section; '' marks a choice that the paper is silent about."""
+PAPER_ROBOT: dict[str, tuple[Any, str]] = {
+    "labels": (700, "3.1.1"),
+    "policy.algorithm": ("trpo", "2.2.1"),
+    "policy.discount": (0.995, "A.1"),
+    "policy.gae_lambda": (0.97, "A.1"),
+    "policy.entropy_bonus": (0.01, "A.1"),  # the Swimmer has its own
+    "policy.decay": (0.0, ""),
+    "reward.hidden": (64, "A.1"),
+    "reward.activation": ("leaky_relu", "A.1"),
+    "reward.std": (1.0, "A.1"),
+    "query.first_share": (0.25, "A.1"),
+    "query.first_labels": (0, "A.1"),
+    "query.half_life": (2e6, "A.1"),
+}
+PAPER_GAME: dict[str, tuple[Any, str]] = {
+    "labels": (5500, "A.2"),
+    "steps": (50_000_000, "A.2"),
+    "policy.algorithm": ("a2c", "2.2.1"),
+    "policy.vision": ("nature", "A.2"),
+    "policy.discount": (0.99, "A.2"),
+    "policy.entropy_bonus": (0.01, "A.2"),
+    "policy.learning_rate": (7e-4, "A.2"),
+    "policy.decay": (0.625, "A.2"),  # of a line that reaches zero after 80 million steps, in 50 million
+    "policy.rms_decay": (0.99, "A.2"),
+    "policy.rms_epsilon": (1e-5, "A.2"),
+    "rollout.environments": (16, "A.2"),
+    "rollout.steps": (5, "A.2"),
+    "reward.hidden": (64, "A.2"),
+    "reward.std": (0.05, "A.2"),
+    "reward.dropout": (0.5, "A.2"),
+    "reward.epochs_first": (200, "A"),
+    "reward.max_labels": (3000, "A.2"),
+    "query.first_labels": (500, "A.2"),
+    "query.half_life": (1.25e6, "A.2"),  # 5 million frames, of which a step has four
+}
+_PAPER_STEPS = 2_000_000
+"""Environment steps of a robot's session whose task names none; A.1 doesn't either."""
 _ALGORITHM_SETTINGS = {
     "policy.lag",  # only PPO learns as well from batches of an older policy
     "policy.excess_penalty",  # only PPO has it
@@ -83,6 +146,17 @@ def merge_presets(task: Changes, paper: Changes, algorithm: object = None) -> di
     return {**ALGORITHM_PRESETS.get(chosen, {}), **task, "policy.algorithm": chosen}
 
 
+def paper_changes(game: bool, own: Changes, usual: Changes) -> dict[str, Any]:
+    """Return the config changes of the preset 'paper' for a game or for a robot.
+
+    own: the paper's numbers for this task alone
+    usual: the task's presets, which tell how long a robot's session is
+    """
+    numbers = {**PAPER, **(PAPER_GAME if game else PAPER_ROBOT)}
+    steps = {} if game else {"steps": usual.get("steps", _PAPER_STEPS)}
+    return {name: value for name, (value, _) in numbers.items()} | steps | dict(own)
+
+
 @dataclass(frozen=True)
 class Ablation:
     """One modification of the method (paper 3.3)."""
@@ -100,7 +174,12 @@ ABLATIONS: dict[str, Ablation] = {
     ),
     "no-online-queries": Ablation(
         "ask all questions at the beginning, about the untrained policy",
-        {"query.first_share": 1.0, "query.first_labels": 0, "rollout.exploration_steps": 0},
+        {
+            "query.first_share": 1.0,
+            "query.first_labels": 0,
+            "query.first_clips": 4,  # else all are about the few clips of the first batch
+            "rollout.exploration_steps": 0,
+        },
     ),
     "no-regularization": Ablation("fit without weight decay; dropout stays (3.3)", {"reward.l2": 0.0}),
     "no-segments": Ablation("compare single steps", {"query.segment_steps": 1}),

@@ -15,6 +15,7 @@ _STARTS = {
     "tilted": "Tilted",
     "air": "In the air",
     "mixed": "Any of these ways, in turn",
+    "random": "In any pose",
 }
 
 

@@ -26,17 +26,19 @@ from core.errors import UserError
 from core.io import files
 
 SUFFIX = ".json"
-STARTS = ("standing", "lying", "tilted", "air", "mixed")
+STARTS = ("standing", "lying", "tilted", "air", "mixed", "random")
 MAX_BYTES = 4 << 20
 """Nearly all of it for a robot's files; without, a file has a few thousand bytes."""
 MAX_NAME, MAX_TITLE, MAX_INSTRUCTION, MAX_PLOTS = 48, 60, 400, 6
 CLIP_SECONDS = (0.25, 10.0)
 """Shortest and longest clip; it must also fit into an episode of the robot."""
+EPISODE_SECONDS, CONTROL_RATE = (1.0, 100.0), (5.0, 200.0)
+"""Shortest and longest episode in seconds; lowest and highest number of actions a second."""
 CAMERA = {"azimuth": (-360.0, 360.0), "elevation": (0.0, 89.0), "distance": (0.1, 100.0)}
 """Smallest and largest values of each field of a camera."""
 _NAME = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
 _REQUIRED = ("name", "robot", "title", "instruction", "clip_seconds")
-_OPTIONAL = ("start", "camera", "plots", "oracle", "measure", "model")
+_OPTIONAL = ("episode_seconds", "control_rate", "start", "camera", "plots", "oracle", "measure", "model")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 
 
@@ -79,6 +81,9 @@ class Behaviour:
     camera: CameraView | None = None
     model: RobotModel | None = None
     """The robot itself, if `robot` is an MJCF file that has been read."""
+    episode_seconds: float | None = None
+    """None for the robot's own, like the next."""
+    control_rate: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of the file but `model`; those left out are null or empty."""
@@ -139,7 +144,9 @@ def parse(text: str) -> Behaviour:
         robot=_text("robot", values["robot"], 400),
         title=_prose("title", values["title"], MAX_TITLE),
         instruction=_prose("instruction", values["instruction"], MAX_INSTRUCTION),
-        clip_seconds=_clip_seconds(values["clip_seconds"]),
+        clip_seconds=_number("clip_seconds", values["clip_seconds"], CLIP_SECONDS),
+        episode_seconds=_optional_number("episode_seconds", values, EPISODE_SECONDS),
+        control_rate=_optional_number("control_rate", values, CONTROL_RATE),
         start=start,
         camera=_camera(values.get("camera")),
         plots=_plots(values.get("plots"), {measure.name} if measure else set()),
@@ -187,22 +194,22 @@ def _prose(field: str, value: Any, longest: int) -> str:
     return " ".join(_text(field, value, longest).split())
 
 
-def _clip_seconds(value: Any) -> float:
-    low, high = CLIP_SECONDS
+def _number(field: str, value: Any, limits: tuple[float, float]) -> float:
+    low, high = limits
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise UserError(f"clip_seconds is {value!r:.40}: give a number from {low:g} to {high:g}.")
+        raise UserError(f"{field} is {value!r:.40}: give a number from {low:g} to {high:g}.")
     return float(value)
+
+
+def _optional_number(field: str, values: dict[str, Any], limits: tuple[float, float]) -> float | None:
+    return None if values.get(field) is None else _number(field, values[field], limits)
 
 
 def _camera(values: Any) -> CameraView | None:
     if values is None:
         return None
     _require_fields("camera", values, tuple(CAMERA))
-    for name, (low, high) in CAMERA.items():
-        value = values[name]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-            raise UserError(f"the {name} of camera is {value!r:.40}: give a number from {low:g} to {high:g}.")
-    return CameraView(**{name: float(values[name]) for name in CAMERA})
+    return CameraView(**{name: _number(f"the {name} of camera", values[name], CAMERA[name]) for name in CAMERA})
 
 
 def _plots(values: Any, taken: set[str]) -> tuple[NamedFigure, ...]:

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from core.behaviours.signals import FAMILIES, PLAIN, SignalNames, Signals, suggestion, write
+from core.behaviours.tolerance import SHAPES, tolerance
 from core.errors import UserError
 from core.types import Float64
 
@@ -42,8 +43,10 @@ FUNCTIONS: dict[str, tuple[int, int, Callable[..., Value]]] = {
     "exp": (1, 1, np.exp),
     "sin": (1, 1, np.sin),
     "cos": (1, 1, np.cos),
+    "tolerance": (3, 6, tolerance),
 }
 """By name: fewest and most arguments, and the function."""
+_CONSTANTS = {"pi": math.pi, "inf": math.inf}
 EPISODE_FUNCTIONS = ("turns", "share", "mean", "longest", "last", "count", "highest", "lowest")
 """Functions of a whole episode (core.behaviours.figures), which a step's expression can't use."""
 _OPERATIONS: dict[type[ast.AST], Callable[..., Value]] = {
@@ -99,7 +102,7 @@ def compile_expression(text: str, names: SignalNames, place: str = "The expressi
 class Compiler:
     """Turns the text of an expression into `function`, and collects the names of the `signals` that it reads."""
 
-    known = (*PLAIN, *FAMILIES, *FUNCTIONS, "pi")
+    known = (*PLAIN, *FAMILIES, *FUNCTIONS, *_CONSTANTS)
     """Words that a misspelt one is compared with."""
 
     def __init__(self, text: str, names: SignalNames, place: str) -> None:
@@ -199,8 +202,8 @@ class Compiler:
 
     def name(self, node: ast.AST, name: str) -> Function:
         """Return the function of a signal or a constant without brackets."""
-        if name == "pi":
-            return lambda signals: math.pi
+        if name in _CONSTANTS:
+            return lambda signals: _CONSTANTS[name]
         if name in PLAIN:
             return self._signal(name)
         if name in FAMILIES:
@@ -237,7 +240,19 @@ class Compiler:
         if not fewest <= len(arguments) <= most:
             number = f"{fewest}" if fewest == most else f"{fewest} to {most}"
             self.fail(node, f"{name} takes {number} value{'s' * (most > 1)} and not {len(arguments)}.")
+        if name == "tolerance" and len(arguments) == most:
+            *arguments, last = arguments
+            function = functools.partial(function, shape=self._shape(last))
         return _apply(function, *(self.read(argument, depth + 1) for argument in arguments))
+
+    def _shape(self, node: ast.expr) -> str:
+        """Return the last argument of `tolerance`, a name of a shape."""
+        match node:
+            case ast.Name(id=name) | ast.Constant(value=str(name)) if name in SHAPES:
+                return name
+            case ast.Name(id=name):
+                self.fail(node, f"tolerance has no shape {name}: {suggestion(name, tuple(SHAPES))}")
+        self.fail(node, f"the last value of tolerance is a shape: choose one of {', '.join(SHAPES)}.")
 
 
 def _apply(operation: Callable[..., Value], *functions: Function) -> Function:

@@ -4,6 +4,7 @@ All are of the root body, the first body with a joint, unless said otherwise, at
 
 x, y, height: place of the root body's own frame in the world
 forward_speed, side_speed, vertical_speed: mean speeds along x, y and z during the step
+mass_speed: velocity of the robot's centre of mass along x at the end of the step
 up: cosine between the body's own up and the world's
 roll, pitch, yaw: rotation about the body's x axis, about its y axis (positive turning forward, towards +x), and of its x
     axis about the vertical (counter-clockwise seen from above). A robot that turns about one axis only has its joint's
@@ -30,7 +31,7 @@ CONTACT_HEIGHT = 0.005
 """In m. MuJoCo's contact forces begin at the sum of the two geoms' margins, so a robot at rest may hover by that."""
 
 PLAIN = (
-    *("x", "y", "height", "forward_speed", "side_speed", "vertical_speed", "up"),
+    *("x", "y", "height", "forward_speed", "side_speed", "vertical_speed", "mass_speed", "up"),
     *("roll", "pitch", "yaw", "roll_rate", "pitch_rate", "yaw_rate", "airborne", "time"),
 )
 """Signals without a name in brackets."""

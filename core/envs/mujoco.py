@@ -61,7 +61,7 @@ class MujocoVectorEnv:
         self._starts = Starts(self._kinematics, task.start) if self._kinematics and task.start != STARTS[0] else None
         self._varied = np.arange(environments) >= environments - round(varied_starts * environments * task.floor_sense)
         """(N,) environments whose robots start in any way; their episodes are not reported."""
-        self._throws = Starts(self._kinematics, STARTS[-1]) if self._kinematics and self._varied.any() else None
+        self._throws = Starts(self._kinematics, "mixed") if self._kinematics and self._varied.any() else None
         self._returns = np.zeros(environments)
         self.states = np.zeros((environments, mujoco.mj_stateSize(self.model, FULL)))
         self._ages = np.zeros(environments, np.int64)

@@ -37,6 +37,8 @@ def behaviour_entries() -> list[dict[str, Any]]:
             "instruction": task.instruction,
             "clip_seconds": task.segment_seconds,
             "start": task.start,
+            "episode_seconds": task.episode_steps * task.step_seconds,
+            "control_rate": 1 / task.step_seconds,
             "camera": None,
             "plots": [],
             "oracle": None,

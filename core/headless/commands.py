@@ -17,10 +17,10 @@ from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, FilmMade, FilmProgressed, FilmRequested, JobSpec, PreferenceAdded, RolloutReported
 from core.headless.catalogue import behaviour_entries, robot_entries, signals_page, task_entries
+from core.headless.settings import make_config
 from core.io import files
 from core.io.session_log import session_log, warnings_to_stderr
-from core.preferences.schedule import planned_steps
-from core.presets import ABLATIONS, merge_presets
+from core.presets import ABLATIONS
 from core.session.archive import export_session, import_session
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session, read_config
@@ -46,7 +46,6 @@ def run_command(args: argparse.Namespace) -> int:
         "teach": _teach,
         "evaluate": _evaluate,
         "bench": _bench,
-        "reproduce": _reproduce,
         "film": _film,
         "export": _export,
         "import": _import,
@@ -71,7 +70,7 @@ def _robots(args: argparse.Namespace) -> None:
     elif args.robot:
         if not args.robot.startswith(MJCF):
             raise UserError(f"There is no robot {args.robot!r:.60}: choose one of {', '.join(ROBOTS)}, or mjcf:FILE.")
-        task = get_task(_task_text(args.robot))
+        task = get_task(named_task(args.robot))
         assert isinstance(task, RobotTask)
         robots = {args.robot: task}
     entries = robot_entries(robots.values())
@@ -90,7 +89,7 @@ def _teach(args: argparse.Namespace) -> None:
         given = (args.task, args.teacher, args.algorithm, args.labels, args.steps, args.seed, args.session, args.set)
         if any(value not in (None, []) for value in (*given, args.ablations, *_oracle_settings(args).values())):
             raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
-    args.task = args.task and _task_text(args.task)  # once, as reading a robot takes seconds
+    args.task = args.task and named_task(args.task)  # once, as reading a robot takes seconds
     name = read_config(Path(args.resume)).task if args.resume else args.task
     _require_memory([name] if name else [])
     from core.headless.run import HeadlessRun
@@ -145,7 +144,7 @@ def new_session(args: argparse.Namespace) -> Session:
 
     if args.task is None:
         raise UserError(f"Name a task, a behaviour or a behaviour file: {', '.join((*CATALOGUE, *behaviours()))}.")
-    name = _task_text(args.task)  # of a text, itself
+    name = named_task(args.task)  # of a text, itself
     task = get_task(name)
     given = {name: getattr(args, name) for name in ("teacher", "seed", "device", "labels", "steps")}
     ablated = {name: value for flag in args.ablations or () for name, value in ABLATIONS[flag].changes.items()}
@@ -154,20 +153,13 @@ def new_session(args: argparse.Namespace) -> Session:
         raise UserError(
             "With --teacher none there are no queries and no reward fit: leave out the options that change them."
         )
-    settings = _parse_settings(args.set)
+    settings = parse_settings(args.set)
     person = {"person.pace": args.pace, "person.wrong": args.wrong}
     if args.teacher != "person" and set(person.values()) != {None}:
         raise UserError("--pace and --wrong describe the simulated person: give --teacher person, or leave them out.")
-    presets = task.default_presets if args.preset == "default" else task.presets
-    changes = {
-        **merge_presets(presets, task.paper_presets, settings.get("policy.algorithm", args.algorithm)),
-        **{name: value for name, value in {**given, **person}.items() if value is not None},
-        **reward_settings,
-        **settings,
-    }
-    config = replaced(Config(task=name), **changes)
-    if config.query.schedule == "answers" and "steps" not in {*settings, *(n for n in given if given[n] is not None)}:
-        config = replaced(config, steps=planned_steps(config))
+    given |= {**person, "policy.algorithm": args.algorithm}
+    given = {name: value for name, value in given.items() if value is not None}
+    config = make_config(name, args.preset or "task", given, reward_settings, settings)
     if not task.has_true_reward:
         raise UserError(f"{task.name} has no true reward for the oracle: teach it yourself in the window.")
     if config.query.segment_steps > task.episode_steps:
@@ -179,7 +171,7 @@ def new_session(args: argparse.Namespace) -> Session:
     return Session.create(folder, config)
 
 
-def _task_text(word: str) -> str:
+def named_task(word: str) -> str:
     """What Config.task holds for a task named on the command line. Raises UserError as `task_text` does."""
     from core.robots.importing import import_robot
 
@@ -191,7 +183,7 @@ def _oracle_settings(args: argparse.Namespace) -> dict[str, float]:
     return {name: value for name, value in named.items() if value is not None}
 
 
-def _parse_settings(pairs: list[str]) -> dict[str, Any]:
+def parse_settings(pairs: list[str]) -> dict[str, Any]:
     """Config changes from NAME=VALUE pairs. Raises UserError if a pair has no '='."""
     settings: dict[str, Any] = {}
     for pair in pairs:
@@ -243,21 +235,6 @@ def _evaluate(args: argparse.Namespace) -> None:
         if args.video or args.strip:
             _write_pictures(session, states, args.video, args.strip)
         _print_result({"task": get_task(session.config.task).name, "episodes": args.episodes, **result}, args.json)
-
-
-def _reproduce(args: argparse.Namespace) -> None:
-    from core.headless.reproduce import FIGURES, figure_runs, reproduce
-
-    if args.steps is not None and args.steps < 1:
-        raise UserError("--steps must be at least 1.")
-    tasks, labels, seeds = FIGURES[args.figure]
-    if min(args.labels or labels) < 1:
-        raise UserError("--labels must be at least 1; the runs with the true reward, which need none, are always done.")
-
-    chosen = args.tasks or tasks, args.labels or labels, args.seeds or range(seeds)
-    _require_memory(chosen[0])  # the runs are done one after another
-    runs = [run for run in figure_runs(args.figure, *chosen) if not args.teachers or run.teacher in args.teachers]
-    print(reproduce(runs, args.steps, _parse_settings(args.set), Path(args.out), progress_bar), end="")
 
 
 def _bench(args: argparse.Namespace) -> None:

@@ -56,14 +56,23 @@ class QueryOffers:
                 self._outstanding |= {query.id: (None, 0) for query in waiting if self.selector.exclude(query)}
 
     def offer(
-        self, pool: Iterable[Segment], env_steps: int, ensemble: RewardEnsemble | ImageEnsemble | None
+        self,
+        pool: Iterable[Segment],
+        env_steps: int,
+        ensemble: RewardEnsemble | ImageEnsemble | None,
+        most: int | None = None,
     ) -> Iterator[QueryOffered]:
-        """Offers the queries that are missing now, ranked by the ensemble if there is one."""
+        """Offers the queries that are missing now, ranked by the ensemble if there is one.
+
+        most: number of queries that may be answered or await an answer; None for as many as are due
+        """
         if not self._replayed:  # stored pairs must not be offered again
             return
         human = self._config.teacher == Teacher.HUMAN
         missing = self._config.query.ready if human else scheduled(env_steps, self._config) - len(self.usable)
         missing -= len(self._outstanding)
+        if most is not None:
+            missing = min(missing, most - len(self.usable) - len(self._outstanding))
         if missing <= 0:
             return
         segment_sums = ensemble.predicted_returns if ensemble else None

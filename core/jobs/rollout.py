@@ -37,7 +37,7 @@ from core.reward.ensemble import RewardEnsemble, build_ensemble, disagreement_st
 from core.reward.image_ensemble import ImageEnsemble
 from core.reward.normalization import RunningWindow
 from core.rollout.actor import Actor, acting_device
-from core.rollout.collector import RolloutBatch
+from core.rollout.collector import RolloutBatch, segment_period
 from core.rollout.episodes import demonstrate, mean_measure, predicted_reward
 from core.rollout.exploration import knn_entropy_bonus
 from core.rollout.segments import SegmentPool
@@ -65,8 +65,7 @@ class RolloutJob(Job):
         self.config = config
         self.task = get_task(config.task, config.true_reward)
         self._query_rng = generator(config.seed, "queries")
-        length = config.query.length(self.task.segment_steps)
-        stagger = self._query_rng.integers(0, length, config.rollout.environments)
+        stagger = self._query_rng.integers(0, segment_period(config, self.task), config.rollout.environments)
         self.collectors = Collectors(config, stagger, processes)
         self.pool = SegmentPool(config.query.pool, config.query.pool_old, self._query_rng)
         self.offers = QueryOffers(config, self._query_rng)
@@ -127,7 +126,9 @@ class RolloutJob(Job):
 
     def _offer_queries(self) -> Iterator[Event | None]:
         if not (self._on_true_reward or self._exploring):
-            yield from self.offers.offer(self.pool, self._env_steps, self.ensemble)
+            clips = self.config.query.first_clips if self.ensemble is None else 0
+            most = self.pool.added // clips if clips else None
+            yield from self.offers.offer(self.pool, self._env_steps, self.ensemble, most)
 
     def _renew_queries(self) -> Iterator[Event]:
         """Replaces queries prepared for a human that the newest reward and segments have made less worth asking."""
@@ -148,8 +149,12 @@ class RolloutJob(Job):
         if self._on_true_reward or self.ensemble or self._exploring:
             ahead = self._batches_sent - self._policy_version
             return "rollout waits for the policy" if ahead > self.config.policy.lag else ""
-        enough = min(self.config.query.pool, _SEGMENTS_PER_QUERY * scheduled(self._env_steps, self.config))
-        return "training starts when the first pairs are answered" if len(self.pool) >= enough else ""
+        first = scheduled(self._env_steps, self.config)
+        if clips := self.config.query.first_clips:
+            complete = self.pool.added >= clips * first
+        else:
+            complete = len(self.pool) >= min(self.config.query.pool, _SEGMENTS_PER_QUERY * first)
+        return "training starts when the first pairs are answered" if complete else ""
 
     def _collect_batch(self) -> Iterator[Event | None]:
         """Collects a batch, hands it to the policy with its rewards, offers queries, and reports."""

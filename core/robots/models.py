@@ -47,9 +47,7 @@ def load_model(task: RobotTask) -> mujoco.MjModel:
     for number, (geom_name, end) in enumerate(task.contact_points):
         _add_contact_point(spec, f"touch_{number}", geom_name, end)
     if total_mass:
-        scale = float(total_mass[1]) / spec.compile().body_mass.sum()
-        for geom in spec.geoms:
-            geom.density *= scale
+        _set_total_mass(spec, float(total_mass[1]))
     _restyle(spec, task)
     return spec.compile()
 
@@ -63,9 +61,12 @@ def compile_mjcf(
     drawn_floor: height in m of an added floor that touches nothing; None for one at height 0 on which the robot stands
     """
     try:
+        total_mass = _TOTAL_MASS.search(xml)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about outdated attributes, which change nothing
-            spec = mujoco.MjSpec.from_string(xml, assets=assets)
+            spec = mujoco.MjSpec.from_string(_TOTAL_MASS.sub("", xml), assets=assets)
+            if total_mass:
+                _set_total_mass(spec, float(total_mass[1]))
             for sensor in spec.sensors:  # nothing reads them
                 spec.delete(sensor)
             for light in spec.lights:
@@ -114,6 +115,18 @@ def _name_moving_bodies(spec: mujoco.MjSpec) -> None:
 def has_own_floor(model: mujoco.MjModel) -> bool:
     """Whether the floor is the robot's own, and not one that `compile_mjcf` has added."""
     return bool(model.geom(floor_of(model)[0]).name != _FLOOR)
+
+
+def _set_total_mass(spec: mujoco.MjSpec, kilograms: float) -> None:
+    scale = kilograms / spec.compile().body_mass.sum()
+    for geom in spec.geoms:
+        geom.density *= scale
+        geom.mass *= scale  # NaN where the density counts
+    for body in spec.bodies:
+        if body.explicitinertial:
+            body.mass *= scale
+            body.inertia = np.array(body.inertia) * scale
+            body.fullinertia = np.array(body.fullinertia) * scale
 
 
 def signal_sizes(model: mujoco.MjModel) -> tuple[tuple[int, int], int]:

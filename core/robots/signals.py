@@ -12,6 +12,9 @@ from core.behaviours.signals import CONTACT_HEIGHT, SignalNames, write
 from core.robots.kinematics import BALL, FREE, HINGE, SLIDE, Kinematics, Poses
 from core.types import Float32, Float64
 
+_MOMENT = 1e-5
+"""Seconds over which a velocity is computed from positions: it is then right to some nine digits."""
+
 
 @dataclass(frozen=True)
 class StepStates:
@@ -60,6 +63,7 @@ class SignalSource:
         self.signals: dict[str, Signal] = {
             **dict(zip(("x", "y", "height"), map(self._place, range(3)), strict=True)),
             **dict(zip(("forward_speed", "side_speed", "vertical_speed"), map(self._speed, range(3)), strict=True)),
+            "mass_speed": self._mass_speed,
             "up": lambda step: step.poses.body(self.kinematics.root, 2)[1][:, 2],
             **self._rotations(),
             "time": lambda step: step.states.times,
@@ -77,6 +81,30 @@ class SignalSource:
     def _speed(self, k: int) -> Signal:
         root = self.kinematics.root
         return lambda step: (step.poses.body(root, k)[0] - step.earlier.body(root, k)[0]) / step.states.seconds
+
+    def _mass_speed(self, step: StepSignals) -> Float64:
+        """Central difference of the centre of mass along the velocities."""
+        ahead, behind = (self._mass_centre(self._moved(step.states, sign * _MOMENT)) for sign in (1, -1))
+        return (ahead - behind) / (2 * _MOMENT)
+
+    def _moved(self, states: StepStates, seconds: float) -> Float64:
+        """Return the positions (N, nq) so many seconds later at the present velocities."""
+        if self.model.nq == self.model.nv:
+            return states.positions + seconds * states.velocities
+        moved = states.positions.copy()
+        for position, velocity in zip(moved, states.velocities, strict=True):
+            mujoco.mj_integratePos(self.model, position, velocity, seconds)
+        return moved
+
+    def _mass_centre(self, positions: Float64) -> Float64:
+        """Return x of the centre of mass (N,) of the robot, which is the root body and all that it carries."""
+        model, poses = self.model, Poses(self.kinematics, positions)
+        own = np.flatnonzero(model.body_treeid == model.body_treeid[self.kinematics.root])
+        sums = np.zeros(len(positions))
+        for body in own:
+            place, row = poses.body(int(body), 0)
+            sums += model.body_mass[body] * (place + row @ model.body_ipos[body])
+        return sums / model.body_mass[own].sum()
 
     def _rotations(self) -> dict[str, Signal]:
         """Angles and rates: of the joint if the root turns about one axis of the world, else of its rotation matrix."""

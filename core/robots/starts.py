@@ -9,6 +9,8 @@ from core.robots.kinematics import FREE, HINGE, SLIDE, Kinematics
 from core.types import Float64
 
 _KINDS = ("standing", "lying", "tilted", "air")
+_RANDOM = "random"
+"""Each joint anywhere within its limits, a hinge or ball without limits turned anyhow: as in the Control Suite."""
 _TILT = 0.8
 """Largest angle in rad of a tilted start."""
 _GAP = (0.0, 0.02)
@@ -59,6 +61,9 @@ class Starts:
 
     def place(self, rng: np.random.Generator, positions: Float64) -> None:
         """Change the model's own starting positions (n, nq), with noise, in place."""
+        if self._start == _RANDOM:
+            self._randomize(rng, positions)
+            return
         count = len(positions)
         kinds = np.full(count, _KINDS.index(self._start)) if self._start in _KINDS else rng.integers(4, size=count)
         sides = rng.choice([-1.0, 1.0], count)
@@ -77,6 +82,24 @@ class Starts:
             positions[moved, self._turn] += angles[moved]
         lift = gaps - self._kinematics.lowest(positions)
         positions[moved, self._lift] += self._lift_sign * lift[moved]
+
+    def _randomize(self, rng: np.random.Generator, positions: Float64) -> None:
+        """Draw all joints but the robot's place, and lift a robot that would be below the floor."""
+        model, count = self._kinematics.model, len(positions)
+        for joint in range(model.njnt):
+            first, kind = int(model.jnt_qposadr[joint]), int(model.jnt_type[joint])
+            if kind in (HINGE, SLIDE):
+                if model.jnt_limited[joint]:
+                    low, high = model.jnt_range[joint]
+                    positions[:, first] = rng.uniform(low, high, count)
+                elif kind == HINGE:
+                    positions[:, first] = rng.uniform(-np.pi, np.pi, count)
+                continue
+            first += 3 * (kind == FREE)
+            turned = rng.standard_normal((count, 4))
+            positions[:, first : first + 4] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
+        below = np.maximum(0.0, -self._kinematics.lowest(positions))
+        positions[:, self._lift] += self._lift_sign * below
 
 
 def _turned(quaternions: Float64, angles: Float64, direction: Float64) -> Float64:

@@ -164,6 +164,15 @@ def _divide(total: int, parts: int) -> tuple[int, ...]:
     return tuple((total + parts - 1 - number) // parts for number in range(parts))
 
 
+def segment_period(config: Config, task: Task) -> int:
+    """Return the steps from the start of a robot's segment to that of its next one: at least the task's usual length.
+
+    So the pool covers as much time with shorter segments.
+    """
+    length = config.query.length(task.segment_steps)
+    return max(length, task.segment_steps) if isinstance(task, RobotTask) else length
+
+
 class Collector:
     """One collector's share of a session's environments, with its actor, random streams and segment builder.
 
@@ -192,7 +201,8 @@ class Collector:
         )
         self._actor = Actor(config, self._act_rng)
         self._ensemble = build_ensemble(config, acting_device(config))
-        self._builder = SegmentBuilder(self.env, length, stagger, task.pictures, (number, len(counts)))
+        gap = segment_period(config, task) - length
+        self._builder = SegmentBuilder(self.env, length, stagger, task.pictures, (number, len(counts)), gap)
         self._config, self._environments = config, sum(counts)
         self._batch: RolloutBatch | None = None
 

@@ -28,14 +28,16 @@ class SegmentBuilder:
         stagger: np.ndarray,
         pictures: tuple[int, int, int] | None = None,
         turn: tuple[int, int] = (0, 1),
+        gap: int = 0,
     ) -> None:
         """Create a builder for segments of `length` steps.
 
         stagger (N,): steps that each environment skips at first
         pictures: shape of a stack of pictures (core.tasks.base.Task.pictures), or None
         turn: (i, n) gives the segments IDs that leave i when divided by n, so that n builders share the numbers
+        gap: steps that each environment skips after each segment, so that short ones do not crowd the pool
         """
-        self._length = length
+        self._length, self._gap = length, gap
         self._filled = -stagger.astype(np.int64)
         n, k, sizes = env.count, length, env.sizes
         self._pictures = pictures
@@ -80,8 +82,8 @@ class SegmentBuilder:
         full = np.flatnonzero(filled == self._length)
         for row in full:
             yield self._cut(int(row), env_steps)
-        filled[full] = 0
-        filled[ended] = 0
+        filled[full] = -self._gap
+        filled[ended] = np.minimum(filled[ended], 0) if self._gap else 0  # a gap reaches beyond the end of an episode
 
     def _store_observations(
         self, rows: npt.NDArray[np.int64], at: npt.NDArray[np.int64], observations: Observations
@@ -155,6 +157,11 @@ class SegmentPool:
     def __iter__(self) -> Iterator[Segment]:
         """The sample, then the latest segments, oldest first."""
         return chain(self._old, self._recent)
+
+    @property
+    def added(self) -> int:
+        """Number of segments added so far."""
+        return len(self._recent) + self._replaced
 
     @property
     def counts(self) -> tuple[int, int]:

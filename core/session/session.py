@@ -192,3 +192,12 @@ def acquire_lock(folder: Path) -> FileLock:
     except OSError as error:
         raise UserError(f"{folder} can't be written ({error.strerror}): check its permissions.") from error
     return lock
+
+
+def remove_session(folder: Path) -> None:
+    """Deletes a session. Raises UserError if another program has it open, or it can't be removed."""
+    acquire_lock(folder).release()
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise UserError(f"{folder} can't be removed ({files.reason(error)}): {files.remedy(error)}.") from error

@@ -74,7 +74,7 @@ def behaviour_task(behaviour: Behaviour) -> Task:
     """Return the behaviour as a task of its robot. Raises UserError if it does not fit the robot."""
     if behaviour.robot.startswith(GYM):
         return _gym_behaviour(behaviour)
-    robot = _robot_of(behaviour)
+    robot = _timed(_robot_of(behaviour), behaviour)
     if behaviour.start != STARTS[0] and not robot.floor_sense:
         raise UserError(f"{robot.name} does not stand on a floor: leave start out.")
     oracle = compile_expression(behaviour.oracle, robot.names, "oracle") if behaviour.oracle else None
@@ -119,6 +119,20 @@ def _robot_of(behaviour: Behaviour) -> RobotTask:
     return ROBOTS[behaviour.robot]
 
 
+def _timed(robot: RobotTask, behaviour: Behaviour) -> RobotTask:
+    """Return the robot with the behaviour's control rate and length of an episode. Raises UserError if it has none such."""
+    seconds = behaviour.episode_seconds or robot.episode_steps * robot.step_seconds
+    if behaviour.control_rate is not None:
+        skip = 1 / (behaviour.control_rate * robot.timestep)
+        if abs(skip - round(skip)) > 1e-6 or round(skip) < 1:
+            raise UserError(
+                f"control_rate is {behaviour.control_rate:g}, but the robot's physics has {1 / robot.timestep:g} steps a"
+                " second: give that number divided by a whole one."
+            )
+        robot = replace(robot, frame_skip=round(skip))
+    return replace(robot, episode_steps=max(2, round(seconds / robot.step_seconds)))
+
+
 def _reward(oracle: Expression) -> Callable[[Physics], Float64]:
     return lambda physics: oracle(physics.signals)
 
@@ -142,6 +156,8 @@ def _gym_behaviour(behaviour: Behaviour) -> Task:
         "plots": behaviour.plots,
         "a camera": behaviour.camera,
         "a start": behaviour.start != STARTS[0],
+        "episode_seconds": behaviour.episode_seconds,
+        "a control_rate": behaviour.control_rate,
     }
     for what, given in unusable.items():
         if given:

@@ -6,11 +6,11 @@ import numpy as np
 
 
 class Given:
-    """Signals of two environments with these values."""
+    """Signals with these values, of two environments if there are none."""
 
     def __init__(self, **values: list[float]) -> None:
         self.values: Mapping[str, np.ndarray] = {name: np.array(value, np.float64) for name, value in values.items()}
-        self.count = 2
+        self.count = max(map(len, self.values.values()), default=2)
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.values[name]

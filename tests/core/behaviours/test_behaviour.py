@@ -57,6 +57,8 @@ def test_a_file_is_read_and_written() -> None:
         ({"clip_seconds": True}, "clip_seconds is True: give a number from 0.25 to 10"),
         ({"clip_seconds": 1e400}, "clip_seconds is inf"),
         ({"clip_seconds": 11}, "clip_seconds is 11"),
+        ({"episode_seconds": 0}, "episode_seconds is 0: give a number from 1 to 100"),
+        ({"control_rate": "fast"}, "control_rate is 'fast': give a number from 5 to 200"),
         ({"start": "sitting"}, "start is 'sitting': choose one of standing, lying, tilted, air, mixed"),
         ({"start": []}, "start is []"),
         ({"oracle": 5}, "oracle is 5"),

@@ -39,6 +39,32 @@ def test_expressions_are_computed_for_all_environments(text: str, expected: list
     assert value(text, height=[1, 4], pitch=[3, -1]) == pytest.approx(expected, abs=1e-15)
 
 
+X = [-1.0, 0.0, 1.0, 1.5, 2.0, 3.0]
+"""Two margins and one below the bounds 1 and 2, on them, between them, and one margin above."""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("", [0, 0, 1, 1, 1, 0]),
+        (", 1", [1e-4, 0.1, 1, 1, 1, 0.1]),  # a Gaussian's logarithm falls with the square
+        (", 1, 0.5, linear", [0, 0.5, 1, 1, 1, 0.5]),
+        (", 1, 0, 'quadratic'", [0, 0, 1, 1, 1, 0]),
+        (", 1, 0.5, cosine", [0, 0.5, 1, 1, 1, 0.5]),
+        (", 1, 0.5, reciprocal", [1 / 3, 0.5, 1, 1, 1, 0.5]),
+        (", 1, 0.5, long_tail", [0.2, 0.5, 1, 1, 1, 0.5]),
+        (", 1, 0.5, hyperbolic", [1 / 7, 0.5, 1, 1, 1, 0.5]),  # cosh(2 arccosh 2) = 7
+        (", 1, 0.5, tanh_squared", [1 / 9, 0.5, 1, 1, 1, 0.5]),  # tanh(2 artanh a) = 2a / (1 + a^2)
+    ],
+)
+def test_tolerance_is_one_within_bounds_and_has_its_value_at_the_margin(words: str, expected: list[float]) -> None:
+    assert value(f"tolerance(height, 1, 2{words})", height=X) == pytest.approx(expected, abs=1e-12)
+
+
+def test_tolerance_may_be_open_to_one_side() -> None:
+    assert value("tolerance(height, 2, inf, 4, 0.5, linear)", height=X) == [0.625, 0.75, 0.875, 0.9375, 1.0, 1.0]
+
+
 def test_names_in_brackets_may_be_quoted() -> None:
     joints = {"joint[knee]": [1.0, 2.0], 'joint_rate["left-hip"]': [10.0, 20.0], "contact[foot]": [0.0, 1.0]}
     assert value('joint[knee] + joint_rate["left-hip"] + contact["foot"]', **joints) == [11.0, 23.0]
@@ -102,6 +128,9 @@ def test_what_is_not_finite_becomes_zero_or_the_largest_value(text: str, expecte
         ("abs(*height)", "can be used"),
         ("clip(height, low=1)", "can be used"),
         ("(height := 1)", "can be used"),
+        ("tolerance(height, 1)", "takes 3 to 6 values and not 2"),
+        ("tolerance(height, 0, 1, 1, 1, liner)", "column 31: tolerance has no shape liner: did you mean linear?"),
+        ("tolerance(height, 0, 1, 1, 1, 2)", "choose one of gaussian, hyperbolic"),
         ("height; up", "can't be read at column 7"),
         ("\0", "can't be read"),
     ],

@@ -186,7 +186,7 @@ def configured(words: list[str], monkeypatch: pytest.MonkeyPatch) -> Config:
 ABLATED = [
     ("--random-queries", {"query__selection": "random"}),
     ("--no-ensemble", {"reward__members": 1, "query__selection": "random", "reward__bonus": 0.0}),
-    ("--no-online-queries", {"query__first_share": 1.0, "rollout__exploration_steps": 0}),
+    ("--no-online-queries", {"query__first_share": 1.0, "query__first_clips": 4, "rollout__exploration_steps": 0}),
     ("--no-regularization", {"reward__l2": 0.0}),
     ("--no-segments", {"query__segment_steps": 1}),
     ("--target", {"reward__target": "returns"}),

@@ -73,6 +73,8 @@ def independent(env: MujocoVectorEnv, task: Any, state: Any, before: Any, action
     values |= {"up": turned[2, 2], "roll": math.atan2(-gravity[1], -gravity[2])}
     values |= {"pitch": math.atan2(gravity[0], -gravity[2]), "yaw": math.atan2(turned[1, 0], turned[0, 0])}
     values |= {"roll_rate": local[0], "pitch_rate": local[1], "yaw_rate": world[2], "time": data.time}
+    mujoco.mj_subtreeVel(model, data)
+    values["mass_speed"] = data.subtree_linvel[root][0]
     for name in task.names.joints:
         joint = next(j for j in range(model.njnt) if model.joint(j).name == name)
         values[f"joint[{name}]"] = data.qpos[model.jnt_qposadr[joint]]

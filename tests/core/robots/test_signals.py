@@ -70,7 +70,8 @@ def test_the_catalogue_knows_the_models_names_and_sizes(name: str, batch: MakeBa
     assert signal_names(env.model) == robot.names and env.sizes[:2] == robot.sizes
     source = SignalSource(Kinematics(env.model))
     assert set(robot.names.all()) == set(source.signals)
-    states = StepStates(*([env.states[:, 1 : 1 + env.model.nq]] * 2), *np.zeros((2, 2, 99)), np.zeros(2), 0.1)
+    positions, velocities = env.states[:, 1 : 1 + env.model.nq], np.zeros((2, env.model.nv))
+    states = StepStates(positions, positions, velocities, np.zeros((2, 99), np.float32), np.zeros(2), 0.1)
     for signal in robot.names.all():
         assert source.step(states)[signal].shape == (2,)
 
@@ -85,6 +86,22 @@ def step_of(name: str, positions: list[float], velocities: list[float] | None = 
         before[None], after[None], speeds[None], np.zeros((1, model.nu), np.float32), np.ones(1), dt or 1
     )
     return SignalSource(Kinematics(model)).step(states)
+
+
+@pytest.mark.parametrize("name", ["shapes", "hopper", "ant"])
+def test_the_speed_of_the_mass_is_mujocos(name: str) -> None:
+    model = model_of(name)
+    kinematics, data, rng = Kinematics(model), mujoco.MjData(model), np.random.default_rng(1)
+    positions, velocities = rng.normal(size=(5, model.nq)), 3 * rng.normal(size=(5, model.nv))
+    for row in positions:
+        mujoco.mj_normalizeQuat(model, row)
+    states = StepStates(positions, positions, velocities, np.zeros((5, model.nu), np.float32), np.zeros(5), 0.1)
+    speeds = SignalSource(kinematics).step(states)["mass_speed"]
+    for number in range(5):
+        data.qpos[:], data.qvel[:] = positions[number], velocities[number]
+        mujoco.mj_forward(model, data)
+        mujoco.mj_subtreeVel(model, data)
+        assert speeds[number] == pytest.approx(data.subtree_linvel[kinematics.root, 0], abs=1e-7)
 
 
 def test_planar_angles_count_on() -> None:

@@ -60,6 +60,15 @@ def test_a_behaviour_is_a_task_of_its_robot(batch: MakeBatch) -> None:
     assert figures.keys() == {"turns", "height_m"} and 0 < figures["height_m"] < 1.5
 
 
+def test_a_behaviour_may_have_its_own_episodes_and_control_rate(batch: MakeBatch) -> None:
+    usual, own = task_of(), task_of(episode_seconds=5, control_rate=40, clip_seconds=0.5)
+    assert (own.episode_steps, own.step_seconds, own.segment_steps) == (200, 0.025, 20)
+    assert task_of(control_rate=40).episode_steps * 0.025 == usual.episode_steps * usual.step_seconds
+    env = batch(own, 2)
+    env.step(np.zeros((2, 3), np.float32))
+    assert env.states[:, 0] == pytest.approx(0.025)
+
+
 def test_the_oracle_sees_the_state_after_the_step(batch: MakeBatch) -> None:
     env = batch(task_of(oracle="height + 10 * joint_rate[foot_joint] + 100 * time + 1000 * action[leg_joint]"), 3)
     action = np.array([[0.1, 0.5, -0.2]] * 3, np.float32)
@@ -117,6 +126,7 @@ def test_figures_and_starts_survive_threads_and_restoring(name: str, batch: Make
         ({"measure": {"name": "a", "expression": "height"}}, "a, column 1: height has a value at each step"),
         ({"plots": [{"title": "Up", "expression": "mean(upp)"}]}, "plot 'Up', column 6: there is no signal upp"),
         ({"robot": "swimmer", "start": "lying", "oracle": None, "plots": []}, "swimmer does not stand on a floor"),
+        ({"control_rate": 70}, "physics has 200 steps a second: give that number divided by a whole one"),
         ({"robot": "gym:CartPole-v1"}, "gym:CartPole-v1 has no signals, so the behaviour can't have an oracle"),
     ],
 )

@@ -9,7 +9,10 @@ from core.errors import UserError
 from core.io.files import write_atomically
 from core.types import Float64
 
-_COLOURS = ("tab:orange", "tab:blue", "tab:green", "tab:purple", "tab:red", "tab:gray", "tab:brown")
+_COLOURS = (
+    *("tab:orange", "tab:blue", "tab:green", "tab:purple", "tab:red"),
+    *("tab:gray", "tab:brown", "tab:pink", "tab:olive", "tab:cyan"),
+)
 """Orange first, as the paper draws the true reward."""
 
 
@@ -34,13 +37,13 @@ def require_matplotlib() -> None:
 
 
 def draw_chart(path: Path, title: str, curves: Sequence[Curve]) -> None:
-    """Draws true return against environment steps. Raises UserError without matplotlib, or if it can't be written."""
+    """Draws true return against environment steps, mean and spread. Raises UserError without matplotlib, or if it can't be written."""
     require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.6, 6.0), layout="constrained")  # inches, at 100 pixels an inch
-    axes = figure.add_subplot(title=title, xlabel="environment steps", ylabel="true return")
+    axes = figure.add_subplot(title=title, xlabel="time steps", ylabel="true reward per episode")
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_prop_cycle(color=_COLOURS)
     for curve in curves:

@@ -1,8 +1,10 @@
-"""Results of the runs of a figure: read from their files, tabulated, and averaged to curves.
+"""Results of a sweep: as a table for people, as one for programs, and averaged to curves.
 
-A result is a dict with the keys task, kind ("true reward" or "350 labels"), seed, true_return, random_return, curve (a
-list of (env_steps, true_return)) and config.
+A result is a dict with the keys task, kind (the name of its curve), seed, true_return, random_return, and curve (a list of
+(env_steps, true_return)). Its task has the preset in brackets where a plan has several.
 """
+
+from __future__ import annotations
 
 import json
 import math
@@ -12,34 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from core.config import Config
-from core.errors import UserError
-from core.headless.charts import Curve
-from core.io.files import reason
+from core.sweep.charts import Curve
 
 Result = dict[str, Any]
 _GRID = 200
 """Points of an averaged curve."""
-_FIELD_TYPES: dict[str, Any] = {
-    **dict.fromkeys(("task", "kind"), str),
-    **dict.fromkeys(("true_return", "random_return"), int | float),
-    **{"curve": list, "config": dict},
-}
-
-
-def read_result(path: Path) -> tuple[Result, Config]:
-    """A result, and the config of its run. Raises UserError if it can't be read or is damaged."""
-    try:
-        result = json.loads(path.read_bytes())
-        for name, kind in _FIELD_TYPES.items():
-            if not isinstance(result[name], kind) or isinstance(result[name], bool):
-                raise ValueError(f"{name} is {result[name]!r:.40}")
-        curve = [_point(values) for values in result["curve"]]
-        return {**result, "curve": curve}, Config.from_dict(result["config"])
-    except OSError as error:
-        raise UserError(f"{path} can't be read ({reason(error)}): check its permissions.") from error
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError, UserError) as error:
-        raise UserError(f"{path} is damaged: delete it, and its run is repeated.") from error
+TRUE = "true reward"
+"""Name of the curve that others are compared with."""
 
 
 def read_curve(path: Path) -> list[tuple[int, float]]:
@@ -69,7 +50,7 @@ def _point(values: Any) -> tuple[int, float]:
 def to_table(results: Sequence[Result]) -> str:
     """Markdown: mean and standard deviation over the seeds, and the share of the true reward's gain over random."""
     kinds = list(dict.fromkeys(result["kind"] for result in results))
-    shared = [kind for kind in kinds if kind != "true reward" and "true reward" in kinds]
+    shared = [kind for kind in kinds if kind != TRUE and TRUE in kinds]
     columns = ["task", "seeds", "random"]
     for kind in kinds:
         columns += [kind, "share"] if kind in shared else [kind]
@@ -80,11 +61,28 @@ def to_table(results: Sequence[Result]) -> str:
         random = list({result["seed"]: result["random_return"] for result in of_task}.values())
         row = [task, str(len(random)), _mean_and_deviation(random)]
         for kind in kinds:
-            row.append(_mean_and_deviation(returns[kind]))
+            both = bool(returns[kind] and returns.get(TRUE))
+            row.append(_mean_and_deviation(returns[kind]) if returns[kind] else "")
             if kind in shared:
-                row.append(f"{share_of_gain(returns[kind], random, returns['true reward']):.2f}")
+                row.append(f"{share_of_gain(returns[kind], random, returns[TRUE]):.2f}" if both else "")
         rows.append(row)
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def to_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Return the table's numbers: of each task and curve the seeds, their returns, mean, deviation, and share."""
+    rows: list[dict[str, Any]] = []
+    for task in dict.fromkeys(result["task"] for result in results):
+        of_task = [result for result in results if result["task"] == task]
+        random = list({result["seed"]: result["random_return"] for result in of_task}.values())
+        true = [result["true_return"] for result in of_task if result["kind"] == TRUE]
+        for kind in dict.fromkeys(result["kind"] for result in of_task):
+            own = [result for result in of_task if result["kind"] == kind]
+            returns = [result["true_return"] for result in own]
+            row = {"task": task, "curve": kind, "seeds": [result["seed"] for result in own], "true_returns": returns}
+            row |= {"mean": float(np.mean(returns)), "std": float(np.std(returns)), "random": float(np.mean(random))}
+            rows.append(row | {"share": share_of_gain(returns, random, true) if true and kind != TRUE else math.nan})
+    return rows
 
 
 def share_of_gain(returns: Sequence[float], random: Sequence[float], best: Sequence[float]) -> float:
@@ -104,7 +102,9 @@ def average_curves(results: Sequence[Result], task: str) -> list[Curve]:
     for result in of_task:
         if result["curve"]:
             at, values = zip(*[(0, result["random_return"]), *result["curve"]], strict=True)
-            lines.setdefault(result["kind"], []).append(np.interp(steps, at, values))
+            lines.setdefault(result["kind"], []).append(
+                np.interp(steps, at, values, right=np.nan)
+            )  # it is drawn no further
     curves = [Curve(kind, steps, np.mean(rows, axis=0), np.std(rows, axis=0)) for kind, rows in lines.items()]
     level = np.full(_GRID, np.mean([result["random_return"] for result in of_task]))
     return [*curves, Curve("random", steps, level, np.zeros(_GRID))]

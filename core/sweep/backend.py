@@ -1,0 +1,99 @@
+"""What carries out cells: the interface that the driver of a sweep knows, and what it reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from core.config import Config
+from core.errors import UserError
+from core.sweep.cell import Cell
+
+
+@dataclass(frozen=True)
+class Started:
+    """A cell that was submitted has begun."""
+
+    digest: str
+
+
+@dataclass(frozen=True)
+class Progressed:
+    """A running cell has taken so many environment steps."""
+
+    digest: str
+    env_steps: int
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A cell has ended. content: its document as core.sweep.cell.compute returns it"""
+
+    digest: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The process or machine that carried out a cell is gone. reason: one sentence"""
+
+    digest: str
+    reason: str
+
+
+Report = Started | Progressed | Ended | Lost
+
+
+class Backend(Protocol):
+    """Carries out cells in other processes, here or elsewhere. Used by one thread."""
+
+    def check(self) -> None:
+        """Raise UserError if cells would be carried out with another version of the program or its libraries."""
+        ...
+
+    @property
+    def room(self) -> int:
+        """Number of cells that should be submitted or running at the same time."""
+        ...
+
+    def submit(self, cell: Cell) -> None: ...
+
+    def reports(self, seconds: float) -> list[Report]:
+        """Wait up to so many seconds for the next reports, and return them."""
+        ...
+
+    def close(self) -> None:
+        """End what still runs."""
+        ...
+
+
+def probe() -> dict[str, str]:
+    """Return the environment of the process that runs this. Sent to other machines before the first cell."""
+    from core.sweep.environment import environment
+
+    return environment()
+
+
+def compute_elsewhere(config: dict[str, object]) -> bytes:
+    """Carry out a cell in a folder that is deleted afterwards, with one thread: the task of a cluster.
+
+    config: as Config.to_dict gives it
+    """
+    import tempfile
+    from pathlib import Path
+
+    from core.sweep.cell import compute
+    from core.system.resources import release_memory
+
+    with tempfile.TemporaryDirectory(prefix="somersault-", ignore_cleanup_errors=True) as folder:
+        content = compute(Config.from_dict(config), Path(folder) / "session", 1, lambda env_steps: None)
+    release_memory()  # another cell may follow in this process
+    return content
+
+
+def require_extra(name: str, error: ImportError) -> UserError:
+    """Return the error that says how to install an optional dependency."""
+    return UserError(f"--on {name} needs the optional dependency [{name}], which is not installed: {_INSTALL[name]}.")
+
+
+_INSTALL = {"ray": "pip install 'ray>=2.40,<3'", "slurm": "pip install 'submitit>=1.5,<2'"}

@@ -1,0 +1,159 @@
+"""A cell of a sweep: one session without a window, as a pure function from its config to its result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import traceback
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.config import Config, OracleConfig, PersonConfig, QueryConfig, RewardConfig
+from core.errors import lack, summary
+from core.events import Event, RolloutReported
+from core.headless.run import HeadlessRun
+from core.io.files import write_atomically
+from core.io.session_log import session_log
+from core.preferences.store import FOLDER, LOG, decode
+from core.rollout.episodes import random_return
+from core.session.session import CONFIG, LOCK, Session, remove_session
+from core.sweep.results import read_curve
+from core.types import Teacher
+
+Document = dict[str, Any]
+"""Content of a cell's file: config, and either state "done" and result, or state "failed", reason and traceback."""
+_CURVE = "curve.jsonl"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A run of a plan. Cells with the same config are one run, which has a place in several curves."""
+
+    task: str
+    """Name of the task, as in tables."""
+    curve: str
+    seed: int
+    preset: str
+    config: Config
+
+    @cached_property
+    def digest(self) -> str:
+        """Name of the cell's file: 16 hexadecimal digits that follow from the config."""
+        text = json.dumps(self.config.to_dict(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def title(self) -> str:
+        return f"{self.task} ({self.preset}), {self.curve}, seed {self.seed}"
+
+
+def reduced(config: Config) -> Config:
+    """Return the config without what has no effect: on the true reward nothing is asked and nothing is fitted."""
+    if config.teacher != Teacher.NONE:
+        return config
+    query = QueryConfig(schedule=config.query.schedule, horizon=config.query.horizon)  # they tell how training ends
+    unused: dict[str, Any] = {"reward": RewardConfig(), "oracle": OracleConfig(), "person": PersonConfig()}
+    return replace(config, labels=Config().labels, query=query, **unused)
+
+
+def compute(config: Config, folder: Path, threads: int, report: Callable[[int], None]) -> bytes:
+    """Carry out a cell and return its document as JSON. An error becomes part of the document.
+
+    folder: of its session, which continues if it was stopped there
+    threads: that may compute at once; the result does not depend on it
+    report: called with the environment steps taken so far
+    """
+    document: Document = {"state": "done", "config": config.to_dict()}
+    try:
+        document["result"] = _result(config, folder, threads, report)
+    except Exception as error:  # the boundary of the cell: the others continue
+        document = failed(config, reason_of(error), traceback.format_exc())
+    return encode(document)
+
+
+def failed(config: Config, reason: str, trace: str = "") -> Document:
+    return {"state": "failed", "config": config.to_dict(), "reason": reason, "traceback": trace}
+
+
+def encode(document: Document) -> bytes:
+    """Return the document as JSON, in which null stands for what is not a number."""
+    return json.dumps(_without_nan(document), sort_keys=True, allow_nan=False).encode()
+
+
+def reason_of(error: BaseException) -> str:
+    """Return one sentence on what made a cell fail."""
+    causes = (error, error.__cause__) if error.__cause__ else (error,)
+    for cause in causes:
+        if missing := lack(cause):
+            return f"There was not enough {missing}: run fewer cells at once, or give it smaller settings."
+    text = summary(error).rstrip(".")
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _result(config: Config, folder: Path, threads: int, report: Callable[[int], None]) -> Document:
+    session = _open_session(folder, config)
+    curve = folder / _CURVE
+    with closing(session), curve.open("a") as file, session_log(folder):
+        print(file=file)  # ends a line that was interrupted by a kill
+
+        def listen(event: Event) -> None:
+            if isinstance(event, RolloutReported):
+                if math.isfinite(event.true_return):
+                    print(json.dumps([event.env_steps, event.true_return]), file=file, flush=True)
+                report(event.env_steps)
+
+        with closing(HeadlessRun(session, listen, threads)) as headless:
+            outcome = headless.run()
+    return {
+        **{name: getattr(outcome, name) for name in ("labels", "env_steps", "true_return", "measure", "divergences")},
+        "random_return": random_return(config),
+        "curve": read_curve(curve),
+    }
+
+
+def _open_session(folder: Path, config: Config) -> Session:
+    """Return the session of a run that was stopped, as it was at its last checkpoint, or a new one."""
+    if (folder / CONFIG).exists():
+        session = Session.open(folder)
+        loaded = session.load()
+        if loaded:
+            _forget_answers(folder / FOLDER, loaded[1]["rollout"].values["selector"]["next_id"])
+            return session
+        session.close()
+        remove_session(folder)
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if LOCK in names and names <= {LOCK, f"{CONFIG}.part", FOLDER}:  # killed while it created the session
+        remove_session(folder)
+    return Session.create(folder, config)
+
+
+def _forget_answers(store: Path, newest: int) -> None:
+    """Remove the answers to queries after `newest` from a store that nothing has open.
+
+    They came after the checkpoint. A session for people keeps them, and is then another run than one that was never
+    stopped; a cell asks the same questions again.
+    """
+    lines = (store / LOG).read_bytes().split(b"\n")[:-1]
+    answers = [decode(line)["answer"] for line in lines]  # nothing else is in the log of a session without a person
+    kept = [answer["id"] for answer in answers if answer["query"] <= newest]
+    write_atomically(store / LOG, b"".join(line + b"\n" for line in lines[: len(kept)]))
+    for path in store.iterdir():
+        if path.name != LOG and int(path.stem) not in kept:
+            path.unlink()
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nan(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(inner) for inner in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,93 @@
+"""Files of a sweep's folder: a document for each cell that has ended, and a journal of the cells' states."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from core.config import Config
+from core.errors import UserError
+from core.io.files import reason, write_atomically
+from core.sweep.cell import Cell, Document, encode
+from core.sweep.environment import environment
+
+_CELLS, _SESSIONS, _JOURNAL = "cells", "sessions", "journal.jsonl"
+_RESULT: dict[str, Any] = {
+    **dict.fromkeys(("labels", "env_steps", "divergences"), int),
+    **dict.fromkeys(("true_return", "random_return"), int | float | None),
+    **{"measure": dict, "curve": list},
+}
+
+
+class CellFiles:
+    """The folder of one sweep. Only the process that submits cells writes to it."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make the folder if it does not exist. Raises UserError if that is not possible."""
+        self.folder = folder
+        try:
+            (folder / _CELLS).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(
+                f"{folder} can't be created ({error.strerror}): choose a folder that you can write to."
+            ) from error
+
+    def session(self, cell: Cell) -> Path:
+        """Return the folder of the session in which a cell is carried out on this machine.
+
+        Its name also follows from the program's sources: a session continues only with those that it began with.
+        """
+        return self.folder / _SESSIONS / f"{cell.digest}-{environment()['sources']}"
+
+    def path(self, cell: Cell) -> Path:
+        return self.folder / _CELLS / f"{cell.digest}.json"
+
+    def read(self, cell: Cell) -> Document | None:
+        """Return the document of a cell that has ended, or None. Raises UserError if it is damaged."""
+        path = self.path(cell)
+        try:
+            document = json.loads(path.read_bytes())
+            _check(document, cell)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise UserError(f"{path} can't be read ({reason(error)}): check its permissions.") from error
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError, UserError) as error:
+            raise UserError(f"{path} is damaged: delete it, and its cell is computed again.") from error
+        return dict(document)
+
+    def write(self, cell: Cell, document: Document) -> None:
+        write_atomically(self.path(cell), encode({**document, "made_with": environment()}))
+
+    def note(self, cell: Cell, state: str) -> None:
+        """Add a line to the journal: the cell has reached this state."""
+        line = json.dumps({"cell": cell.digest, "title": cell.title, "state": state})
+        with open(self.folder / _JOURNAL, "a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _check(document: Any, cell: Cell) -> None:
+    """Raise ValueError, TypeError, KeyError or UserError if it is not the document of this cell."""
+    if Config.from_dict(document["config"]) != cell.config:
+        raise ValueError("the config is another one")
+    if document["state"] == "failed":
+        for name in ("reason", "traceback"):
+            _require(document[name], str)
+        return
+    if document["state"] != "done":
+        raise ValueError(f"the state is {document['state']!r:.40}")
+    for name, kind in _RESULT.items():
+        _require(document["result"][name], kind)
+    for steps, value in document["result"]["curve"]:
+        _require(steps, int)
+        _require(value, int | float)
+        float(value)
+
+
+def _require(value: Any, kind: Any) -> None:
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise TypeError(f"{value!r:.40} is of another type")

@@ -1,0 +1,208 @@
+"""The commands `sweep` and `reproduce`; core.__main__ has their arguments."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tqdm import tqdm
+
+from core.envs.spaces import sizes
+from core.errors import UserError
+from core.headless.commands import named_task, parse_settings
+from core.io.files import write_atomically
+from core.io.session_log import warnings_to_stderr
+from core.session.session import acquire_lock
+from core.sweep.backend import Backend
+from core.sweep.cell import Cell, encode
+from core.sweep.cell_files import CellFiles
+from core.sweep.charts import draw_chart, require_matplotlib
+from core.sweep.driver import State, Sweep
+from core.sweep.local import LocalBackend, parse_slots, slots_for
+from core.sweep.plans import Plan, find_plan, only_teachers
+from core.sweep.results import Result, average_curves, to_rows, to_table
+from core.system import resources
+from core.tasks import get_task
+
+log = logging.getLogger(__name__)
+
+
+def run_sweep(args: argparse.Namespace) -> int:
+    """Carry out the plan that the arguments name, and print its table. Return 1 if a cell failed, else 0.
+
+    Raises UserError before the first cell if anything about the plan, the folder or the cluster is wrong.
+    """
+    warnings_to_stderr("%(message)s")
+    resources.require_mujoco_gl()
+    plan = _chosen_plan(args)
+    cells = plan.cells()
+    _require_runnable(cells)
+    charts = True
+    try:
+        require_matplotlib()
+    except UserError as error:
+        log.warning("There will be no charts: %s", error)
+        charts = False
+    with ExitStack() as stack:
+        backend = _backend(args.on, cells, Path(args.out))
+        stack.enter_context(closing(backend))
+        files = CellFiles(Path(args.out))
+        stack.callback(acquire_lock(files.folder).release)
+        sweep = Sweep(cells, files)
+        if other := sweep.made_otherwise():
+            log.warning(
+                "%d results in %s were made by another version of the program or its libraries, and are kept: name "
+                "another folder to compute them again.",
+                *(other, files.folder),
+            )
+        if sweep.counts[State.QUEUED]:
+            backend.check()
+            with _Bar(sweep) as bar:
+                sweep.run(backend, bar)
+    return _report(plan, cells, sweep, files.folder, charts)
+
+
+def _chosen_plan(args: argparse.Namespace) -> Plan:
+    for name, least in (("steps", 1), ("seeds", 0), ("labels", 1)):
+        given = getattr(args, name)
+        if given is not None and min(given if isinstance(given, list) else [given]) < least:
+            raise UserError(f"--{name} must be at least {least}.")
+    plan = find_plan(args.plan, named_task, args.labels)
+    changes = {
+        "tasks": args.tasks and tuple(dict.fromkeys(map(named_task, args.tasks))),
+        "seeds": args.seeds and tuple(dict.fromkeys(args.seeds)),
+        "presets": args.preset and tuple(dict.fromkeys(args.preset)),
+        "steps": args.steps,
+    }
+    plan = replace(plan, **{name: value for name, value in changes.items() if value})
+    plan = replace(plan, settings={**plan.settings, **parse_settings(args.set)})
+    return only_teachers(plan, args.teachers) if args.teachers else plan
+
+
+def _require_runnable(cells: Sequence[Cell]) -> None:
+    """Make each task's environment once, to find an error now rather than after days. Raises UserError."""
+    for config in {cell.config.task: cell.config for cell in cells}.values():
+        sizes(config)
+    for cell in cells:
+        steps, longest = cell.config.query.segment_steps, get_task(cell.config.task).episode_steps
+        if steps > longest:
+            raise UserError(f"segment_steps is {steps}; give at most the {longest} of an episode of {cell.task}.")
+
+
+def _backend(word: str, cells: Sequence[Cell], folder: Path) -> Backend:
+    """Return what --on names. Raises UserError if there is no such thing, or it does not answer."""
+    kind, _, rest = word.partition(":")
+    match kind:
+        case "local":
+            pictures = any(get_task(cell.config.task).pictures is not None for cell in cells)
+            least = resources.GAME_MEMORY if pictures else resources.ROBOT_MEMORY
+            return LocalBackend(slots_for(parse_slots(rest), least), lambda cell: CellFiles(folder).session(cell))
+        case "ray":
+            from core.sweep.ray_backend import RayBackend
+
+            return RayBackend(rest)
+        case "slurm" if rest:
+            from core.sweep.slurm_backend import SlurmBackend
+
+            return SlurmBackend.of_partition(rest, folder / "slurm")
+    raise UserError(f"--on {word[:60]} is no place to run: give local, local:N, ray, ray:ADDRESS or slurm:PARTITION.")
+
+
+class _Bar:
+    """A progress bar on stderr: environment steps of the cells, the time that they will take, and the four states."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        self._taken = {cell.digest: 0 for cell in sweep.cells}
+        done = 0
+        for cell in sweep.cells:
+            if sweep.states[cell.digest] == State.DONE:
+                self._taken[cell.digest] = cell.config.steps
+                done += cell.config.steps
+        total = sum(cell.config.steps for cell in sweep.cells)
+        self._bar: Any = tqdm(total=total, initial=done, unit="step", unit_scale=True, file=sys.stderr, mininterval=0.5)
+        self._describe(sweep.counts)
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.close()
+
+    def changed(self, cell: Cell, state: State, counts: Counter[State], reason: str = "") -> None:
+        if reason:
+            what = "failed" if state == State.FAILED else "begins again"
+            self._bar.write(f"{cell.title} {what}: {reason}", file=sys.stderr)
+        if state != State.RUNNING:
+            self.progressed(cell, 0 if state == State.QUEUED else cell.config.steps)
+        self._describe(counts)
+
+    def progressed(self, cell: Cell, env_steps: int) -> None:
+        more = min(env_steps, cell.config.steps) - self._taken[cell.digest]
+        self._taken[cell.digest] += more
+        self._bar.update(more)
+
+    def _describe(self, states: Counter[State]) -> None:
+        text = ", ".join(f"{states[state]} {state}" for state in State if states[state])
+        self._bar.set_postfix_str(text)
+
+
+def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, charts: bool) -> int:
+    """Write table.json, table.md and the charts, and print the table. Return the exit code."""
+    results = [result for cell in cells if (result := _result(plan, cell, sweep)) is not None]
+    entries = [_entry(cell, sweep) for cell in cells]
+    table = {"plan": plan.name, "rows": to_rows(results), "cells": entries}
+    text = to_table(results) if results else ""
+    write_atomically(folder / "table.json", encode(table))
+    write_atomically(folder / "table.md", text.encode())
+    for label in dict.fromkeys(result["task"] for result in results) if charts else ():
+        name = label.replace(":", "-").replace("/", "-").replace(" (", "-").replace(")", "")
+        draw_chart(folder / f"{name}.png", label, average_curves(results, label))
+    sweep.clear()
+    print(text, end="")
+    lost = [cell for cell in sweep.cells if sweep.states[cell.digest] == State.FAILED]
+    if lost:
+        first = sweep.document(lost[0]) or {}
+        print(
+            f"somersault: {len(lost)} of {len(sweep.cells)} cells failed, the first ({lost[0].title}) like this: "
+            f"{first.get('reason', '')} The same command tries them again.",
+            file=sys.stderr,
+        )
+    return 1 if lost else 0
+
+
+def _entry(cell: Cell, sweep: Sweep) -> dict[str, Any]:
+    """Return the line of a cell in table.json."""
+    document = sweep.document(cell) or {}
+    entry = {
+        "cell": cell.digest,
+        "task": cell.task,
+        "preset": cell.preset,
+        "curve": cell.curve,
+        "seed": cell.seed,
+        "state": sweep.states[cell.digest].value,
+    }
+    result = {name: value for name, value in document.get("result", {}).items() if name != "curve"}
+    return {**entry, **result, **({"reason": document["reason"]} if "reason" in document else {})}
+
+
+def _result(plan: Plan, cell: Cell, sweep: Sweep) -> Result | None:
+    """Return the result of a cell that is done, as tables and charts take it."""
+    document = sweep.document(cell)
+    if document is None or document["state"] != State.DONE:
+        return None
+    result = document["result"]
+    numbers = {
+        name: float("nan") if result[name] is None else result[name] for name in ("true_return", "random_return")
+    }
+    label = cell.task if len(plan.presets) == 1 else f"{cell.task} ({cell.preset})"
+    return {"task": label, "kind": cell.curve, "seed": cell.seed, "curve": result["curve"], **numbers}

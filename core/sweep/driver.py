@@ -1,0 +1,132 @@
+"""The driver of a sweep: submits cells, follows their states, and keeps their documents."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from collections import Counter, deque
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Protocol
+
+from core.errors import UserError
+from core.session.session import remove_session
+from core.sweep.backend import Backend, Ended, Lost, Progressed, Report, Started
+from core.sweep.cell import Cell, Document, failed
+from core.sweep.cell_files import CellFiles
+from core.sweep.environment import environment
+
+_ATTEMPTS = 3
+"""How often a cell is begun whose process or machine is lost each time."""
+_POLL_SECONDS = 1.0
+
+
+class State(StrEnum):
+    """State of a cell."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class Display(Protocol):
+    """Shows a sweep while it runs."""
+
+    def changed(self, cell: Cell, state: State, counts: Counter[State], reason: str = "") -> None:
+        """A cell has reached this state. counts: cells in each state; reason: why it failed or was queued again"""
+        ...
+
+    def progressed(self, cell: Cell, env_steps: int) -> None: ...
+
+
+class Sweep:
+    """The cells of a plan, each computed at most once.
+
+    states: of each cell, by its digest
+    """
+
+    def __init__(self, cells: Sequence[Cell], files: CellFiles) -> None:
+        """Reads the documents of cells that are done; those that failed are queued again.
+
+        Raises UserError if a document is damaged.
+        """
+        self._files = files
+        self._cells = {cell.digest: cell for cell in cells}
+        self._documents: dict[str, Document] = {}
+        for digest, cell in self._cells.items():
+            document = files.read(cell)
+            if document is not None and document["state"] == State.DONE:
+                self._documents[digest] = document
+        self.states = {digest: State.DONE if digest in self._documents else State.QUEUED for digest in self._cells}
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Each distinct cell once, in the order of the plan."""
+        return list(self._cells.values())
+
+    @property
+    def counts(self) -> Counter[State]:
+        return Counter(self.states.values())
+
+    def document(self, cell: Cell) -> Document | None:
+        """The document of a cell, if it has ended."""
+        return self._documents.get(cell.digest)
+
+    def made_otherwise(self) -> int:
+        """Number of documents made by other sources or libraries than this process's."""
+        return sum(document.get("made_with") != environment() for document in self._documents.values())
+
+    def run(self, backend: Backend, display: Display) -> None:
+        """Computes the cells that are queued. Raises UserError if a document can't be written."""
+        queue = deque(digest for digest, state in self.states.items() if state == State.QUEUED)
+        attempts: Counter[str] = Counter()
+        submitted: set[str] = set()
+        while queue or submitted:
+            while queue and len(submitted) < backend.room:
+                digest = queue.popleft()
+                attempts[digest] += 1
+                submitted.add(digest)
+                backend.submit(self._cells[digest])
+            for report in backend.reports(_POLL_SECONDS):
+                if not isinstance(report, Started | Progressed):
+                    submitted.discard(report.digest)
+                if isinstance(report, Lost) and attempts[report.digest] < _ATTEMPTS:
+                    queue.append(report.digest)
+                    self._change(report.digest, State.QUEUED, display, report.reason)
+                else:
+                    self._take(report, display)
+
+    def _take(self, report: Report, display: Display) -> None:
+        cell = self._cells[report.digest]
+        match report:
+            case Started(digest):
+                self._change(digest, State.RUNNING, display)
+            case Progressed(_, env_steps):
+                display.progressed(cell, env_steps)
+            case Ended(_, content):
+                self._end(cell, json.loads(content), display)
+            case Lost(_, reason):
+                self._end(cell, failed(cell.config, reason), display)
+
+    def _end(self, cell: Cell, document: Document, display: Display) -> None:
+        self._files.write(cell, document)
+        self._documents[cell.digest] = document
+        state = State(document["state"])
+        folder = self._files.session(cell)
+        if state == State.DONE and folder.exists():  # it takes some ten megabytes
+            remove_session(folder)
+        self._change(cell.digest, state, display, document.get("reason", ""))
+
+    def _change(self, digest: str, state: State, display: Display, reason: str = "") -> None:
+        self.states[digest] = state
+        self._files.note(self._cells[digest], state)
+        display.changed(self._cells[digest], state, self.counts, reason)
+
+    def clear(self) -> None:
+        """Deletes what sessions have left behind, once nothing needs them any more."""
+        folder = self._files.folder / "sessions"
+        if set(self.states.values()) <= {State.DONE} and folder.exists():
+            with contextlib.suppress(OSError, UserError):
+                shutil.rmtree(folder)

@@ -1,0 +1,49 @@
+"""What results depend on besides the config: the program's sources and the versions of its libraries."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import sys
+from pathlib import Path
+
+import core
+from core.errors import UserError
+from core.version import FROZEN, VERSION, library_versions
+
+_COMPUTING = ("numpy", "torch", "mujoco", "gymnasium", "ale-py", "opencv-python-headless")
+"""Libraries whose version results may depend on."""
+_SOURCES = "sources"
+
+
+@functools.cache
+def environment() -> dict[str, str]:
+    """Return versions by name, and a digest of the package's source files as `sources`."""
+    versions = library_versions()
+    libraries = {name: versions[name] or "none" for name in _COMPUTING}
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return {"somersault": VERSION, _SOURCES: _digest_of_sources(), "python": python, **libraries}
+
+
+def require_equal(theirs: dict[str, str], where: str) -> None:
+    """Raise UserError, one sentence, if an environment differs from this process's. where: the place it was found in"""
+    for name, ours in environment().items():
+        other = theirs.get(name, "none")
+        if other == ours:
+            continue
+        if name == _SOURCES:
+            raise UserError(
+                f"{where} has other source files of Somersault: copy the folder core there, then try again."
+            )
+        remedy = f"run: pip install {name}=={ours}" if name in _COMPUTING else f"install {name} {ours} there"
+        raise UserError(f"{where} has {name} {other} and not {ours}: {remedy}, then try again.")
+
+
+def _digest_of_sources() -> str:
+    if FROZEN:  # its modules are in one archive; the version names them
+        return VERSION
+    folder = Path(core.__file__).resolve().parent
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]

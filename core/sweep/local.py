@@ -1,0 +1,140 @@
+"""Cells in processes of this machine, several at the same time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from core.config import Config
+from core.errors import UserError
+from core.events import Failed, Logged
+from core.sweep.backend import Ended, Lost, Progressed, Report, Started
+from core.sweep.cell import Cell
+from core.system import resources
+from core.system.child_link import Link
+from core.system.child_process import ChildDiedError, ChildProcess, log_from_child
+
+_REPORT_SECONDS = 1.0
+"""Least time between two messages on how far a cell has come."""
+
+
+class LocalBackend:
+    """Processes that carry out one cell after another and end with this one.
+
+    A cell that was stopped continues from its checkpoint. A process whose cell has failed is replaced by a new one.
+    """
+
+    def __init__(self, slots: int, folder_of: Callable[[Cell], Path]) -> None:
+        """slots: cells at the same time; folder_of: gives the folder of a cell's session"""
+        self._slots, self._folder_of = slots, folder_of
+        self._threads = max(1, (os.cpu_count() or 1) // slots)
+        self._busy: dict[str, ChildProcess] = {}
+        self._idle: list[ChildProcess] = []
+        self._new: list[Report] = []
+
+    def check(self) -> None:
+        """All processes run the same files."""
+
+    @property
+    def room(self) -> int:
+        return self._slots
+
+    def submit(self, cell: Cell) -> None:
+        folder = self._folder_of(cell)
+        folder.parent.mkdir(exist_ok=True)
+        if self._idle:
+            child = self._busy[cell.digest] = self._idle.pop()
+        else:
+            child = self._busy[cell.digest] = ChildProcess("cell", _run_cells, self._threads)
+            child.start()
+        with contextlib.suppress(ChildDiedError):  # noticed in `reports`
+            child.send((cell.config.to_dict(), str(folder)))
+        self._new.append(Started(cell.digest))
+
+    def reports(self, seconds: float) -> list[Report]:
+        reports, self._new = self._new, []
+        deadline = time.monotonic() + seconds
+        while not reports and self._busy and time.monotonic() < deadline:
+            for digest in list(self._busy):
+                reports += self._of_child(digest, seconds / (10 * len(self._busy)))
+        return reports
+
+    def _of_child(self, digest: str, seconds: float) -> list[Report]:
+        child = self._busy[digest]
+        try:
+            envelope = child.receive(seconds)
+            if envelope is None:
+                return []
+            with contextlib.closing(envelope):
+                message = envelope.decode()
+        except ChildDiedError as error:
+            self._busy.pop(digest).close()
+            return [Lost(digest, f"{str(error).capitalize()}, perhaps for want of memory: run fewer cells at once.")]
+        if isinstance(message, Logged):
+            log_from_child(message)
+            return []
+        if isinstance(message, Failed):  # not even a document could be made
+            self._busy.pop(digest).close()
+            return [Lost(digest, f"The process of the cell failed ({message.summary.rstrip('.')}).")]
+        if isinstance(message, int):
+            return [Progressed(digest, message)]
+        content, usable = message
+        child = self._busy.pop(digest)
+        if usable:
+            self._idle.append(child)
+        else:
+            child.close()
+        return [Ended(digest, content)]
+
+    def close(self) -> None:
+        for child in (*self._busy.values(), *self._idle):
+            child.close()
+        self._busy, self._idle = {}, []
+
+
+def slots_for(wanted: int | None, least_memory: int) -> int:
+    """Return how many cells to carry out at the same time: one a core as far as memory allows, unless told.
+
+    least_memory: bytes that one cell needs. Raises UserError if there is too little for as many as are wanted.
+    """
+    if wanted is not None:
+        resources.require_memory(wanted * least_memory)
+        return wanted
+    resources.require_memory(least_memory)
+    free, cores = resources.free_memory(), os.cpu_count() or 1
+    return cores if free is None else max(1, min(cores, free // least_memory))
+
+
+def parse_slots(text: str) -> int | None:
+    """Return N of local:N, or None if it is ''. Raises UserError if it is no number from 1 on."""
+    if text == "":
+        return None
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:6]) <= 1024 or len(text) > 4:
+        raise UserError(f"local:{text[:20]} is no number of cells: give local:N with N from 1 to 1024.")
+    return int(text)
+
+
+def _run_cells(link: Link, threads: int) -> None:
+    """Receive configs with folders, carry out their cells, and send how far each has come and then its document.
+
+    The document is sent with whether another cell may follow in this process.
+    """
+    from core.sweep.cell import compute
+
+    sent_at = 0.0
+
+    def report(env_steps: int) -> None:
+        nonlocal sent_at
+        if time.monotonic() > sent_at + _REPORT_SECONDS:
+            sent_at = time.monotonic()
+            link.send(env_steps)
+
+    while True:
+        config, folder = link.receive()
+        content = compute(Config.from_dict(config), Path(folder), threads, report)
+        resources.release_memory()
+        link.send((content, json.loads(content)["state"] == "done"))

@@ -1,0 +1,278 @@
+"""Plans of sweeps: which tasks, curves and seeds. Those of the paper's figures by name, others from a small file."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from core.behaviours.shipped import FOLDER
+from core.behaviours.signals import suggestion
+from core.errors import UserError
+from core.headless.settings import Changes, make_config
+from core.io.files import read_regular, reason
+from core.presets import ABLATIONS, PRESETS
+from core.sweep.cell import Cell, reduced
+from core.tasks import PAPER_GAMES, PAPER_ROBOTS, behaviours, get_task
+from core.types import Teacher
+
+_MAX_BYTES = 1 << 20
+_MAX_CELLS = 100_000
+YARDSTICK = ("walker-walk", "walker-run", "cheetah-run")
+"""Files of the three tasks of the DeepMind Control Suite in resources/yardstick."""
+_TEACHERS = (Teacher.NONE.value, Teacher.ORACLE.value, Teacher.PERSON.value)
+_FIELDS = ("tasks", "seeds", "curves", "preset", "steps", "settings")
+_CURVE_FIELDS = ("name", "teacher", "labels", "ablation", "settings")
+_OPTIONS = {"task": "tasks", "seed": "seeds", "labels": "labels", "steps": "steps", "teacher": "teachers"}
+"""Settings that a plan has a place of its own for."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a chart: runs that differ in their seed alone.
+
+    labels: 0 for the preset's own; of a run on the true reward, those of the runs that it is compared with, whose
+        number of environment steps it takes where that follows from the labels
+    ablation: a name in core.presets.ABLATIONS, or ''
+    """
+
+    name: str
+    teacher: str = Teacher.ORACLE.value
+    labels: int = 0
+    ablation: str = ""
+    settings: Changes = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every curve for every task, preset and seed.
+
+    tasks: as in Config.task
+    steps: environment steps of each run; None for those of the preset
+    """
+
+    name: str
+    tasks: tuple[str, ...]
+    seeds: tuple[int, ...]
+    curves: tuple[Curve, ...]
+    presets: tuple[str, ...] = ("task",)
+    steps: int | None = None
+    settings: Changes = field(default_factory=dict)
+
+    def cells(self) -> list[Cell]:
+        """Return the runs, those of one task and seed after another. Raises UserError if a setting is wrong."""
+        _refuse_options(self.settings)
+        return [
+            self._cell(task, seed, preset, curve)
+            for task in self.tasks
+            for seed in self.seeds
+            for preset in self.presets
+            for curve in self.curves
+        ]
+
+    def _cell(self, task: str, seed: int, preset: str, curve: Curve) -> Cell:
+        given: dict[str, Any] = {"teacher": curve.teacher, "seed": seed}
+        if curve.labels:
+            given["labels"] = curve.labels
+        if self.steps:
+            given["steps"] = self.steps
+        known = get_task(task)
+        if not known.has_true_reward:
+            raise UserError(f"{known.name} has no true reward, so nothing can be compared: leave it out of the plan.")
+        ablation = ABLATIONS[curve.ablation].changes if curve.ablation else {}
+        config = make_config(task, preset, given, ablation, {**self.settings, **curve.settings})
+        return Cell(known.name, curve.name, seed, preset, reduced(config))
+
+
+def labels_curves(labels: Sequence[int], teachers: Sequence[str] = _TEACHERS[:2]) -> tuple[Curve, ...]:
+    """Return the true reward, and for each number of labels a curve of each other teacher."""
+    names = {Teacher.ORACLE.value: "{} labels", Teacher.PERSON.value: "person, {} labels"}
+    answered = [(count, teacher) for count in labels for teacher in teachers if teacher in names]
+    true = (Curve("true reward", Teacher.NONE.value, max(labels)),) if Teacher.NONE.value in teachers else ()
+    return (*true, *(Curve(names[teacher].format(count), teacher, count) for count, teacher in answered))
+
+
+def ablation_curves(labels: Sequence[int], segments: bool) -> tuple[Curve, ...]:
+    """Return the true reward, and for each number of labels the whole method and its ablations.
+
+    segments: with the ablation of segments, which the paper has for robots alone (3.3)
+    """
+    names = [name for name in ABLATIONS if segments or name != "no-segments"]
+    ablated = [
+        Curve(name.replace("-", " ") + (f", {count} labels" if len(labels) > 1 else ""), labels=count, ablation=name)
+        for count in labels
+        for name in names
+    ]
+    return (*labels_curves(labels), *ablated)
+
+
+def _behaviours() -> tuple[str, ...]:
+    return tuple(name for name, task in behaviours().items() if task.has_true_reward)
+
+
+def _yardstick() -> tuple[str, ...]:
+    return tuple(str(FOLDER.parent / "yardstick" / f"{name}.json") for name in YARDSTICK)
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A plan by name: its tasks (or behaviour files), labels, number of seeds, preset, and what makes its curves from the labels."""
+
+    tasks: Callable[[], tuple[str, ...]]
+    labels: tuple[int, ...]
+    seeds: int
+    curves: Callable[[Sequence[int]], tuple[Curve, ...]] = labels_curves
+    preset: str = "task"
+
+
+_NAMED: dict[str, _Named] = {
+    # The 5,500 labels in the paper's figures 3 and 6 were given by people, and by the oracle.
+    "fig2": _Named(lambda: PAPER_ROBOTS, (350, 700, 1400), 5),
+    "fig3": _Named(lambda: PAPER_GAMES, (350, 700, 1400, 3300, 5500), 3),
+    "fig5": _Named(lambda: PAPER_ROBOTS, (700,), 5, lambda labels: ablation_curves(labels, True), "default"),
+    "fig6": _Named(lambda: PAPER_GAMES, (5500,), 3, lambda labels: ablation_curves(labels, False)),
+    "behaviours": _Named(_behaviours, (100,), 3, preset="default"),
+    "person": _Named(
+        lambda: ("hopper-backflip", *PAPER_ROBOTS, "half-cheetah-one-leg"),
+        (100,),
+        5,
+        lambda labels: labels_curves(labels, _TEACHERS),
+        "default",
+    ),
+    "yardstick": _Named(_yardstick, (100,), 3, preset="default"),
+}
+NAMES = tuple(_NAMED)
+
+
+def find_plan(word: str, task_text: Callable[[str], str], labels: Sequence[int] | None = None) -> Plan:
+    """Return the plan of this name, or of a file whose name ends in .json or .toml.
+
+    task_text: what Config.task holds for a task's name or behaviour file
+    labels: in place of a named plan's own
+    Raises UserError, one sentence, if there is none or something in it is unknown.
+    """
+    path = Path(word)
+    if path.suffix in (".json", ".toml"):
+        if labels:
+            raise UserError("--labels is for plans by name: change the curves in the file instead.")
+        return _read(path, task_text)
+    if word not in _NAMED:
+        raise UserError(f"There is no plan {word!r:.60}: choose one of {', '.join(NAMES)}, or a .json or .toml file.")
+    named = _NAMED[word]
+    tasks, curves = tuple(map(task_text, named.tasks())), named.curves(labels or named.labels)
+    return Plan(word, tasks, tuple(range(named.seeds)), curves, (named.preset,))
+
+
+def only_teachers(plan: Plan, teachers: Sequence[str]) -> Plan:
+    """Return the plan with the curves of these teachers alone. Raises UserError if none is left."""
+    curves = tuple(curve for curve in plan.curves if curve.teacher in teachers)
+    if not curves:
+        raise UserError(f"{plan.name} has no curve with --teachers {' '.join(teachers)}: name others.")
+    return replace(plan, curves=curves)
+
+
+def _refuse_options(settings: Changes) -> None:
+    for name in settings:
+        if name in _OPTIONS:
+            option = _OPTIONS[name]
+            raise UserError(f"{name} can't be set as a setting here: use --{option}, or {option} in the plan's file.")
+
+
+def _read(path: Path, task_text: Callable[[str], str]) -> Plan:
+    try:
+        text = bytes(read_regular(path, _MAX_BYTES)).decode()
+    except OSError as error:
+        raise UserError(f"{path} can't be read ({reason(error)}): name a plan's file.") from error
+    except ValueError as error:
+        raise UserError(f"{path} is no plan: it must be UTF-8 text.") from error
+    try:
+        values = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is no {path.suffix[1:].upper()} ({str(error).rstrip('.')}).") from error
+    try:
+        return _plan(path.stem, values, lambda word: task_text(_beside(path, word)))
+    except UserError as error:
+        raise UserError(f"{path} is wrong: {error}") from error
+
+
+def _beside(path: Path, word: str) -> str:
+    """Return the name of a behaviour file as seen from here; in a plan it is relative to the plan."""
+    return str(path.parent / word) if word.endswith(".json") else word
+
+
+def _plan(name: str, values: Any, task_text: Callable[[str], str]) -> Plan:
+    _require_fields("the plan", values, _FIELDS, ("tasks", "curves"))
+    tasks = _list("tasks", values["tasks"], str)
+    seeds = values.get("seeds", 3)
+    seeds = list(range(seeds)) if type(seeds) is int and 1 <= seeds <= 1000 else _list("seeds", seeds, int)
+    presets = values.get("preset", ["task"])
+    presets = [presets] if isinstance(presets, str) else _list("preset", presets, str)
+    for preset in presets:
+        _require_known("preset", preset, PRESETS)
+    steps = values.get("steps")
+    if steps is not None and (type(steps) is not int or steps < 1):
+        raise UserError(f"steps is {steps!r:.40}: give a whole number from 1 on.")
+    curves = [_curve(each) for each in _list("curves", values["curves"], dict)]
+    names = [curve.name for curve in curves]
+    for doubled in {curve for curve in names if names.count(curve) > 1}:
+        raise UserError(f"Two curves are called {doubled!r:.40}: give them different names.")
+    if len(tasks) * len(seeds) * len(presets) * len(curves) > _MAX_CELLS:
+        raise UserError(f"It has more than {_MAX_CELLS:,} cells: divide it.")
+    settings = _settings(values.get("settings", {}))
+    texts = tuple(dict.fromkeys(task_text(word) for word in tasks))
+    return Plan(name, texts, tuple(dict.fromkeys(seeds)), tuple(curves), tuple(dict.fromkeys(presets)), steps, settings)
+
+
+def _curve(values: Mapping[str, Any]) -> Curve:
+    _require_fields("a curve", values, _CURVE_FIELDS, ("name",))
+    name, labels = values["name"], values.get("labels", 0)
+    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 60:
+        raise UserError(f"the name of a curve is {name!r:.40}: give a short text.")
+    teacher, ablation = values.get("teacher", Teacher.ORACLE.value), values.get("ablation", "")
+    _require_known("teacher", teacher, _TEACHERS)
+    if ablation != "":
+        _require_known("ablation", ablation, tuple(ABLATIONS))
+    if ablation and teacher == Teacher.NONE:
+        raise UserError(f"{name} is on the true reward, of which nothing can be left out: leave out ablation.")
+    if type(labels) is not int or labels < 0 or "labels" in values and labels == 0:
+        raise UserError(f"the labels of {name} are {labels!r:.40}: give a whole number from 1 on.")
+    settings = _settings(values.get("settings", {}))
+    return Curve(name, teacher, labels, ablation, settings)
+
+
+def _settings(values: Any) -> dict[str, Any]:
+    if not isinstance(values, dict):
+        raise UserError(f"settings is {values!r:.40}: give names with values.")
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, dict):  # a table of TOML
+            flat |= {f"{name}.{inner}": each for inner, each in value.items()}
+        else:
+            flat[name] = value
+    _refuse_options(flat)
+    return flat
+
+
+def _list(name: str, values: Any, kind: type) -> list[Any]:
+    if not isinstance(values, list) or not values or any(type(value) is not kind for value in values):
+        what = {str: "names", int: "whole numbers", dict: "objects"}[kind]
+        raise UserError(f"{name} is {values!r:.40}: give a list of {what}.")
+    return values
+
+
+def _require_fields(what: str, values: Any, known: Sequence[str], needed: Sequence[str]) -> None:
+    if not isinstance(values, dict):
+        raise UserError(f"{what} has to be an object with {' and '.join(needed)}.")
+    for name in values:
+        _require_known(f"a field of {what}", name, known)
+    for name in needed:
+        if name not in values:
+            raise UserError(f"The field {name!r} is missing in {what}.")
+
+
+def _require_known(what: str, word: Any, known: Sequence[str]) -> None:
+    if not isinstance(word, str) or word not in known:
+        raise UserError(f"{word!r:.40} is no {what.removeprefix('a ')}: {suggestion(str(word), known)}")

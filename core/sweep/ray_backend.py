@@ -1,0 +1,119 @@
+"""Cells on a Ray cluster. Ray is an optional dependency, and this module is imported only when it is named."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from contextlib import ExitStack
+from typing import Any
+
+from core.errors import UserError
+from core.sweep.backend import Ended, Lost, Report, Started, compute_elsewhere, probe, require_extra
+from core.sweep.cell import Cell, encode, failed, reason_of
+from core.sweep.environment import require_equal
+
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+try:
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+except ImportError as missing:
+    raise require_extra("ray", missing) from missing
+
+_ANSWER_SECONDS = 5.0
+_PROBE_SECONDS = 120.0
+
+
+class RayBackend:
+    """A task of one core for each cell. Results come back as bytes.
+
+    As many cells are submitted as the cluster has cores at the moment. The cluster's machines have the program
+    installed; nothing but configs and results is sent.
+    """
+
+    def __init__(self, address: str) -> None:
+        """address: HOST:PORT of a cluster, or '' for one that is begun here (or named by RAY_ADDRESS).
+
+        Raises UserError if nothing answers there, or it runs another version of Ray or Python.
+        """
+        if address:
+            _require_answer(address)
+        own = {} if address or os.environ.get("RAY_ADDRESS") else {"include_dashboard": False}
+        try:
+            ray.init(address=address or None, log_to_driver=False, logging_level=logging.ERROR, **own)
+        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+            where = f"the Ray cluster at {address}" if address else "Ray"
+            raise UserError(f"{where} can't be used: {_first_sentence(error)}") from error
+        self._task = ray.remote(num_cpus=1, max_retries=0)(compute_elsewhere)
+        self._cells: dict[Any, Cell] = {}
+        self._new: list[Report] = []
+
+    def check(self) -> None:
+        """Ask every machine of the cluster for its versions. Raise UserError if one differs or does not answer."""
+        ask = ray.remote(num_cpus=0, max_retries=0)(probe)
+        for node in (node for node in ray.nodes() if node["Alive"]):
+            where = f"The machine {node['NodeManagerAddress']} of the Ray cluster"
+            place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+            try:
+                theirs = ray.get(ask.options(scheduling_strategy=place).remote(), timeout=_PROBE_SECONDS)
+            except ray.exceptions.GetTimeoutError as error:
+                raise UserError(f"{where} does not answer: start it again, or stop it.") from error
+            except ray.exceptions.RayError as error:
+                raise UserError(
+                    f"{where} can't load Somersault ({_first_sentence(error)}): install the same version there."
+                ) from error
+            require_equal(theirs, where)
+
+    @property
+    def room(self) -> int:
+        return max(1, int(ray.cluster_resources().get("CPU", 0)))
+
+    def submit(self, cell: Cell) -> None:
+        self._cells[self._task.remote(cell.config.to_dict())] = cell
+        self._new.append(Started(cell.digest))
+
+    def reports(self, seconds: float) -> list[Report]:
+        reports, self._new = self._new, []
+        if not reports and self._cells:
+            ready, _ = ray.wait(list(self._cells), num_returns=1, timeout=seconds)
+            reports = [_outcome(self._cells.pop(reference), reference) for reference in ready]
+        return reports
+
+    def close(self) -> None:
+        with ExitStack() as stack:
+            stack.callback(ray.shutdown)
+            for reference in self._cells:
+                ray.cancel(reference, force=True)
+
+
+def _outcome(cell: Cell, reference: Any) -> Report:
+    try:
+        content: bytes = ray.get(reference)
+    except ray.exceptions.OutOfMemoryError as error:
+        reason = "There was not enough memory: run fewer cells at once, or on machines with more of it."
+        return Ended(cell.digest, encode(failed(cell.config, reason, str(error))))
+    except ray.exceptions.RayTaskError as error:  # outside of the cell's own boundary
+        cause = error.cause if isinstance(error.cause, Exception) else error
+        return Ended(cell.digest, encode(failed(cell.config, reason_of(cause), str(error))))
+    except ray.exceptions.RayError as error:
+        return Lost(cell.digest, f"Its process or machine is gone ({type(error).__name__}).")
+    return Ended(cell.digest, content)
+
+
+def _require_answer(address: str) -> None:
+    """Raise UserError if nothing listens at the address; Ray itself would wait for minutes."""
+    if address == "auto":
+        return
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_SECONDS):
+            return
+    except (OSError, ValueError, OverflowError) as error:
+        raise UserError(
+            f"No Ray cluster answers at {address[:80]}: start one with ray start --head, and give its HOST:PORT."
+        ) from error
+
+
+def _first_sentence(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[-1] if isinstance(error, ray.exceptions.RayError) else lines[0]) if lines else type(error).__name__

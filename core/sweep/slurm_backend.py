@@ -1,0 +1,103 @@
+"""Cells as jobs of Slurm, through submitit, an optional dependency. Imported only when it is named."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from core.errors import UserError
+from core.sweep.backend import Ended, Lost, Report, Started, compute_elsewhere, probe, require_extra
+from core.sweep.cell import Cell
+from core.sweep.environment import require_equal
+
+try:
+    import submitit
+except ImportError as missing:
+    raise require_extra("slurm", missing) from missing
+
+_ROOM = 256
+"""Most jobs that wait or run at the same time."""
+_LOOK_SECONDS = 2.0
+_HOURS = 24
+_MEMORY_GB = 4
+
+
+class SlurmBackend:
+    """A job of one core for each cell. submitit carries configs and results through files in a shared folder."""
+
+    def __init__(self, executor: Any, where: str) -> None:
+        """executor: of submitit; where: its name in sentences"""
+        self._executor, self._where = executor, where
+        self._jobs: dict[str, Any] = {}
+        self._running: set[str] = set()
+
+    @staticmethod
+    def of_partition(partition: str, folder: Path) -> SlurmBackend:
+        """Return a backend for a partition. Raises UserError if this machine has no Slurm.
+
+        folder: for submitit's files, on a disk that all machines share
+        """
+        if shutil.which("sbatch") is None:
+            raise UserError("This machine has no Slurm (sbatch): start the sweep on a login node of the cluster.")
+        executor = submitit.AutoExecutor(folder=folder, cluster="slurm")
+        executor.update_parameters(
+            slurm_partition=partition, timeout_min=60 * _HOURS, cpus_per_task=1, mem_gb=_MEMORY_GB, name="somersault"
+        )
+        return SlurmBackend(executor, f"A machine of the Slurm partition {partition}")
+
+    def check(self) -> None:
+        """Ask one machine for its versions by a job of its own. Raise UserError if they differ."""
+        job = self._submit(probe)
+        try:
+            theirs = job.result()
+        except (submitit.core.utils.UncompletedJobError, submitit.core.utils.FailedJobError) as error:
+            last = str(error).strip().splitlines()[-1:]
+            raise UserError(
+                f"{self._where} can't load Somersault ({' '.join(last)}): install the same version there."
+            ) from error
+        require_equal(theirs, self._where)
+
+    @property
+    def room(self) -> int:
+        return _ROOM
+
+    def submit(self, cell: Cell) -> None:
+        self._jobs[cell.digest] = self._submit(compute_elsewhere, cell.config.to_dict())
+
+    def _submit(self, function: Any, *arguments: Any) -> Any:
+        try:
+            return self._executor.submit(function, *arguments)
+        except (submitit.core.utils.FailedJobError, OSError) as error:  # sbatch refused it
+            last = " ".join(str(error).strip().splitlines()[-1:])
+            raise UserError(f"{self._where} takes no job: {last}") from error
+
+    def reports(self, seconds: float) -> list[Report]:
+        deadline = time.monotonic() + max(seconds, _LOOK_SECONDS)
+        reports: list[Report] = []
+        while not reports and self._jobs and time.monotonic() < deadline:
+            for digest, job in list(self._jobs.items()):
+                if job.done():
+                    del self._jobs[digest]
+                    self._running.discard(digest)
+                    reports.append(_outcome(digest, job))
+                elif digest not in self._running and job.state == "RUNNING":
+                    self._running.add(digest)
+                    reports.append(Started(digest))
+            if not reports:
+                time.sleep(min(_LOOK_SECONDS, seconds) / 4)
+        return reports
+
+    def close(self) -> None:
+        for job in self._jobs.values():
+            with contextlib.suppress(OSError):
+                job.cancel()
+
+
+def _outcome(digest: str, job: Any) -> Report:
+    try:
+        return Ended(digest, job.result())
+    except (submitit.core.utils.UncompletedJobError, submitit.core.utils.FailedJobError):
+        return Lost(digest, f"Job {job.job_id} ended without a result ({job.state}): its log is {job.paths.stderr}.")

@@ -1,0 +1,50 @@
+"""Small plans, and a backend that carries out their cells in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from core.sweep.backend import Ended, Progressed, Report, Started
+from core.sweep.cell import Cell, compute
+from tests.core.builders import QUICK
+
+STEPS = 8 * 32 * 6
+CURVES = [{"name": "true reward", "teacher": "none"}, {"name": "4 labels", "labels": 4}, {"name": "6", "labels": 6}]
+
+
+def plan_values(**changes: Any) -> dict[str, Any]:
+    """Content of a plan's file whose cells take a fraction of a second."""
+    return {"tasks": ["reacher"], "seeds": [0], "steps": STEPS, "curves": CURVES, "settings": QUICK, **changes}
+
+
+class Inline:
+    """Carries out one cell after another in this process."""
+
+    room = 1
+
+    def __init__(self, folder_of: Callable[[Cell], Path], interfere: Callable[[Cell], Report | None] = lambda _: None):
+        """interfere: called with each cell before it is carried out; what it returns takes the place of its result"""
+        self._folder_of, self._interfere = folder_of, interfere
+        self.computed: list[str] = []
+        self._submitted: list[Cell] = []
+        self.closed = False
+
+    def check(self) -> None:
+        """This process is the same program."""
+
+    def submit(self, cell: Cell) -> None:
+        self._submitted.append(cell)
+
+    def reports(self, seconds: float) -> list[Report]:
+        cell = self._submitted.pop(0)
+        if instead := self._interfere(cell):
+            return [Started(cell.digest), instead]
+        steps: list[int] = []
+        content = compute(cell.config, self._folder_of(cell), 1, steps.append)
+        self.computed.append(cell.digest)
+        return [Started(cell.digest), Progressed(cell.digest, steps[-1] if steps else 0), Ended(cell.digest, content)]
+
+    def close(self) -> None:
+        self.closed = True

@@ -1,0 +1,194 @@
+"""Plans: those of the figures by name, and files with one sentence for each mistake."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.__main__ import PLANS
+from core.config import Config
+from core.errors import UserError
+from core.headless.commands import named_task
+from core.presets import ABLATIONS
+from core.sweep.backend import probe
+from core.sweep.cell import Cell
+from core.sweep.environment import environment, require_equal
+from core.sweep.plans import NAMES, YARDSTICK, Plan, find_plan
+from core.tasks import PAPER_GAMES, PAPER_ROBOTS, get_task
+from core.types import Teacher
+from tests.core.sweep.plans import CURVES, plan_values
+
+LABELS = (350, 700, 1400)
+
+
+def of_name(name: str, **changes: Any) -> Plan:
+    plan = find_plan(name, named_task)
+    return Plan(**{**{field: getattr(plan, field) for field in Plan.__dataclass_fields__}, **changes})
+
+
+def differences(one: Cell, other: Cell) -> set[str]:
+    """Names of the settings in which two cells differ."""
+    flat = [
+        {f"{s}.{n}" if isinstance(v, dict) else s: v[n] if isinstance(v, dict) else v for s, v, n in rows(cell.config)}
+        for cell in (one, other)
+    ]
+    return {name for name in flat[0] if flat[0][name] != flat[1][name]}
+
+
+def rows(config: Config) -> list[tuple[str, Any, str]]:
+    return [
+        (section, value, name)
+        for section, value in config.to_dict().items()
+        for name in (value if isinstance(value, dict) else [""])
+    ]
+
+
+def test_the_command_line_names_the_plans_without_loading_them() -> None:
+    assert PLANS == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_plan_by_name_has_cells(name: str) -> None:
+    cells = of_name(name).cells()
+    assert cells and len({cell.digest for cell in cells}) > 1 and all(len(cell.digest) == 16 for cell in cells)
+
+
+@pytest.mark.parametrize(("name", "tasks", "seeds"), [("fig2", PAPER_ROBOTS, 5), ("fig3", PAPER_GAMES, 3)])
+def test_the_figures_compare_the_true_reward_with_numbers_of_labels(
+    name: str, tasks: tuple[str, ...], seeds: int
+) -> None:
+    plan = find_plan(name, str)
+    assert plan.tasks == tasks and plan.seeds == tuple(range(seeds)) and plan.presets == ("task",)
+    assert plan.curves[0].name == "true reward" and {curve.labels for curve in plan.curves[1:]} >= set(LABELS)
+    cells = of_name(name, tasks=tasks[:1], seeds=(3,), steps=500).cells()
+    assert {cell.config.steps for cell in cells} == {500} and {cell.config.seed for cell in cells} == {3}
+    assert differences(cells[1], cells[2]) == {"labels"}
+    assert all(cell.config.policy == cells[0].config.policy for cell in cells)
+
+
+def test_an_episode_of_the_yardstick_has_a_thousand_steps_of_at_most_one_point() -> None:
+    cells = of_name("yardstick", seeds=(0,)).cells()
+    assert [cell.task for cell in cells[::2]] == [f"control-{name}" for name in YARDSTICK]
+    tasks = [get_task(cell.config.task) for cell in cells[::2]]
+    assert [task.episode_steps for task in tasks] == [1000] * 3
+    assert [round(1 / task.step_seconds) for task in tasks] == [40, 40, 100]
+    assert {cell.config.labels for cell in cells[1::2]} == {100}
+
+
+def test_labels_in_place_of_a_plans_own() -> None:
+    assert [curve.name for curve in find_plan("fig2", str, [5, 9]).curves] == ["true reward", "5 labels", "9 labels"]
+
+
+@pytest.mark.parametrize(("name", "left_out"), [("fig5", set()), ("fig6", {"no-segments"})])
+@pytest.mark.parametrize("preset", ["task", "default", "paper"])
+def test_an_ablation_changes_what_it_is_about_and_nothing_else(name: str, left_out: set[str], preset: str) -> None:
+    tasks = find_plan(name, str).tasks[:1]
+    true, whole, *ablated = of_name(name, tasks=tasks, seeds=(0,), presets=(preset,)).cells()
+    assert {cell.curve.replace(" ", "-") for cell in ablated} == set(ABLATIONS) - left_out
+    assert (true.curve, whole.curve) == ("true reward", f"{whole.config.labels} labels")
+    for cell in ablated:
+        assert differences(whole, cell) <= set(
+            ABLATIONS[cell.curve.replace(" ", "-")].changes
+        )  # its length is the same
+        assert differences(whole, cell)
+
+
+def test_the_person_the_oracle_and_the_true_reward_have_the_same_steps_and_settings() -> None:
+    cells = Plan(
+        "person", ("ant",), (3,), find_plan("person", str, [50, 100]).curves, find_plan("person", str).presets
+    ).cells()
+    assert [cell.curve for cell in cells] == [
+        "true reward",
+        *(name for count in (50, 100) for name in (f"{count} labels", f"person, {count} labels")),
+    ]
+    assert cells[0].config.steps == cells[-1].config.steps > cells[1].config.steps
+    assert differences(cells[3], cells[4]) == {"teacher"}
+
+
+def test_a_run_on_the_true_reward_does_not_depend_on_the_settings_of_the_predicted_reward() -> None:
+    plain = of_name("fig2", tasks=("ant",), seeds=(0,)).cells()
+    other = of_name("fig2", tasks=("ant",), seeds=(0,), settings={"reward.epochs": 9, "query.half_life": 5.0}).cells()
+    assert plain[0].digest == other[0].digest and plain[1].digest != other[1].digest
+    assert plain[0].config.teacher == Teacher.NONE
+
+
+def written(values: Any, suffix: str = ".json") -> str:
+    Path(f"plan{suffix}").write_text(values if isinstance(values, str) else json.dumps(values))
+    return f"plan{suffix}"
+
+
+def test_a_file_is_json_or_toml_and_names_behaviour_files_beside_it() -> None:
+    asked: list[str] = []
+
+    def task_text(word: str) -> str:
+        asked.append(word)
+        return "reacher"
+
+    Path("deep").mkdir()
+    text = 'tasks = ["kneel.json", "walker"]\nseeds = 2\npreset = ["default", "paper"]\nsteps = 900\n'
+    text += '[settings]\n"reward.epochs" = 2\n[settings.policy]\nepochs = 3\n[[curves]]\nname = "few"\nlabels = 20\n'
+    Path("deep/plan.toml").write_text(text)
+    plan = find_plan("deep/plan.toml", task_text)
+    assert asked == [str(Path("deep/kneel.json")), "walker"]
+    cells = plan.cells()
+    assert [(cell.preset, cell.seed) for cell in cells] == [(p, s) for s in (0, 1) for p in ("default", "paper")]
+    assert {(c.config.reward.epochs, c.config.policy.epochs, c.config.labels) for c in cells} == {(2, 3, 20)}
+    same = find_plan(written(plan_values()), str).cells()
+    assert same[0].digest == find_plan(written(plan_values()), str).cells()[0].digest
+
+
+BAD: dict[str, tuple[Any, str]] = {
+    "no JSON": ("{", "is no JSON"),
+    "a list": ([], "has to be an object with tasks and curves"),
+    "a field": ({**plan_values(), "sedes": 3}, "did you mean seeds?"),
+    "no tasks": ({"curves": CURVES}, "'tasks' is missing"),
+    "seeds": (plan_values(seeds=[0.5]), "seeds is [0.5]: give a list of whole numbers."),
+    "steps": (plan_values(steps=0), "steps is 0"),
+    "preset": (plan_values(preset="best"), "'best' is no preset: "),
+    "teacher": (plan_values(curves=[{"name": "a", "teacher": "human"}]), "'human' is no teacher"),
+    "ablation": (plan_values(curves=[{"name": "a", "ablation": "no-ensembel"}]), "did you mean no-ensemble?"),
+    "labels": (plan_values(curves=[{"name": "a", "labels": 0}]), "the labels of a are 0"),
+    "names": (plan_values(curves=[{"name": "a"}, {"name": "a"}]), "Two curves are called 'a'"),
+    "nothing to leave out": (plan_values(curves=[{"name": "a", "teacher": "none", "ablation": "target"}]), "ablation"),
+    "a setting with a place": (plan_values(settings={"seed": 3}), "or seeds in the plan's file"),
+    "an unknown setting": (plan_values(settings={"reward.menbers": 3}), "There is no setting reward.menbers"),
+    "an unknown task": (plan_values(tasks=["hoper"]), "There is no task 'hoper'"),
+    "too many": (plan_values(seeds=1000, tasks=["reacher"] * 100), "more than 100,000 cells"),
+}
+
+
+@pytest.mark.parametrize(("values", "told"), BAD.values(), ids=BAD)
+def test_a_mistake_in_a_file_is_one_sentence(values: Any, told: str) -> None:
+    with pytest.raises(UserError) as error:
+        find_plan(written(values), str).cells()
+    assert told in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("word", ["fig9", "nowhere.json", "nowhere.toml"])
+def test_a_plan_that_does_not_exist_is_one_sentence(word: str) -> None:
+    with pytest.raises(UserError, match="There is no plan 'fig9': choose one of fig2|nowhere.* can't be read"):
+        find_plan(word, str)
+
+
+def test_a_behaviour_without_an_oracle_can_not_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '{"name": "a", "robot": "ant", "title": "A", "instruction": "Choose.", "clip_seconds": 1}'
+    assert not get_task(text).has_true_reward
+    with pytest.raises(UserError, match="a has no true reward"):
+        of_name("fig2", tasks=(text,)).cells()
+
+
+def test_another_version_elsewhere_is_one_sentence_that_says_what_to_do() -> None:
+    assert probe() == environment() and len(environment()["sources"]) == 16
+    require_equal(environment(), "here")
+    cases = [
+        ("torch", "1.0", "pip install torch=="),
+        ("sources", "0", "copy the folder core"),
+        ("python", "3.1", "install python"),
+    ]
+    for name, version, told in cases:
+        with pytest.raises(UserError, match=f"^The machine has .*{told}") as error:
+            require_equal({**environment(), name: version}, "The machine")
+        assert "\n" not in str(error.value)

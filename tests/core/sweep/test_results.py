@@ -1,0 +1,79 @@
+"""Tables and charts of a sweep's results."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from core.errors import UserError
+from core.sweep.charts import Curve, draw_chart
+from core.sweep.results import average_curves, read_curve, to_rows, to_table
+
+
+def made_up(kind: str, value: float, random: float = 10.0, seed: int = 0) -> dict[str, Any]:
+    curve = [[100, value / 2], [200, value]]
+    return {"task": "ant", "kind": kind, "seed": seed, "true_return": value, "random_return": random, "curve": curve}
+
+
+def test_the_table_has_means_spreads_and_shares_over_the_seeds() -> None:
+    made = [made_up("true reward", 110, seed=0), made_up("true reward", 90, seed=1)]
+    made += [made_up("700 labels", 50, seed=0), made_up("700 labels", 60, seed=1)]
+    head, _, line = to_table(made).splitlines()
+    assert head == "| task | seeds | random | true reward | 700 labels | share |"
+    assert line == "| ant | 2 | 10.0 ± 0.0 | 100.0 ± 10.0 | 55.0 ± 5.0 | 0.50 |"
+
+
+def test_curves_are_means_over_the_seeds_from_the_random_policy_on() -> None:
+    made = [made_up("true reward", 110), made_up("true reward", 90, seed=1)]
+    line, random = average_curves(made, "ant")
+    assert (line.label, random.label) == ("true reward", "random")
+    assert line.x[[0, -1]].tolist() == [0, 200]
+    assert line.y[[0, -1]].tolist() == [10, 100] and line.spread[[0, -1]].tolist() == [0, 10]
+    assert (random.y == 10).all()
+
+
+def test_a_chart_shows_a_rising_curve(tmp_path: Path) -> None:
+    x = np.linspace(0, 100, 50)
+    draw_chart(tmp_path / "chart.png", "Ant", [Curve("true reward", x, 3 * x, np.zeros(50))])
+    image = cv2.imread(str(tmp_path / "chart.png"))
+    assert image is not None and image.shape == (600, 960, 3)
+    orange = (np.abs(image.astype(int) - (14, 127, 255)).sum(axis=2) < 30)[120:]  # tab:orange, below the legend
+    rows, columns = np.nonzero(orange)
+    assert len(rows) > 100 and np.corrcoef(rows, columns)[0, 1] < -0.99
+
+
+def test_a_curve_ends_where_its_runs_do() -> None:
+    short = {**made_up("350 labels", 50), "curve": [[50, 20.0], [100, 50.0]]}
+    long, line, _ = average_curves([made_up("true reward", 110), short], "ant")
+    assert np.isnan(line.y[line.x > 100]).all() and not np.isnan(line.y[line.x <= 100]).any()
+    assert not np.isnan(long.y).any()
+
+
+def test_the_table_for_programs_has_the_same_numbers_and_each_seeds_return() -> None:
+    made = [made_up("true reward", 110, seed=0), made_up("true reward", 90, seed=1), made_up("700 labels", 55, seed=0)]
+    true, few = to_rows(made)
+    assert (true["seeds"], true["true_returns"], true["mean"], true["std"]) == ([0, 1], [110, 90], 100, 10)
+    assert (few["curve"], few["random"], few["share"]) == ("700 labels", 10, 0.5) and np.isnan(true["share"])
+
+
+def test_a_curve_without_a_result_is_left_empty() -> None:
+    other = {**made_up("700 labels", 50), "task": "reacher"}
+    _, _, ant, reacher = to_table([made_up("true reward", 110), other]).splitlines()
+    assert ant.endswith("|  |  |") and reacher == "| reacher | 1 | 10.0 ± 0.0 |  | 50.0 ± 0.0 |  |"
+
+
+def test_without_matplotlib_a_sentence_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
+    with pytest.raises(UserError, match=r"pip install matplotlib"):
+        draw_chart(tmp_path / "chart.png", "Ant", [])
+
+
+@pytest.mark.parametrize("torn", [b"[20, 2.", b"", b"20", b'["a", 1]', b"[NaN, 1]", b"\x00\xff"])
+def test_a_line_that_is_not_whole_is_passed_over_and_the_last_of_two_counts(tmp_path: Path, torn: bytes) -> None:
+    (tmp_path / "curve").write_bytes(b"[10, 0.5]\n[10, 1.0]\n" + torn + b"\n[30, 6.0]\n")
+    assert read_curve(tmp_path / "curve") == [(10, 1.0), (30, 6.0)]

@@ -1,0 +1,280 @@
+"""The command `sweep`: each cell once, four states, a failure that stops nothing, and a repetition that continues."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from core.__main__ import main
+from core.headless.run import HeadlessRun
+from core.sweep import command
+from core.sweep.backend import Lost, Report
+from core.sweep.cell import Cell, compute
+from core.sweep.local import LocalBackend
+from core.sweep.plans import find_plan
+from tests.core.sweep.plans import Inline, plan_values
+
+REACHER = "reacher"
+
+
+class Swept(Protocol):
+    def __call__(self, out: Path, *words: str, interfere: Any = ..., **changes: Any) -> Inline: ...
+
+
+@pytest.fixture
+def sweep(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Swept:
+    """Carries out a small plan in this process with `python -m core sweep`, and returns what carried it out.
+
+    The exit code is its attribute `code`.
+    """
+
+    def run(out: Path, *words: str, interfere: Any = lambda cell: None, **changes: Any) -> Inline:
+        (tmp_path / "plan.json").write_text(json.dumps(plan_values(**changes)))
+        made: list[Inline] = []
+
+        def backend(slots: int, folder_of: Callable[[Cell], Path]) -> Inline:
+            made.append(Inline(folder_of, interfere))
+            return made[-1]
+
+        monkeypatch.setattr(command, "LocalBackend", backend)
+        monkeypatch.setattr(sys, "argv", ["core", "sweep", str(tmp_path / "plan.json"), "--out", str(out), *words])
+        code = main()
+        assert not made or made[-1].closed
+        inline = made[-1] if made else Inline(lambda cell: out)
+        inline.code = code  # type: ignore[attr-defined]
+        return inline
+
+    return run
+
+
+def table(out: Path) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads((out / "table.json").read_bytes())
+    return values
+
+
+def journal(out: Path) -> list[tuple[str, str]]:
+    lines = (out / "journal.jsonl").read_text().splitlines()
+    return [(line["cell"], line["state"]) for line in map(json.loads, lines)]
+
+
+def states(out: Path) -> list[str]:
+    return [entry["state"] for entry in table(out)["cells"]]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of the small plan, carried out without a disturbance."""
+    out = tmp_path_factory.mktemp("undisturbed")
+    (out / "plan.json").write_text(json.dumps(plan_values()))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(command, "LocalBackend", lambda slots, folder_of: Inline(folder_of))
+        patched.setattr(sys, "argv", ["core", "sweep", str(out / "plan.json"), "--out", str(out / "out")])
+        assert main() == 0
+    return out / "out"
+
+
+def assert_same(out: Path, undisturbed: Path) -> None:
+    assert (out / "table.json").read_bytes() == (undisturbed / "table.json").read_bytes()
+
+
+def test_each_cell_is_computed_once_and_a_repetition_computes_nothing(
+    sweep: Swept, tmp_path: Path, undisturbed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = sweep(tmp_path / "out")
+    assert len(set(done.computed)) == 3 and states(tmp_path / "out") == ["done"] * 3
+    printed = capsys.readouterr()
+    assert printed.out == (tmp_path / "out" / "table.md").read_text() and printed.out.count("\n") == 3
+    assert "3 done" in printed.err and (tmp_path / "out" / "reacher.png").exists()
+    assert_same(tmp_path / "out", undisturbed)
+    assert [state for _, state in journal(tmp_path / "out")] == ["running", "done"] * 3
+    assert not (tmp_path / "out" / "sessions").exists()
+    assert sweep(tmp_path / "out").computed == []
+    assert sweep(tmp_path / "out", seeds=[0, 1], tasks=[REACHER]).computed != done.computed  # the new seed alone
+    assert len(journal(tmp_path / "out")) == 12
+
+
+def test_a_failed_cell_stops_no_other_and_is_tried_again(
+    sweep: Swept, tmp_path: Path, undisturbed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole_run = HeadlessRun.run
+
+    def run(self: HeadlessRun) -> Any:
+        if self._config.labels == 4:
+            raise MemoryError
+        return whole_run(self)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(HeadlessRun, "run", run)
+        failed = sweep(tmp_path / "out")
+    assert failed.code == 1 and states(tmp_path / "out") == ["done", "failed", "done"]  # type: ignore[attr-defined]
+    entry = table(tmp_path / "out")["cells"][1]
+    assert entry["reason"].startswith("There was not enough memory: ") and "true_return" not in entry
+    document = json.loads((tmp_path / "out" / "cells" / f"{entry['cell']}.json").read_bytes())
+    assert document["state"] == "failed" and "MemoryError" in document["traceback"]
+    assert "1 of 3 cells failed, the first (reacher (task), 4 labels, seed 0)" in capsys.readouterr().err
+    again = sweep(tmp_path / "out")
+    assert again.computed == [entry["cell"]] and again.code == 0  # type: ignore[attr-defined]
+    assert_same(tmp_path / "out", undisturbed)
+
+
+def test_a_sweep_that_was_stopped_continues(sweep: Swept, tmp_path: Path, undisturbed: Path) -> None:
+    def stop(cell: Cell) -> None:
+        if cell.config.labels == 6:
+            raise KeyboardInterrupt
+
+    assert sweep(tmp_path / "out", interfere=stop).code == 130  # type: ignore[attr-defined]
+    assert len(sweep(tmp_path / "out").computed) == 1
+    assert_same(tmp_path / "out", undisturbed)
+    done = [cell for cell, state in journal(tmp_path / "out") if state == "done"]
+    assert len(done) == len(set(done)) == 3
+
+
+def test_a_lost_cell_begins_again_and_fails_after_three_losses(
+    sweep: Swept, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost: list[str] = []
+
+    def lose(cell: Cell) -> Report | None:
+        if len(lost) >= 2 and cell.config.labels != 4:
+            return None
+        lost.append(cell.digest)
+        return Lost(cell.digest, "The machine is gone.")
+
+    assert sweep(tmp_path / "out", interfere=lose).code == 1  # type: ignore[attr-defined]
+    assert states(tmp_path / "out") == ["done", "failed", "done"]
+    assert table(tmp_path / "out")["cells"][1]["reason"] == "The machine is gone."
+    assert "begins again: The machine is gone." in capsys.readouterr().err
+    assert [state for _, state in journal(tmp_path / "out")].count("queued") == len(lost) - 1
+
+
+def test_a_cell_that_was_killed_continues_from_its_checkpoint_and_gives_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    (tmp_path / "plan.json").write_text(json.dumps(plan_values()))
+    config = find_plan(str(tmp_path / "plan.json"), str).cells()[2].config
+    whole = compute(config, tmp_path / "whole", 1, lambda steps: None)
+    save = HeadlessRun.cycle
+
+    def cycle(self: HeadlessRun) -> None:
+        save(self)
+        self.save()
+
+    def kill(steps: int) -> None:
+        if steps > 600:
+            raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(HeadlessRun, "cycle", cycle)
+        with pytest.raises(Killed):
+            compute(config, tmp_path / "part", 1, kill)
+    curve = tmp_path / "part" / "curve.jsonl"
+    curve.write_text(curve.read_text() + "[20")  # killed in the middle of a line
+    steps: list[int] = []
+    assert compute(config, tmp_path / "part", 1, steps.append) == whole
+    assert steps[0] > 256  # not from the beginning
+
+
+def test_a_process_of_this_machine_gives_the_same_bytes(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text(json.dumps(plan_values()))
+    cell = find_plan(str(tmp_path / "plan.json"), str).cells()[0]
+    whole = compute(cell.config, tmp_path / "whole", 1, lambda steps: None)
+    with closing(LocalBackend(1, lambda cell: tmp_path / "sessions" / cell.digest)) as backend:
+        backend.submit(cell)
+        reports: list[Report] = []
+        while not reports or type(reports[-1]).__name__ not in ("Ended", "Lost"):
+            reports += backend.reports(1.0)
+    assert reports[-1].content == whole  # type: ignore[union-attr]
+
+
+DAMAGES: dict[str, Callable[[str], str]] = {
+    "cut": lambda text: text[:100],
+    "[]": lambda text: "[]",
+    "no curve": lambda text: text.replace('"curve"', '"carve"'),
+    "a step beyond all numbers": lambda text: text.replace('"curve": [[', f'"curve": [[1, {10**400}], ['),
+    "another config": lambda text: text.replace('"seed": 0', '"seed": 7'),
+    "a state of no cell": lambda text: text.replace('"done"', '"dine"'),
+}
+
+
+@pytest.fixture
+def finished(undisturbed: Path) -> dict[str, str]:
+    """Files of the cells of the small plan, by name."""
+    return {path.name: path.read_text() for path in (undisturbed / "cells").iterdir()}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_file_is_refused_before_the_first_cell(
+    sweep: Swept, tmp_path: Path, finished: dict[str, str], damage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out" / "cells").mkdir(parents=True)
+    name, text = next(iter(finished.items()))
+    assert damage(text) != text
+    (tmp_path / "out" / "cells" / name).write_text(damage(text))
+    refused = sweep(tmp_path / "out")
+    assert refused.code == 2 and refused.computed == []  # type: ignore[attr-defined]
+    assert f"{name} is damaged: delete it, and its cell is computed again." in capsys.readouterr().err
+
+
+def test_results_of_another_version_are_kept_and_told_of(
+    sweep: Swept, tmp_path: Path, finished: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "out" / "cells").mkdir(parents=True)
+    for name, text in finished.items():
+        (tmp_path / "out" / "cells" / name).write_text(text.replace('"somersault": "', '"somersault": "9.'))
+    assert sweep(tmp_path / "out").computed == []
+    assert "3 results in" in caplog.text and "made by another version" in caplog.text
+
+
+def test_only_one_program_uses_a_folder(sweep: Swept, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def other(cell: Cell) -> None:
+        assert sweep(tmp_path / "out").code == 2  # type: ignore[attr-defined]
+        raise KeyboardInterrupt
+
+    sweep(tmp_path / "out", interfere=other)
+    assert "is open in another Somersault" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--on", "moon"], "--on moon is no place to run"),
+        (["--on", "slurm"], "slurm:PARTITION"),
+        (["--on", "local:0"], "local:0 is no number of cells"),
+        (["--on", "local:" + "9" * 5000], "is no number of cells"),
+        (["--on", "ray"], "needs the optional dependency [ray]"),
+        (["--on", "slurm:gpu"], "needs the optional dependency [slurm]"),
+        (["--steps", "0"], "--steps must be at least 1"),
+        (["--labels", "5"], "--labels is for plans by name"),
+        (["--teachers", "person"], "no curve with --teachers person"),
+        (["--tasks", "gym:Nowhere-v0"], "Nowhere-v0 can't be made"),
+        (["--tasks", "hoper"], "There is no task 'hoper'"),
+        (["--set", "query.segment_steps=51"], "at most the 50 of an episode"),
+        (["--set", "nothing.members=1"], "There is no setting nothing.members"),
+        (["--set", "seed=5"], "use --seeds"),
+        (["--set", "teacher=none"], "use --teachers"),
+    ],
+)
+def test_bad_input_is_one_sentence_before_anything_is_carried_out(
+    words: list[str],
+    told: str,
+    sweep: Swept,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for extra in ("ray", "submitit"):
+        monkeypatch.setitem(sys.modules, extra, None)
+        monkeypatch.delitem(sys.modules, f"core.sweep.{extra.replace('submitit', 'slurm')}_backend", raising=False)
+    refused = sweep(tmp_path / "out", *words)
+    assert refused.code == 2 and refused.computed == []  # type: ignore[attr-defined]
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("somersault: ") and told in line and not (tmp_path / "out").exists()

@@ -1,0 +1,273 @@
+"""Sweeps that are killed at random moments, on this machine and on a Ray cluster: the table is that of an undisturbed one.
+
+SOMERSAULT_RAY names a Python with Ray and submitit, if this one has none (pip install '.[ray,slurm]').
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.core.builders import QUICK
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(5400)]
+ROOT = Path(__file__).resolve().parents[2]
+CLUSTER_PYTHON = os.environ.get("SOMERSAULT_RAY", sys.executable)
+CURVES = [
+    {"name": "true reward", "teacher": "none"},
+    {"name": "4 labels", "labels": 4},
+    {"name": "6 labels", "labels": 6},
+    {"name": "random queries", "labels": 6, "ablation": "random-queries"},
+    {"name": "person", "labels": 5, "teacher": "person"},
+]
+_SECONDS = 600
+
+
+def plan(folder: Path, seeds: int) -> Path:
+    """A plan of ten cells for each seed, of some seconds each on a busy machine."""
+    path = folder / "plan.json"
+    values = {"tasks": ["reacher", "pendulum"], "seeds": seeds, "steps": 8 * 32 * 20, "curves": CURVES}
+    path.write_text(json.dumps({**values, "settings": QUICK}))
+    return path
+
+
+def start(path: Path, out: Path, on: str, python: str = sys.executable) -> subprocess.Popen[str]:
+    command = [python, "-m", "core", "sweep", str(path), "--on", on, "--out", str(out)]
+    environ = {**os.environ, "OMP_NUM_THREADS": "1", "RAY_USAGE_STATS_ENABLED": "0"}
+    return subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(program: subprocess.Popen[str]) -> str:
+    """Wait for its end without a failure; return what it said on stderr."""
+    _, told = program.communicate(timeout=3600)
+    assert program.returncode == 0, told[-2000:]
+    return told
+
+
+def kill(program: subprocess.Popen[str]) -> None:
+    """Kill the driver; no process of its cells lives on."""
+    family = psutil.Process(program.pid).children(recursive=True)
+    program.kill()
+    program.communicate()
+    _, alive = psutil.wait_procs(family, timeout=60)
+    assert not alive
+
+
+def journal(out: Path) -> list[tuple[str, str]]:
+    path = out / "journal.jsonl"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [(line["cell"], line["state"]) for line in map(json.loads, lines)]
+
+
+def wait_until(reached: Callable[[], bool], program: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + _SECONDS
+    while not reached():
+        assert program.poll() is None and time.monotonic() < deadline, program.stderr and program.stderr.read()[-2000:]
+        time.sleep(0.05)
+
+
+def assert_same(out: Path, whole: Path, cells: int) -> None:
+    """The table is that of the undisturbed sweep, nothing was computed again, and nothing failed is shown as done."""
+    assert (out / "table.json").read_bytes() == (whole / "table.json").read_bytes()
+    states: dict[str, list[str]] = {}
+    for cell, state in journal(out):
+        states.setdefault(cell, []).append(state)
+    assert len(states) == cells
+    for reached in states.values():
+        assert "done" not in reached[:-1] and "failed" not in reached  # nothing follows after done
+    documents = [json.loads(path.read_bytes()) for path in (out / "cells").iterdir()]
+    assert len(documents) == cells and {document["state"] for document in documents} == {"done"}
+
+
+def test_forty_cells_killed_ten_times(tmp_path: Path) -> None:
+    path, rng = plan(tmp_path, 4), random.Random(7)
+    finish(start(path, tmp_path / "whole", "local:2"))
+    out, workers_killed = tmp_path / "out", 0
+    program = start(path, out, "local:2")
+    for number in range(10):
+        begun, more = len(journal(out)), rng.randint(1, 5)
+        wait_until(lambda begun=begun, more=more: len(journal(out)) >= begun + more, program)
+        time.sleep(rng.uniform(0, 1))
+        if number % 2:
+            workers = [
+                child
+                for child in psutil.Process(program.pid).children()
+                if "resource_tracker" not in str(child.cmdline())
+            ]
+            rng.choice(workers).kill()
+            workers_killed += 1
+        else:
+            kill(program)
+            program = start(path, out, "local:2")
+        print(f"kill {number + 1}: {sum(state == 'done' for _, state in journal(out))} of 40 cells done", flush=True)
+    told = finish(program)
+    assert_same(out, tmp_path / "whole", 40)
+    assert workers_killed == 5 and told.count("begins again: ") <= 5
+
+
+def has(module: str) -> bool:
+    return subprocess.run([CLUSTER_PYTHON, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def with_ray() -> None:
+    if not has("ray"):
+        pytest.skip("Ray is not installed: pip install '.[ray]', or name a Python that has it in SOMERSAULT_RAY")
+
+
+class Cluster:
+    """A Ray cluster of machines that are processes here, each started by `ray start`."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.address = f"127.0.0.1:{5000 + free.getsockname()[1] % 4000}"  # below the ports of Ray's workers
+        self._folder, self._nodes = folder, list[subprocess.Popen[bytes]]()
+        port = self.address.rpartition(":")[2]
+        self.add("--head", f"--port={port}", "--include-dashboard=false", f"--temp-dir={folder}")
+        self._wait()
+
+    def add(self, *words: str) -> subprocess.Popen[bytes]:
+        """Start a machine, by default a worker of one core."""
+        chosen = words or (f"--address={self.address}",)
+        command = [CLUSTER_PYTHON, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=1", *chosen]
+        log = open(self._folder / f"node{len(self._nodes)}.log", "wb")  # noqa: SIM115
+        node = subprocess.Popen(
+            [*command, "--disable-usage-stats"], cwd=ROOT, stdout=log, stderr=log, start_new_session=True
+        )
+        log.close()
+        self._nodes.append(node)
+        return node
+
+    def _wait(self) -> None:
+        host, _, port = self.address.partition(":")
+        for _ in range(600):
+            with socket.socket() as trial:
+                if trial.connect_ex((host, int(port))) == 0:
+                    return
+            time.sleep(0.2)
+        raise AssertionError((self._folder / "node0.log").read_text())
+
+    @staticmethod
+    def kill(node: subprocess.Popen[bytes]) -> None:
+        """Kill a machine with all of its processes."""
+        try:
+            family = psutil.Process(node.pid).children(recursive=True)
+        except psutil.NoSuchProcess:
+            family = []
+        for process in (*family, psutil.Process(node.pid)):
+            try:
+                process.send_signal(signal.SIGKILL)
+            except psutil.NoSuchProcess:
+                continue
+        node.wait(60)
+        psutil.wait_procs(family, timeout=60)
+
+    def close(self) -> None:
+        for node in reversed(self._nodes):
+            if node.poll() is None:
+                self.kill(node)
+
+
+@pytest.fixture
+def cluster(with_ray: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    made = Cluster(Path("/tmp") / tmp_path_factory.mktemp("ray"))
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def test_on_a_ray_cluster_a_worker_and_then_the_driver_are_killed(cluster: Cluster, tmp_path: Path) -> None:
+    path, on, out = plan(tmp_path, 1), f"ray:{cluster.address}", tmp_path / "out"
+    finish(start(path, tmp_path / "whole", "local:2"))
+    worker = cluster.add()
+    program = start(path, out, on, CLUSTER_PYTHON)
+
+    def done() -> int:
+        return sum(state == "done" for _, state in journal(out))
+
+    wait_until(lambda: done() >= 2, program)
+    cluster.kill(worker)
+    cluster.add()
+    wait_until(lambda: done() >= 4, program)
+    program.kill()
+    program.communicate()
+    assert done() < 10
+    finish(start(path, out, on, CLUSTER_PYTHON))
+    assert_same(out, tmp_path / "whole", 10)
+
+
+def refused(path: Path, on: str, python: str = CLUSTER_PYTHON) -> str:
+    program = start(path, path.parent / "refused", on, python)
+    printed, told = program.communicate(timeout=_SECONDS)
+    assert (program.returncode, printed) == (2, ""), told
+    (line,) = told.splitlines()
+    assert line.startswith("somersault: ")
+    return line
+
+
+def test_an_address_that_nobody_answers_is_one_sentence(with_ray: None, tmp_path: Path) -> None:
+    assert "No Ray cluster answers at 127.0.0.1:9: start one" in refused(plan(tmp_path, 1), "ray:127.0.0.1:9")
+
+
+def test_a_machine_with_other_sources_is_one_sentence(cluster: Cluster, tmp_path: Path) -> None:
+    """The driver takes its own sources for others than those that the machines have."""
+    code = (
+        "import core.sweep.environment as e, sys; ours = dict(e.environment(), sources='0' * 16);"
+        "e.environment = lambda: ours; sys.argv = ['core', 'sweep', *sys.argv[1:]];"
+        "from core.__main__ import main; sys.exit(main())"
+    )
+    words = [str(plan(tmp_path, 1)), "--on", f"ray:{cluster.address}", "--out", str(tmp_path / "out")]
+    done = subprocess.run(
+        [CLUSTER_PYTHON, "-c", code, *words], cwd=ROOT, capture_output=True, text=True, timeout=_SECONDS, check=False
+    )
+    assert done.returncode == 2 and "has other source files of Somersault" in done.stderr.splitlines()[-1]
+    assert not (tmp_path / "out" / "cells").exists() or not list((tmp_path / "out" / "cells").iterdir())
+
+
+def test_a_cell_whose_memory_ends_fails_and_the_others_are_done(tmp_path: Path) -> None:
+    """The processes may take so little address space that one cell's pool of segments does not fit."""
+    values: dict[str, Any] = json.loads(plan(tmp_path, 1).read_text())
+    huge = {"name": "huge", "labels": 4, "settings": {"rollout.environments": 16384, "rollout.steps": 1024}}
+    path = tmp_path / "huge.json"
+    path.write_text(json.dumps({**values, "tasks": ["reacher"], "curves": [*CURVES[:2], huge]}))
+    command = [sys.executable, "-m", "core", "sweep", str(path), "--on", "local:1", "--out", str(tmp_path / "out")]
+    limited = ["prlimit", f"--as={6 << 30}", *command]
+    done = subprocess.run(limited, cwd=ROOT, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    table = json.loads((tmp_path / "out" / "table.json").read_bytes())
+    assert [cell["state"] for cell in table["cells"]] == ["done", "done", "failed"], done.stderr[-2000:]
+    assert done.returncode == 1 and "There was not enough memory" in table["cells"][2]["reason"]
+
+
+def test_submitit_carries_out_the_same_cells(tmp_path: Path) -> None:
+    """Its executor of local processes in place of Slurm's, of which this machine has none."""
+    if not has("submitit"):
+        pytest.skip("submitit is not installed: pip install '.[slurm]', or name a Python that has it in SOMERSAULT_RAY")
+    path = plan(tmp_path, 1)
+    finish(start(path, tmp_path / "whole", "local:2"))
+    code = (
+        "import sys, submitit; from core.sweep.slurm_backend import SlurmBackend;"
+        "executor = submitit.LocalExecutor(sys.argv.pop()); executor.update_parameters(timeout_min=30);"
+        "SlurmBackend.of_partition = staticmethod(lambda partition, folder: SlurmBackend(executor, partition));"
+        "SlurmBackend.room = 2; sys.argv = ['core', 'sweep', *sys.argv[1:]];"
+        "from core.__main__ import main; sys.exit(main())"
+    )
+    words = [str(path), "--on", "slurm:here", "--out", str(tmp_path / "out"), str(tmp_path / "jobs")]
+    done = subprocess.run(
+        [CLUSTER_PYTHON, "-c", code, *words], cwd=ROOT, capture_output=True, text=True, timeout=3000, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert_same(tmp_path / "out", tmp_path / "whole", 10)
