@@ -32,7 +32,7 @@ PYTHON = VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/pytho
 
 VIRTUAL_SCREEN = {"Xvfb": "xvfb"}
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # from PyTorch's "Get started" page
-CHECKS = ("ruff check .", "ruff format --check .", "mypy core app", "lint-imports --no-logo")
+CHECKS = ("ruff check .", "ruff format --check .", "mypy core app somersault", "lint-imports --no-logo")
 
 
 class SetupError(Exception):

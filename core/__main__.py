@@ -3,14 +3,14 @@
 import argparse
 import dataclasses
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from core.config import OracleConfig
 from core.presets import ABLATIONS, ALGORITHM_PRESETS, PRESETS
 from core.version import COMMAND_LINE, VERSION
 
 
-class _Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """An argument parser whose errors are one plain sentence."""
 
     def error(self, message: str) -> NoReturn:
@@ -44,11 +44,16 @@ def main() -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = CommandParser(
         COMMAND_LINE, description="Teach a simulated robot a behaviour by comparisons of clips, without a window."
     )
     parser.add_argument("--version", action="version", version=f"somersault {VERSION}")
-    commands = parser.add_subparsers(dest="command", required=True)
+    add_commands(parser.add_subparsers(dest="command", required=True))
+    return parser
+
+
+def add_commands(commands: Any) -> None:
+    """Add each command's parser. commands: what argparse's add_subparsers returns"""
     lists = {
         "tasks": "tasks",
         "behaviours": "robots' behaviours",
@@ -90,7 +95,6 @@ def make_parser() -> argparse.ArgumentParser:
     _add_reproduce(
         commands.add_parser("reproduce", help="reproduce a figure of the paper; the same command continues it")
     )
-    return parser
 
 
 def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
