@@ -76,9 +76,14 @@ def add_commands(commands: Any) -> None:
         "--before-after", action="store_true", help="show the untrained and the latest policy side by side instead"
     )
     film.add_argument("--height", type=int, default=720, help="picture height, a multiple of 18 (default 720)")
-    export = commands.add_parser("export", help="write a session to one file")
+    export = commands.add_parser("export", help="write a session to one file, or its policy as ONNX files")
     export.add_argument("session", help="the session's folder")
-    export.add_argument("file", help="the new file, such as backflip.somersault")
+    export.add_argument("file", nargs="?", help="the new file, such as backflip.somersault")
+    export.add_argument(
+        "--onnx",
+        metavar="FILE",
+        help="write the policy to this .onnx file, with its reward and contract.json beside it",
+    )
     imported = commands.add_parser("import", help="make a session from an exported file")
     imported.add_argument("file", help="a file that export wrote")
     imported.add_argument("session", help="the new session's folder")

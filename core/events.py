@@ -417,6 +417,30 @@ class FilmMade(Event):
 
 
 @dataclass(frozen=True)
+class PortableRequested(Event):
+    """Policy and predicted reward of the newest checkpoint in a session's folder should be written as ONNX files.
+
+    target: path of the policy's file
+    """
+
+    folder: str
+    target: str
+
+
+@dataclass(frozen=True)
+class PortableMade(Event):
+    """The ONNX files are written.
+
+    difference: largest one between what they and this program compute
+    note: a sentence about anything left out, or ''
+    """
+
+    target: str
+    difference: float
+    note: str
+
+
+@dataclass(frozen=True)
 class StateRequested(Event):
     """Each job should reply with StateSaved at its next boundary. `number` is that of the checkpoint."""
 

@@ -28,6 +28,7 @@ class Command(StrEnum):
     HUMAN = "human"
     ORACLE = "oracle"
     EXPORT = "export"
+    EXPORT_ONNX = "export onnx"
     PLAY_GAME = "play"
     QUIT = "quit"
     PROGRESS_PANEL = "panel"
@@ -114,6 +115,9 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "&Oracle", ("F7",), "The computer answers, using the true reward if the task has one", checkable=True
     ),
     Command.EXPORT: CommandInfo("&Export session…", ("Ctrl+E",), "Writes the whole session to one file"),
+    Command.EXPORT_ONNX: CommandInfo(
+        "Export policy as ONN&X…", (), "Writes policy and predicted reward of the last checkpoint for other programs"
+    ),
     Command.PLAY_GAME: CommandInfo(
         "Pla&y the game yourself…",
         ("F5",),

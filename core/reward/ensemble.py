@@ -85,15 +85,18 @@ class RewardEnsemble(torch.nn.Module):
         return self.network.segment_returns(x.expand(self.members, *x.shape))
 
 
-def build_ensemble(config: Config, device: torch.device) -> RewardEnsemble | ImageEnsemble:
+def build_ensemble(
+    config: Config, device: torch.device, dtype: torch.dtype | None = None
+) -> RewardEnsemble | ImageEnsemble:
     """The untrained ensemble of a session; depends on config.seed alone.
 
+    dtype: of convolutions, None for the device's best
     Raises UserError if reward.observed exceeds the size of an observation.
     """
     start = torch.Generator().manual_seed(seed_for(config.seed, "reward network"))
     task = get_task(config.task)
     if task.pictures:
-        return ImageEnsemble(task.pictures, config.reward, start, device)
+        return ImageEnsemble(task.pictures, config.reward, start, device, dtype)
     observations, actions = sizes(config)
     observed = config.reward.observed
     if observed > observations:

@@ -65,6 +65,7 @@ OTHERS: dict[KeyAction, Happened] = {
     Command.FULL_SPEED: lambda face: face.window.clips.clock.speed == 1,
     Command.PREDICTIONS: lambda face: face.window.playback_commands.shows_predictions,
     Command.EXPORT: shows(QFileDialog),
+    Command.EXPORT_ONNX: shows(QFileDialog),
     Command.TRAINING_FILM: shows(QFileDialog),
     Command.BEFORE_AFTER_FILM: shows(QFileDialog),
     Command.DIAGNOSTICS: shows(QFileDialog),
