@@ -22,7 +22,7 @@ COMMAND_LINE = (
 LIBRARIES = (
     *("PySide6-Essentials", "pyqtgraph", "torch", "numpy", "mujoco", "gymnasium", "ale-py"),
     *("opencv-python-headless", "safetensors", "threadpoolctl", "filelock", "platformdirs", "av", "tqdm"),
-    "argcomplete",
+    *("argcomplete", "segno"),
 )
 """Distribution names of all dependencies in pyproject.toml, for error reports."""
 

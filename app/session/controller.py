@@ -19,6 +19,7 @@ from app.live.replays import Replays
 from app.session.factory import window_config
 from app.session.metrics_recorder import EpisodeRewards, record, record_labels
 from app.session.recovery import RecoveryAction, failure_sentence, recovery_action, saved_work
+from app.voting.room import Room
 from app.workers.checkpointer import Checkpointer
 from app.workers.file_tasks import FileTasks
 from app.workers.job_group import JOB_NAMES, TOGETHER, JobGroup
@@ -101,6 +102,7 @@ class Controller(QObject):
         self.replays = Replays(self.policy_history, measure, requests, lambda: "clips" in self.job_group.running, self)
         self.film_export = FilmExport(session.folder, config, make_process, self)
         self.portable_export = PortableExport(session.folder, config, make_process, self)
+        self.room = Room(session.folder, self.labelling, make_process, self)
         self.job_group.ports[SNAPSHOTS] = self.policy_history
         self.preference_history = PreferenceHistory(session, self.labelling.preference_writer, requests, self)
         self.last_checkpoint_timer = QTimer(self, singleShot=True, interval=_LAST_CHECKPOINT_MS)
@@ -197,6 +199,7 @@ class Controller(QObject):
         self.file_tasks.close()
         self.film_export.close()
         self.portable_export.close()
+        self.room.close()
         self.preference_history.close()
         self.labelling.close()
         self.job_group.close()

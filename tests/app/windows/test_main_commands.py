@@ -96,6 +96,7 @@ OTHERS: dict[KeyAction, Happened] = {
     Command.REDO: choices(*ANSWERS),
     Command.FINISH: lambda face: bool(face.engine["rollout"].got(FinishRequested)),
     Command.PAUSE: lambda face: face.controller.state == State.PAUSED,
+    Command.VOTE: shows(QMessageBox),
     Command.DEMO: lambda face: face.window.demo_commands.demo is not None,
     Command.SELF_RUNNING_DEMO: lambda face: (
         face.window.demo_commands.demo is not None and face.labelling.teacher == Teacher.ORACLE
