@@ -32,7 +32,7 @@ PYTHON = VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/pytho
 
 VIRTUAL_SCREEN = {"Xvfb": "xvfb"}
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # from PyTorch's "Get started" page
-CHECKS = ("ruff check .", "ruff format --check .", "mypy core app", "lint-imports --no-logo")
+CHECKS = ("ruff check .", "ruff format --check .", "mypy core app somersault", "lint-imports --no-logo")
 
 
 class SetupError(Exception):
@@ -203,7 +203,7 @@ def pytest_command(args: list[str]) -> list[str]:
 
 
 def run_tests(args: list[str], checks: tuple[str, ...] = CHECKS) -> int:
-    set_up(("test", "dev", "figures"), window=True, virtual_screen=sys.platform == "linux")
+    set_up(("test", "dev", "figures", "onnx"), window=True, virtual_screen=sys.platform == "linux")
     failed = [check for check in checks if run_check(check) != 0]
     if failed:
         print(f"Failed: {', '.join(failed)}. The tests follow.", flush=True)

@@ -24,13 +24,18 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     """
     parser = _WindowParser(prog=WINDOW, description="Teach a robot by choosing the better of two clips.")
     parser.add_argument("--version", action="version", version=f"somersault {VERSION}")
+    add_options(parser)
+    return parser.parse_args(arguments)
+
+
+def add_options(parser: argparse._ActionsContainer) -> None:
+    """Add the options of the window to a parser or a group of one."""
     parser.add_argument("--task", help=f"task, behaviour or behaviour file to teach (default {DEFAULT_TASK})")
     parser.add_argument("--session", type=Path, help="session folder, new or existing (default: a new one)")
     parser.add_argument("--teacher", choices=("human", "oracle"), help="first teacher (default human)")
     parser.add_argument("--labels", type=int, help="number of answers in the whole session")
     parser.add_argument("--seed", type=int, help="random seed; same seed, same start")
     parser.add_argument("--quit-after", type=float, metavar="SECONDS", help="quit after this time")
-    return parser.parse_args(arguments)
 
 
 def given(options: argparse.Namespace) -> dict[str, Any]:

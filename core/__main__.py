@@ -4,7 +4,7 @@ import argparse
 import dataclasses
 import signal
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from core.config import OracleConfig
 from core.presets import ABLATIONS, ALGORITHM_PRESETS, PRESETS
@@ -15,7 +15,7 @@ PLANS = ("fig2", "fig3", "fig5", "fig6", "behaviours", "person", "yardstick")
 _SWEEPS = ("sweep", "reproduce")
 
 
-class _Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """An argument parser whose errors are one plain sentence."""
 
     def error(self, message: str) -> NoReturn:
@@ -54,11 +54,16 @@ def main() -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = CommandParser(
         COMMAND_LINE, description="Teach a simulated robot a behaviour by comparisons of clips, without a window."
     )
     parser.add_argument("--version", action="version", version=f"somersault {VERSION}")
-    commands = parser.add_subparsers(dest="command", required=True)
+    add_commands(parser.add_subparsers(dest="command", required=True))
+    return parser
+
+
+def add_commands(commands: Any) -> None:
+    """Add each command's parser. commands: what argparse's add_subparsers returns"""
     lists = {
         "tasks": "tasks",
         "behaviours": "robots' behaviours",
@@ -84,9 +89,14 @@ def make_parser() -> argparse.ArgumentParser:
         "--before-after", action="store_true", help="show the untrained and the latest policy side by side instead"
     )
     film.add_argument("--height", type=int, default=720, help="picture height, a multiple of 18 (default 720)")
-    export = commands.add_parser("export", help="write a session to one file")
+    export = commands.add_parser("export", help="write a session to one file, or its policy as ONNX files")
     export.add_argument("session", help="the session's folder")
-    export.add_argument("file", help="the new file, such as backflip.somersault")
+    export.add_argument("file", nargs="?", help="the new file, such as backflip.somersault")
+    export.add_argument(
+        "--onnx",
+        metavar="FILE",
+        help="write the policy to this .onnx file, with its reward and contract.json beside it",
+    )
     imported = commands.add_parser("import", help="make a session from an exported file")
     imported.add_argument("file", help="a file that export wrote")
     imported.add_argument("session", help="the new session's folder")
@@ -106,7 +116,6 @@ def make_parser() -> argparse.ArgumentParser:
     reproduce = commands.add_parser("reproduce", help="reproduce a figure of the paper: a sweep on this machine")
     reproduce.add_argument("plan", metavar="figure", help=f"one of {', '.join(PLANS)}")
     _add_sweep(reproduce)
-    return parser
 
 
 def _add_sweep(sweep: argparse.ArgumentParser) -> None:

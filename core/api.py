@@ -15,6 +15,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import torch
 
 from core.config import Config
 from core.envs import make_envs
@@ -120,7 +121,7 @@ class LearnedReward(gymnasium.Wrapper[Observations, Any, Observations, Any]):
                 f"This environment does not have the observations and actions of {name}: use core.api.environment."
             )
         self.ensemble = fitted_ensemble(config, states["reward"])
-        self.normalize = _Normalizer(self.ensemble, states["rollout"], config.reward.std)
+        self.normalize = Normalizer(self.ensemble, states["rollout"], config.reward.std)
         self._observation = np.zeros(self._kinds.observations, _dtype(self._kinds))
 
     def reset(self, **options: Any) -> tuple[Observations, dict[str, Any]]:
@@ -135,25 +136,28 @@ class LearnedReward(gymnasium.Wrapper[Observations, Any, Observations, Any]):
         return self._observation, self.normalize(raw), terminated, truncated, {**info, "true_reward": true}
 
 
-class _Normalizer:
-    """Turns the members' raw predictions into one reward, by their statistics over the segments of the checkpoint."""
+class Normalizer:
+    """Turns the members' raw predictions into one reward, by their statistics over the segments of the checkpoint.
+
+    means, deviations: (M,) of each member's predictions; mean, factor: of the mean of the standardized members
+    """
 
     def __init__(self, ensemble: RewardEnsemble | ImageEnsemble, rollout: JobState, std: float) -> None:
         with checkpoint_errors("rollout"):
             segments = pool_segments(rollout)
             raw = np.concatenate([ensemble.predict(s.observations, s.actions) for s in segments], axis=1)
-        self._means, self._deviations = raw.mean(1), np.maximum(raw.std(1), 1e-8)
+        self.means, self.deviations = raw.mean(1), np.maximum(raw.std(1), 1e-8)
         rewards = self._mean_of_members(raw.T)
-        self._mean, self._factor = float(rewards.mean()), std / max(float(rewards.std()), 1e-8)
+        self.mean, self.factor = float(rewards.mean()), std / max(float(rewards.std()), 1e-8)
 
     def _mean_of_members(self, raw: Float32) -> Float32:
         """(..., M) raw predictions -> (...), the mean of the standardized members."""
-        mean: Float32 = ((raw - self._means) / self._deviations).mean(-1)
+        mean: Float32 = ((raw - self.means) / self.deviations).mean(-1)
         return mean
 
     def __call__(self, raw: Float32) -> float:
         """(M,) raw predictions of one step -> its reward."""
-        return (float(self._mean_of_members(raw)) - self._mean) * self._factor
+        return (float(self._mean_of_members(raw)) - self.mean) * self.factor
 
 
 def load_session(folder: Path) -> tuple[Config, dict[str, JobState]]:
@@ -165,11 +169,16 @@ def load_session(folder: Path) -> tuple[Config, dict[str, JobState]]:
     return config, loaded[1]
 
 
-def fitted_ensemble(config: Config, state: JobState) -> RewardEnsemble | ImageEnsemble:
-    """The ensemble published last, from the state of the reward job. Raises UserError if none has been fitted."""
+def fitted_ensemble(
+    config: Config, state: JobState, dtype: torch.dtype | None = None
+) -> RewardEnsemble | ImageEnsemble:
+    """The ensemble published last, from the state of the reward job. Raises UserError if none has been fitted.
+
+    dtype: of convolutions, None for the processor's best
+    """
     if not state.values.get("generation"):
         raise UserError("No reward has been fitted in this session yet: answer some pairs first.")
-    ensemble = build_ensemble(config, CPU)
+    ensemble = build_ensemble(config, CPU, dtype)
     with checkpoint_errors("reward"):
         load_state_arrays(ensemble, published_weights(state) or {})  # {} does not fit
     return ensemble.requires_grad_(False)

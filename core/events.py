@@ -417,6 +417,65 @@ class FilmMade(Event):
 
 
 @dataclass(frozen=True)
+class PortableRequested(Event):
+    """Policy and predicted reward of the newest checkpoint in a session's folder should be written as ONNX files.
+
+    target: path of the policy's file
+    """
+
+    folder: str
+    target: str
+
+
+@dataclass(frozen=True)
+class PortableMade(Event):
+    """The ONNX files are written.
+
+    difference: largest one between what they and this program compute
+    note: a sentence about anything left out, or ''
+    """
+
+    target: str
+    difference: float
+    note: str
+
+
+@dataclass(frozen=True)
+class VotingServed(Event):
+    """Guests can vote at this address from now on."""
+
+    url: str
+
+
+@dataclass(frozen=True)
+class VoteOpened(Event):
+    """Guests vote on another pair for so many seconds; 0 for none, until the next pair."""
+
+    round: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class VotesCounted(Event):
+    """Votes so far by choice, and the seconds left. final: the round has ended with these"""
+
+    round: int
+    counts: dict[str, int]
+    seconds: float
+    final: bool
+
+
+@dataclass(frozen=True)
+class VoteKept(Event):
+    """The majority of a round is on disk as this answer of the session in `folder`."""
+
+    folder: str
+    round: int
+    answer: int
+    choice: str
+
+
+@dataclass(frozen=True)
 class StateRequested(Event):
     """Each job should reply with StateSaved at its next boundary. `number` is that of the checkpoint."""
 

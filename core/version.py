@@ -2,6 +2,7 @@
 
 import sys
 from importlib import metadata
+from pathlib import Path
 
 VERSION = "0.1.0"
 """The only statement of the version: pyproject.toml, the packages and Help > About read it from here."""
@@ -9,13 +10,19 @@ VERSION = "0.1.0"
 FROZEN = bool(getattr(sys, "frozen", False))
 """Whether this is the packaged program rather than Python with its sources."""
 
-WINDOW = "somersault" if FROZEN else "python -m app"
+_COMMAND = FROZEN or Path(sys.argv[0]).stem == "somersault"
+"""Whether the `somersault` command was typed, rather than `python -m`. Child processes have their parent's sys.argv."""
 
-COMMAND_LINE = ("somersault-cli" if sys.platform == "win32" else "somersault") if FROZEN else "python -m core"
+WINDOW = "somersault" if _COMMAND else "python -m app"
+
+COMMAND_LINE = (
+    "somersault-cli" if FROZEN and sys.platform == "win32" else "somersault" if _COMMAND else "python -m core"
+)
 
 LIBRARIES = (
     *("PySide6-Essentials", "pyqtgraph", "torch", "numpy", "mujoco", "gymnasium", "ale-py"),
     *("opencv-python-headless", "safetensors", "threadpoolctl", "filelock", "platformdirs", "av", "tqdm"),
+    *("argcomplete", "segno"),
 )
 """Distribution names of all dependencies in pyproject.toml, for error reports."""
 

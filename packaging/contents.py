@@ -12,7 +12,7 @@ from pathlib import Path
 DATA_PACKAGES = ("ale_py", "gymnasium", "mujoco", "pyqtgraph")
 """Packages with data files that are read at run time: games, robot models, physics plug-ins, icons."""
 
-HIDDEN_PACKAGES = ("core", "app", "gymnasium.envs", "mujoco.rendering", "mujoco.egl", "OpenGL")
+HIDDEN_PACKAGES = ("core", "app", "somersault", "gymnasium.envs", "mujoco.rendering", "mujoco.egl", "OpenGL")
 """Packages that are imported dynamically, which PyInstaller can't see."""
 
 EXCLUDED_MODULES = (

@@ -28,6 +28,7 @@ class Command(StrEnum):
     HUMAN = "human"
     ORACLE = "oracle"
     EXPORT = "export"
+    EXPORT_ONNX = "export onnx"
     PLAY_GAME = "play"
     QUIT = "quit"
     PROGRESS_PANEL = "panel"
@@ -36,6 +37,7 @@ class Command(StrEnum):
     CURRENT_POLICY = "live policy"
     DEMO = "demo"
     SELF_RUNNING_DEMO = "demo alone"
+    VOTE = "vote"
     TRAINING_FILM = "film"
     BEFORE_AFTER_FILM = "before and after"
     LEARNING_PLOTS = "learning plots"
@@ -114,6 +116,9 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "&Oracle", ("F7",), "The computer answers, using the true reward if the task has one", checkable=True
     ),
     Command.EXPORT: CommandInfo("&Export session…", ("Ctrl+E",), "Writes the whole session to one file"),
+    Command.EXPORT_ONNX: CommandInfo(
+        "Export policy as ONN&X…", (), "Writes policy and predicted reward of the last checkpoint for other programs"
+    ),
     Command.PLAY_GAME: CommandInfo(
         "Pla&y the game yourself…",
         ("F5",),
@@ -131,6 +136,11 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.DEMO: CommandInfo("De&mo mode", ("F11",), "Full screen for an audience: guests answer with four keys"),
     Command.SELF_RUNNING_DEMO: CommandInfo(
         "Sel&f-running demo", ("Shift+F11",), "Full screen: the oracle answers until you leave"
+    ),
+    Command.VOTE: CommandInfo(
+        "Let the a&udience vote…",
+        ("Ctrl+F11",),
+        "Full screen with a code: guests answer together on their phones, in the same network",
     ),
     Command.TRAINING_FILM: CommandInfo(
         "Export training &film…", (), "A captioned video of how the policy learned, as one file"

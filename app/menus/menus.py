@@ -18,7 +18,7 @@ MENUS: tuple[tuple[str, tuple[tuple[KeyAction, ...], ...]], ...] = (
             (Command.START_PAGE,),
             (Command.PAUSE, Command.STOP, Command.FINISH),
             (Command.HUMAN, Command.ORACLE),
-            (Command.EXPORT, Command.TRAINING_FILM, Command.BEFORE_AFTER_FILM),
+            (Command.EXPORT, Command.EXPORT_ONNX, Command.TRAINING_FILM, Command.BEFORE_AFTER_FILM),
             (Command.PLAY_GAME,),
             (Command.QUIT,),
         ),
@@ -40,7 +40,7 @@ MENUS: tuple[tuple[str, tuple[tuple[KeyAction, ...], ...]], ...] = (
             (Command.PROGRESS_PANEL, Command.HISTORY),
             (Command.LEARNING_PLOTS, Command.REWARD_PLOTS, Command.SESSION_PLOTS),
             (Command.EARLIER_POLICY, Command.LATER_POLICY, Command.CURRENT_POLICY),
-            (Command.DEMO, Command.SELF_RUNNING_DEMO),
+            (Command.DEMO, Command.SELF_RUNNING_DEMO, Command.VOTE),
             (Command.HIDE_TRUE_REWARD,),
             tuple(APPEARANCES),
         ),
@@ -65,6 +65,7 @@ def file_handlers(window: QMainWindow, controller: Controller) -> dict[Command, 
     name, films, tasks = controller.session.folder.name, controller.film_export, controller.file_tasks
     dialogs: dict[Command, tuple[str, str, Then]] = {
         Command.EXPORT: ("Export session", f"{name}.somersault", tasks.export),
+        Command.EXPORT_ONNX: ("Export policy as ONNX", f"{name}/policy.onnx", controller.portable_export.make),
         Command.TRAINING_FILM: ("Export training film", f"{name}.mp4", films.make),
         Command.BEFORE_AFTER_FILM: (
             "Export before-and-after film",

@@ -14,10 +14,12 @@ from app.labelling.true_reward_visibility import TrueRewardVisibility
 from app.live.demonstrations import Demonstrations
 from app.live.film_export import FilmExport
 from app.live.policy_history import PolicyHistory
+from app.live.portable_export import PortableExport
 from app.live.replays import Replays
 from app.session.factory import window_config
 from app.session.metrics_recorder import EpisodeRewards, record, record_labels
 from app.session.recovery import RecoveryAction, failure_sentence, recovery_action, saved_work
+from app.voting.room import Room
 from app.workers.checkpointer import Checkpointer
 from app.workers.file_tasks import FileTasks
 from app.workers.job_group import JOB_NAMES, TOGETHER, JobGroup
@@ -99,6 +101,8 @@ class Controller(QObject):
         self.policy_history = PolicyHistory(session, self.checkpointer.disk, self._snapshot_figures, self)
         self.replays = Replays(self.policy_history, measure, requests, lambda: "clips" in self.job_group.running, self)
         self.film_export = FilmExport(session.folder, config, make_process, self)
+        self.portable_export = PortableExport(session.folder, config, make_process, self)
+        self.room = Room(session.folder, self.labelling, make_process, self)
         self.job_group.ports[SNAPSHOTS] = self.policy_history
         self.preference_history = PreferenceHistory(session, self.labelling.preference_writer, requests, self)
         self.last_checkpoint_timer = QTimer(self, singleShot=True, interval=_LAST_CHECKPOINT_MS)
@@ -121,7 +125,7 @@ class Controller(QObject):
         self.policy_history.snapshots_changed.connect(self.progress.take_time_from)
         for trouble in (
             *(self.checkpointer.damage_found, self.policy_history.trouble_arose, self.replays.replay_refused),
-            *(self.film_export.film_ended, self.film_export.film_refused),
+            *(self.film_export.film_ended, self.film_export.film_refused, self.portable_export.export_ended),
         ):
             trouble.connect(self.trouble_arose)
 
@@ -194,6 +198,8 @@ class Controller(QObject):
         """Release the session and end every thread. Call it after `stopped`."""
         self.file_tasks.close()
         self.film_export.close()
+        self.portable_export.close()
+        self.room.close()
         self.preference_history.close()
         self.labelling.close()
         self.job_group.close()

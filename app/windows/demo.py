@@ -17,6 +17,7 @@ from app.live.policy_player import PolicyPlayer
 from app.session.controller import Controller
 from app.style.labels import label
 from app.style.layouts import column, row
+from app.voting.panel import VoteBars, VoteCode
 from app.windows.key_tile import KeyTile
 from app.windows.pair_page import PairPage
 from app.windows.waiting_message import explanation
@@ -48,14 +49,18 @@ class DemoWindow(QWidget):
 
     Signals:
         left(): the window was closed; the session continues.
+        vote_requested(): the presenter wants to start or to stop the votes of the audience.
     """
 
     left = Signal()
+    vote_requested = Signal()
 
     def __init__(self, controller: Controller, keys: KeyMap, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
         self._controller, self._keys = controller, keys
         self._teacher_before = controller.labelling.teacher
+        self.code: VoteCode | None = None
+        """The code for the audience's phones, while it votes."""
         self.setWindowTitle(f"{controller.task.title} – Somersault")
         self.setObjectName("demo")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -87,9 +92,13 @@ class DemoWindow(QWidget):
         instruction = self._label("instruction", self._controller.task.instruction, wrap=True)
         self._grid.addLayout(column(title, self.question, instruction), 0, 0, 1, 2)
         self._grid.addWidget(self.pair_page, 1, 0)
-        self._grid.addLayout(self._make_side(), 1, 1, 2, 1)
+        self._side = self._make_side()
+        self._grid.addLayout(self._side, 1, 1, 2, 1)
         self._row = row(*self.tiles.values())
         self._grid.addLayout(self._row, 2, 0)
+        self.bars = VoteBars()
+        self.bars.hide()
+        self._grid.addWidget(self.bars, 2, 0)
         self._foot = self._label("foot", self._hints)
         self._grid.addWidget(self._foot, 3, 0, 1, 2)
         self._grid.setRowStretch(1, 62)
@@ -123,6 +132,7 @@ class DemoWindow(QWidget):
             Command.RESTART_CLIPS: self.clips.restart,
             Command.HUMAN: partial(self._controller.labelling.set_teacher, Teacher.HUMAN),
             Command.ORACLE: partial(self._controller.labelling.set_teacher, Teacher.ORACLE),
+            Command.VOTE: self.vote_requested.emit,
             Command.DEMO: self.close,
         }
         keyed = [(self._keys.keys_for(action), slot) for action, slot in slots.items()]
@@ -135,7 +145,12 @@ class DemoWindow(QWidget):
     @property
     def _hints(self) -> str:
         """Text at the foot of the screen, for the presenter."""
-        hints = ((Command.ORACLE, "Computer answers"), (Command.HUMAN, "Guests answer"), (Command.UNDO, "Undo"))
+        hints = (
+            (Command.ORACLE, "Computer answers"),
+            (Command.HUMAN, "Guests answer"),
+            (Command.VOTE, "Audience votes"),
+            (Command.UNDO, "Undo"),
+        )
         texts = [f"{key_symbol(self._keys.keys_for(c)[0])} {name}" for c, name in hints if self._keys.keys_for(c)]
         return "      ".join([*texts, "Esc Leave"])
 
@@ -149,6 +164,29 @@ class DemoWindow(QWidget):
         controller.trouble_arose.connect(self._foot.setText)
         controller.job_failed.connect(self._foot.setText)
         controller.demonstrations.demonstration_drawn.connect(self.policy.play_next)
+        controller.room.opened.connect(self._show_votes)
+        controller.room.votes_changed.connect(self.bars.set_votes)
+        controller.room.ended.connect(self._hide_votes)
+
+    def _show_votes(self, url: str) -> None:
+        """Show the code above the policy, and bars in place of the keys."""
+        self._hide_votes("")
+        self.code = VoteCode(url)
+        self._side.insertWidget(0, self.code, 1)
+        for tile in self.tiles.values():
+            tile.hide()
+        self.bars.show()
+
+    def _hide_votes(self, why: str) -> None:
+        if self.code is not None:
+            self._side.removeWidget(self.code)
+            self.code.deleteLater()
+            self.code = None
+        self.bars.hide()
+        for tile in self.tiles.values():
+            tile.show()
+        if why:
+            self._foot.setText(why)
 
     def answer(self, choice: Choice) -> None:
         """Give a guest's answer; the guest takes over from the oracle."""
@@ -185,6 +223,7 @@ class DemoWindow(QWidget):
     def closeEvent(self, event: QCloseEvent) -> None:
         self._timer.stop()
         self.flash_timer.stop()
+        self.bars.halt()
         self.clips.show_pair(None)
         self.policy.clock.halt()
         self._controller.labelling.set_teacher(self._teacher_before)

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QMessageBox
 
 from app.clips.clip_pair import ClipPair
 from app.keys.commands import Command
@@ -12,6 +13,12 @@ from app.session.controller import Controller
 from app.windows.banner import FilmProgress
 from app.windows.demo import DemoWindow
 from core.types import Teacher
+
+VOTE_QUESTION = "Let the audience vote?"
+VOTE_REACH = (
+    "Anyone in this computer's network who sees the address on screen can open one page and vote, until you leave full"
+    " screen."
+)
 
 
 class DemoCommands(QObject):
@@ -35,6 +42,7 @@ class DemoCommands(QObject):
             Command.CURRENT_POLICY: live.go_live,
             Command.DEMO: self.open_demo,
             Command.SELF_RUNNING_DEMO: lambda: self.open_demo(self_running=True),
+            Command.VOTE: self.ask_to_vote,
         }
         past, replays, films = controller.policy_history, controller.replays, controller.film_export
         past.snapshots_changed.connect(live.set_snapshots)
@@ -52,6 +60,7 @@ class DemoCommands(QObject):
         self._clips_played = self._clips.clock.playing
         self.demo = DemoWindow(self._controller, self._keys())
         self.demo.left.connect(self._on_left)
+        self.demo.vote_requested.connect(self.ask_to_vote)
         if acting := self._live.live or self._live.policy.shown:
             self.demo.policy.play_next(acting)
         self._pause_playback()
@@ -63,6 +72,27 @@ class DemoCommands(QObject):
         if self_running:
             self._controller.labelling.set_teacher(Teacher.ORACLE)
 
+    def ask_to_vote(self) -> None:
+        """Ask whether guests may vote over the network, and start if so; where they already may, stop."""
+        room = self._controller.room
+        if room.on:
+            room.stop()
+            return
+        box = QMessageBox(self.demo or self._clips.window())
+        box.setWindowTitle("Somersault")
+        box.setIcon(QMessageBox.Icon.Question)
+        box.setText(VOTE_QUESTION)
+        box.setInformativeText(VOTE_REACH)
+        box.setStandardButtons(QMessageBox.StandardButton.Yes | QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(QMessageBox.StandardButton.Cancel)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.accepted.connect(self._start_votes)
+        box.open()
+
+    def _start_votes(self) -> None:
+        self.open_demo()
+        self._controller.room.start()
+
     def leave_demo(self) -> None:
         if self.demo is not None:
             self.demo.close()
@@ -72,6 +102,7 @@ class DemoCommands(QObject):
         self._live.policy.clock.halt()
 
     def _on_left(self) -> None:
+        self._controller.room.stop()
         if self.demo is not None:
             self.demo.deleteLater()  # hidden only, it would keep drawing the policy
         self.demo = None

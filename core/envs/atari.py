@@ -140,7 +140,7 @@ class AtariVectorEnv:
 
     def step(self, actions: Float32) -> Step:
         """Step all games with actions (N, a), of which the largest is taken. No step ends an episode."""
-        chosen = actions.argmax(axis=1)
+        chosen = self.controls(actions)
         self._time += 1
         try:
             shot = self._emulators.step(chosen)
@@ -164,6 +164,10 @@ class AtariVectorEnv:
             views = self._new_games(begun)
         self._observe(views)
         return self._result(rewards, finished, ended)
+
+    def controls(self, actions: Float32) -> Rows:
+        """Convert actions (N, a) to numbers (N,) of the game's smallest set of actions."""
+        return actions.argmax(axis=1)
 
     def _result(self, rewards: Float32, finished: list[tuple[float, dict[str, float]]], rows: Rows) -> Step:
         never, none = np.zeros(self.count, np.bool_), self.observations[:0]

@@ -98,7 +98,7 @@ class GymVectorEnv:
 
     def step(self, actions: Float32) -> Step:
         """Step all with actions (N, a) float32: for a Box from -1 to 1, scaled to its bounds; else one-hot."""
-        own = self._scale(actions)
+        own = self.controls(actions)
         self._replay.add(own)
         with self._reported():
             observations, gained, stopped, cut, _ = self._envs.step(own)
@@ -122,7 +122,7 @@ class GymVectorEnv:
         self.observations = observations
         return Step(observations, rewards, ended, end_observations, finished, rows, diverged)
 
-    def _scale(self, actions: Float32) -> npt.NDArray[Any]:
+    def controls(self, actions: Float32) -> npt.NDArray[Any]:
         """Convert actions (N, a) to the environment's own form: (N, ...) within a Box, or (N,) numbers of a Discrete."""
         space = self._envs.single_action_space
         if isinstance(space, Discrete):

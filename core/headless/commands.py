@@ -263,6 +263,18 @@ def _film(args: argparse.Namespace) -> None:
 
 
 def _export(args: argparse.Namespace) -> None:
+    if bool(args.file) == bool(args.onnx):
+        raise UserError("Name either one file for the whole session, or --onnx FILE for its policy.")
+    if args.onnx:
+        from core.portable.export import export_onnx
+
+        made = export_onnx(Path(args.session), Path(args.onnx))
+        print(
+            " ".join(part for part in (made.note, f"wrote {', '.join(map(str, made.paths))}") if part), file=sys.stderr
+        )
+        for name, difference in made.differences.items():
+            print(f"{name}: differs by at most {difference:.1e} from this program", file=sys.stderr)
+        return
     target = Path(args.file)
     files.require_new(target)
     with closing(Session.open(Path(args.session))) as session:

@@ -107,6 +107,12 @@ class StackedCNN(torch.nn.Module):
             filters = filters / MAX_PIXEL
         return filters.to(self._dtype).contiguous(memory_format=torch.channels_last), offsets
 
+    def folded_filters(self, layer: int) -> tuple[Tensor, Tensor]:
+        """Filters and offsets of one convolution as used outside of training, with batch norm in them."""
+        filters, offsets = self._filters(layer, True)
+        assert offsets is not None
+        return filters, offsets
+
     def _batch_norm_and_dropout(self, x: Tensor, layer: int, training_pass: TrainingPass) -> Tensor:
         """x (B, M * FILTERS, h, w), normalized by its own moments, with dropout; the moments go to the pass.
 

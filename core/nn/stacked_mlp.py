@@ -36,6 +36,7 @@ class StackedMLP(torch.nn.Module):
         device: torch.device = CPU,
     ) -> None:
         super().__init__()
+        self.activation = activation
         self._activation = ACTIVATIONS[activation]
         sizes = ((inputs, hidden), (hidden, hidden), (hidden, 1))
         self.weights = ParameterList(Parameter(uniform((members, a, b), a, generator)) for a, b in sizes)

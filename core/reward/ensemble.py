@@ -83,11 +83,16 @@ class RewardEnsemble(torch.nn.Module):
         return self.network.segment_returns(x.expand(self.members, *x.shape))
 
 
-def build_ensemble(config: Config, device: torch.device) -> RewardEnsemble | ImageEnsemble:
-    """The untrained ensemble of a session; depends on config.seed alone."""
+def build_ensemble(
+    config: Config, device: torch.device, dtype: torch.dtype | None = None
+) -> RewardEnsemble | ImageEnsemble:
+    """The untrained ensemble of a session; depends on config.seed alone.
+
+    dtype: of convolutions, None for the device's best
+    """
     start = torch.Generator().manual_seed(seed_for(config.seed, "reward network"))
     task = get_task(config.task)
     if task.pictures:
-        return ImageEnsemble(task.pictures, config.reward, start, device)
+        return ImageEnsemble(task.pictures, config.reward, start, device, dtype)
     observations, actions = sizes(config)
     return RewardEnsemble(observations + actions, config.reward, start, device)

@@ -16,13 +16,16 @@ from core.tasks import get_task
 from core.types import Float32, Observations
 
 
-def build_policy(config: Config, device: torch.device | None = None) -> ActorCritic:
-    """The untrained policy of a session, which depends on config.seed alone; device None: the config's."""
+def build_policy(config: Config, device: torch.device | None = None, dtype: torch.dtype | None = None) -> ActorCritic:
+    """The untrained policy of a session, which depends on config.seed alone.
+
+    device: None for the config's; dtype: of convolutions, None for the device's best
+    """
     start = torch.Generator().manual_seed(seed_for(config.seed, "policy network"))
     space = spaces(config)
     device = device or device_for(config)
     if space.pictures:
-        return CNNActorCritic(space.pictures, space.actions, config.policy.vision, start, device)
+        return CNNActorCritic(space.pictures, space.actions, config.policy.vision, start, device, dtype)
     return actor_critic(space.observations, space.actions, space.discrete, config.policy, start, device)
 
 

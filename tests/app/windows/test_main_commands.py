@@ -65,6 +65,7 @@ OTHERS: dict[KeyAction, Happened] = {
     Command.FULL_SPEED: lambda face: face.window.clips.clock.speed == 1,
     Command.PREDICTIONS: lambda face: face.window.playback_commands.shows_predictions,
     Command.EXPORT: shows(QFileDialog),
+    Command.EXPORT_ONNX: shows(QFileDialog),
     Command.TRAINING_FILM: shows(QFileDialog),
     Command.BEFORE_AFTER_FILM: shows(QFileDialog),
     Command.DIAGNOSTICS: shows(QFileDialog),
@@ -95,6 +96,7 @@ OTHERS: dict[KeyAction, Happened] = {
     Command.REDO: choices(*ANSWERS),
     Command.FINISH: lambda face: bool(face.engine["rollout"].got(FinishRequested)),
     Command.PAUSE: lambda face: face.controller.state == State.PAUSED,
+    Command.VOTE: shows(QMessageBox),
     Command.DEMO: lambda face: face.window.demo_commands.demo is not None,
     Command.SELF_RUNNING_DEMO: lambda face: (
         face.window.demo_commands.demo is not None and face.labelling.teacher == Teacher.ORACLE

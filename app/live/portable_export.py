@@ -1,0 +1,61 @@
+"""Export of ONNX files: one at a time, made by a child process. No widgets."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from app.workers.job_worker import JobWorker, MakeProcess, run_job
+from core.config import Config
+from core.errors import UserError
+from core.events import Event, Failed, JobSpec, PortableMade, PortableRequested
+
+
+class PortableExport(QObject):
+    """Starts a child process for each export, and ends it.
+
+    Signals:
+        export_ended(str): the files are written, or could not be made; one sentence.
+    """
+
+    export_ended = Signal(str)
+
+    def __init__(self, folder: Path, config: Config, make_process: MakeProcess, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._folder, self._config, self._make_process = folder, config, make_process
+        self._job: JobWorker | None = None
+        self._outcome = ""
+
+    def make(self, target: Path) -> None:
+        """Export the newest checkpoint. One export_ended follows."""
+        if self._job is not None:
+            self.export_ended.emit("ONNX files are being written already: wait for them.")
+            return
+        self._outcome = ""
+        target = target if target.suffix else target.with_suffix(".onnx")
+        spec = JobSpec("portable", self._config.to_dict(), builder="core.portable")
+        try:
+            self._job = run_job(self._make_process, spec, self._on_event, self._on_end, self)
+        except UserError as error:
+            self.export_ended.emit(f"The ONNX files could not be made: {error}.")
+            return
+        self._job.send(PortableRequested(str(self._folder), str(target)))
+
+    def close(self) -> None:
+        """End the export that is being made, and wait for its process to end."""
+        if self._job is not None:
+            self._job.close()
+
+    def _on_event(self, event: Event) -> None:
+        match event:
+            case PortableMade(target, difference, note):
+                same = f"differs from this program by at most {difference:.0e}"
+                parts = f"{Path(target).name} is written with its contract.json and {same}.", note
+                self._outcome = " ".join(part for part in parts if part)
+                if self._job is not None:
+                    self._job.cancel()
+            case Failed():
+                self._outcome = event.summary.rstrip(".") + "."
+
+    def _on_end(self, name: str, reason: str) -> None:
+        self._job = None
+        self.export_ended.emit(self._outcome or "The ONNX files could not be made: try again.")

@@ -1,0 +1,1 @@
+"""The votes of a room, as the window shows them."""

@@ -1,0 +1,116 @@
+"""A room's votes in a session: one round for each pair, and the majority as its answer. No widgets."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from app.labelling.labelling import Labelling
+from app.workers.job_worker import JobWorker, MakeProcess, run_job
+from core.errors import UserError
+from core.events import Event, Failed, JobSpec, VoteKept, VoteOpened, VotesCounted, VotingServed
+from core.types import Choice, Preference, Teacher
+from core.voting.ballot import majority
+
+ROUND_SECONDS = 15.0
+"""Time for the votes on a pair: two clips are seen some five times."""
+
+
+class Room(QObject):
+    """Serves the page for votes in a child process, from `start` until `close`.
+
+    url: address of the page; '' while it is off
+
+    Signals:
+        opened(str): guests can vote at this address.
+        votes_changed(object, float): number of votes by choice, and the seconds left of the round.
+        ended(str): the page is off. Why, in one sentence; '' if it was switched off.
+    """
+
+    opened = Signal(str)
+    votes_changed = Signal(object, float)
+    ended = Signal(str)
+
+    def __init__(
+        self, folder: Path, labelling: Labelling, make_process: MakeProcess, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.url = ""
+        self._folder, self._labelling, self._make_process = folder, labelling, make_process
+        self._job: JobWorker | None = None
+        self._round, self._decided, self._why = 0, False, ""
+        labelling.pair_shown.connect(self._open_round)
+        labelling.pair_awaited.connect(self._close_round)
+        labelling.answer_kept.connect(self._on_answer_kept)
+
+    @property
+    def on(self) -> bool:
+        return self._job is not None
+
+    def start(self) -> None:
+        """Switch the page on; `opened` or `ended` follows."""
+        if self._job is not None:
+            return
+        self._why = ""
+        try:
+            spec = JobSpec("voting", {}, builder="core.voting")
+            self._job = run_job(self._make_process, spec, self._on_event, self._on_end, self)
+        except UserError as error:
+            self.ended.emit(f"The page for votes can't be served: {error}.")
+
+    def stop(self) -> None:
+        """Switch the page off; `ended` follows."""
+        if self._job is not None:
+            self._job.cancel()
+
+    def close(self) -> None:
+        """Switch the page off and wait for its process to end."""
+        if self._job is not None:
+            self._job.close()
+
+    def _open_round(self, _: object = None) -> None:
+        if self._job is not None and self.url:
+            self._round, self._decided = self._round + 1, False
+            self._labelling.set_teacher(Teacher.HUMAN)
+            self._job.send(VoteOpened(self._round, ROUND_SECONDS))
+            self.votes_changed.emit({}, ROUND_SECONDS)
+
+    def _close_round(self) -> None:
+        if self._job is not None and self.url:
+            self._round, self._decided = self._round + 1, False
+            self._job.send(VoteOpened(self._round, 0.0))
+            self.votes_changed.emit({}, 0.0)
+
+    def _on_event(self, event: Event) -> None:
+        match event:
+            case VotingServed(url):
+                self.url = url
+                self.opened.emit(url)
+                if self._labelling.pairs.shown is not None:
+                    self._open_round()
+            case VotesCounted(number, counts, seconds, final) if number == self._round:
+                self.votes_changed.emit(counts, seconds)
+                choice = majority(counts)
+                if final and choice is not None:
+                    self._decide(choice)
+            case Failed():
+                self._why = event.summary.rstrip(".") + "."
+
+    def _decide(self, choice: Choice) -> None:
+        """Give the majority's answer; if none can be given now, let the room vote once more."""
+        if self._labelling.open and self._labelling.idle and self._labelling.pairs.shown is not None:
+            self._decided = True
+            self._labelling.answer(choice)
+        else:
+            self._open_round()
+
+    def _on_answer_kept(self, preference: Preference) -> None:
+        """Have the votes written down, unless the presenter has answered in their place."""
+        if self._decided and self._job is not None:
+            self._decided = False
+            choice = str(Choice(preference.choice))
+            self._job.send(VoteKept(str(self._folder), self._round, preference.id, choice))
+
+    def _on_end(self, name: str, reason: str) -> None:
+        self._job, self.url = None, ""
+        lost = "" if reason == "stopped" else "The page for votes has ended unexpectedly: start it again."
+        self.ended.emit(self._why or lost)

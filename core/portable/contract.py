@@ -1,0 +1,118 @@
+"""contract.json: what another program has to know to use the exported files."""
+
+from importlib import metadata
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from core.config import Config
+from core.envs.base import VectorEnv
+from core.envs.emulators import interface, rom
+from core.portable.graphs import IR_VERSION, OPSET, Controls
+from core.portable.observation import observation_numbers
+from core.robots.models import load_model
+from core.tasks import get_task
+from core.tasks.atari import FRAME_SKIP, AtariTask
+from core.tasks.base import RobotTask, Task
+from core.tasks.gymnasium import GymTask
+from core.version import VERSION
+
+_LIBRARIES = ("onnx", "onnxruntime", "torch", "numpy", "mujoco", "gymnasium", "ale-py")
+
+
+def controls_of(task: Task, env: VectorEnv) -> Controls:
+    """Find the environment's own form of observations and actions by trying."""
+    observations, actions, _ = env.sizes
+    shape = task.pictures or (observations,)
+    if env.discrete:
+        first = int(env.controls(np.eye(actions, dtype=np.float32)[:1])[0])
+        return Controls(shape, bool(task.pictures), (), first=first)
+    low, high = (env.controls(np.full((1, actions), side, np.float32))[0] for side in (-1, 1))
+    dtype = str(low.dtype) if isinstance(task, GymTask) else "float32"
+    limits = low.astype(np.float32).reshape(-1), high.astype(np.float32).reshape(-1)
+    return Controls(shape, False, low.shape, limits[0], limits[1], dtype=dtype)
+
+
+def contract(config: Config, env: VectorEnv, controls: Controls) -> dict[str, Any]:
+    """Describe observations, actions and control rate of the session's task, and the versions of what made the files."""
+    task = get_task(config.task, config.true_reward)
+    return {
+        "format": 1,
+        "task": task.name if not isinstance(task, RobotTask) or task.behaviour is None else task.behaviour.name,
+        "title": task.title,
+        "control": _control(task),
+        "observation": {
+            "input": "observation",
+            "shape": ["batch", *controls.observation],
+            "dtype": "uint8" if controls.pictures else "float32",
+            **_observation(task, controls),
+        },
+        "action": {
+            "output": "action",
+            "shape": ["batch", *controls.action],
+            "dtype": "int64" if controls.discrete else controls.dtype,
+            **_action(task, env, controls),
+        },
+        "versions": {
+            "somersault": VERSION,
+            "onnx_opset": OPSET,
+            "onnx_ir": IR_VERSION,
+            **{name: metadata.version(name) for name in _LIBRARIES},
+        },
+    }
+
+
+def _control(task: Task) -> dict[str, Any]:
+    rate = {"seconds_per_step": task.step_seconds, "steps_per_second": 1 / task.step_seconds}
+    if isinstance(task, RobotTask):
+        steps = {"timestep": task.timestep, "frame_skip": task.frame_skip, "integrator": task.integrator}
+        model = {"model": "the robot's own MJCF file"} if task.packed_model else {"model": f"Gymnasium's {task.model}"}
+        return {**rate, "simulator": "mujoco", **model, **steps}
+    if isinstance(task, AtariTask):
+        return {**rate, "simulator": "ale-py", "game": task.game, "frame_skip": FRAME_SKIP, "sticky_actions": 0.0}
+    assert isinstance(task, GymTask)
+    text = "an action every step of the environment; the seconds are those of a clip"
+    return {**rate, "simulator": "gymnasium", "environment": task.env_id, "meaning": text}
+
+
+def _observation(task: Task, controls: Controls) -> dict[str, Any]:
+    if isinstance(task, RobotTask):
+        return {"numbers": observation_numbers(task, load_model(task))}
+    if isinstance(task, AtariTask):
+        text = (
+            "the last pictures, oldest first: of each step the brighter of its last two frames in gray, made smaller with"
+            " OpenCV's INTER_AREA, with the rows and columns in `blanked` (of 210 x 160) set to 0"
+        )
+        boxes = [{"rows": [box.top, box.bottom], "columns": [box.left, box.right]} for box in task.blanked]
+        return {"meaning": text, "blanked": boxes}
+    numbers = [{"name": f"observation[{index}]", "unit": ""} for index in range(controls.observation[0])]
+    return {"meaning": "the environment's own, flattened to a row", "numbers": numbers}
+
+
+def _action(task: Task, env: VectorEnv, controls: Controls) -> dict[str, Any]:
+    if isinstance(task, AtariTask):
+        names = [action.name for action in interface(rom(task)).getMinimalActionSet()]
+        return {"meaning": "number in this list, the game's smallest set of actions", "names": names}
+    if controls.low is None or controls.high is None:
+        return {"meaning": "number of the action", "first": controls.first, "count": env.sizes[1]}
+    limits = list(zip(controls.low.tolist(), controls.high.tolist(), strict=True))
+    if not isinstance(task, RobotTask):
+        return {"numbers": [{"name": f"action[{n}]", "unit": "", "limits": pair} for n, pair in enumerate(limits)]}
+    return {
+        "meaning": "MuJoCo's data.ctrl, held for a whole step",
+        "numbers": [
+            {"name": name, "unit": "actuator's control", "limits": pair, "gear": gear}
+            for (name, gear), pair in zip(_actuators(load_model(task)), limits, strict=True)
+        ],
+    }
+
+
+def _actuators(model: mujoco.MjModel) -> list[tuple[str, float]]:
+    """Name and gear of each actuator; one without a name has that of its joint."""
+    named = []
+    for index in range(model.nu):
+        joint = int(model.actuator_trnid[index, 0])
+        name = model.actuator(index).name or (model.joint(joint).name if 0 <= joint < model.njnt else "")
+        named.append((f"action[{name or index}]", float(model.actuator_gear[index, 0])))
+    return named

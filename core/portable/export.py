@@ -1,0 +1,206 @@
+"""Export of a session's policy and predicted reward as ONNX files, compared with this program before they are kept."""
+
+import json
+import math
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from core.api import Normalizer, fitted_ensemble, load_session
+from core.config import Config
+from core.envs import make_envs
+from core.envs.base import VectorEnv
+from core.errors import UserError
+from core.events import JobState
+from core.io import files
+from core.nn.stacked_mlp import CPU
+from core.nn.state import load_state_arrays
+from core.policy.actor_critic import ActorCritic
+from core.rollout.actor import Actor, build_policy
+from core.seeding import generator
+from core.session.restore_errors import checkpoint_errors
+from core.tasks import get_task
+from core.types import Float32, Observations
+
+CONTRACT = "contract.json"
+STATES = 1000
+"""States in which files and program are compared."""
+LIMIT = 1e-5
+"""Largest difference: of actions in half the width of their range, of log probabilities, of the reward in its unit."""
+_ENVIRONMENTS = 8
+_MISSING = "ONNX files need two more packages: pip install onnx onnxruntime (or somersault[onnx]), then export again."
+
+
+@dataclass(frozen=True)
+class Exported:
+    """The files that were written. note: a sentence about what is not among them, or ''."""
+
+    paths: tuple[Path, ...]
+    differences: dict[str, float]
+    note: str = ""
+
+
+def export_onnx(folder: Path, target: Path, go_on: Callable[[], None] = lambda: None) -> Exported:
+    """Write the policy of the session's newest checkpoint to `target`, and beside it the predicted reward and a contract.
+
+    go_on: called now and then; an exception that it raises ends the export without a trace.
+    Raises UserError if there is no checkpoint, a file exists, onnx is not installed, or a file computes something else
+    than this program.
+    """
+    if target.suffix != ".onnx":
+        raise UserError(f"{target} does not end in .onnx: name an .onnx file for the policy.")
+    reward_path, contract_path = target.with_name(f"{target.stem}-reward.onnx"), target.with_name(CONTRACT)
+    for path in (target, reward_path):
+        files.require_new(path)
+    files.require_new(contract_path, "name an .onnx file in a folder of its own")
+    require_onnx()
+    config, states = load_session(folder)
+    from core.portable.contract import contract, controls_of
+    from core.portable.graphs import policy_model, reward_model
+
+    task = get_task(config.task, config.true_reward)
+    with closing(make_envs(task, _ENVIRONMENTS, generator(config.seed, "parity"), threads=1)) as env:
+        controls = controls_of(task, env)
+        policy = _policy(config, states["policy"])
+        observations, actions = visited_states(config, states["policy"], env, go_on)
+        models = {target: policy_model(policy, controls, config.policy.vision)}
+        differences = {"policy": policy_difference(models[target].SerializeToString(), policy, env, observations)}
+        note = ""
+        if states["reward"].values.get("generation"):
+            ensemble = fitted_ensemble(config, states["reward"], torch.float32)
+            normalizer = Normalizer(ensemble, states["rollout"], config.reward.std)
+            go_on()
+            model = reward_model(ensemble, normalizer, controls)
+            raw = ensemble.predict(observations, np.clip(actions, -1, 1))
+            expected = np.array([normalizer(row) for row in raw.T])
+            models[reward_path] = model
+            differences["reward"] = reward_difference(model.SerializeToString(), env, observations, actions, expected)
+        else:
+            note = "No reward has been fitted in this session, so only the policy was exported."
+        for name, difference in differences.items():
+            if not difference <= LIMIT:
+                raise UserError(
+                    f"The {name} was not exported: as ONNX it differs by {difference:.1e} from this program, more than"
+                    f" {LIMIT:g}, in one of {STATES} states."
+                )
+        described = contract(config, env, controls)
+    described |= {
+        "files": {"policy": target.name, "reward": reward_path.name if reward_path in models else None},
+        "parity": {"states": STATES, "limit": LIMIT, "largest_differences": differences},
+        "session": {"env_steps": int(states["rollout"].values["env_steps"]), "seed": config.seed},
+    }
+    return _write(target, models, described, differences, note)
+
+
+def require_onnx() -> None:
+    """Raise UserError if the packages of the extra `onnx` are missing."""
+    try:
+        import onnx  # noqa: F401
+        import onnxruntime  # noqa: F401
+    except ImportError as error:
+        raise UserError(_MISSING) from error
+
+
+def _write(
+    target: Path, models: dict[Path, Any], described: dict[str, Any], differences: dict[str, float], note: str
+) -> Exported:
+    text = json.dumps(described, indent=2)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise files.unwritable(target.parent, error) from error
+    for path, model in models.items():
+        entry = model.metadata_props.add()
+        entry.key, entry.value = CONTRACT, text  # a file that was moved alone still explains itself
+        files.write_atomically(path, model.SerializeToString())
+    contract_path = target.with_name(CONTRACT)
+    files.write_atomically(contract_path, f"{text}\n".encode())
+    return Exported((*models, contract_path), differences, note)
+
+
+def _policy(config: Config, state: JobState) -> ActorCritic:
+    network = build_policy(config, CPU, torch.float32)
+    with checkpoint_errors("policy"):
+        load_state_arrays(network, state.arrays)
+    return network
+
+
+def visited_states(
+    config: Config, state: JobState, env: VectorEnv, go_on: Callable[[], None] = lambda: None
+) -> tuple[Observations, Float32]:
+    """Observations (STATES, o) and actions (STATES, a) of the policy, acting with its noise in the task's environments."""
+    actor = Actor(config, generator(config.seed, "parity actions"))
+    with checkpoint_errors("policy"):
+        actor.load(state.arrays)
+    seen, done = [], []
+    for _ in range(math.ceil(STATES / env.count)):
+        observations = env.observations
+        actions, _ = actor(observations)
+        seen.append(observations)
+        done.append(actions)
+        env.step(actions)
+        go_on()
+    return np.concatenate(seen)[:STATES], np.concatenate(done)[:STATES]
+
+
+def policy_difference(model: bytes, policy: ActorCritic, env: VectorEnv, observations: Observations) -> float:
+    """Largest difference between the file's actions and the program's; inf where they choose another discrete action."""
+    outputs = _run(model, {"observation": _shaped(observations, model)})
+    with torch.no_grad():
+        distribution = policy.distribution(policy.normalize(torch.as_tensor(observations)))
+        rows = policy.sample(distribution, None)[0].numpy()
+    if env.discrete:
+        logs = distribution[0].numpy()
+        difference = float(np.abs(outputs["log_probability"] - logs).max())
+        two_best = np.sort(logs, axis=1)[:, -2:]
+        certain = two_best[:, 1] - two_best[:, 0] > 2 * LIMIT  # otherwise either is as good
+        same = outputs["action"] == env.controls(rows)
+        return difference if same[certain].all() else math.inf
+    expected, reach = env.controls(np.clip(rows, -1, 1)), _reach(env)
+    return float((np.abs(outputs["action"] - expected) / reach).max())
+
+
+def reward_difference(
+    model: bytes, env: VectorEnv, observations: Observations, actions: Float32, expected: np.ndarray
+) -> float:
+    """Largest difference between the file's rewards and `expected` (STATES,)."""
+    inputs = {"observation": _shaped(observations, model)}
+    own = env.controls(actions if env.discrete else np.clip(actions, -1, 1))
+    inputs["action"] = own.astype(np.int64) if env.discrete else own
+    return float(np.abs(_run(model, inputs)["reward"] - expected).max())
+
+
+def _reach(env: VectorEnv) -> np.ndarray:
+    low, high = (env.controls(np.full((1, env.sizes[1]), side, np.float32)) for side in (-1, 1))
+    return np.asarray((high - low) / 2, np.float64)
+
+
+def _shaped(observations: Observations, model: bytes) -> Observations:
+    """Observations (N, o) in the shape of the model's input."""
+    shape = _session(model).get_inputs()[0].shape[1:]
+    return observations.reshape(-1, *shape)
+
+
+def _run(model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Outputs of a model by name; inputs that it does not have are left out."""
+    session = _session(model)
+    kinds = {"tensor(float)": np.float32, "tensor(double)": np.float64}
+    given = {
+        wanted.name: inputs[wanted.name].astype(kinds.get(wanted.type, inputs[wanted.name].dtype))
+        for wanted in session.get_inputs()
+    }
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, given), strict=True))
+
+
+def _session(model: bytes) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

@@ -1,0 +1,99 @@
+"""What each number of a robot's observation is, found by trying the task's own function.
+
+Each number is compared with each position, velocity and further field of MuJoCo's data, as it is, as sine and as
+cosine, for random values. What is found can't differ from what the networks are given.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from core.robots.kinematics import BALL, FREE, HINGE, SENSED, Kinematics
+from core.tasks.base import RobotTask
+from core.types import Float64
+
+_ROWS = 64
+_FORMS: dict[str, Callable[[Float64], Float64]] = {"": np.positive, "sin": np.sin, "cos": np.cos}
+_Source = tuple[str, int, str, str]
+"""Field of MuJoCo's data, index in it, name, unit."""
+
+
+def observation_numbers(task: RobotTask, model: mujoco.MjModel) -> list[dict[str, Any]]:
+    """Describe each number of the task's observation, in order.
+
+    Each has a name and a unit; source and index (in MuJoCo's data), with form 'sin' or 'cos' and limits where it is
+    changed or clipped; or `depends_on`, where it is computed from several.
+    """
+    rng = np.random.default_rng(0)
+    sources = [*position_sources(model), *velocity_sources(model)]
+    # large enough to show where something is clipped
+    values = rng.normal(0, 30, (_ROWS, len(sources)))
+
+    def observe(inputs: Float64) -> Float64:
+        positions, velocities = np.split(inputs, [model.nq], axis=1)
+        return np.asarray(task.observe(positions, velocities))
+
+    observed = observe(values)
+    numbers = [_describe(observed[:, column], column, values, sources, observe) for column in range(observed.shape[1])]
+    if task.floor_sense:
+        kinematics = Kinematics(model)
+        names = {geom: name for name, geom in kinematics.geoms.items()}
+        for geom in kinematics.sensed:
+            text = f"height of the lowest point of this geom above the floor, divided by {SENSED} m"
+            numbers.append({"name": f"floor[{names[geom]}]", "unit": "1", "limits": [-1.0, 1.0], "meaning": text})
+    return numbers
+
+
+def _describe(column: Float64, number: int, values: Float64, sources: list[_Source], observe: Any) -> dict[str, Any]:
+    low, high = float(column.min()), float(column.max())
+    for index, (field, place, name, unit) in enumerate(sources):
+        for form, function in _FORMS.items():
+            plain = function(values[:, index])
+            if not np.array_equal(np.clip(plain, low, high), column) or low == high:
+                continue
+            clipped = {"limits": [low, high]} if low > plain.min() or high < plain.max() else {}
+            shown = f"{form}({name})" if form else name
+            own = {"form": form} if form else {}
+            return {"name": shown, "unit": "1" if form else unit, "source": field, "index": place, **own, **clipped}
+    changed = []
+    for index, (_, _, name, _) in enumerate(sources):
+        moved = values.copy()
+        moved[:, index] += 0.37
+        if not np.array_equal(observe(moved)[:, number], column):
+            changed.append(name)
+    return {"name": f"observation[{number}]", "unit": "", "depends_on": changed}
+
+
+def position_sources(model: mujoco.MjModel) -> list[_Source]:
+    """Describe each number of qpos."""
+    sources: list[_Source] = []
+    for joint in range(model.njnt):
+        name, kind = model.joint(joint).name or f"joint_{joint}", model.jnt_type[joint]
+        parts = {FREE: ("x", "y", "z"), BALL: ()}.get(int(kind))
+        if parts is None:
+            unit = "rad" if kind == HINGE else "m"
+            sources.append(("qpos", len(sources), f"joint[{name}]", unit))
+            continue
+        for part in parts:
+            sources.append(("qpos", len(sources), f"joint[{name}].{part}", "m"))
+        for part in ("qw", "qx", "qy", "qz"):
+            sources.append(("qpos", len(sources), f"joint[{name}].{part}", "1"))
+    return sources
+
+
+def velocity_sources(model: mujoco.MjModel) -> list[_Source]:
+    """Describe each number of qvel."""
+    sources: list[_Source] = []
+    for joint in range(model.njnt):
+        name, kind = model.joint(joint).name or f"joint_{joint}", model.jnt_type[joint]
+        if kind in (FREE, BALL):
+            turns = [(f"joint_rate[{name}].{part}", "rad/s") for part in ("wx", "wy", "wz")]
+            moves = [(f"joint_rate[{name}].{part}", "m/s") for part in ("x", "y", "z")] if kind == FREE else []
+            parts = [*moves, *turns]
+        else:
+            parts = [(f"joint_rate[{name}]", "rad/s" if kind == HINGE else "m/s")]
+        for shown, unit in parts:
+            sources.append(("qvel", len(sources), shown, unit))
+    return sources

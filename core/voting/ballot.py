@@ -1,0 +1,86 @@
+"""The votes on one pair at a time. Thread-safe; no network."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+
+from core.types import Choice
+
+CHOICES = (Choice.LEFT, Choice.TIE, Choice.RIGHT)
+_MAX_VOTERS = 2000
+_MAX_PER_ADDRESS = 8
+"""Voters in one round from one address: phones that share one, or somebody who votes again and again."""
+
+
+class Verdict(StrEnum):
+    """What became of a vote."""
+
+    COUNTED = "counted"
+    CHANGED = "changed"
+    LATE = "late"
+    """The round has ended, or another one is open."""
+    REFUSED = "refused"
+    """Too many voters, in all or from this address."""
+
+
+class Ballot:
+    """One round after another, each about one pair. A voter counts once in a round, with the last choice."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._lock = clock, threading.Lock()
+        self.round = 0
+        self._until = 0.0
+        self._votes: dict[str, Choice] = {}
+        self._addresses: Counter[str] = Counter()
+
+    def open(self, number: int, seconds: float) -> None:
+        """Open a round of this number; votes on any other are late from now on."""
+        with self._lock:
+            self.round, self._until = number, self._clock() + seconds
+            self._votes, self._addresses = {}, Counter()
+
+    def close(self) -> None:
+        """End the round now."""
+        with self._lock:
+            self._until = 0.0
+
+    def extend(self, seconds: float) -> None:
+        """Give the round, with its votes, so many seconds from now."""
+        with self._lock:
+            self._until = self._clock() + seconds
+
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self._until - self._clock())
+
+    def vote(self, voter: str, number: int, choice: Choice, address: str = "") -> Verdict:
+        with self._lock:
+            if number != self.round or self._clock() >= self._until:
+                return Verdict.LATE
+            known = voter in self._votes
+            if not known and (len(self._votes) >= _MAX_VOTERS or self._addresses[address] >= _MAX_PER_ADDRESS):
+                return Verdict.REFUSED
+            if not known:
+                self._addresses[address] += 1
+            self._votes[voter] = choice
+            return Verdict.CHANGED if known else Verdict.COUNTED
+
+    def votes(self) -> dict[str, Choice]:
+        """Copy of the choices by voter."""
+        with self._lock:
+            return dict(self._votes)
+
+    def counts(self) -> dict[str, int]:
+        found = Counter(self.votes().values())
+        return {str(choice): found[choice] for choice in CHOICES}
+
+
+def majority(counts: Mapping[str, int]) -> Choice | None:
+    """The choice with the most votes; a tie if two have as many; None without votes."""
+    most = max(counts.values(), default=0)
+    best = [choice for choice in CHOICES if counts.get(choice, 0) == most]
+    if not most:
+        return None
+    return best[0] if len(best) == 1 else Choice.TIE

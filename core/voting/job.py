@@ -1,0 +1,78 @@
+"""The voting job: serves the page in a child process, counts the votes of each round, and writes them down."""
+
+import ipaddress
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.errors import UserError
+from core.events import Event, Job, VoteKept, VoteOpened, VotesCounted, VotingServed, Waited
+from core.types import Choice
+from core.voting.ballot import Ballot
+from core.voting.record import append_votes
+from core.voting.server import VotingServer, local_address
+
+
+class VotingJob(Job):
+    """Yields VotingServed once, then VotesCounted whenever something has changed; the last of a round is final.
+
+    A round without a vote goes on for as long again.
+    """
+
+    def __init__(self, host: str = "") -> None:
+        """host: address to listen on; '' for that of this machine in its network"""
+        self._host = host
+        self._events: deque[Event] = deque()
+
+    def receive(self, event: Event) -> None:
+        self._events.append(event)
+
+    def run(self) -> Iterator[Event | None]:
+        ballot = Ballot()
+        server = _served(self._host or _network_address(), ballot)
+        try:
+            yield VotingServed(server.url)
+            yield from self._count(ballot)
+        finally:
+            server.close()
+
+    def _count(self, ballot: Ballot) -> Iterator[Event | None]:
+        opened, told, final = VoteOpened(0, 0.0), dict[str, int](), True
+        while True:
+            while self._events:
+                match self._events.popleft():
+                    case VoteOpened() as opened:
+                        ballot.open(opened.round, opened.seconds)
+                        told, final = {}, opened.seconds <= 0
+                    case VoteKept(folder, number, answer, choice) if number == ballot.round:
+                        append_votes(Path(folder), answer, Choice(choice), ballot.votes())
+            ended = ballot.seconds_left <= 0
+            counts = ballot.counts()
+            if not final and ended and not any(counts.values()):
+                ballot.extend(opened.seconds)
+                ended, told = False, {}
+            if not final and (ended or counts != told):
+                told, final = counts, ended
+                yield VotesCounted(ballot.round, counts, ballot.seconds_left, final)
+            else:
+                yield Waited("voting", "waiting for votes")
+
+
+def _served(host: str, ballot: Ballot) -> VotingServer:
+    try:
+        return VotingServer(host, ballot)
+    except OSError as error:
+        raise UserError(
+            f"The page for votes can't be served on {host} ({error.strerror}): check the network."
+        ) from error
+
+
+def _network_address() -> str:
+    """This machine's address. Raises UserError without a network, or in one that is not private."""
+    try:
+        address = local_address()
+    except OSError as error:
+        raise UserError("This computer is in no network: connect it to that of the guests' phones.") from error
+    if not ipaddress.ip_address(address).is_private:
+        raise UserError(f"This computer's address, {address}, can be reached from everywhere: use a local network.")
+    return address

@@ -1,0 +1,49 @@
+"""The page that guests see on their phones: three buttons and a countdown, in one file without anything from elsewhere."""
+
+import json
+
+_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1"><title>Somersault</title>
+<style nonce="@NONCE@">
+body{margin:0;font:18px system-ui,sans-serif;background:#14171c;color:#eceff4;display:flex;flex-direction:column;
+height:100dvh;text-align:center}
+h1{font-size:22px;margin:18px 12px 4px}#left{font-size:44px;font-weight:700;color:#f0b64a;min-height:56px}
+#told{min-height:28px;color:#a7b1be;margin:0 12px 12px}
+main{flex:1;display:flex;flex-direction:column;gap:12px;padding:0 14px 18px}
+button{flex:1;border:3px solid #303843;border-radius:16px;background:#1c2128;color:#eceff4;font-size:30px;font-weight:700}
+button:disabled{opacity:.4}button.chosen{border-color:#4cc38a;background:#24405c}
+</style></head><body><h1>Which clip is better?</h1><div id="left" role="timer"></div><p id="told" role="status"></p>
+<main><button data-choice="left">&#9664; Left</button><button data-choice="tie">Both alike</button>
+<button data-choice="right">Right &#9654;</button></main>
+<script id="state" type="application/json">@STATE@</script>
+<script nonce="@NONCE@">
+"use strict";
+const shown=document.getElementById("left"),told=document.getElementById("told");
+const buttons=[...document.querySelectorAll("button")];
+const me=[...crypto.getRandomValues(new Uint8Array(16))].map(b=>b.toString(16).padStart(2,"0")).join("");
+let state=JSON.parse(document.getElementById("state").textContent),until=0,chosen="";
+const words={counted:"Your vote counts. You can change it until time is up.",changed:"Your vote is changed.",
+late:"Too late for this pair.",refused:"Too many votes come from here."};
+function take(next){if(next.round!==state.round){chosen="";told.textContent="";}state=next;
+until=performance.now()+1000*state.seconds;draw();}
+function draw(){const left=(until-performance.now())/1000,open=left>0;
+shown.textContent=open?Math.ceil(left):"";if(!open&&!chosen)told.textContent="The next pair comes soon.";
+for(const b of buttons){b.disabled=!open;b.classList.toggle("chosen",b.dataset.choice===chosen);}}
+async function look(){try{const text=await(await fetch(location.href,{cache:"no-store"})).text();
+const page=new DOMParser().parseFromString(text,"text/html");take(JSON.parse(page.getElementById("state").textContent));
+}catch{told.textContent="There is no connection to the screen.";}setTimeout(look,1000);}
+async function vote(choice){const round=state.round;try{const reply=await fetch(location.href,{method:"POST",
+headers:{"Content-Type":"application/json"},body:JSON.stringify({voter:me,round:round,choice:choice})});
+const verdict=(await reply.text()).trim();told.textContent=words[verdict]||"That did not work: try again.";
+if(verdict==="counted"||verdict==="changed"){chosen=choice;draw();}
+}catch{told.textContent="There is no connection to the screen.";}}
+for(const b of buttons)b.addEventListener("click",()=>vote(b.dataset.choice));
+take(state);setInterval(draw,200);setTimeout(look,1000);
+</script></body></html>
+"""
+
+
+def page(number: int, seconds: float, nonce: str) -> bytes:
+    """The page of this round. nonce: the only value with which scripts and styles are allowed"""
+    state = json.dumps({"round": number, "seconds": round(seconds, 1)})
+    return _PAGE.replace("@NONCE@", nonce).replace("@STATE@", state).encode()

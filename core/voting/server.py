@@ -1,0 +1,218 @@
+"""The server of the page: GET of one page and POST of one vote, and nothing else.
+
+It is open to a room, so nothing is taken for granted: sizes, rates, the number of connections and their duration are
+limited, and what does not look like a vote is refused. It keeps no cookies and writes no addresses.
+"""
+
+import io
+import json
+import re
+import secrets
+import socket
+import socketserver
+import threading
+import time
+from collections import OrderedDict
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from core.types import Choice
+from core.voting.ballot import CHOICES, Ballot
+from core.voting.page import page
+
+_MAX_BODY = 256
+_MAX_HEAD = 8192
+_MAX_CONNECTIONS = 512
+_MAX_SECONDS = 10.0
+"""Longest time that one connection may take."""
+_RATE, _BURST = 10.0, 30.0
+"""Requests a second of one address, and how many it may send at once."""
+_MAX_ADDRESSES = 4096
+_VOTER = re.compile(r"[0-9a-f]{32}", re.ASCII)
+
+
+class RateLimit:
+    """A bucket of requests for each address, filled at a steady rate."""
+
+    def __init__(self) -> None:
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def allows(self, address: str) -> bool:
+        with self._lock:
+            now = time.monotonic()
+            left, since = self._buckets.pop(address, (_BURST, now))
+            left = min(_BURST, left + (now - since) * _RATE)
+            allowed = left >= 1
+            self._buckets[address] = left - allowed, now
+            if len(self._buckets) > _MAX_ADDRESSES:
+                self._buckets.popitem(last=False)
+            return allowed
+
+
+class VotingServer(ThreadingHTTPServer):
+    """Serves one page at `url` until `close`; a thread of its own, and one for each connection."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 512
+
+    def __init__(self, host: str, ballot: Ballot, port: int = 0) -> None:
+        """host: address to listen on, no other; port: 0 for any. Raises OSError."""
+        super().__init__((host, port), _Handler)
+        self.ballot, self.limit = ballot, RateLimit()
+        self.path = f"/{secrets.token_hex(3)}"
+        self.authority = f"{host}:{self.server_address[1]}"
+        self._open: dict[socket.socket, float] = {}
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True, name="votes")
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.authority}{self.path}"
+
+    def server_bind(self) -> None:
+        socketserver.TCPServer.server_bind(self)  # HTTPServer's asks the name server for this machine's name
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Refuse a connection if too many are open."""
+        with self._lock:
+            if len(self._open) >= _MAX_CONNECTIONS:
+                return False
+            self._open[request] = time.monotonic()
+            return True
+
+    def service_actions(self) -> None:
+        """End connections that take too long; called ten times a second."""
+        oldest = time.monotonic() - _MAX_SECONDS
+        with self._lock:
+            late = [request for request, since in self._open.items() if since < oldest]
+        for request in late:
+            self._end(request)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock:
+            self._open.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore what clients do to their connections; each has been closed already."""
+
+    def close(self) -> None:
+        """Stop listening, and end all connections."""
+        self.shutdown()
+        self.server_close()
+        with self._lock:
+            left = [*self._open]
+        for request in left:
+            self._end(request)
+        self._thread.join()
+
+    def _end(self, request: socket.socket) -> None:
+        try:
+            request.shutdown(socket.SHUT_RDWR)
+        except OSError:  # it has ended by itself
+            return
+
+
+class _Head(io.RawIOBase):
+    """What a client sends, up to the size of a request."""
+
+    def __init__(self, raw: socket.socket) -> None:
+        self._raw, self._left = raw, _MAX_HEAD + _MAX_BODY
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._raw.recv_into(buffer, min(len(buffer), self._left)) if self._left else 0
+        self._left -= count
+        return count
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: VotingServer
+    timeout = 5
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self.rfile = io.BufferedReader(_Head(self.connection), 1024)
+
+    def version_string(self) -> str:
+        return "Somersault"
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Addresses of guests are not written anywhere."""
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        self._reply(code, b"refused\n", "text/plain")
+
+    def do_GET(self) -> None:
+        if self._is_expected():
+            nonce = secrets.token_urlsafe(12)
+            ballot = self.server.ballot
+            content = page(ballot.round, ballot.seconds_left, nonce)
+            rules = f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; connect-src 'self'"
+            self._reply(200, content, "text/html; charset=utf-8", rules)
+
+    def do_POST(self) -> None:
+        if not self._is_expected():
+            return
+        length = self.headers.get("Content-Length", "")
+        if self.headers.get_content_type() != "application/json" or not length.isdecimal():
+            self.send_error(400)
+        elif len(length) > 4 or int(length) > _MAX_BODY:
+            self.send_error(413)
+        elif (found := _parse_vote(self.rfile.read(int(length)))) is None:
+            self.send_error(400)
+        else:
+            verdict = self.server.ballot.vote(*found, address=str(self.client_address[0]))
+            self._reply(200, f"{verdict}\n".encode(), "text/plain")
+
+    def _is_expected(self) -> bool:
+        """Answer False, after an error, for another page, another host's name or too many requests."""
+        if not self.server.limit.allows(str(self.client_address[0])):
+            self.send_error(429)
+        elif self.path != self.server.path or self.headers.get("Host") != self.server.authority:
+            self.send_error(404)  # a site that has this address under a name of its own is refused too
+        else:
+            return True
+        return False
+
+    def _reply(self, code: int, content: bytes, kind: str, rules: str = "default-src 'none'") -> None:
+        self.send_response(code)
+        for name, value in (
+            ("Content-Type", kind),
+            ("Content-Length", str(len(content))),
+            ("Content-Security-Policy", rules),
+            ("X-Content-Type-Options", "nosniff"),
+            ("Referrer-Policy", "no-referrer"),
+            ("Cache-Control", "no-store"),
+            ("Connection", "close"),
+        ):
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+
+def _parse_vote(content: bytes) -> tuple[str, int, Choice] | None:
+    """Voter, round and choice; None if it is not exactly that."""
+    try:
+        values = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(values, dict) or values.keys() != {"voter", "round", "choice"}:
+        return None
+    voter, number, choice = values["voter"], values["round"], values["choice"]
+    sound = isinstance(voter, str) and _VOTER.fullmatch(voter) and type(number) is int and choice in [*CHOICES]
+    return (voter, number, Choice(choice)) if sound else None
+
+
+def local_address() -> str:
+    """This machine's address in its network, which sends nothing to find it out. Raises OSError without a network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("10.255.255.255", 1))
+        return str(probe.getsockname()[0])

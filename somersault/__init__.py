@@ -1,0 +1,1 @@
+"""The `somersault` command: the window and the engine behind one name."""

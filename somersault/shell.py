@@ -1,0 +1,49 @@
+"""What a shell asks of the command: its help, and completions of a line that is being typed."""
+
+import argparse
+from typing import Any
+
+import argcomplete
+from argcomplete.completers import BaseCompleter, FilesCompleter
+
+from app.command_line import add_options
+from core.__main__ import CommandParser, add_commands
+from core.behaviours.shipped import shipped_behaviours
+from core.tasks import CATALOGUE
+from core.version import VERSION
+
+SHELLS = ("bash", "zsh", "fish")
+_DESCRIPTION = (
+    "Teach a simulated robot a behaviour by choosing the better of two clips. Without a command a window opens."
+)
+
+
+def main() -> int:
+    """Answer the shell if it completes a line, else run --help or `completion`."""
+    parser = make_parser()
+    argcomplete.autocomplete(parser, default_completer=_Candidates())  # ends the process if a shell completes
+    options = parser.parse_args()
+    print(argcomplete.shellcode(["somersault"], shell=options.shell))
+    return 0
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Build the parser of all that follows `somersault`: the window's options and the engine's commands."""
+    parser = CommandParser("somersault", description=_DESCRIPTION)
+    parser.add_argument("--version", action="version", version=f"somersault {VERSION}")
+    add_options(parser.add_argument_group("the window"))
+    commands = parser.add_subparsers(dest="command", title="commands")
+    add_commands(commands)
+    completion = commands.add_parser(
+        "completion", help='print the completions for a shell: eval "$(somersault completion bash)"'
+    )
+    completion.add_argument("shell", choices=SHELLS)
+    return parser
+
+
+class _Candidates(BaseCompleter):
+    """Words that can follow for an argument without choices: names of tasks, or files."""
+
+    def __call__(self, *, prefix: str, action: argparse.Action, **rest: Any) -> list[str]:
+        files = list(FilesCompleter()(prefix, action=action, **rest))
+        return [*CATALOGUE, *shipped_behaviours(), *files] if action.dest in ("task", "tasks") else files

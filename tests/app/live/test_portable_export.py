@@ -1,0 +1,36 @@
+"""The menu entry that writes ONNX files: by a child of its own, ending in one sentence."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from app.keys.commands import Command
+from core.events import Event, Failed, PortableMade, PortableRequested
+from tests.app.fakes import Face, take_file
+
+
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [
+        (
+            PortableMade("x/policy.onnx", 2e-7, "Only the policy."),
+            "policy.onnx is written .* at most 2e-07. Only the policy.",
+        ),
+        (Failed("portable", "It has no checkpoint yet: teach for a minute first.", ""), "It has no checkpoint yet"),
+        (None, "could not be made: try again"),
+    ],
+)
+def test_the_menu_asks_a_child_and_tells_what_came_of_it(
+    face: Face, tmp_path: Path, event: Event | None, told: str
+) -> None:
+    face.window.commands[Command.EXPORT_ONNX].trigger()
+    take_file(face.window, tmp_path / "policy")  # without a suffix it is .onnx
+    face.wait_until(lambda: bool(face.engine["portable"].got(PortableRequested)))
+    child = face.engine["portable"]
+    assert child.got(PortableRequested) == [PortableRequested(str(face.folder), str(tmp_path / "policy.onnx"))]
+    child.play(event) if event else child.die()
+    face.wait_until(lambda: re.search(told, face.window.banner.text.text()) is not None)
+    assert child.stopped

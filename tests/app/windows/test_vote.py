@@ -1,0 +1,86 @@
+"""Votes of an audience in demo mode: a room's majority is one answer, and nothing is served unless a person says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psutil
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMessageBox
+
+from app.keys.commands import Command
+from app.windows.demo import DemoWindow
+from core.events import Failed, VoteKept, VoteOpened, VotesCounted, VotingServed
+from core.types import Choice
+from tests.app.fakes import Face, FakeProcess, make_query
+
+pytest.importorskip("segno")
+URL = "http://192.0.2.1:4321/abc123"
+
+
+@pytest.fixture
+def voting(face: Face) -> Iterator[tuple[Face, DemoWindow, FakeProcess]]:
+    """A face in demo mode, and the child that serves the page."""
+    face.window.commands[Command.VOTE].trigger()
+    accept(face)
+    face.engine["voting"].play(VotingServed(URL))
+    demo = face.window.demo_commands.demo
+    face.wait_until(lambda: demo.code is not None)
+    yield face, demo, face.engine["voting"]
+    face.window.demo_commands.leave_demo()
+
+
+def accept(face: Face, button: QMessageBox.StandardButton = QMessageBox.StandardButton.Yes) -> None:
+    (box,) = face.window.findChildren(QMessageBox)
+    assert "Anyone in this computer's network who sees the address" in box.informativeText()
+    QTest.mouseClick(box.button(button), Qt.MouseButton.LeftButton)
+
+
+def test_nothing_is_served_unless_the_person_says_so(face: Face) -> None:
+    face.window.demo_commands.open_demo()
+    face.window.demo_commands.leave_demo()
+    face.window.commands[Command.VOTE].trigger()
+    accept(face, QMessageBox.StandardButton.Cancel)
+    assert not face.controller.room.on and all(made.spec.name != "voting" for made in face.engine.made)
+    assert not [c for c in psutil.Process().net_connections("inet") if c.status == psutil.CONN_LISTEN]
+
+
+def test_the_majority_is_one_answer_with_its_votes(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
+    face, demo, child = voting
+    assert demo.code.url == URL and demo.bars.isVisible() and not demo.tiles[Choice.LEFT].isVisible()
+    face.offer(make_query(), make_query())
+    face.wait_until(lambda: bool(child.got(VoteOpened)))
+    number = child.got(VoteOpened)[-1].round
+    child.play(VotesCounted(number - 1, {"left": 9}, 0.0, True))  # of an earlier pair: late
+    child.play(VotesCounted(number, {"left": 1, "tie": 0, "right": 2}, 3.0, False))
+    face.wait_until(lambda: demo.bars.counts.get("right") == 2)
+    assert face.answers() == []
+    child.play(VotesCounted(number, {"left": 1, "tie": 0, "right": 3}, 0.0, True))
+    face.wait_until(lambda: bool(child.got(VoteKept)))
+    (answer,) = face.answers()
+    assert answer.choice == Choice.RIGHT
+    assert child.got(VoteKept) == [VoteKept(str(face.folder), number, answer.id, "right")]
+    face.wait_until(lambda: child.got(VoteOpened)[-1].round > number)  # the next pair
+
+
+def test_the_presenters_own_answer_has_no_votes(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
+    face, demo, child = voting
+    face.offer(make_query(), make_query())
+    QTest.keyClick(demo, Qt.Key.Key_Left)
+    face.wait_until(lambda: len(child.got(VoteOpened)) >= 2)
+    assert len(face.answers()) == 1 and child.got(VoteKept) == []
+
+
+def test_leaving_full_screen_ends_it(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
+    face, demo, child = voting
+    QTest.keyClick(demo, Qt.Key.Key_Escape)
+    face.wait_until(lambda: child.stopped and not face.controller.room.on)
+
+
+def test_why_there_is_no_page_is_told_in_a_sentence(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
+    face, demo, child = voting
+    child.play(Failed("voting", "This computer is in no network", "traceback"))
+    face.wait_until(lambda: demo.code is None)
+    assert demo.tiles[Choice.LEFT].isVisible() and not demo.bars.isVisible()

@@ -1,0 +1,173 @@
+"""ONNX files: they compute what the program computes, explain themselves, and are refused where they do not."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from core.__main__ import main
+from core.api import LearnedReward, environment, policy
+from core.config import Config
+from core.errors import UserError
+from core.headless.run import HeadlessRun
+from core.robots.importing import import_robot
+from core.session.session import Session
+from core.tasks import PAPER_ROBOTS
+from core.tasks.behaviour_tasks import task_text
+from tests.core.builders import tiny
+from tests.core.robots.test_importing import COMMON, DOG, SIT, TRUNK
+
+onnxruntime = pytest.importorskip("onnxruntime")
+from core.portable.export import LIMIT, export_onnx  # noqa: E402 - needs onnx
+
+Run = Any
+
+
+def taught(folder: Path, config: Config) -> Path:
+    """A session with a checkpoint and, unless nobody answers, a fitted reward."""
+    session = Session.create(folder, config)
+    with closing(session), closing(HeadlessRun(session, lambda _: None, threads=1)) as run:
+        for _ in range(6):
+            run.cycle()
+        run.save()
+    return folder
+
+
+def loaded(path: Path) -> Run:
+    """The file as another program runs it: a function from inputs to outputs by name."""
+    session = onnxruntime.InferenceSession(path.read_bytes(), providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return lambda **inputs: dict(zip(names, session.run(names, inputs), strict=True))
+
+
+def own_contract(path: Path) -> dict[str, Any]:
+    """The contract within the file."""
+    session = onnxruntime.InferenceSession(path.read_bytes(), providers=["CPUExecutionProvider"])
+    found: dict[str, Any] = json.loads(session.get_modelmeta().custom_metadata_map["contract.json"])
+    return found
+
+
+def mjcf_task() -> str:
+    Path("meshes").mkdir()
+    for name, content in {"dog.xml": DOG, "common.xml": COMMON, "meshes/trunk.obj": TRUNK}.items():
+        Path(name).write_text(content)
+    Path("sit.json").write_text(json.dumps(SIT))
+    return task_text("sit.json", import_robot)
+
+
+def assert_equal_to_the_program(folder: Path, target: Path) -> None:
+    """Requires the same actions and rewards of the files and of core.api, in an episode of the task's environment."""
+    contract = json.loads(target.with_name("contract.json").read_text())
+    assert contract == own_contract(target) == own_contract(target.with_name(contract["files"]["reward"]))
+    act, judge, own = loaded(target), loaded(target.with_name(contract["files"]["reward"])), policy(folder)
+    env = LearnedReward(environment(folder), folder)
+    observation, _ = env.reset(seed=3)
+    assert [None, *observation.shape] == [None, *contract["observation"]["shape"][1:]]
+    limits = [number["limits"] for number in contract["action"].get("numbers", [])]
+    for _ in range(20):
+        row, chosen = observation[None], own(observation)
+        action = act(observation=row)["action"]
+        if limits:
+            low, high = np.array(limits, np.float32).T
+            assert action[0] == pytest.approx((low + high) / 2 + chosen * (high - low) / 2, abs=1e-5)
+            assert (action >= low).all() and (action <= high).all()
+        else:
+            assert action.tolist() == [chosen]
+        predicted = judge(observation=row, action=action)["reward"]
+        observation, reward, *_ = env.step(chosen)
+        assert predicted == pytest.approx([reward], abs=1e-4)  # the program's own sums are of single precision too
+
+
+@pytest.mark.parametrize("name", ["pendulum", "gym:CartPole-v1", "mjcf"])
+def test_the_files_compute_what_the_program_computes(tmp_path: Path, name: str) -> None:
+    task = mjcf_task() if name == "mjcf" else name
+    folder, target = taught(tmp_path / "s", tiny(task=task)), tmp_path / "new" / "p.onnx"
+    made = export_onnx(folder, target)
+    assert made.differences.keys() == {"policy", "reward"} and max(made.differences.values()) <= LIMIT
+    assert_equal_to_the_program(folder, target)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", [*PAPER_ROBOTS, "hopper-backflip", "walker-kneel", "ant-spin", "reacher-wave"])
+def test_every_robots_files_do(tmp_path: Path, task: str) -> None:
+    folder = taught(tmp_path / "s", tiny(task=task))
+    export_onnx(folder, tmp_path / "p.onnx")
+    assert_equal_to_the_program(folder, tmp_path / "p.onnx")
+
+
+@pytest.mark.slow
+def test_a_games_files_do(tmp_path: Path) -> None:
+    """The exporter compares in float32: on some processors the program itself rounds pictures to bfloat16."""
+    small = {"query__pool": 64, "query__first_labels": 4, "reward__last_layer_scale": 1.0, "reward__epochs_first": 20}
+    folder = taught(tmp_path / "s", tiny(task="pong", **small))
+    made = export_onnx(folder, tmp_path / "p.onnx")
+    assert made.differences.keys() == {"policy", "reward"} and max(made.differences.values()) <= LIMIT
+    contract = own_contract(tmp_path / "p.onnx")
+    assert contract["action"]["names"] == ["NOOP", "FIRE", "RIGHT", "LEFT", "RIGHTFIRE", "LEFTFIRE"]
+    pictures = np.zeros((2, 4, 84, 84), np.uint8)
+    assert loaded(tmp_path / "p.onnx")(observation=pictures)["action"].shape == (2,)
+
+
+def test_it_acts_in_plain_gymnasium_from_nothing_but_the_file(tmp_path: Path) -> None:
+    """The contract's observation, limits and control rate are enough to repeat the program's own episode."""
+    folder = taught(tmp_path / "s", tiny(task="swimmer"))
+    export_onnx(folder, tmp_path / "p.onnx")
+    act, contract = loaded(tmp_path / "p.onnx"), own_contract(tmp_path / "p.onnx")
+    ours = environment(folder)
+    seen, _ = ours.reset(seed=0)
+    gym = gymnasium.make("Swimmer-v5", frame_skip=contract["control"]["frame_skip"]).unwrapped
+    gym.model.opt.timestep = contract["control"]["timestep"]
+    numbers = contract["observation"]["numbers"]
+    gym.reset(seed=0)
+    start = {"qpos": np.zeros(gym.model.nq), "qvel": np.zeros(gym.model.nv)}
+    for number, value in zip(numbers, seen, strict=True):
+        start[number["source"]][number["index"]] = value
+    gym.set_state(start["qpos"], start["qvel"])
+    for _ in range(5):
+        data = {"qpos": gym.data.qpos, "qvel": gym.data.qvel}
+        observation = np.array([[data[n["source"]][n["index"]] for n in numbers]], np.float32)
+        assert observation[0] == pytest.approx(seen, abs=1e-4)
+        action = act(observation=observation)["action"][0]
+        gym.step(action)
+        seen, *_ = ours.step(action)
+    gym.close()
+
+
+def test_a_file_that_computes_something_else_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = taught(tmp_path / "s", tiny(task="pendulum", teacher="none"))
+    monkeypatch.setattr("core.portable.graphs.OBSERVATION_LIMIT", 0.01)
+    with pytest.raises(UserError, match=r"The policy was not exported: as ONNX it differs by .* more than 1e-05"):
+        export_onnx(folder, tmp_path / "x" / "p.onnx")
+    assert not (tmp_path / "x").exists()
+    monkeypatch.undo()
+    made = export_onnx(folder, tmp_path / "x" / "p.onnx")
+    assert "only the policy" in made.note and sorted(path.name for path in (tmp_path / "x").iterdir()) == [
+        "contract.json",
+        "p.onnx",
+    ]
+
+
+def test_what_can_not_be_exported_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Session.create(tmp_path / "s", tiny()).close()
+    (tmp_path / "used").mkdir()
+    (tmp_path / "used" / "contract.json").write_text("{}")
+    for words, told in (
+        ("s --onnx p.onnx", "teach for a minute first"),
+        ("s --onnx p.zip", "does not end in .onnx"),
+        ("s --onnx used/p.onnx", "a folder of its own"),
+        ("s s.somersault --onnx p.onnx", "Name either one file"),
+        ("s", "Name either one file"),
+    ):
+        monkeypatch.setattr(sys, "argv", ["core", "export", *words.split()])
+        assert main() == 2
+        error = capsys.readouterr().err
+        assert told in error and len(error.splitlines()) == 1

@@ -1,0 +1,63 @@
+"""Rounds of votes: who counts, what the majority is, and what is written down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.session.session import Session
+from core.types import Choice
+from core.voting.ballot import Ballot, Verdict, majority
+from core.voting.record import NAME, append_votes, read_votes
+from tests.core.builders import tiny
+
+
+def test_a_voter_counts_once_with_the_last_choice_and_not_after_the_end() -> None:
+    now = [100.0]
+    ballot = Ballot(lambda: now[0])
+    assert ballot.vote("a", 0, Choice.LEFT) == Verdict.LATE  # nothing is open yet
+    ballot.open(1, 15)
+    assert ballot.vote("a", 1, Choice.LEFT) == Verdict.COUNTED
+    assert ballot.vote("b", 1, Choice.TIE) == Verdict.COUNTED
+    assert ballot.vote("a", 1, Choice.RIGHT) == Verdict.CHANGED
+    assert ballot.vote("c", 7, Choice.RIGHT) == Verdict.LATE
+    now[0] += 15
+    assert ballot.vote("c", 1, Choice.RIGHT) == Verdict.LATE
+    assert ballot.counts() == {"left": 0, "tie": 1, "right": 1}
+    ballot.open(2, 15)
+    assert ballot.vote("a", 1, Choice.LEFT) == Verdict.LATE and not ballot.votes()
+
+
+def test_one_address_can_not_fill_the_ballot_alone() -> None:
+    ballot = Ballot()
+    ballot.open(1, 60)
+    verdicts = [ballot.vote(f"{number}", 1, Choice.LEFT, "10.0.0.1") for number in range(20)]
+    assert verdicts.count(Verdict.COUNTED) == 8 and verdicts[-1] == Verdict.REFUSED
+    assert ballot.vote("0", 1, Choice.RIGHT, "10.0.0.1") == Verdict.CHANGED
+    assert ballot.vote("other", 1, Choice.RIGHT, "10.0.0.2") == Verdict.COUNTED
+
+
+@pytest.mark.parametrize(
+    ("counts", "choice"),
+    [
+        ({"left": 3, "tie": 1, "right": 2}, Choice.LEFT),
+        ({"left": 2, "tie": 1, "right": 2}, Choice.TIE),
+        ({"left": 1, "tie": 3, "right": 2}, Choice.TIE),
+        ({"left": 0, "tie": 2, "right": 2}, Choice.TIE),
+        ({"left": 0, "tie": 0, "right": 0}, None),
+    ],
+)
+def test_the_majority(counts: dict[str, int], choice: Choice | None) -> None:
+    assert majority(counts) == choice
+
+
+def test_votes_are_kept_by_answer_and_voter_and_a_torn_line_is_left_out(tmp_path: Path) -> None:
+    Session.create(tmp_path / "s", tiny()).close()
+    assert read_votes(tmp_path / "s") == {}
+    append_votes(tmp_path / "s", 4, Choice.LEFT, {"a" * 32: Choice.LEFT, "b" * 32: Choice.TIE})
+    append_votes(tmp_path / "s", 5, Choice.RIGHT, {"a" * 32: Choice.RIGHT})
+    with open(tmp_path / "s" / NAME, "a") as file:
+        file.write('{"answer": 6, "choi')
+    found = read_votes(tmp_path / "s")
+    assert [*found] == [4, 5] and found[4].counts["left"] == 1 and found[4].voters["b" * 32] == "tie"

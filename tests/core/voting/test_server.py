@@ -1,0 +1,189 @@
+"""The page for votes as the network sees it: one page, one vote, and nothing for anybody who sends something else."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import secrets
+import socket
+import statistics
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import psutil
+import pytest
+
+from core.events import JobSpec, VoteOpened, VotesCounted, VotingServed
+from core.system.child_process import JobProcess
+from core.voting.ballot import Ballot
+from core.voting.server import VotingServer, local_address
+
+Reply = tuple[int, dict[str, str], bytes]
+
+
+@pytest.fixture
+def server() -> Iterator[VotingServer]:
+    made = VotingServer("127.0.0.1", Ballot())
+    made.ballot.open(1, 60)
+    yield made
+    made.close()
+
+
+def ask(url: str, method: str = "GET", body: bytes = b"", source: str = "", **headers: str) -> Reply:
+    host, port, path = re.fullmatch(r"http://([\d.]+):(\d+)(/.*)", url).groups()
+    connection = http.client.HTTPConnection(host, int(port), timeout=20, source_address=(source, 0) if source else None)
+    connection.request(method, path, body or None, {name.replace("_", "-"): value for name, value in headers.items()})
+    reply = connection.getresponse()
+    content = reply.read()
+    connection.close()
+    return reply.status, {name.lower(): value for name, value in reply.getheaders()}, content
+
+
+def vote(url: str, voter: str, number: int = 1, choice: str = "left", source: str = "") -> Reply:
+    body = json.dumps({"voter": voter, "round": number, "choice": choice}).encode()
+    return ask(url, "POST", body, source, Content_Type="application/json")
+
+
+def test_it_has_one_page_without_cookies_or_anything_from_elsewhere(server: VotingServer) -> None:
+    status, headers, content = ask(server.url)
+    assert status == 200 and b'"round": 1' in content and len(content) < 8000
+    assert "set-cookie" not in headers and "default-src 'none'" in headers["content-security-policy"]
+    assert not re.search(rb"(src|href)=|https?:", content)
+
+
+def test_a_vote_counts_once_and_late_ones_do_not(server: VotingServer) -> None:
+    assert vote(server.url, "a" * 32)[2] == b"counted\n"
+    assert vote(server.url, "a" * 32, choice="right")[2] == b"changed\n"
+    server.ballot.open(2, 60)
+    assert vote(server.url, "a" * 32)[2] == b"late\n"
+    assert server.ballot.counts() == {"left": 0, "tie": 0, "right": 0}
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "kind", "status"),
+    [
+        ("POST", b'{"voter": "abc", "round": 1, "choice": "left"}', "application/json", 400),
+        ("POST", b'{"voter": "%s", "round": 1, "choice": "can\'t tell"}' % (b"a" * 32), "application/json", 400),
+        ("POST", b'{"voter": "%s", "round": true, "choice": "left"}' % (b"a" * 32), "application/json", 400),
+        ("POST", b'{"voter": "%s", "round": 1, "choice": ["left"]}' % (b"a" * 32), "application/json", 400),
+        ("POST", b"[" * 200, "application/json", 400),
+        ("POST", b"\xff\xfe\x00", "application/json", 400),
+        ("POST", b'{"voter": "%s", "round": 1, "choice": "left"}' % (b"a" * 32), "text/plain", 400),
+        ("POST", b"x" * 257, "application/json", 413),
+        ("PUT", b"{}", "application/json", 501),
+        ("OPTIONS", b"", "application/json", 501),
+    ],
+)
+def test_what_is_no_vote_is_refused(server: VotingServer, method: str, body: bytes, kind: str, status: int) -> None:
+    assert ask(server.url, method, body, Content_Type=kind)[0] == status
+    assert not server.ballot.votes()
+
+
+def test_another_path_or_another_name_for_this_address_is_refused(server: VotingServer) -> None:
+    assert ask(server.url + "x")[0] == ask(server.url.rpartition("/")[0] + "/")[0] == 404
+    assert ask(server.url, Host="elsewhere.example")[0] == 404
+
+
+def test_garbage_and_half_requests_disturb_nobody(server: VotingServer) -> None:
+    host, port = server.authority.split(":")
+    held = []
+    for content in (
+        *(secrets.token_bytes(3000), b"\r\n\r\n", b"GET " + b"a" * 70_000, b"GET / HTTP/9.9\r\n\r\n"),
+        *(b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 5000, b"GET /"),
+    ):
+        raw = socket.create_connection((host, int(port)))
+        raw.sendall(content)
+        held.append(raw)
+    assert vote(server.url, "b" * 32)[2] == b"counted\n"
+    for raw in held:
+        raw.close()
+
+
+def test_one_address_gets_no_more_than_its_rate(server: VotingServer) -> None:
+    statuses = Counter(ask(server.url, source="127.0.0.9")[0] for _ in range(60))
+    assert statuses[429] >= 10 and statuses[200] >= 30
+    assert vote(server.url, "c" * 32, source="127.0.0.10")[2] == b"counted\n"
+
+
+def test_in_a_network_it_listens_on_one_address_and_only_while_it_is_on() -> None:
+    try:
+        address = local_address()
+    except OSError:
+        pytest.skip("this machine is in no network")
+    child = JobProcess(JobSpec("voting", {}, builder="core.voting"))
+    child.start()
+    try:
+        served = next_event(child, VotingServed)
+        assert served.url.startswith(f"http://{address}:")
+        child.send(VoteOpened(5, 1.0))
+        next_round(served.url, 5)
+        assert vote(served.url, "d" * 32, 5, "right")[2] == b"counted\n"  # from an address that is not the loopback's
+        final = next_event(child, VotesCounted, lambda event: event.final)
+        assert final.counts == {"left": 0, "tie": 0, "right": 1}
+        (process,) = psutil.Process().children()[-1:]
+        listening = [c.laddr.ip for c in process.net_connections("inet") if c.status == psutil.CONN_LISTEN]
+        assert listening == [address]
+    finally:
+        child.stop()
+    with pytest.raises(ConnectionError):
+        ask(served.url)
+
+
+def next_event(child: JobProcess, kind: type, wanted: Callable = lambda _: True) -> object:
+    while True:
+        message = child.receive(60)
+        assert message is not None
+        event = message.decode()
+        message.close()
+        if isinstance(event, kind) and wanted(event):
+            return event
+
+
+def next_round(url: str, number: int) -> None:
+    deadline = time.monotonic() + 20
+    while b'"round": %d' % number not in ask(url)[2]:
+        assert time.monotonic() < deadline
+
+
+@pytest.mark.slow
+def test_of_two_hundred_voters_at_a_vote_a_second_none_is_lost() -> None:
+    """Each has an address of its own of the loopback's, polls the page as a phone does, and votes in ten rounds."""
+    voters, rounds, ballot = 200, 10, Ballot()
+    server = VotingServer("127.0.0.1", ballot)
+    taken: list[float] = []
+    verdicts: Counter[str] = Counter()
+    lock = threading.Lock()
+
+    def guest(number: int) -> None:
+        name, source = secrets.token_hex(16), f"127.0.{1 + number // 200}.{1 + number % 200}"
+        for turn in range(1, rounds + 1):
+            gates[turn].wait()
+            began = time.monotonic()
+            ask(server.url, source=source)
+            choice = "left" if number % 3 else "right"
+            content = vote(server.url, name, turn, choice, source)[2].decode().strip()
+            with lock:
+                taken.append(time.monotonic() - began)
+                verdicts[content] += 1
+
+    gates = {turn: threading.Event() for turn in range(1, rounds + 1)}
+    threads = [threading.Thread(target=guest, args=(number,)) for number in range(voters)]
+    for thread in threads:
+        thread.start()
+    results = []
+    for turn in range(1, rounds + 1):
+        ballot.open(turn, 600)
+        gates[turn].set()
+        deadline = time.monotonic() + 60
+        while len(ballot.votes()) < voters and time.monotonic() < deadline:
+            time.sleep(0.01)
+        results.append(ballot.counts())
+    for thread in threads:
+        thread.join()
+    server.close()
+    assert results == [{"left": 133, "tie": 0, "right": 67}] * rounds
+    assert verdicts == {"counted": voters * rounds}
+    print(f"page and vote: median {statistics.median(taken):.3f} s, slowest {max(taken):.3f} s")
