@@ -18,7 +18,7 @@ from app.display_check import open_display
 from app.labelling.last_teacher import last_teacher
 from app.session.controller import Controller
 from app.session.factory import behaviours_folder, new_config, open_or_create, sessions_folder
-from app.session.library import SessionLibrary
+from app.session.library import SessionLibrary, keep_listed
 from app.session.summary_writer import SummaryWriter
 from app.start_page.previews import Previews
 from app.style import theme
@@ -100,6 +100,7 @@ class Application(QObject):
         if session is None:
             self.show_start()
         else:
+            keep_listed(session.folder, sessions_folder())
             self._show_session(session, self._options.teacher)
 
     def show_start(self, last: Path | None = None) -> None:

@@ -1,6 +1,6 @@
 """The start window: what can be taught, saved sessions, the form for a new session, and the page of a new behaviour."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,15 @@ from app.keys.commands import Command
 from app.keys.key_map import load_key_map
 from app.session.factory import session_config
 from app.session.library import SessionLibrary
+from app.start_page.message_bar import MessageBar
 from app.start_page.new_session_form import NewSessionForm
 from app.start_page.previews import Preview, Previews
 from app.start_page.sessions_panel import SessionsPanel
 from app.start_page.task_grid import DELETE, DUPLICATE, EDIT, EDIT_COPY, EXPORT, TaskGrid
 from app.style.file_dialog import ask_for_file, ask_for_file_to_open
-from app.style.labels import label
 from app.style.layouts import column, row, section_header
 from app.window_state import restore, save
+from app.workers.trash import Trashed
 from core.behaviours.behaviour import SUFFIX, Behaviour
 from core.behaviours.robot_model import RobotModel
 from core.behaviours.shipped import shipped_behaviours
@@ -68,7 +69,7 @@ class StartWindow(QMainWindow):
         self._busy_from: QWidget | None = None
         self.setObjectName("start")  # the style sheet names it
         self.setWindowTitle("Somersault")
-        self.banner = label("message", wrap=True)
+        self.banner = MessageBar()
         self.form = NewSessionForm(library.root, self._given)
         self.behaviour_page = BehaviourPage(scenes)
         self.pages = QStackedWidget()
@@ -80,7 +81,7 @@ class StartWindow(QMainWindow):
         frame = QWidget()
         column(self.banner, (self.pages, 1), of=frame, spacing=0)
         self.setCentralWidget(frame)
-        self.banner.hide()
+        self._undo: Callable[[], object] | None = None
         self._quit = QAction("Quit", self)
         self._quit.triggered.connect(self.close)
         self.addAction(self._quit)
@@ -136,6 +137,9 @@ class StartWindow(QMainWindow):
         self.library.opened.connect(self._on_opened)
         self.library.progressed.connect(self.show_message)
         self.library.refused.connect(self.show_error)
+        self.library.thrown_away.connect(partial(self._offer_undo, self.library.bring_back))
+        self.behaviours.thrown_away.connect(partial(self._offer_undo, self.behaviours.bring_back))
+        self.banner.undo_requested.connect(self._on_undo_requested)
 
     def show_form(self, task: str) -> None:
         self.show_message("")
@@ -163,17 +167,24 @@ class StartWindow(QMainWindow):
 
     def show_message(self, sentence: str) -> None:
         """Show a message above the page; '' hides it."""
-        self._set_banner(sentence, "")
+        self._undo = None
+        self.banner.show_message(sentence)
 
     def show_error(self, sentence: str) -> None:
         self._set_busy(False)
-        self._set_banner(sentence, "refusal")
+        self._undo = None
+        self.banner.show_message(sentence, "refusal")
 
-    def _set_banner(self, sentence: str, kind: str) -> None:
-        self.banner.setText(sentence)
-        self.banner.setProperty("kind", kind)
-        self.banner.style().polish(self.banner)  # the style sheet looks at `kind`
-        self.banner.setVisible(bool(sentence))
+    def _offer_undo(self, bring_back: Callable[[Trashed], None], thrown: Trashed) -> None:
+        """Say what is in the trash, with a button that brings it back and can be pressed once."""
+        self._undo = partial(bring_back, thrown)
+        self.banner.show_message(f"Moved {thrown.name} to Trash.", can_undo=True)
+
+    def _on_undo_requested(self) -> None:
+        undo = self._undo
+        self.show_message("")
+        if undo is not None:
+            undo()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Refresh the sessions and keys, which may have changed, and request missing previews."""

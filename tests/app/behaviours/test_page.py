@@ -230,7 +230,10 @@ def test_a_card_can_be_edited_copied_exported_and_deleted(page: Page, tmp_path: 
     (changed,) = [one for one in own(page) if one.text() == "Crouching"]
     choose(changed, DELETE)
     page.wait_until(lambda: [one.text() for one in own(page)] == ["Crouching (copy)"])
-    assert page.trash == [page.behaviours / "crouch.json"] and "trash" in page.told
+    assert page.trashed == ["crouch.json"] and page.told == "Moved Crouching to Trash."
+    QTest.mouseClick(page.window.banner.undo, _LEFT)
+    page.wait_until(lambda: page.told == "Restored Crouching.")
+    assert set(files(page)) == {"crouch.json", "crouch-copy.json"} and page.trashed == []
     shipped = page.window.grid.cards["walker-kneel"]
     assert isinstance(shipped, BehaviourCard)
     choose(shipped, EDIT_COPY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -153,6 +154,28 @@ def test_started_with_a_session_it_ends_with_it(begin: Begin, tmp_path: Path, li
     flow.program.open.window.close()
     flow.wait_until(lambda: flow.ended == 1)
     assert flow.program.start is None
+
+
+def test_a_session_named_on_the_command_line_is_listed_from_then_on_while_it_exists(
+    begin: Begin, tmp_path: Path
+) -> None:
+    flow = begin("--session", str(tmp_path / "disk" / "mine"))
+    flow.wait_for_session()
+    flow.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+    flow.wait_for_start()
+    sessions = flow.program.start.sessions.list
+    flow.wait_until(lambda: sessions.current is not None)
+    assert sessions.current.folder == tmp_path / "disk" / "mine" and sessions.current.problem == ""
+    flow.close()
+    again = begin()
+    again.wait_for_start()
+    sessions = again.program.start.sessions.list
+    again.wait_until(lambda: sessions.current is not None)
+    assert [entry.folder for entry in sessions.entries.entries] == [tmp_path / "disk" / "mine"]
+    shutil.rmtree(tmp_path / "disk")
+    again.program.start.library.refresh()
+    again.wait_until(lambda: sessions.entries.entries == [])
+    assert not again.program.start.banner.isVisible()
 
 
 @pytest.mark.parametrize("by", ["key", "failure"])
