@@ -34,7 +34,7 @@ class Flow:
         self.wait_until, self.engine = qtbot.waitUntil, engine
         options = parsed(list(line))
         self.program = Application(options)
-        self.ended = 0
+        self.ended, self.closed = 0, False
         self.program.ended.connect(self._on_ended)
         named = options.task is not None or options.session is not None
         self.program.begin(application.open_or_create(options) if named else None)
@@ -70,6 +70,9 @@ class Flow:
         QTest.keyClick(target, key, modifier)
 
     def close(self) -> None:
+        if self.closed:
+            return
+        self.closed = True
         if not self.ended:
             self.program.quit()
             self.wait_until(lambda: bool(self.ended))
