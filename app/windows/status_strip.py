@@ -41,10 +41,9 @@ class StatusStrip(QWidget):
         cells = [column(*cell, spacing=0) for cell in zip(self._figures, self._captions, strict=True)]
         cells[_AGREE] = column(row(self._figures[_AGREE], self._better, None), self._captions[_AGREE], spacing=0)
         diverged = column(self._diverged, self._diverged_caption, spacing=0)
-        parts: list[QWidget | QLayout | None] = [cells[0]]
-        for cell in (*cells[1:], self._steps, diverged):
-            parts += [None, cell]
-        row(*parts, of=self, margins=(4, 0, 4, 0))
+        parts: list[QWidget | QLayout] = [*cells, self._steps, diverged]
+        spaced = [item for part in parts for item in (None, part)][1:]
+        row(*spaced, of=self, margins=(4, 0, 4, 0))
 
     def refresh(self) -> None:
         progress = self._controller.progress
