@@ -95,6 +95,7 @@ class Labelling(QObject):
         writer.answers_counted.connect(self._on_counted)
         writer.repeat_found.connect(self._on_repeat_found)
         writer.start()
+        writer.count()
 
     @property
     def idle(self) -> bool:

@@ -1,6 +1,7 @@
 """Controller of one session: its child jobs, answers, checkpoints and files. No widgets."""
 
 import logging
+import math
 import time
 from enum import StrEnum
 
@@ -224,6 +225,7 @@ class Controller(QObject):
         names = self._jobs_to_start
         if self.state not in (State.STARTING, State.RESTARTING) or names & set(self.job_group.running):
             return  # another job is still ending: the checkpoint is loaded again after it
+        self._show_figures_of(states)
         try:
             self.job_group.start([name for name in JOB_NAMES if name in names], states)
         except Exception as error:  # typically too many open files
@@ -245,6 +247,14 @@ class Controller(QObject):
         self._job_requests.resend(names)
         self.job_group.pause(False)
         self._enter(State.RUNNING)
+
+    def _show_figures_of(self, states: dict[str, JobState]) -> None:
+        """Show the checkpoint's figures before the first report: they are those from which training continues."""
+        values = states["rollout"].values if "rollout" in states else {}
+        steps, agreement = values.get("env_steps"), values.get("agreement")
+        if "rollout" in self._jobs_to_start and isinstance(steps, int):
+            known = agreement if isinstance(agreement, float) else math.nan
+            self.progress.resumed(steps, known, fitted=kept_reward(states) is not None)
 
     def _on_event(self, event: Event) -> None:
         self.progress.passed()

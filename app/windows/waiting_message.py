@@ -38,7 +38,7 @@ def _while_running(controller: Controller) -> tuple[str, str]:
     reason = _sentence_case(controller.waits.get("rollout", ""))
     if progress.explores:
         return _with_countdown("Exploring before the first question", progress.seconds_of_exploring), _EXPLORES
-    if progress.first_pair.under_way:
+    if progress.first_pair.under_way and not progress.env_steps:
         headline = reason or "Collecting the first segments"
         return _with_countdown(headline, progress.first_pair.left), "The first clips are rendered after that."
     seconds = progress.seconds_to_next_offer

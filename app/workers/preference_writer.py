@@ -59,6 +59,10 @@ class PreferenceWriter(StoreThread):
     def add(self, query: Query, choice: Choice, labeller: str) -> None:
         self._request(lambda store: self._add(store, query, choice, labeller), self.answer_refused.emit, "saved")
 
+    def count(self) -> None:
+        """Count the answers; `answers_counted` follows."""
+        self._request(self._count, self.trouble_arose.emit, "counted")
+
     def undo(self) -> None:
         self._request(self._withdraw_last, self.answer_refused.emit, "undone")
 
@@ -139,10 +143,13 @@ class PreferenceWriter(StoreThread):
         can_redo = bool(rows) and rows[-1].withdrawn  # an answer given since would end the list
         self.undo_changed.emit(any(not row.withdrawn for row in rows), can_redo)
 
-    def _replay(self, store: PreferenceStore, names: tuple[str, ...], waiting: tuple[Query, ...]) -> None:
-        ports: dict[str, Any] = {name: self._ports[name] for name in names if name in self._ports}
+    def _count(self, store: PreferenceStore) -> None:
         self.answers_counted.emit(store.count())
         self._report_undo(store)
+
+    def _replay(self, store: PreferenceStore, names: tuple[str, ...], waiting: tuple[Query, ...]) -> None:
+        ports: dict[str, Any] = {name: self._ports[name] for name in names if name in self._ports}
+        self._count(store)
         for preference in store.each():
             deliver(PreferenceAdded(preference), ports)
         deliver(AnswersReplayed(waiting), ports)
