@@ -90,6 +90,8 @@ class Application(QObject):
         self.start: StartWindow | None = None
         self.open: _OpenSession | None = None
         self._returns_to_start, self._quitting = False, False
+        self._moved_to: Session | None = None
+        """The session that takes the place of the open one, whose folder is gone."""
         self.crash_reporter = CrashReporter(parent=QApplication.instance())
         self.crash_reporter.quit_requested.connect(self.quit)
         self._pulse = QTimer(self, interval=_PULSE_MS)
@@ -156,10 +158,16 @@ class Application(QObject):
         window.closed.connect(self._on_closed)
         window.start_page_requested.connect(self._on_start_page_requested)
         window.quit_requested.connect(self.quit)
+        controller.moved.connect(self._on_moved)
         self.crash_reporter.log_file = str(session.folder / NAME)
         self.open = _OpenSession(controller, window, SummaryWriter(controller), stack)
         window.show()
         controller.start()
+
+    def _on_moved(self, session: Session) -> None:
+        assert self.open is not None
+        self._moved_to = session
+        self.open.window.close()
 
     def _on_start_page_requested(self) -> None:
         self._returns_to_start = True
@@ -172,7 +180,13 @@ class Application(QObject):
         closed.stack.close()
         for part in (closed.summary_writer, closed.window, closed.controller):
             part.deleteLater()
-        if self._returns_to_start and not self._quitting:
+        moved, self._moved_to = self._moved_to, None
+        if moved is not None and self._quitting:
+            moved.close()
+        if moved is not None and not self._quitting:
+            keep_listed(moved.folder, sessions_folder())
+            self._show_session(moved, closed.controller.labelling.teacher)
+        elif self._returns_to_start and not self._quitting:
             self.show_start(closed.controller.session.folder)
             if self.start and closed.controller.file_tasks.abandoned:
                 self.start.show_error(closed.controller.file_tasks.abandoned)

@@ -1,4 +1,6 @@
-"""Bars at the top of the main window: failures and notices, the progress of a film, and a pause."""
+"""Bars at the top of the main window: failures and notices, the progress of a film, a pause, a folder that is gone."""
+
+from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent
@@ -69,6 +71,29 @@ class Banner(QFrame):
         self.quit.setVisible(kind == "failure")
         self.show()
         QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))  # read out at once
+
+
+class LostFolderBar(QFrame):
+    """Says that the session's folder is gone, for as long as it is.
+
+    Signals:
+        save_requested(): save all in another folder.
+    """
+
+    save_requested = Signal()
+
+    def __init__(self, folder: Path, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("banner")
+        self.text = QLabel(
+            f"The session's folder, {folder}, is gone. Nothing more is saved until it is back or you save elsewhere.",
+            wordWrap=True,
+            textFormat=Qt.TextFormat.PlainText,
+        )
+        self.save = button("Save elsewhere…")
+        self.save.clicked.connect(self.save_requested)
+        row((self.text, 1), self.save, of=self, margins=(16, 10, 10, 10))
+        self.hide()
 
 
 class PausedBar(QFrame):

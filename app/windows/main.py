@@ -13,7 +13,7 @@ from app.keys.focus import Focus
 from app.keys.key_hints import KeyHints
 from app.keys.key_map import KeyMap, load_key_map, save_key_map
 from app.live.live_view import LiveView
-from app.menus.dialogs import dialog_handlers
+from app.menus.dialogs import ask_before_loss, dialog_handlers
 from app.menus.menus import add_menus, file_handlers
 from app.menus.playback_commands import PlaybackCommands
 from app.menus.view_commands import ViewCommands
@@ -26,7 +26,7 @@ from app.style.file_dialog import ask_for_file
 from app.style.labels import button, label
 from app.style.layouts import column, row
 from app.window_state import restore, save
-from app.windows.banner import Banner, FilmProgress, PausedBar
+from app.windows.banner import Banner, FilmProgress, LostFolderBar, PausedBar
 from app.windows.demo_commands import DemoCommands
 from app.windows.history_commands import HistoryCommands
 from app.windows.pair_page import PairPage
@@ -89,6 +89,7 @@ class MainWindow(QMainWindow):
 
     def _make_centre(self) -> None:
         self.banner, self.film_bar, self.paused_bar = Banner(), FilmProgress(), PausedBar()
+        self.lost_folder_bar = LostFolderBar(self._controller.session.folder)
         self.instruction = label("instruction", self._controller.task.instruction, wrap=True, centred=True)
         self.empty = EmptyState()
         self.pair_page = PairPage(self._controller, self.empty)
@@ -97,7 +98,7 @@ class MainWindow(QMainWindow):
         self.key_hints, self.status_strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
         self.training_line = TrainingLine(self._controller, self.commands[Command.FINISH])
         self.centre = QWidget()
-        bars = self.banner, self.paused_bar, self.film_bar
+        bars = self.lost_folder_bar, self.banner, self.paused_bar, self.film_bar
         parts = self._make_top(), (self.pair_page, 1), self.key_hints
         column(
             *bars, *parts, self.training_line, self.status_strip, of=self.centre, margins=(20, 14, 20, 14), spacing=14
@@ -198,6 +199,8 @@ class MainWindow(QMainWindow):
         self.commands.action_requested.connect(self.run_action)
         self.banner.restart_requested.connect(controller.restart)
         self.banner.quit_requested.connect(self._on_quit_requested)
+        controller.folder_guard.gone_changed.connect(self.lost_folder_bar.setVisible)
+        self.lost_folder_bar.save_requested.connect(self._ask_for_folder)
         self.paused_bar.resume_requested.connect(lambda: controller.pause(False))
 
     def run_action(self, action: KeyAction) -> None:
@@ -240,7 +243,9 @@ class MainWindow(QMainWindow):
             event.accept()
             return
         event.ignore()
-        if not self._closing:
+        if event.spontaneous() and not self._closing and self._controller.folder_guard.gone:
+            self._leave()  # the window manager closes it, and the person can be asked
+        elif not self._closing:
             self._closing = True
             self._close_others()
             save(self)
@@ -319,12 +324,26 @@ class MainWindow(QMainWindow):
         ask_for_file(self, "Save", name, lambda target: self._controller.file_tasks.write(target, content))
 
     def _on_start_page_requested(self) -> None:
-        self.start_page_requested.emit()
-        self.close()
+        self._leave(self.start_page_requested.emit)
 
     def _on_quit_requested(self) -> None:
-        self.quit_requested.emit()
-        self.close()
+        self._leave(self.quit_requested.emit)
+
+    def _leave(self, tell: Callable[[], object] = lambda: None) -> None:
+        """Close the window; ask first if what was done would be lost. tell: called before it closes"""
+
+        def leave() -> None:
+            tell()
+            self.close()
+
+        if self._controller.folder_guard.gone:
+            ask_before_loss(self, self._controller.progress.labels, self._ask_for_folder, leave)
+        else:
+            leave()
+
+    def _ask_for_folder(self) -> None:
+        name = self._controller.session.folder.name
+        ask_for_file(self, "Save elsewhere: name a new folder", name, self._controller.save_elsewhere)
 
     def _on_finish_requested(self) -> None:
         self._controller.finish()

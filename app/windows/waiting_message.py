@@ -10,6 +10,8 @@ _EXPLORES = "Exploration gives more varied clips to compare."
 
 def explanation(controller: Controller) -> tuple[str, str]:
     """Headline, with a countdown if the time is known, and detail."""
+    if controller.folder_guard.gone and controller.state not in (State.STOPPING, State.STOPPED):
+        return "The session's folder is gone", "Answers can't be saved: the message above says what to do."
     match controller.state:
         case State.STARTING:
             return _with_countdown("Getting ready", controller.progress.first_pair.left), _STARTS

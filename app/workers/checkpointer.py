@@ -24,6 +24,7 @@ _INTERVAL_MS = 60_000
 class Checkpointer(QObject):
     """Saves every minute and on request; loads at the start and for a restart.
 
+    session: the one to save in; that of another folder once this one's is gone
     disk: thread of the session's files; its tasks run one after the other
     saved_at: time of the last checkpoint of this run, seconds since the epoch
 
@@ -41,7 +42,7 @@ class Checkpointer(QObject):
 
     def __init__(self, session: Session, job_group: JobGroup, metrics: Metrics, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session, self._job_group, self._metrics = session, job_group, metrics
+        self.session, self._job_group, self._metrics = session, job_group, metrics
         self._number = 0
         self._asked: set[str] = set()
         self._states: dict[str, JobState] = {}
@@ -60,8 +61,8 @@ class Checkpointer(QObject):
         """Load states, and metrics the first time only: later this run has the newer ones. In the disk's thread."""
         if not self._metrics_read:
             self._metrics_read = True
-            metrics_file.load(self._session.folder, self._metrics)
-        return self._session.load(self.damage_found.emit)
+            metrics_file.load(self.session.folder, self._metrics)
+        return self.session.load(self.damage_found.emit)
 
     def save_regularly(self, on: bool) -> None:
         if on:
@@ -102,9 +103,9 @@ class Checkpointer(QObject):
 
     def _save(self, number: int, states: dict[str, JobState]) -> None:
         """In the disk's thread."""
-        before = self._session.load() if set(states) != set(JOBS) else None
-        self._session.save(number, {**(before[1] if before else {}), **states})
-        metrics_file.save(self._session.folder, self._metrics)
+        before = self.session.load() if set(states) != set(JOBS) else None
+        self.session.save(number, {**(before[1] if before else {}), **states})
+        metrics_file.save(self.session.folder, self._metrics)
 
     def _on_loaded(self, newest: tuple[int, dict[str, JobState]] | None) -> None:
         number, states = newest or (0, {})
