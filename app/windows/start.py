@@ -6,8 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QMimeData, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QHideEvent, QKeySequence, QShowEvent
-from PySide6.QtWidgets import QMainWindow, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import (
+    QAction,
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QHideEvent,
+    QKeySequence,
+    QShortcut,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QLineEdit, QMainWindow, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from app.behaviours.library import BehaviourLibrary, OwnBehaviour
 from app.behaviours.page import BehaviourPage
@@ -20,7 +29,7 @@ from app.start_page.message_bar import MessageBar
 from app.start_page.new_session_form import NewSessionForm
 from app.start_page.previews import Preview, Previews
 from app.start_page.sessions_panel import SessionsPanel
-from app.start_page.task_grid import DELETE, DUPLICATE, EDIT, EDIT_COPY, EXPORT, TaskGrid
+from app.start_page.task_grid import DELETE, DUPLICATE, EDIT, EDIT_COPY, EXPORT, SETTINGS, TaskGrid
 from app.style.file_dialog import ask_for_file, ask_for_file_to_open
 from app.style.layouts import column, row, section_header
 from app.window_state import restore, save
@@ -36,7 +45,7 @@ from core.tasks.gymnasium import PREFIX
 
 _STATE_NAME, _SIZE = "start page", QSize(1280, 720)
 _THUMBNAIL = 192
-_ABOUT = "It learns only from your choices between two short clips."
+_ABOUT = "Click one to start. It learns only from your choices between two clips."
 
 
 class StartWindow(QMainWindow):
@@ -100,17 +109,25 @@ class StartWindow(QMainWindow):
         self.import_behaviour = QPushButton("&Import a behaviour…")
         self.import_behaviour.setToolTip("Add a behaviour file to yours; it can also be dropped on this page")
         self.other = QPushButton("A &Gymnasium environment…")
+        self.search = QLineEdit(placeholderText="Search (Ctrl+F)", clearButtonEnabled=True)
+        self.search.setAccessibleName("Search what can be taught")
+        self.search.textChanged.connect(self.grid.search)
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.activated.connect(self._on_find_requested)
         area = QScrollArea(widgetResizable=True)
         area.setWidget(self.grid)
         self.grid.area = area
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         return column(
-            section_header("Teach something new", _ABOUT, self.import_behaviour, self.other), (area, 1), spacing=12
+            section_header("Teach something new", _ABOUT, self.import_behaviour, self.other),
+            self.search,
+            (area, 1),
+            spacing=12,
         )
 
     def _connect(self) -> None:
-        self.grid.chosen.connect(self.show_form)
+        self.grid.chosen.connect(self._start)
         self.grid.new_requested.connect(self.show_new_behaviour)
         self.grid.action_chosen.connect(self._on_card_action)
         self.import_behaviour.clicked.connect(self._ask_for_behaviour)
@@ -140,6 +157,19 @@ class StartWindow(QMainWindow):
         self.library.thrown_away.connect(partial(self._offer_undo, self.library.bring_back))
         self.behaviours.thrown_away.connect(partial(self._offer_undo, self.behaviours.bring_back))
         self.banner.undo_requested.connect(self._on_undo_requested)
+
+    def _on_find_requested(self) -> None:
+        if self.pages.currentWidget() is self.front:
+            self.search.setFocus()
+            self.search.selectAll()
+
+    def _start(self, task: str) -> None:
+        """Teach a task in a new session with the usual settings."""
+        self._set_busy(True)
+        try:
+            self.library.create_numbered(session_config(task, self._given))
+        except UserError as error:
+            self.show_error(str(error))
 
     def show_form(self, task: str) -> None:
         self.show_message("")
@@ -237,6 +267,9 @@ class StartWindow(QMainWindow):
         self.library.create(folder, config)
 
     def _on_card_action(self, task: str, action: str) -> None:
+        if action == SETTINGS:
+            self.show_form(task)
+            return
         own = self._own.get(task)
         behaviour = own.behaviour if own else shipped_behaviours()[task]
         if action in (EDIT, EDIT_COPY):
@@ -271,10 +304,7 @@ class StartWindow(QMainWindow):
             self.leave_behaviour()
             self.show_message(f"Saved {own.behaviour.title}.")
             return
-        try:
-            self.library.create_numbered(session_config(own.text, self._given))
-        except UserError as error:
-            self.show_error(str(error))
+        self._start(own.text)
 
     def _on_behaviours_listed(self, listed: list[OwnBehaviour]) -> None:
         self._own = {own.text: own for own in listed}

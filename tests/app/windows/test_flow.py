@@ -111,7 +111,6 @@ def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Beg
     flow.press(Qt.Key.Key_Right)
     assert start.grid.cards["hopper-backflip"].hasFocus()
     flow.press(Qt.Key.Key_Return)
-    flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     flow.wait_for_session()
     assert not start.isVisible() and not start.grid.clock.isActive()
     session = flow.program.open
