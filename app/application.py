@@ -18,7 +18,7 @@ from app.display_check import open_display
 from app.labelling.last_teacher import last_teacher
 from app.session.controller import Controller
 from app.session.factory import behaviours_folder, new_config, open_or_create, sessions_folder
-from app.session.library import SessionLibrary
+from app.session.library import SessionLibrary, keep_listed
 from app.session.summary_writer import SummaryWriter
 from app.start_page.previews import Previews
 from app.style import theme
@@ -95,6 +95,8 @@ class Application(QObject):
         self.start: StartWindow | None = None
         self.open: _OpenSession | None = None
         self._returns_to_start, self._quitting = False, False
+        self._moved_to: Session | None = None
+        """The session that takes the place of the open one, whose folder is gone."""
         self.crash_reporter = CrashReporter(parent=QApplication.instance())
         self.crash_reporter.quit_requested.connect(self.quit)
         self._pulse = QTimer(self, interval=_PULSE_MS)
@@ -105,6 +107,7 @@ class Application(QObject):
         if session is None:
             self.show_start()
         else:
+            keep_listed(session.folder, sessions_folder())
             self._show_session(session, self._options.teacher)
 
     def show_start(self, last: Path | None = None) -> None:
@@ -165,10 +168,16 @@ class Application(QObject):
         window.closed.connect(self._on_closed)
         window.start_page_requested.connect(self._on_start_page_requested)
         window.quit_requested.connect(self.quit)
+        controller.moved.connect(self._on_moved)
         self.crash_reporter.log_file = str(session.folder / NAME)
         self.open = _OpenSession(controller, window, SummaryWriter(controller), stack)
         window.show()
         controller.start()
+
+    def _on_moved(self, session: Session) -> None:
+        assert self.open is not None
+        self._moved_to = session
+        self.open.window.close()
 
     def _on_start_page_requested(self) -> None:
         self._returns_to_start = True
@@ -181,7 +190,13 @@ class Application(QObject):
         closed.stack.close()
         for part in (closed.summary_writer, closed.window, closed.controller):
             part.deleteLater()
-        if self._returns_to_start and not self._quitting:
+        moved, self._moved_to = self._moved_to, None
+        if moved is not None and self._quitting:
+            moved.close()
+        if moved is not None and not self._quitting:
+            keep_listed(moved.folder, sessions_folder())
+            self._show_session(moved, closed.controller.labelling.teacher)
+        elif self._returns_to_start and not self._quitting:
             self.show_start(closed.controller.session.folder)
             if self.start and closed.controller.file_tasks.abandoned:
                 self.start.show_error(closed.controller.file_tasks.abandoned)

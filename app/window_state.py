@@ -1,6 +1,6 @@
 """Size and layout of windows, kept between runs."""
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QPoint, QRect, QSize
 from PySide6.QtWidgets import QMainWindow
 
 from app import settings
@@ -8,14 +8,21 @@ from app import settings
 _LAYOUT = 1
 """Version of toolbars and docks; raise it when saved layouts no longer fit."""
 _DEFAULT_SIZE = QSize(1480, 920)
+_FRAME = QSize(16, 48)
+"""Room for the frame and the title bar, whose sizes are unknown before a window is shown."""
 
 
 def restore(window: QMainWindow, name: str = "window", size: QSize = _DEFAULT_SIZE) -> None:
-    """Restore a window; the first time give it this size, limited to the screen.
+    """Restore a window; the first time give it this size, limited to what the screen has room for, in its middle.
 
     name: of the window in the settings
     """
-    window.resize(size.boundedTo(window.screen().availableSize()))
+    available = window.screen().availableGeometry()
+    size = size.boundedTo(available.size() - _FRAME)
+    corner = QRect(QPoint(), size + _FRAME)
+    corner.moveCenter(available.center())
+    window.resize(size)
+    window.move(corner.topLeft())
     if geometry := settings.blob(f"{name}/geometry"):
         window.restoreGeometry(geometry)
     if state := settings.blob(f"{name}/state"):

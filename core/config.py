@@ -254,7 +254,7 @@ class Config(_Checked):
         yield reward.ratio_low > reward.ratio_high, "ratio_low is above ratio_high: give the lower bound as ratio_low."
         yield (
             answered and self.labels == 0,
-            "With 0 labels nothing can be learned: give --labels, or --teacher none for true reward.",
+            "With 0 labels nothing can be learned: give a number of labels, or none as the teacher for true reward.",
         )
         first = query.first_labels or math.ceil(query.first_share * self.labels)
         yield (

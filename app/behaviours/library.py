@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QFile, QObject, Signal
+from PySide6.QtCore import QObject, Signal
 
+from app.workers import trash
 from app.workers.background_thread import BackgroundThread
 from app.workers.robot_reader import read_robot
+from app.workers.trash import Trashed
 from core.behaviours.behaviour import MAX_NAME, MAX_TITLE, SUFFIX, Behaviour
 from core.behaviours.robot_model import PREFIX, RobotModel
 from core.errors import UserError
@@ -41,6 +43,7 @@ class BehaviourLibrary(QObject):
         listed(object): all behaviours, a list of OwnBehaviour, changed last first.
         saved(object): the OwnBehaviour that was to be saved.
         changed(str): something was done; one sentence.
+        thrown_away(object): a behaviour is in the trash; its Trashed.
         robot_read(str, object): name and RobotModel of a robot that was read from a file.
         refused(str): a request failed and nothing was changed; one sentence.
     """
@@ -48,20 +51,19 @@ class BehaviourLibrary(QObject):
     listed = Signal(object)
     saved = Signal(object)
     changed = Signal(str)
+    thrown_away = Signal(object)
     robot_read = Signal(str, object)
     refused = Signal(str)
 
     def __init__(
         self,
         folder: Path,
-        to_trash: Callable[[str], bool] | None = None,
         read: ReadRobot = read_robot,
         parent: QObject | None = None,
     ) -> None:
-        """to_trash: moves a path to the trash; False if it can't. read: reads an MJCF file, blocking."""
+        """read: reads an MJCF file, blocking."""
         super().__init__(parent)
         self.folder = folder
-        self._to_trash = to_trash or (lambda path: bool(QFile.moveToTrash(path)[0]))
         self._read = read
         self._told: set[str] = set()
         self._thread = BackgroundThread(self)
@@ -78,7 +80,12 @@ class BehaviourLibrary(QObject):
         self._do(lambda: self._duplicate(own), self._on_changed)
 
     def throw_away(self, own: OwnBehaviour) -> None:
-        self._do(lambda: self._throw_away(own), self._on_changed)
+        """Move the file to the trash. Sessions of this behaviour stay as they are."""
+        self._do(lambda: trash.throw_away(own.path, own.behaviour.title), self._on_thrown_away)
+
+    def bring_back(self, thrown: Trashed) -> None:
+        """Undo `throw_away`."""
+        self._do(lambda: _bring_back(thrown), self._on_changed)
 
     def export(self, behaviour: Behaviour, target: Path) -> None:
         self._do(lambda: self._export(behaviour, target), self._on_changed)
@@ -138,13 +145,6 @@ class BehaviourLibrary(QObject):
         self._write(replace(own.behaviour, title=title, name=name))
         return f"Copied {own.behaviour.title}."
 
-    def _throw_away(self, own: OwnBehaviour) -> str:
-        if not self._to_trash(str(own.path)):
-            raise UserError(
-                f"{own.behaviour.title} was not deleted: this system has no trash. Delete {own.path} yourself."
-            )
-        return f"Moved {own.behaviour.title} to the trash. Its sessions stay as they are."
-
     def _export(self, behaviour: Behaviour, target: Path) -> str:
         files.write_atomically(target, _readable(behaviour))
         return f"Saved {target.name}."
@@ -172,6 +172,15 @@ class BehaviourLibrary(QObject):
     def _on_changed(self, sentence: str) -> None:
         self.changed.emit(sentence)
         self.refresh()
+
+    def _on_thrown_away(self, thrown: Trashed) -> None:
+        self.thrown_away.emit(thrown)
+        self.refresh()
+
+
+def _bring_back(thrown: Trashed) -> str:
+    trash.bring_back(thrown)
+    return f"Restored {thrown.name}."
 
 
 def _readable(behaviour: Behaviour) -> bytes:

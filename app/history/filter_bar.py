@@ -4,10 +4,12 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QPushButton, QStackedWidget, QTabBar, QWidget
 
 from app.history.preference_history import Judgement
-from app.history.preference_text import CHOICES, PreferenceFilter, at
+from app.history.preference_text import CHOICES, GUESTS, PreferenceFilter, at
 from app.style.labels import button, label
 from app.style.layouts import column, row
 from core.types import Teacher
+
+_LABELLERS = (("Everyone's", None), ("Human's", Teacher.HUMAN), ("Guests'", GUESTS), ("Oracle's", Teacher.ORACLE))
 
 
 class FilterBar(QWidget):
@@ -32,7 +34,7 @@ class FilterBar(QWidget):
         for choice, words in CHOICES.items():
             self.choice.addItem(words, choice)
         self.labeller.setAccessibleName("Filter by labeller")
-        for words, name in (("Everyone's", None), ("Human's", Teacher.HUMAN), ("Oracle's", Teacher.ORACLE)):
+        for words, name in _LABELLERS:
             self.labeller.addItem(words, name)
         self.changed_only, self.withdrawn_too = QPushButton("&Changed only"), QPushButton("Include &undone")
         for switch in (self.changed_only, self.withdrawn_too):

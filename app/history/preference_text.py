@@ -4,9 +4,12 @@ import time
 from dataclasses import dataclass
 
 from app.keys.commands import COMMANDS
+from app.labelling.guests import is_guest
 from core.preferences.store import PreferenceSummary
 from core.types import Choice
 
+GUESTS = "guests"
+"""Stands for all guests in a filter."""
 CHOICES = {choice: COMMANDS[choice].name for choice in Choice}
 
 
@@ -16,13 +19,14 @@ class PreferenceFilter:
 
     choice: Choice | None = None
     labeller: str | None = None
+    """Name of a labeller, or GUESTS."""
     changed_only: bool = False
     withdrawn_too: bool = False
 
     def passes(self, row: PreferenceSummary) -> bool:
         return (
             self.choice in (None, row.choice)
-            and self.labeller in (None, row.labeller)
+            and (self.labeller in (None, row.labeller) or self.labeller == GUESTS and is_guest(row.labeller))
             and (bool(row.changes) or not self.changed_only)
             and (self.withdrawn_too or not row.withdrawn)
         )

@@ -38,6 +38,9 @@ class KeyHints(QWidget):
             hint.setAccessibleName(name)
             hint.setAccessibleDescription(f"key {key_symbols(shortcuts)}" if shortcuts else "")
 
+    def enable_undo(self, on: bool) -> None:
+        self.buttons[Command.UNDO].setEnabled(on)
+
     def enable_choices(self, on: bool) -> None:
         for choice in Choice:
             self.buttons[choice].setEnabled(on)

@@ -21,6 +21,8 @@ from core.types import Choice, Preference, Query, Teacher
 
 _ORACLE_MS = 700
 """Time each pair stays on screen before the oracle answers, so that an audience can follow."""
+_RETRY_MS = 5000
+"""Time before the oracle tries again after an answer that could not be kept."""
 _FLASH_MS = 250
 """Time that an answered pair stays on screen with the tick of its answer; keys for answers are ignored meanwhile."""
 _MAX_RECENT_PAIRS = 2
@@ -36,6 +38,7 @@ class Labelling(QObject):
     repeats: when to show a pair again
     preference_writer: thread that writes the answers; its signals report changed answers
     oracle_timer: time until the oracle answers the pair on screen
+    retry_timer: time until it tries again, after an answer that could not be kept
     flash_timer: time until the next pair follows the answered one
 
     Signals:
@@ -83,6 +86,8 @@ class Labelling(QObject):
         """Queries of answers that can be redone, by the answer's id."""
         self.oracle_timer = QTimer(self, singleShot=True, interval=_ORACLE_MS)
         self.oracle_timer.timeout.connect(self._answer_as_oracle)
+        self.retry_timer = QTimer(self, singleShot=True, interval=_RETRY_MS)
+        self.retry_timer.timeout.connect(self.wake_oracle)
         self.flash_timer = QTimer(self, singleShot=True, interval=_FLASH_MS, timerType=Qt.TimerType.PreciseTimer)
         self.flash_timer.timeout.connect(self._advance)
         writer = self.preference_writer = PreferenceWriter(open_store, ports, self)
@@ -95,6 +100,7 @@ class Labelling(QObject):
         writer.answers_counted.connect(self._on_counted)
         writer.repeat_found.connect(self._on_repeat_found)
         writer.start()
+        writer.count()
 
     @property
     def idle(self) -> bool:
@@ -141,6 +147,7 @@ class Labelling(QObject):
     def set_teacher(self, teacher: str) -> None:
         if teacher != self.teacher:
             self.teacher = Teacher(teacher)
+            self.retry_timer.stop()
             self.teacher_changed.emit(teacher)
         self.wake_oracle()
 
@@ -151,7 +158,7 @@ class Labelling(QObject):
         """
         can_answer = self.open and not self._writing and self.pairs.shown is not None
         asked = self._progress.labels < self._progress.due or self._progress.course.holding
-        if self.teacher != Teacher.ORACLE or not can_answer or not asked:
+        if self.teacher != Teacher.ORACLE or not can_answer or not asked or self.retry_timer.isActive():
             self.oracle_timer.stop()
         elif not self.oracle_timer.isActive():
             self.oracle_timer.start()
@@ -179,6 +186,7 @@ class Labelling(QObject):
     def close(self) -> None:
         """End the writer's thread; block until every answer is on disk."""
         self.oracle_timer.stop()
+        self.retry_timer.stop()
         self.flash_timer.stop()
         self.preference_writer.close()
 
@@ -275,7 +283,7 @@ class Labelling(QObject):
             self._request_when_idle(self._queued.popleft())
 
     def _on_refused(self, sentence: str) -> None:
-        self.set_teacher(Teacher.HUMAN)  # the oracle would fail again and again
+        self.retry_timer.start()  # the teacher stays: nobody has chosen another
         self._end_refused(sentence)
 
     def _end_refused(self, sentence: str) -> None:

@@ -106,6 +106,11 @@ class Progress:
     def offered(self) -> None:
         self._offers.append(self._clock())
 
+    def resumed(self, env_steps: int, agreement: float, fitted: bool) -> None:
+        """Take the figures of a checkpoint from which training continues. fitted: a reward was fitted by then"""
+        self.env_steps, self.agreement, self._best_agreement = env_steps, agreement, agreement
+        self.course.resumed(env_steps, fitted)
+
     def reported(self, env_steps: int, divergences: int = 0, agreement: float = math.nan) -> None:
         self.env_steps, self.divergences, self.agreement = env_steps, divergences, agreement
         if math.isnan(self._best_agreement):

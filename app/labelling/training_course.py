@@ -28,11 +28,15 @@ class TrainingCourse:
         self.follows_answers = config.query.schedule == "answers" and config.rollout.steps_per_answer > 0
         self.lifted = self.holding = self.finished = False
         self._steps = max(1, config.rollout.finish_steps)
-        self._env_steps = 0
+        self._env_steps, self._fitted_before = 0, False
         self._finish_from: int | None = None
         self._before = math.nan
         self._returns: deque[tuple[int, float]] = deque(maxlen=1000)
         """Environment steps and predicted return of the latest batches."""
+
+    def resumed(self, env_steps: int, fitted: bool) -> None:
+        """Take where training continues. fitted: a reward was fitted by then"""
+        self._env_steps, self._fitted_before = env_steps, fitted
 
     def waited(self, reason: str) -> None:
         """Take the rollout's reason for waiting."""
@@ -58,7 +62,7 @@ class TrainingCourse:
     @property
     def started(self) -> bool:
         """True once there is a reward to train on."""
-        return bool(self._returns)
+        return self._fitted_before or bool(self._returns)
 
     @property
     def finishing(self) -> float | None:

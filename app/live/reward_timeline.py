@@ -44,6 +44,8 @@ class RewardTimeline(QWidget):
         self.setFixedHeight(_HEIGHT)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)  # or Qt would repaint the background at each frame
         self.predicted: Float32 = np.zeros(0, np.float32)
+        self.known = False
+        """False before the first episode: whether a reward has been fitted is not known then."""
         self._share = 0.0
         self._picture: QPixmap | None = None
 
@@ -57,7 +59,7 @@ class RewardTimeline(QWidget):
 
     def set_predicted(self, predicted: Float32) -> None:
         """predicted: (k,) float32 normalized rewards of the episode; (0,) before the first reward fit"""
-        self.predicted, self._share, self._picture = predicted, 0.0, None
+        self.predicted, self.known, self._share, self._picture = predicted, True, 0.0, None
         self.update()
 
     def set_share(self, share: float) -> None:
@@ -91,7 +93,7 @@ class RewardTimeline(QWidget):
         painter = QPainter(made)
         if len(self.predicted):
             self._paint_columns(painter)
-        else:
+        elif self.known:
             painter.setPen(QColor(theme.palette().muted))
             painter.setFont(self.font())
             set_font(painter, round(self.height() * 0.4))

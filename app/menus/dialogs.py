@@ -11,6 +11,7 @@ from app.keys.commands import Command
 from app.keys.key_dialog import KeyDialog
 from app.keys.key_map import KeyMap
 from app.menus.key_list import KeyList
+from core.formatting import pluralize
 from core.version import VERSION, library_versions
 
 _ABOUT = (
@@ -35,6 +36,19 @@ def dialog_handlers(
         Command.EDIT_KEYS: edit_keys,
         Command.ABOUT: lambda: _show_about(window),
     }
+
+
+def ask_before_loss(window: QMainWindow, answers: int, save: Callable[[], object], leave: Callable[[], object]) -> None:
+    """Ask what to do with a session whose folder is gone: save it elsewhere, leave all the same, or stay."""
+    text = f"The session's folder is gone: its {pluralize(answers, 'answer')} and its training will be lost."
+    box = QMessageBox(QMessageBox.Icon.Warning, "Somersault", text, QMessageBox.StandardButton.Cancel, window)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    elsewhere = box.addButton("&Save elsewhere…", QMessageBox.ButtonRole.AcceptRole)
+    elsewhere.clicked.connect(save)
+    box.addButton("&Close without saving", QMessageBox.ButtonRole.DestructiveRole).clicked.connect(leave)
+    box.setDefaultButton(elsewhere)
+    box.open()
 
 
 def _show_about(window: QMainWindow) -> None:

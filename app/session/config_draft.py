@@ -92,7 +92,7 @@ class ConfigDraft:
     """Changes by the person, on top of the task's defaults.
 
     config: the resulting config; None if there is a `problem`, one sentence
-    wrong: names of the settings that are out of bounds by themselves
+    wrong: by name, a sentence for each setting that is out of bounds by itself
     """
 
     def __init__(self, task: str, changes: Mapping[str, Any] | None = None) -> None:
@@ -100,7 +100,7 @@ class ConfigDraft:
         self._defaults = _flat(task_defaults("hopper-backflip", {}))
         self.config: Config | None = None
         self.problem = ""
-        self.wrong: frozenset[str] = frozenset()
+        self.wrong: dict[str, str] = {}
         self._check()
 
     def set_task(self, task: str) -> None:
@@ -138,14 +138,16 @@ class ConfigDraft:
             self.config = session_config(self.task, self.changes)
         except UserError as error:
             self.problem = str(error)
-        self.wrong = frozenset(name for name in self.changes if self.problem and self._is_wrong(name))
+        found = {name: self._problem_of(name) for name in self.changes} if self.problem else {}
+        self.wrong = {name: sentence for name, sentence in found.items() if sentence}
 
-    def _is_wrong(self, name: str) -> bool:
+    def _problem_of(self, name: str) -> str:
+        """Sentence about this change by itself; '' if it is in order."""
         try:
             session_config(self.task, {name: self.changes[name]})
-        except UserError:
-            return True
-        return False
+        except UserError as error:
+            return str(error)
+        return ""
 
 
 def _flat(config: Config) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """Controller of one session: its child jobs, answers, checkpoints and files. No widgets."""
 
 import logging
+import math
 import time
 from enum import StrEnum
+from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -17,6 +19,7 @@ from app.live.policy_history import PolicyHistory
 from app.live.portable_export import PortableExport
 from app.live.replays import Replays
 from app.session.factory import window_config
+from app.session.folder_guard import FolderGuard
 from app.session.metrics_recorder import EpisodeRewards, record, record_labels
 from app.session.recovery import RecoveryAction, failure_sentence, recovery_action, saved_work
 from app.voting.room import Room
@@ -69,12 +72,14 @@ class Controller(QObject):
         job_failed(str, str): training stopped because of a failure; the message and the label of the restart button.
         trouble_arose(str): a notice for the person, one sentence; nothing stops.
         stopped(): all children have ended and the session is saved.
+        moved(object): all is saved in a new folder, whose Session is open: continue there, and close this one.
     """
 
     state_changed = Signal(str)
     job_failed = Signal(str, str)
     trouble_arose = Signal(str)
     stopped = Signal()
+    moved = Signal(object)
 
     def __init__(self, session: Session, make_process: MakeProcess, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -90,12 +95,16 @@ class Controller(QObject):
         self._final_checkpoint = 0
         """Number of the checkpoint that stopping waits for."""
         self._checkpoint_trouble_told = False
+        self._moved_to: Session | None = None
+        self._moving_checkpoint = 0
+        """Number of the checkpoint that moving waits for."""
         config, measure = self._recovery.config, self.task.measure_name
         self.job_group = JobGroup(make_process, config.to_dict(), self)
         requests = self._job_requests = JobRequests(self.job_group.send)
         self.checkpointer = Checkpointer(session, self.job_group, self.metrics, self)
         self.file_tasks = FileTasks(session, self)
         self.labelling = Labelling(session.store, self.job_group.ports, self.progress, requests, session.config, self)
+        self.folder_guard = FolderGuard(session, self.labelling.preference_writer, self)
         self.true_reward = TrueRewardVisibility(self.labelling.teacher, self)
         self.demonstrations = Demonstrations(measure, requests, self)
         self.policy_history = PolicyHistory(session, self.checkpointer.disk, self._snapshot_figures, self)
@@ -122,6 +131,9 @@ class Controller(QObject):
         for changed in (self.labelling.answer_kept, self.labelling.answer_restored, self.labelling.answer_withdrawn):
             changed.connect(lambda: record_labels(self.metrics, self.progress))
         self.last_checkpoint_timer.timeout.connect(self._dismiss_jobs)
+        self.folder_guard.gone_changed.connect(self._on_folder_gone)
+        self.folder_guard.answers_saved.connect(self._on_answers_saved)
+        self.folder_guard.refused.connect(self.trouble_arose)
         self.policy_history.snapshots_changed.connect(self.progress.take_time_from)
         for trouble in (
             *(self.checkpointer.damage_found, self.policy_history.trouble_arose, self.replays.replay_refused),
@@ -194,8 +206,14 @@ class Controller(QObject):
         self.file_tasks.deadline.start()
         self.stop()
 
+    def save_elsewhere(self, folder: Path) -> None:
+        """Save all answers and the state of training in a new folder; `moved` or `trouble_arose` follows."""
+        if self._moved_to is None:
+            self.folder_guard.save_answers(folder)
+
     def close(self) -> None:
         """Release the session and end every thread. Call it after `stopped`."""
+        self.folder_guard.close()
         self.file_tasks.close()
         self.film_export.close()
         self.portable_export.close()
@@ -223,13 +241,29 @@ class Controller(QObject):
             self.progress.first_pair.drop()
         self.checkpointer.regular = state == State.RUNNING
         self.progress.run(state == State.RUNNING)
-        self.labelling.set_open(state not in (State.STOPPING, State.STOPPED))
+        self._open_labelling()
         self.state_changed.emit(state)
+
+    def _open_labelling(self) -> None:
+        """Accept answers while they can be kept."""
+        self.labelling.set_open(self.state not in (State.STOPPING, State.STOPPED) and not self.folder_guard.gone)
+
+    def _on_folder_gone(self, gone: bool) -> None:
+        self._open_labelling()
+        self.state_changed.emit(self.state)
+
+    def _on_answers_saved(self, session: Session) -> None:
+        """The answers are safe: save the state of training there too."""
+        self._moved_to = self.checkpointer.session = session
+        self._moving_checkpoint = self.checkpointer.request(self._jobs_to_start)
+        if not self._moving_checkpoint:
+            self.moved.emit(session)
 
     def _on_loaded(self, states: dict[str, JobState]) -> None:
         names = self._jobs_to_start
         if self.state not in (State.STARTING, State.RESTARTING) or names & set(self.job_group.running):
             return  # another job is still ending: the checkpoint is loaded again after it
+        self._show_figures_of(states)
         try:
             self.job_group.start([name for name in JOB_NAMES if name in names], states)
         except Exception as error:  # typically too many open files
@@ -251,6 +285,14 @@ class Controller(QObject):
         self._job_requests.resend(names)
         self.job_group.pause(False)
         self._enter(State.RUNNING)
+
+    def _show_figures_of(self, states: dict[str, JobState]) -> None:
+        """Show the checkpoint's figures before the first report: they are those from which training continues."""
+        values = states["rollout"].values if "rollout" in states else {}
+        steps, agreement = values.get("env_steps"), values.get("agreement")
+        if "rollout" in self._jobs_to_start and isinstance(steps, int):
+            known = agreement if isinstance(agreement, float) else math.nan
+            self.progress.resumed(steps, known, fitted=kept_reward(states) is not None)
 
     def _on_event(self, event: Event) -> None:
         self.progress.passed()
@@ -354,6 +396,9 @@ class Controller(QObject):
         self._dismiss_after(number)
 
     def _dismiss_after(self, checkpoint: int) -> None:
+        if self._moved_to is not None and checkpoint == self._moving_checkpoint > 0:
+            self._moving_checkpoint = 0
+            self.moved.emit(self._moved_to)
         if self.state == State.STOPPING and checkpoint == self._final_checkpoint:
             self._dismiss_jobs()
 

@@ -17,7 +17,7 @@ from core.errors import UserError
 from core.preferences.schedule import first_labels
 from core.presets import merge_presets
 from core.session.compatibility import require_fitting
-from core.session.session import Session
+from core.session.session import CONFIG, Session
 from core.session.size_limits import FILMED_POOL, require_explorable
 from core.system import resources
 from core.tasks import get_task
@@ -72,6 +72,8 @@ def _is_file_of(option: object, task: object) -> bool:
 
 def create_session(folder: Path, config: Config) -> Session:
     """Create a session and check its store. Raise UserError if that is impossible."""
+    if os.path.exists(folder / CONFIG):  # made since the name was checked
+        raise UserError(f"{folder} already holds a session: choose another name.")
     _require_memory(config)  # before there is a folder
     return check_session(Session.create(folder, config))
 
@@ -112,7 +114,7 @@ def session_config(name: str, changes: Mapping[str, Any] | None = None) -> Confi
     if config.teacher == Teacher.NONE:
         raise UserError(f"A session without a teacher needs no window: use {COMMAND_LINE} teach --teacher none.")
     if config.teacher == Teacher.ORACLE and not task.has_true_reward:
-        raise UserError(f"{task.title} has no true reward for the oracle: choose human as the teacher.")
+        raise UserError(f"{task.title} has no true reward for the oracle: choose yourself as the teacher.")
     if config.reward.target == "returns":
         raise UserError("In a window no true returns are known: choose target=comparisons.")
     require_explorable(config, task)

@@ -1,21 +1,22 @@
 """The folder of sessions: list, open, create, duplicate, import and delete them, in threads. No widgets."""
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QFile, QObject, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
 
 from app import settings
 from app.session.factory import check_session, create_session, folder_name, new_folder
+from app.workers import trash
 from app.workers.background_thread import BackgroundThread
+from app.workers.trash import Trashed
 from core.config import Config
 from core.errors import UserError
 from core.io import files
 from core.session import library, summary
 from core.session.archive import import_session
-from core.session.session import Session, acquire_lock
+from core.session.session import CONFIG, Session, acquire_lock
 
 _PROGRESS_STEPS = 20
 _MAX_PICTURE = 1 << 20
@@ -31,6 +32,7 @@ class SessionLibrary(QObject):
         picture_found(object, object): folder of a session, and its picture, a QImage.
         opened(object): the Session, locked.
         changed(str, object): something was done; one sentence, and the folder it made, or None.
+        thrown_away(object): a session is in the trash; its Trashed.
         progressed(str): the request under way, and how far it is.
         refused(str): a request failed and nothing was changed; one sentence.
     """
@@ -39,23 +41,19 @@ class SessionLibrary(QObject):
     picture_found = Signal(object, object)
     opened = Signal(object)
     changed = Signal(str, object)
+    thrown_away = Signal(object)
     progressed = Signal(str)
     refused = Signal(str)
 
-    def __init__(
-        self, root: Path, to_trash: Callable[[str], bool] | None = None, parent: QObject | None = None
-    ) -> None:
-        """to_trash: moves a path to the trash; False if it can't. Default: the desktop's."""
+    def __init__(self, root: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.root = root
-        self._to_trash = to_trash or (lambda path: bool(QFile.moveToTrash(path)[0]))
         self._list_thread, self._work_thread = BackgroundThread(self), BackgroundThread(self)
         for thread in (self._list_thread, self._work_thread):
             thread.start()
 
     def refresh(self) -> None:
-        others = elsewhere()
-        self._list_thread.do(lambda: library.sessions(self.root, others), self.listed.emit, self.refused.emit)
+        self._list_thread.do(lambda: library.sessions(self.root, elsewhere()), self.listed.emit, self.refused.emit)
 
     def find_picture(self, folder: Path) -> None:
         self._list_thread.do(lambda: _picture(folder / summary.PICTURE), partial(self._on_picture_read, folder))
@@ -78,7 +76,11 @@ class SessionLibrary(QObject):
         self._work_thread.do(lambda: self._duplicate(folder), self._on_changed, self.refused.emit)
 
     def throw_away(self, folder: Path) -> None:
-        self._work_thread.do(lambda: self._throw_away(folder), self._on_changed, self.refused.emit)
+        self._work_thread.do(lambda: _throw_away(folder), self._on_thrown_away, self.refused.emit)
+
+    def bring_back(self, thrown: Trashed) -> None:
+        """Undo `throw_away`."""
+        self._work_thread.do(lambda: _bring_back(thrown), self._on_changed, self.refused.emit)
 
     def bring_in(self, source: Path) -> None:
         self.progressed.emit(f"Importing {source.name} …")
@@ -105,12 +107,6 @@ class SessionLibrary(QObject):
         library.duplicate(folder, target, report)
         return f"Copied {folder.name} to {target.name}.", target
 
-    def _throw_away(self, folder: Path) -> tuple[str, None]:
-        acquire_lock(folder).release()  # no program may have it open
-        if not self._to_trash(str(folder)):
-            raise UserError(f"{folder.name} was not deleted: this system has no trash. Delete {folder} yourself.")
-        return f"Moved {folder.name} to the trash. You can restore it from there.", None
-
     def _bring_in(self, source: Path) -> tuple[str, Path]:
         target = self.root / source.stem
         if target.exists():
@@ -123,18 +119,35 @@ class SessionLibrary(QObject):
             self.picture_found.emit(folder, picture)
 
     def _on_opened(self, session: Session) -> None:
-        if session.folder.parent != self.root:  # or the list would not show it again
-            others = [path for path in elsewhere() if path != session.folder][: _MAX_ELSEWHERE - 1]
-            settings.keep(_ELSEWHERE, "\n".join(map(str, [session.folder, *others])))
+        keep_listed(session.folder, self.root)
         self.opened.emit(session)
+
+    def _on_thrown_away(self, thrown: Trashed) -> None:
+        self.thrown_away.emit(thrown)
+        self.refresh()
 
     def _on_changed(self, change: tuple[str, Path | None]) -> None:
         self.changed.emit(*change)
         self.refresh()
 
 
+def keep_listed(folder: Path, root: Path) -> None:
+    """Let lists of the sessions in `root` show this one too, wherever its folder is."""
+    if folder.parent != root:
+        others = [path for path in _known_elsewhere() if path != folder][: _MAX_ELSEWHERE - 1]
+        settings.keep(_ELSEWHERE, "\n".join(map(str, [folder, *others])))
+
+
 def elsewhere() -> list[Path]:
-    """Return the folders of opened sessions outside the usual folder, newest first."""
+    """Return the folders of opened sessions outside the usual folder, newest first; those that are gone are left out.
+
+    Looks at the disk, which may be slow.
+    """
+    return [folder for folder in _known_elsewhere() if (folder / CONFIG).is_file()]
+
+
+def _known_elsewhere() -> list[Path]:
+    """Return the folders, also of disks that are not there at present."""
     return [Path(line) for line in settings.text(_ELSEWHERE).splitlines()]
 
 
@@ -144,3 +157,16 @@ def _picture(path: Path) -> QImage:
         return QImage.fromData(bytes(files.read_regular(path, _MAX_PICTURE)))
     except OSError:
         return QImage()
+
+
+def _throw_away(folder: Path) -> Trashed:
+    inside = next((path.parent for path in folder.rglob(CONFIG) if path.parent != folder), None)
+    if inside is not None:
+        raise UserError(f"{folder.name} holds another session, {inside}: move that out of it first.")
+    acquire_lock(folder).release()  # no program may have it open
+    return trash.throw_away(folder, folder.name)
+
+
+def _bring_back(thrown: Trashed) -> tuple[str, Path]:
+    trash.bring_back(thrown)
+    return f"Restored {thrown.name}.", thrown.original

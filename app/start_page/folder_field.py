@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from app.session.factory import slug
 from app.style.file_dialog import ask_for_folder
 from app.style.labels import label
 from app.style.layouts import row
+
+_FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
+"""Characters that the name of a folder can't have, here or on another system to which the session may be moved."""
+_LONGEST = 100
 
 
 class FolderField(QWidget):
@@ -46,8 +51,14 @@ class FolderField(QWidget):
     def problem(self) -> str:
         """Sentence that says what to correct; '' if nothing."""
         name = self.name.text().strip()
-        if name in ("", ".", ".."):
+        if not name:
             return "Give the session a name."
+        if found := _FORBIDDEN.search(name):
+            return f"A name can't contain {found.group()}".rstrip() + ": it is also the name of the session's folder."
+        if name[0] == "." or name[-1] == "." or name.endswith(".part"):
+            return "A name can't begin or end with a full stop, or end with .part."
+        if len(name) > _LONGEST:
+            return f"A name can't be longer than {_LONGEST} characters."
         return f"{name} already exists: give the session another name." if name in self._taken else ""
 
     def reset(self) -> None:

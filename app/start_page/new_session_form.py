@@ -5,15 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QFormLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
     QScrollArea,
     QToolButton,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -42,8 +43,15 @@ _OPTION_NAMES = {
 _LABELS = {"teacher": "&Teacher", "seed": "S&eed", "device": "&Device"}
 
 
+_NAME, _ENVIRONMENT = "name", "environment"
+"""Fields whose problems do not come from the config."""
+
+
 class NewSessionForm(QWidget):
-    """Can be submitted if all settings are valid; otherwise a sentence says what to correct.
+    """Can be submitted if all settings are valid; otherwise a sentence below the field says what to correct.
+
+    problems: labels for these sentences, by field
+    problem: for a sentence about several settings
 
     Signals:
         create_requested(object, object): folder (Path) and Config of the session to create and open.
@@ -109,7 +117,7 @@ class NewSessionForm(QWidget):
         self.back = QPushButton("Back")
         self.create_button = QPushButton("Create and start")
         self.create_button.setObjectName("primary")
-        self.create_button.setToolTip("Ctrl+Enter")
+        self.create_button.setToolTip("Enter")
         self.back.clicked.connect(self.back_requested)
         self.create_button.clicked.connect(self._on_create_requested)
         for key, slot in (("Esc", self.back_requested.emit), ("Ctrl+Return", self._on_create_requested)):
@@ -138,23 +146,26 @@ class NewSessionForm(QWidget):
     def _rows(self) -> QFormLayout:
         self.form = QFormLayout(horizontalSpacing=18, verticalSpacing=10)
         self.form.setLabelAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.env_row = self._row("Gymnasium &id", self.env_id, "any installed environment")
+        self.problems: dict[str, QLabel] = {}
+        self.env_row = self._row(_ENVIRONMENT, "Gymnasium &id", self.env_id, "any installed environment")
         for name, text in _LABELS.items():
-            self._row(text, self.fields[name], setting(name).help)
-        self._row("&Name", self.folder.name, "also the name of its folder")
+            self._row(name, text, self.fields[name], setting(name).help)
+        self._row(_NAME, "&Name", self.folder.name, "also the name of its folder")
         self.form.addRow("", self.folder)
         return self.form
 
-    def _row(self, text: str, editor: QWidget, about: str) -> QHBoxLayout:
-        """Add a field with its description to its right."""
+    def _row(self, field: str, text: str, editor: QWidget, about: str) -> QVBoxLayout:
+        """Add a field with its description to its right, and room for a problem below."""
         editor.setFixedWidth(_FIELD)
         name = label("settingName", text)
         name.setBuddy(editor)
         name.ensurePolished()  # or the width would be measured in another font
         name.setMinimumSize(name.sizeHint().width() + 4, editor.sizeHint().height())
-        field = row(editor, (label("settingHelp", about, wrap=True), 1), spacing=14)
-        self.form.addRow(name, field)
-        return field
+        problem = self.problems[field] = label("fieldProblem", wrap=True)
+        problem.hide()
+        parts = column(row(editor, (label("settingHelp", about, wrap=True), 1), spacing=14), problem, spacing=3)
+        self.form.addRow(name, parts)
+        return parts
 
     def reset(self, task: str) -> None:
         """Show a fresh form for this task; PREFIX alone stands for a Gymnasium environment yet to be typed."""
@@ -204,15 +215,22 @@ class NewSessionForm(QWidget):
                 show_value(editor, value)
         if self.advanced is not None:
             self.advanced.show_draft(self.draft)
-        sentence = self._what_to_correct()
-        self.problem.setText(sentence)
+        where, sentence = self._what_to_correct()
+        for field, problem in self.problems.items():
+            problem.setText(sentence if field == where else "")
+            problem.setVisible(bool(problem.text()))
+        self.problem.setText("" if where in self.problems else sentence)
         self.create_button.setEnabled(not sentence)
 
-    def _what_to_correct(self) -> str:
-        """Sentence about the first problem; '' if there is none."""
+    def _what_to_correct(self) -> tuple[str, str]:
+        """The field with the first problem, '' if it is of no field, and a sentence about it, '' if there is none."""
         if self.draft.task == PREFIX:
-            return "Type the id of a Gymnasium environment, such as CartPole-v1."
-        return self.folder.problem or self.draft.problem or self.preview_error
+            return _ENVIRONMENT, "Type the id of a Gymnasium environment, such as CartPole-v1."
+        if self.folder.problem:
+            return _NAME, self.folder.problem
+        if self.draft.problem:
+            return next(iter(self.draft.wrong.items()), ("", self.draft.problem))
+        return (_ENVIRONMENT if self.draft.task.startswith(PREFIX) else ""), self.preview_error
 
     def _on_edited(self, name: str, value: Any) -> None:
         self.draft.set(name, value)
@@ -241,8 +259,18 @@ class NewSessionForm(QWidget):
             self._show_draft()
 
     def _on_create_requested(self) -> None:
-        if self.draft.config is not None and not self._what_to_correct():
+        if self.draft.config is not None and not self._what_to_correct()[1]:
             self.create_requested.emit(self.folder.path, self.draft.config)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter presses the focused button, or starts from any other field but the search."""
+        focused = self.focusWidget()
+        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            super().keyPressEvent(event)
+        elif isinstance(focused, QAbstractButton):
+            focused.click()
+        elif self.advanced is None or focused is not self.advanced.search:
+            self._on_create_requested()
 
 
 def _set_text(target: QLabel, text: str) -> None:

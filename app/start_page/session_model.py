@@ -27,10 +27,10 @@ def title(entry: SessionEntry) -> str:
 
 
 def shows_best(entry: SessionEntry) -> bool:
-    """True if there is a best value of the measure, and it is not hidden with the true reward."""
+    """True if answers have led to a best value of the measure, and it is not hidden with the true reward."""
     summary = entry.summary
-    if summary is None or summary.best is None:
-        return False
+    if summary is None or summary.best is None or not summary.labels:
+        return False  # what an untrained policy does by chance is no result
     try:
         return not (get_task(summary.task).has_true_reward and hides_true_reward(summary.teacher))
     except UserError:
@@ -43,7 +43,9 @@ def figures(entry: SessionEntry) -> str:
     if summary is None:
         return ""
     if not shows_best(entry):
-        return f"{summary.env_steps:,} steps" if summary.env_steps else "Not trained yet"
+        if summary.env_steps:
+            return f"{summary.env_steps:,} steps"
+        return "" if summary.labels else "Not trained yet"  # an imported session may not tell
     return f"Best {summary.best:,.3g}  ·  {summary.measure_title}"
 
 

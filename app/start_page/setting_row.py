@@ -74,6 +74,9 @@ class SettingRow(QWidget):
         grid.addWidget(self.mark, 0, 1)
         grid.addWidget(self.editor, 0, 2, 2, 1)
         grid.addWidget(self.reset, 0, 3, 2, 1)
+        self.problem = label("fieldProblem", wrap=True)
+        self.problem.hide()
+        grid.addWidget(self.problem, 2, 0, 1, 4)
         grid.setColumnStretch(0, 1)
         policy = self.reset.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
@@ -93,6 +96,8 @@ class SettingRow(QWidget):
         changed, suits = name in draft.changes, draft.default_source(name)
         self.mark.setText("Changed" if changed else _SET_FOR[suits])
         self.mark.setToolTip(f"Default elsewhere: {format_value(self.setting.default)}." if suits else "")
+        self.problem.setText(draft.wrong.get(name, ""))
+        self.problem.setVisible(bool(self.problem.text()))
         kind = "wrong" if name in draft.wrong else "changed" if changed else ""
         if self.mark.property("kind") != kind:
             for widget in (self.mark, self.editor):

@@ -1,4 +1,4 @@
-"""Cards of the start page: a task with its animated preview, a behaviour with its menu, and the way to a new one."""
+"""Cards of the start page: a task with its moving picture, its goal and a menu, and the way to a new behaviour."""
 
 from collections.abc import Callable
 from html import escape
@@ -20,20 +20,23 @@ from PySide6.QtWidgets import QAbstractButton, QMenu, QToolButton, QWidget
 from app.start_page.previews import Preview
 from app.style import theme
 from app.style.labels import tip
-from app.style.painting import rounded, set_font, write_line
+from app.style.painting import rounded, set_font
 
-LEAST_WIDTH = 172
-_MARGIN, _RADIUS, _TEXT = 10, 12, 50
+LEAST_WIDTH, HEIGHT = 340, 132
+_MARGIN, _RADIUS, _LINE = 10, 12, 18
 _MUCH_SMALLER = 0.75
+_MENU_WIDTH = 40
+"""Room for the menu's button beside the title."""
+_WRAPPED = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignTop
 
 
-class TaskCard(QAbstractButton):
-    """Shows a placeholder until the preview arrives, or the reason why it can't be rendered."""
+class Card(QAbstractButton):
+    """A picture with texts at its right. Shows a placeholder until the preview arrives, or why it can't be rendered."""
 
-    def __init__(self, title: str, about: str, detail: str, parent: QWidget | None = None) -> None:
-        """about: for the tooltip and screen readers; detail: small line below the title"""
+    def __init__(self, title: str, goal: str, effort: str, about: str, parent: QWidget | None = None) -> None:
+        """goal: one sentence; effort: small line at the bottom; about: more, for the tooltip and screen readers"""
         super().__init__(parent)
-        self.about, self.detail = about, detail
+        self.goal, self.effort, self.about = goal, effort, about
         self.preview: Preview | None = None
         self.error = ""
         self._frame = 0
@@ -63,7 +66,9 @@ class TaskCard(QAbstractButton):
             self.update(self._picture_rect)
 
     def _describe(self, state: str) -> None:
-        text = f"{self.about} {state}".strip()
+        text = " ".join(
+            part for part in (self.goal, f"{self.effort}." if self.effort else "", self.about, state) if part
+        )
         self.setAccessibleDescription(text)
         self.setToolTip(f"<p><b>{escape(self.text())}</b></p>{tip(text)}")
 
@@ -74,16 +79,20 @@ class TaskCard(QAbstractButton):
             event.ignore() if event.key() in ARROWS else super().keyPressEvent(event)
 
     def set_width(self, width: int) -> None:
-        """Set width and height; the preview is square."""
-        self.setFixedSize(width, width + _TEXT)
+        self.setFixedSize(width, HEIGHT)
 
     def sizeHint(self) -> QSize:
-        return QSize(LEAST_WIDTH, LEAST_WIDTH + _TEXT)
+        return QSize(LEAST_WIDTH, HEIGHT)
 
     @property
     def _picture_rect(self) -> QRect:
-        side = self.width() - 2 * _MARGIN
+        side = HEIGHT - 2 * _MARGIN
         return QRect(_MARGIN, _MARGIN, side, side)
+
+    @property
+    def _text_rect(self) -> QRect:
+        left = self._picture_rect.right() + 14
+        return QRect(left, _MARGIN, self.width() - left - _MARGIN, HEIGHT - 2 * _MARGIN)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -92,7 +101,7 @@ class TaskCard(QAbstractButton):
         if not self._picture_rect.contains(event.rect()):  # otherwise only the next frame is due
             painter.fillRect(self.rect(), QColor(theme.palette().background))
             self._draw_card(painter)
-            self._draw_title(painter)
+            self._draw_texts(painter)
         self._draw_picture(painter)
         painter.end()
 
@@ -132,28 +141,28 @@ class TaskCard(QAbstractButton):
         flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
         painter.drawText(room, flags, self.error or "Rendering …")
 
-    def _draw_title(self, painter: QPainter) -> None:
-        top = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft
-        below = self._picture_rect.translated(0, self._picture_rect.height() + 6)
-        set_font(painter, 15)
-        write_line(painter, below, self.text(), theme.palette().text, top)
+    def _draw_texts(self, painter: QPainter) -> None:
+        room, palette = self._text_rect, theme.palette()
+        set_font(painter, 16)
+        painter.setPen(QColor(palette.text))
+        top = room.adjusted(0, 0, -_MENU_WIDTH, 0)
+        title = painter.boundingRect(top, _WRAPPED, self.text())
+        painter.drawText(top, _WRAPPED, self.text())
+        set_font(painter, 13)
+        painter.setPen(QColor(palette.muted))
+        painter.drawText(room.adjusted(0, title.height() + 4, 0, -_LINE), _WRAPPED, self.goal)
         set_font(painter, 12)
-        write_line(painter, below.adjusted(0, 24, 0, 0), self.detail, theme.palette().muted, top)
+        painter.setPen(QColor(palette.blue))
+        painter.drawText(room, Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeft, self.effort)
 
 
-class NewBehaviourCard(TaskCard):
+class NewBehaviourCard(Card):
     """The card that leads to the page on which a behaviour is made."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        about = "Choose a robot, write one sentence, and teach it."
-        super().__init__("A behaviour of your own", about, "", parent)
+        goal = "Choose a robot, write one sentence, and teach it."
+        super().__init__("A behaviour of your own", goal, "", "", parent)
         self._describe("")
-
-    def _draw_title(self, painter: QPainter) -> None:
-        set_font(painter, 15)
-        painter.setPen(QColor(theme.palette().text))
-        below = QRect(_MARGIN, self._picture_rect.bottom() + 6, self.width() - 2 * _MARGIN, _TEXT - 6)
-        painter.drawText(below, Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignTop, self.text())
 
     def _draw_picture(self, painter: QPainter) -> None:
         palette, area = theme.palette(), QRectF(self._picture_rect)
@@ -166,20 +175,18 @@ class NewBehaviourCard(TaskCard):
         painter.drawLine(middle - QPoint(0, round(arm)), middle + QPoint(0, round(arm)))
 
 
-class BehaviourCard(TaskCard):
-    """A behaviour from a file, with a menu: by its button, by a right click, or by the menu key."""
+class TaskCard(Card):
+    """A task that a click starts to teach, with a menu: by its button, by a right click, or by the menu key."""
 
     def __init__(
         self,
-        title: str,
-        about: str,
-        detail: str,
+        texts: tuple[str, str, str, str],
         actions: tuple[str, ...],
         choose: Callable[[str], object],
         parent: QWidget | None = None,
     ) -> None:
-        """actions: texts of the menu; choose: called with the one that was chosen"""
-        super().__init__(title, about, detail, parent)
+        """texts: of the card; actions: texts of the menu; choose: called with the one that was chosen"""
+        super().__init__(*texts, parent)
         self.menu = QMenu(self)
         for text in actions:
             action = QAction(text, self)
@@ -188,7 +195,7 @@ class BehaviourCard(TaskCard):
         self.menu_button = QToolButton(self)
         self.menu_button.setText("⋯")
         self.menu_button.setObjectName("cardMenu")
-        self.menu_button.setAccessibleName(f"What can be done with {title}")
+        self.menu_button.setAccessibleName(f"What can be done with {self.text()}")
         self.menu_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the menu key opens it too
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu_button.setMenu(self.menu)
@@ -198,7 +205,7 @@ class BehaviourCard(TaskCard):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self.menu_button.adjustSize()
-        self.menu_button.move(self._picture_rect.topRight() - QPoint(self.menu_button.width() + 3, -4))
+        self.menu_button.move(self.width() - self.menu_button.width() - _MARGIN + 2, _MARGIN - 2)
 
 
 ARROWS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)

@@ -7,24 +7,26 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QScrollArea, QWidget
 
+from app.start_page.goals import effort, goal
 from app.start_page.previews import FPS, Preview
-from app.start_page.task_card import LEAST_WIDTH, BehaviourCard, NewBehaviourCard, TaskCard
+from app.start_page.task_card import HEIGHT, LEAST_WIDTH, Card, NewBehaviourCard, TaskCard
 from app.style.labels import label
 from core.behaviours.shipped import shipped_behaviours
-from core.tasks import PAPER_GAMES, PAPER_ROBOTS, get_task
+from core.tasks import PAPER_ROBOTS, get_task
 from core.tasks.behaviour_tasks import is_behaviour_text
 
 _GAP, _EDGE, _HEADING = 14, 4, 34
-OWN, SHIPPED, PAPER = "Your behaviours", "Behaviours", "The paper's tasks"
-EDIT, DUPLICATE, EXPORT, DELETE = "Edit…", "Duplicate", "Export…", "Move to the trash"
+OWN, SHIPPED, ROBOTS, GAMES = "Your behaviours", "Behaviours", "Robots", "Games"
+SETTINGS = "Settings…"
+EDIT, DUPLICATE, EXPORT, DELETE = "Edit…", "Duplicate", "Export…", "Move to Trash"
 EDIT_COPY = "Make one like it…"
-_ACTIONS = {OWN: (EDIT, DUPLICATE, EXPORT, DELETE), SHIPPED: (EDIT_COPY, EXPORT)}
+_ACTIONS = {OWN: (SETTINGS, EDIT, DUPLICATE, EXPORT, DELETE), SHIPPED: (SETTINGS, EDIT_COPY, EXPORT)}
 
 
 class TaskGrid(QWidget):
     """Tab reaches the card focused last; arrow keys, Home and End move between cards. Plays only while visible.
 
-    A task is named as in Config.task. cards: of all tasks; new_card: the first one
+    A task is named as in Config.task. cards: of all tasks; new_card: the first one; no_match: shown if no card matches
 
     Signals:
         chosen(str): task whose card was clicked or chosen with Enter.
@@ -43,18 +45,17 @@ class TaskGrid(QWidget):
         self.new_card = NewBehaviourCard(self)
         self.new_card.clicked.connect(lambda: self.new_requested.emit())
         self.new_card.installEventFilter(self)
-        self._tab_stop: TaskCard = self.new_card
-        self.headings = {title: label("sectionName", title) for title in (OWN, SHIPPED, PAPER)}
+        self._tab_stop: Card = self.new_card
+        self._words = ""
+        self.no_match = label("settingHelp", "Nothing matches.")
+        self.no_match.setParent(self)
+        self.headings = {title: label("sectionName", title) for title in (OWN, SHIPPED, ROBOTS, GAMES)}
         for heading in self.headings.values():
             heading.setParent(self)
-        of_paper = (*PAPER_ROBOTS, *PAPER_GAMES)
-        listed = list(tasks)
-        shipped = [task for task in listed if task not in of_paper]
-        self._groups: dict[str, dict[str, TaskCard]] = {
-            OWN: {},
-            SHIPPED: self._make_cards(SHIPPED, shipped),
-            PAPER: self._make_cards(PAPER, [task for task in listed if task in of_paper]),
-        }
+        self._groups: dict[str, dict[str, TaskCard]] = {title: {} for title in self.headings}
+        for task in tasks:
+            group = GAMES if get_task(task).pictures else ROBOTS if task in PAPER_ROBOTS else SHIPPED
+            self._groups[group][task] = self._make_card(group, task)
         self.area: QScrollArea | None = None
         """Scroll area that contains the grid; it keeps the focused card visible."""
         self.columns, self._frame = 1, 0
@@ -78,20 +79,23 @@ class TaskGrid(QWidget):
                 card.deleteLater()
         self._place()
 
-    def _make_cards(self, group: str, tasks: Iterable[str]) -> dict[str, TaskCard]:
-        return {name: self._make_card(group, name) for name in tasks}
+    def search(self, words: str) -> None:
+        """Show only the cards that have all of these words in their texts or their heading."""
+        self._words = words
+        self._place()
+        shown = [card for _, row in self._rows() for card in row]
+        if self._tab_stop not in shown and shown:
+            self._set_tab_stop(shown[0])
 
     def _make_card(self, group: str, name: str) -> TaskCard:
         task = get_task(name)
-        texts = task.title, task.instruction, task.measure_title
-        if is_behaviour_text(name) or name in shipped_behaviours():
-            card: TaskCard = BehaviourCard(*texts, _ACTIONS[group], partial(self.action_chosen.emit, name), self)
-        else:
-            card = TaskCard(*texts, self)
+        is_behaviour = is_behaviour_text(name) or name in shipped_behaviours()
+        actions = _ACTIONS[group] if is_behaviour else (SETTINGS,)
+        texts = task.title, goal(task), effort(task), task.instruction
+        card = TaskCard(texts, actions, partial(self.action_chosen.emit, name), self)
         card.clicked.connect(lambda: self.chosen.emit(name))
         card.installEventFilter(self)
         card.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        card.setVisible(True)
         return card
 
     def missing(self) -> list[str]:
@@ -121,13 +125,18 @@ class TaskGrid(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._place()
 
-    def _rows(self) -> list[tuple[str, list[TaskCard]]]:
+    def _matches(self, group: str, card: Card) -> bool:
+        text = f"{group} {card.text()} {card.goal} {card.about}".lower()
+        return all(word in text for word in self._words.lower().split())
+
+    def _rows(self) -> list[tuple[str, list[Card]]]:
         """Return the rows as they are placed, each with the heading above it or ''; the first card is of a new one."""
-        rows, new = list[tuple[str, list[TaskCard]]](), [self.new_card]
+        rows, new = list[tuple[str, list[Card]]](), [] if self._words.split() else [self.new_card]
         for title, group in self._groups.items():
-            if not group:
+            cards: list[Card] = [*new, *(card for card in group.values() if self._matches(title, card))]
+            if not group or not cards:
                 continue
-            cards, new = [*new, *group.values()], []
+            new = []
             for start in range(0, len(cards), self.columns):
                 rows.append(("" if start else title, cards[start : start + self.columns]))
         return rows
@@ -135,9 +144,15 @@ class TaskGrid(QWidget):
     def _place(self) -> None:
         room = self.width() - 2 * _EDGE + _GAP
         self.columns = max(1, room // (LEAST_WIDTH + _GAP))
-        width, top = room // self.columns - _GAP, _EDGE
-        self.headings[OWN].setVisible(bool(self._groups[OWN]))
-        for title, row in self._rows():
+        width, top, rows = room // self.columns - _GAP, _EDGE, self._rows()
+        titles, shown = {title for title, _ in rows}, {card for _, row in rows for card in row}
+        for title, heading in self.headings.items():
+            heading.setVisible(title in titles)
+        for card in (self.new_card, *self.cards.values()):
+            card.setVisible(card in shown)
+        self.no_match.setVisible(not rows)
+        self.no_match.setGeometry(_EDGE, top, room - _GAP, _HEADING)
+        for title, row in rows:
             if title:
                 heading = self.headings[title]
                 heading.setGeometry(_EDGE, top, room - _GAP, _HEADING - 6)
@@ -145,11 +160,11 @@ class TaskGrid(QWidget):
             for column, card in enumerate(row):
                 card.set_width(width)
                 card.move(_EDGE + column * (width + _GAP), top)
-            top += row[0].height() + _GAP
+            top += HEIGHT + _GAP
         self.setMinimumHeight(top - _GAP + 1 + _EDGE)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.FocusIn and isinstance(watched, TaskCard):
+        if event.type() == QEvent.Type.FocusIn and isinstance(watched, Card):
             self._set_tab_stop(watched)
             if self.area is not None:
                 self.area.ensureWidgetVisible(watched, 0, _GAP)
@@ -158,6 +173,9 @@ class TaskGrid(QWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         rows = [row for _, row in self._rows()]
         cards = [card for row in rows for card in row]
+        if self._tab_stop not in cards:
+            super().keyPressEvent(event)
+            return
         here = cards.index(self._tab_stop)
         line = next(number for number, row in enumerate(rows) if self._tab_stop in row)
         column = rows[line].index(self._tab_stop)
@@ -178,7 +196,7 @@ class TaskGrid(QWidget):
                 return
         target.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _set_tab_stop(self, card: TaskCard) -> None:
+    def _set_tab_stop(self, card: Card) -> None:
         """Make this card the only one in the grid that Tab reaches."""
         self._tab_stop.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         card.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

@@ -1,4 +1,6 @@
-"""Bars at the top of the main window: failures and notices, and the progress of a film."""
+"""Bars at the top of the main window: failures and notices, the progress of a film, a pause, a folder that is gone."""
+
+from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent
@@ -69,6 +71,48 @@ class Banner(QFrame):
         self.quit.setVisible(kind == "failure")
         self.show()
         QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))  # read out at once
+
+
+class LostFolderBar(QFrame):
+    """Says that the session's folder is gone, for as long as it is.
+
+    Signals:
+        save_requested(): save all in another folder.
+    """
+
+    save_requested = Signal()
+
+    def __init__(self, folder: Path, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("banner")
+        self.text = QLabel(
+            f"The session's folder, {folder}, is gone. Nothing more is saved until it is back or you save elsewhere.",
+            wordWrap=True,
+            textFormat=Qt.TextFormat.PlainText,
+        )
+        self.save = button("Save elsewhere…")
+        self.save.clicked.connect(self.save_requested)
+        row((self.text, 1), self.save, of=self, margins=(16, 10, 10, 10))
+        self.hide()
+
+
+class PausedBar(QFrame):
+    """Says that training is paused, for as long as it is.
+
+    Signals:
+        resume_requested(): training is to continue.
+    """
+
+    resume_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("pausedBar")
+        self.resume = button("Resume")
+        self.resume.clicked.connect(self.resume_requested)
+        words = QLabel("Training is paused. You can keep answering.")
+        row((words, 1), self.resume, of=self, margins=(16, 6, 10, 6), spacing=16)
+        self.hide()
 
 
 class FilmProgress(QFrame):

@@ -4,17 +4,19 @@ A second view of the same controller. Qt 6 has no game pad support (QtGamepad en
 keyboard; a game pad configured to press arrow keys works as well.
 """
 
+import time
 from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QInputDialog, QLabel, QVBoxLayout, QWidget
 
 from app.keys.commands import Command, KeyAction
 from app.keys.key_map import KeyMap, key_symbol
+from app.labelling.guests import Guests
 from app.live.policy_player import PolicyPlayer
-from app.session.controller import Controller
+from app.session.controller import Controller, State
 from app.style.labels import label
 from app.style.layouts import column, row
 from app.voting.panel import VoteBars, VoteCode
@@ -25,6 +27,9 @@ from core.formatting import format_duration, format_number
 from core.types import Choice, Preference, Teacher
 
 _REFRESH_MS = 250
+_RESTART_MS, _LONGEST_RESTART_MS = 2000, 60_000
+"""Time before training that failed starts again by itself, doubled after each failure until an answer is given."""
+_NEXT_GUEST = "F2"
 _NAMES = {Choice.LEFT: "Left", Choice.TIE: "Tie", Choice.CANT_TELL: "Can't tell", Choice.RIGHT: "Right"}
 _QUESTION = "Which is better?"
 _ORACLE_ANSWERS = "The computer is choosing"
@@ -61,7 +66,10 @@ class DemoWindow(QWidget):
         self._teacher_before = controller.labelling.teacher
         self.code: VoteCode | None = None
         """The code for the audience's phones, while it votes."""
-        self.setWindowTitle(f"{controller.task.title} – Somersault")
+        self._before: str = controller.state
+        """State of the session before its next change."""
+        self.guests = Guests()
+        self.setWindowTitle(f"{controller.session.folder.name} – {controller.task.title} – Somersault")
         self.setObjectName("demo")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._make_widgets()
@@ -74,6 +82,10 @@ class DemoWindow(QWidget):
         self._timer.start()
         self.flash_timer = QTimer(self, singleShot=True, interval=600)
         self.flash_timer.timeout.connect(self._clear_tiles)
+        self.restart_timer = QTimer(self, singleShot=True, interval=_RESTART_MS)
+        self.restart_timer.timeout.connect(self._restart)
+        if controller.state == State.FAILED:
+            self.restart_timer.start()
         self.clips.show_pair(controller.labelling.pairs.shown)
         self.pair_page.update_page()
         self.refresh()
@@ -88,9 +100,9 @@ class DemoWindow(QWidget):
         self.clips = self.pair_page.clips
         self.tiles = {choice: self._make_tile(choice, name) for choice, name in _NAMES.items()}
         self._grid = QGridLayout(self)
-        title = self._label("title", self._controller.task.title)
+        self.title = self._label("title")
         instruction = self._label("instruction", self._controller.task.instruction, wrap=True)
-        self._grid.addLayout(column(title, self.question, instruction), 0, 0, 1, 2)
+        self._grid.addLayout(column(self.title, self.question, instruction), 0, 0, 1, 2)
         self._grid.addWidget(self.pair_page, 1, 0)
         self._side = self._make_side()
         self._grid.addLayout(self._side, 1, 1, 2, 1)
@@ -99,8 +111,8 @@ class DemoWindow(QWidget):
         self.bars = VoteBars()
         self.bars.hide()
         self._grid.addWidget(self.bars, 2, 0)
-        self._foot = self._label("foot", self._hints)
-        self._grid.addWidget(self._foot, 3, 0, 1, 2)
+        self.notice, self.hints = self._label("foot", wrap=True), self._label("foot", self._hint_text)
+        self._grid.addLayout(column(self.notice, self.hints, spacing=0), 3, 0, 1, 2)
         self._grid.setRowStretch(1, 62)
         self._grid.setRowStretch(2, 18)
         self._grid.setColumnStretch(0, 68)
@@ -136,14 +148,14 @@ class DemoWindow(QWidget):
             Command.DEMO: self.close,
         }
         keyed = [(self._keys.keys_for(action), slot) for action, slot in slots.items()]
-        for keys, slot in [*keyed, (("Esc",), self.close)]:
+        for keys, slot in [*keyed, (("Esc",), self.close), ((_NEXT_GUEST,), self._ask_for_guest)]:
             action = QAction(self, autoRepeat=False)
             action.setShortcuts([QKeySequence(key) for key in keys])
             action.triggered.connect(lambda _=False, slot=slot: slot())
             self.addAction(action)
 
     @property
-    def _hints(self) -> str:
+    def _hint_text(self) -> str:
         """Text at the foot of the screen, for the presenter."""
         hints = (
             (Command.ORACLE, "Computer answers"),
@@ -152,7 +164,7 @@ class DemoWindow(QWidget):
             (Command.UNDO, "Undo"),
         )
         texts = [f"{key_symbol(self._keys.keys_for(c)[0])} {name}" for c, name in hints if self._keys.keys_for(c)]
-        return "      ".join([*texts, "Esc Leave"])
+        return "      ".join([*texts, f"{_NEXT_GUEST} Next guest (now {self.guests.name})", "Esc Leave"])
 
     def _connect(self) -> None:
         controller, labelling = self._controller, self._controller.labelling
@@ -160,9 +172,10 @@ class DemoWindow(QWidget):
         labelling.answer_kept.connect(self._on_answer_kept)
         labelling.answer_withdrawn.connect(self._on_answer_withdrawn)
         labelling.teacher_changed.connect(self._update_question)
-        labelling.trouble_arose.connect(self._foot.setText)
-        controller.trouble_arose.connect(self._foot.setText)
-        controller.job_failed.connect(self._foot.setText)
+        labelling.trouble_arose.connect(self.notice.setText)
+        controller.trouble_arose.connect(self.notice.setText)
+        controller.job_failed.connect(self._on_job_failed)
+        controller.state_changed.connect(self._on_state_changed)
         controller.demonstrations.demonstration_drawn.connect(self.policy.play_next)
         controller.room.opened.connect(self._show_votes)
         controller.room.votes_changed.connect(self.bars.set_votes)
@@ -186,12 +199,26 @@ class DemoWindow(QWidget):
         for tile in self.tiles.values():
             tile.show()
         if why:
-            self._foot.setText(why)
+            self.notice.setText(why)
 
     def answer(self, choice: Choice) -> None:
         """Give a guest's answer; the guest takes over from the oracle."""
         self._controller.labelling.set_teacher(Teacher.HUMAN)
-        self._controller.labelling.answer(choice)
+        self._controller.labelling.answer(choice, self.guests.labeller)
+
+    def _ask_for_guest(self) -> None:
+        """Ask who answers next; the answers so far keep their guest."""
+        dialog = QInputDialog(self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setWindowTitle("Next guest")
+        dialog.setLabelText("Name of the guest who answers next:")
+        dialog.setTextValue(self.guests.next_name)
+        dialog.textValueSelected.connect(self._on_guest_named)
+        dialog.open()
+
+    def _on_guest_named(self, name: str) -> None:
+        self.guests.welcome(name)
+        self.hints.setText(self._hint_text)
 
     def refresh(self) -> None:
         """Update the figures; called several times a second."""
@@ -204,6 +231,8 @@ class DemoWindow(QWidget):
         self.measure.setText(format_number(float(figures[-1])) if len(figures) else "–")
         for part in (self.measure, self._measure_title):
             part.setVisible(not self._controller.true_reward.hides(self._controller.task))
+        paused = "  ·  training is paused" if self._controller.state == State.PAUSED else ""
+        self.title.setText(f"{self._controller.task.title}{paused}")
         self._update_question()
         if not self.pair_page.has_pair:
             headline, detail = explanation(self._controller)
@@ -224,6 +253,7 @@ class DemoWindow(QWidget):
         self._timer.stop()
         self.flash_timer.stop()
         self.bars.halt()
+        self.restart_timer.stop()
         self.clips.show_pair(None)
         self.policy.clock.halt()
         self._controller.labelling.set_teacher(self._teacher_before)
@@ -239,8 +269,10 @@ class DemoWindow(QWidget):
             tile.setEnabled(has_pair)
 
     def _on_answer_kept(self, preference: Preference) -> None:
-        if preference.labeller == Teacher.HUMAN:  # a message stays until a person answers
-            self._foot.setText(self._hints)
+        self.guests.note_answer(preference.labeller)
+        self.restart_timer.setInterval(_RESTART_MS)
+        if preference.labeller != Teacher.ORACLE:  # a message stays until a person answers
+            self.notice.clear()
         self.clips.flash(preference.choice)
         self._clear_tiles()
         self.tiles[preference.choice].set_chosen(True)
@@ -249,6 +281,25 @@ class DemoWindow(QWidget):
     def _on_answer_withdrawn(self) -> None:
         self.flash_timer.stop()
         self._clear_tiles()
+
+    def _on_job_failed(self, text: str) -> None:
+        """Start training again by itself: nobody may be there to do it."""
+        self.notice.setText(f"{text} It starts again by itself.")
+        self.restart_timer.start()
+
+    def _restart(self) -> None:
+        self.restart_timer.setInterval(min(2 * self.restart_timer.interval(), _LONGEST_RESTART_MS))
+        if self._controller.state == State.FAILED:
+            self._controller.restart()
+        else:
+            self._controller.start()
+
+    def _on_state_changed(self, state: str) -> None:
+        if state == State.STOPPED and self._before == State.RESTARTING:  # it could not be started again
+            self.restart_timer.start()
+        elif state == State.RUNNING and self._before == State.RESTARTING:
+            self.notice.setText(f"Training stopped and started again at {time.strftime('%H:%M:%S')}.")
+        self._before = state
 
     def _update_question(self) -> None:
         oracle = self._controller.labelling.teacher == Teacher.ORACLE

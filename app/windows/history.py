@@ -34,7 +34,7 @@ class HistoryPage(QWidget):
         self._controller, self._history, self.keys = controller, controller.preference_history, keys
         self._judgement: Judgement | None = None
         self.setObjectName("history")
-        self.setWindowTitle(f"Answer history – {controller.task.title} – Somersault")
+        self.setWindowTitle(f"Answer history – {controller.session.folder.name} – Somersault")
         self.resize(1240, 700)
         self.model = PreferenceModel(self._history.clip_cache, self)
         self.list, self.pane = PreferenceList(self.model), PreferenceDetail(keys)

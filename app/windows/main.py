@@ -13,7 +13,7 @@ from app.keys.focus import Focus
 from app.keys.key_hints import KeyHints
 from app.keys.key_map import KeyMap, load_key_map, save_key_map
 from app.live.live_view import LiveView
-from app.menus.dialogs import dialog_handlers
+from app.menus.dialogs import ask_before_loss, dialog_handlers
 from app.menus.menus import add_menus, file_handlers
 from app.menus.playback_commands import PlaybackCommands
 from app.menus.view_commands import ViewCommands
@@ -26,7 +26,7 @@ from app.style.file_dialog import ask_for_file
 from app.style.labels import button, label
 from app.style.layouts import column, row
 from app.window_state import restore, save
-from app.windows.banner import Banner, FilmProgress
+from app.windows.banner import Banner, FilmProgress, LostFolderBar, PausedBar
 from app.windows.demo_commands import DemoCommands
 from app.windows.history_commands import HistoryCommands
 from app.windows.pair_page import PairPage
@@ -61,7 +61,7 @@ class MainWindow(QMainWindow):
         self._controller = controller
         self._closing = False
         self.true_reward = controller.true_reward
-        self.setWindowTitle(f"{controller.task.title} – Somersault")
+        self.setWindowTitle(window_title(controller))
         self.commands = Actions(keys or load_key_map(), self)
         self._make_centre()
         self._make_dock()
@@ -70,7 +70,8 @@ class MainWindow(QMainWindow):
         self.playback_commands = PlaybackCommands(self.clips, self.commands, self)
         self.demo_commands = DemoCommands(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
         self.view_commands = ViewCommands(self.plots, self.true_reward, self.commands, self)
-        self.playing = Playing(controller.session.config, controller.job_group.make_process, self)
+        name = controller.session.folder.name
+        self.playing = Playing(controller.session.config, controller.job_group.make_process, name, self)
         self.notifier = Notifier(self, lambda text: self.statusBar().showMessage(text, _MESSAGE_MS))
         self.history_commands = HistoryCommands(self, controller, self.commands)
         self._handlers = self._make_handlers()
@@ -81,12 +82,14 @@ class MainWindow(QMainWindow):
         self._timer.timeout.connect(self.refresh)
         self._timer.start()
         self._on_state_changed(controller.state)
+        self._on_undo_changed(can_undo=False, can_redo=False)  # until the answers are read
         self.pair_page.update_page()
         self._on_teacher_changed(controller.labelling.teacher)
         self._on_playback_changed()
 
     def _make_centre(self) -> None:
-        self.banner, self.film_bar = Banner(), FilmProgress()
+        self.banner, self.film_bar, self.paused_bar = Banner(), FilmProgress(), PausedBar()
+        self.lost_folder_bar = LostFolderBar(self._controller.session.folder)
         self.instruction = label("instruction", self._controller.task.instruction, wrap=True, centred=True)
         self.empty = EmptyState()
         self.pair_page = PairPage(self._controller, self.empty)
@@ -95,8 +98,11 @@ class MainWindow(QMainWindow):
         self.key_hints, self.status_strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
         self.training_line = TrainingLine(self._controller, self.commands[Command.FINISH])
         self.centre = QWidget()
-        parts = self.banner, self.film_bar, self._make_top(), (self.pair_page, 1), self.key_hints
-        column(*parts, self.training_line, self.status_strip, of=self.centre, margins=(20, 14, 20, 14), spacing=14)
+        bars = self.lost_folder_bar, self.banner, self.paused_bar, self.film_bar
+        parts = self._make_top(), (self.pair_page, 1), self.key_hints
+        column(
+            *bars, *parts, self.training_line, self.status_strip, of=self.centre, margins=(20, 14, 20, 14), spacing=14
+        )
         self.setCentralWidget(self.centre)
 
     def _make_top(self) -> QHBoxLayout:
@@ -137,6 +143,7 @@ class MainWindow(QMainWindow):
             Teacher.ORACLE: of[Command.ORACLE],
         }
         of[Command.ORACLE].setEnabled(self._controller.task.has_true_reward)
+        of[Command.PLAY_GAME].setEnabled(playable(self._controller.task))
         bar.addActions([self.pause_action, self.stop_action])
         bar.addSeparator()
         bar.addWidget(QLabel("Teacher"))
@@ -180,6 +187,7 @@ class MainWindow(QMainWindow):
         self.pair_page.page_updated.connect(self._on_page_updated)
         labelling.answer_kept.connect(self._on_answer_kept)
         labelling.answer_restored.connect(self._on_answer_restored)
+        labelling.preference_writer.undo_changed.connect(self._on_undo_changed)
         labelling.mark_reached.connect(self._on_mark_reached)
         labelling.trouble_arose.connect(self.banner.show_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
@@ -189,9 +197,11 @@ class MainWindow(QMainWindow):
         self.clips.playback_changed.connect(self._on_playback_changed)
         self.key_hints.action_requested.connect(self.run_action)
         self.commands.action_requested.connect(self.run_action)
-        self.playing.refused.connect(self.banner.show_notice)
         self.banner.restart_requested.connect(controller.restart)
         self.banner.quit_requested.connect(self._on_quit_requested)
+        controller.folder_guard.gone_changed.connect(self.lost_folder_bar.setVisible)
+        self.lost_folder_bar.save_requested.connect(self._ask_for_folder)
+        self.paused_bar.resume_requested.connect(lambda: controller.pause(False))
 
     def run_action(self, action: KeyAction) -> None:
         """Answer the pair, or run the handler of a command."""
@@ -199,6 +209,8 @@ class MainWindow(QMainWindow):
             self._controller.labelling.answer(action)
         else:
             self._handlers[action]()
+        if not self._controller.labelling.idle:
+            self._on_undo_changed(can_undo=False, can_redo=False)
 
     def set_keys(self, keys: KeyMap) -> None:
         """Use and save these keys."""
@@ -231,7 +243,9 @@ class MainWindow(QMainWindow):
             event.accept()
             return
         event.ignore()
-        if not self._closing:
+        if event.spontaneous() and not self._closing and self._controller.folder_guard.gone:
+            self._leave()  # the window manager closes it, and the person can be asked
+        elif not self._closing:
             self._closing = True
             self._close_others()
             save(self)
@@ -260,8 +274,9 @@ class MainWindow(QMainWindow):
         self.empty.set_message(*explanation(self._controller))
 
     def _on_answer_kept(self, preference: Preference) -> None:
-        if preference.labeller == Teacher.HUMAN:  # while the oracle answers the notice may be unread
+        if preference.labeller != Teacher.ORACLE:  # while the oracle answers the notice may be unread
             self.banner.clear_notice()
+        self._on_undo_changed(can_undo=True, can_redo=False)
         predicted = preference.query.predicted if self.playback_commands.shows_predictions else ()
         self.clips.flash(preference.choice, predicted)
         self.status_strip.refresh()
@@ -270,6 +285,14 @@ class MainWindow(QMainWindow):
         name = COMMANDS[preference.choice].name
         self.statusBar().showMessage(f"Restored the answer “{name}”; its pair is not on screen.", _MESSAGE_MS)
         self.status_strip.refresh()
+
+    def _on_undo_changed(self, can_undo: bool, can_redo: bool) -> None:
+        """Enable what is possible, and both while an answer is on its way to the disk: what follows is not known yet."""
+        busy = not self._controller.labelling.idle
+        can_undo, can_redo = can_undo or busy, can_redo or busy
+        self.commands[Command.UNDO].setEnabled(can_undo)
+        self.commands[Command.REDO].setEnabled(can_redo)
+        self.key_hints.enable_undo(can_undo)
 
     def _on_mark_reached(self, labels: int) -> None:
         starts = "Training starts." if labels == self._controller.progress.first_labels else "Training follows them."
@@ -288,6 +311,8 @@ class MainWindow(QMainWindow):
         self.pause_action.setText(text)
         icons.set_icon(self.pause_action, icon)
         self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))
+        self.paused_bar.setVisible(state == State.PAUSED)
+        self.setWindowTitle(window_title(self._controller))
         self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED))
         if state in (State.RUNNING, State.STOPPED):
             self.banner.clear_failure()
@@ -299,12 +324,26 @@ class MainWindow(QMainWindow):
         ask_for_file(self, "Save", name, lambda target: self._controller.file_tasks.write(target, content))
 
     def _on_start_page_requested(self) -> None:
-        self.start_page_requested.emit()
-        self.close()
+        self._leave(self.start_page_requested.emit)
 
     def _on_quit_requested(self) -> None:
-        self.quit_requested.emit()
-        self.close()
+        self._leave(self.quit_requested.emit)
+
+    def _leave(self, tell: Callable[[], object] = lambda: None) -> None:
+        """Close the window; ask first if what was done would be lost. tell: called before it closes"""
+
+        def leave() -> None:
+            tell()
+            self.close()
+
+        if self._controller.folder_guard.gone:
+            ask_before_loss(self, self._controller.progress.labels, self._ask_for_folder, leave)
+        else:
+            leave()
+
+    def _ask_for_folder(self) -> None:
+        name = self._controller.session.folder.name
+        ask_for_file(self, "Save elsewhere: name a new folder", name, self._controller.save_elsewhere)
 
     def _on_finish_requested(self) -> None:
         self._controller.finish()
@@ -315,3 +354,9 @@ class MainWindow(QMainWindow):
             self._controller.start()
         else:
             self._controller.pause(self._controller.state == State.RUNNING)
+
+
+def window_title(controller: Controller) -> str:
+    """Return the session's name, what it teaches, and whether training is paused."""
+    paused = " (paused)" if controller.state == State.PAUSED else ""
+    return f"{controller.session.folder.name}{paused} – {controller.task.title} – Somersault"

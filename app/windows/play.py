@@ -39,9 +39,9 @@ class PlayWindow(QWidget):
     controls_changed = Signal(object)
     left = Signal()
 
-    def __init__(self, task: AtariTask, parent: QWidget | None = None) -> None:
+    def __init__(self, task: AtariTask, session: str, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
-        self.setWindowTitle(f"Play {task.title} – Somersault")
+        self.setWindowTitle(f"Play {task.title} – {session} – Somersault")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setObjectName("play")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -111,28 +111,21 @@ def playable(task: Task) -> bool:
 
 
 class Playing(QObject):
-    """Opens a window with the game, and ends the game when the window closes.
+    """Opens a window with the game, and ends the game when the window closes."""
 
-    Signals:
-        refused(str): the task can't be played; one sentence.
-    """
-
-    refused = Signal(str)
-
-    def __init__(self, config: Config, make_process: MakeProcess, parent: QObject | None = None) -> None:
+    def __init__(self, config: Config, make_process: MakeProcess, session: str, parent: QObject | None = None) -> None:
+        """session: name of the session, for the window's title"""
         super().__init__(parent)
-        self._config, self._make_process = config, make_process
+        self._config, self._make_process, self._session = config, make_process, session
         self.window: PlayWindow | None = None
         self._job: JobWorker | None = None
 
     def open(self) -> None:
-        """Open the window, or bring an open one to the front; `refused` follows if the task is not a game."""
-        task = get_task(self._config.task)
-        if not isinstance(task, AtariTask):
-            self.refused.emit(f"Only games can be played: the motors of {task.title} can't be controlled by keys.")
-            return
+        """Open the window, or bring an open one to the front. The task must be `playable`."""
         if self.window is None:
-            self.window = PlayWindow(task)
+            task = get_task(self._config.task)
+            assert isinstance(task, AtariTask)
+            self.window = PlayWindow(task, self._session)
             self.window.controls_changed.connect(self._send)
             self.window.left.connect(self._on_left)
         if self._job is None:

@@ -1,13 +1,22 @@
 """The start window: what can be taught, saved sessions, the form for a new session, and the page of a new behaviour."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QMimeData, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QHideEvent, QKeySequence, QShowEvent
-from PySide6.QtWidgets import QMainWindow, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import (
+    QAction,
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QHideEvent,
+    QKeySequence,
+    QShortcut,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QLineEdit, QMainWindow, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from app.behaviours.library import BehaviourLibrary, OwnBehaviour
 from app.behaviours.page import BehaviourPage
@@ -16,14 +25,15 @@ from app.keys.commands import Command
 from app.keys.key_map import load_key_map
 from app.session.factory import session_config
 from app.session.library import SessionLibrary
+from app.start_page.message_bar import MessageBar
 from app.start_page.new_session_form import NewSessionForm
 from app.start_page.previews import Preview, Previews
 from app.start_page.sessions_panel import SessionsPanel
-from app.start_page.task_grid import DELETE, DUPLICATE, EDIT, EDIT_COPY, EXPORT, TaskGrid
+from app.start_page.task_grid import DELETE, DUPLICATE, EDIT, EDIT_COPY, EXPORT, SETTINGS, TaskGrid
 from app.style.file_dialog import ask_for_file, ask_for_file_to_open
-from app.style.labels import label
 from app.style.layouts import column, row, section_header
 from app.window_state import restore, save
+from app.workers.trash import Trashed
 from core.behaviours.behaviour import SUFFIX, Behaviour
 from core.behaviours.robot_model import RobotModel
 from core.behaviours.shipped import shipped_behaviours
@@ -35,7 +45,7 @@ from core.tasks.gymnasium import PREFIX
 
 _STATE_NAME, _SIZE = "start page", QSize(1280, 720)
 _THUMBNAIL = 192
-_ABOUT = "It learns only from your choices between two short clips."
+_ABOUT = "Click one to start. It learns only from your choices between two clips."
 
 
 class StartWindow(QMainWindow):
@@ -68,7 +78,7 @@ class StartWindow(QMainWindow):
         self._busy_from: QWidget | None = None
         self.setObjectName("start")  # the style sheet names it
         self.setWindowTitle("Somersault")
-        self.banner = label("message", wrap=True)
+        self.banner = MessageBar()
         self.form = NewSessionForm(library.root, self._given)
         self.behaviour_page = BehaviourPage(scenes)
         self.pages = QStackedWidget()
@@ -80,7 +90,7 @@ class StartWindow(QMainWindow):
         frame = QWidget()
         column(self.banner, (self.pages, 1), of=frame, spacing=0)
         self.setCentralWidget(frame)
-        self.banner.hide()
+        self._undo: Callable[[], object] | None = None
         self._quit = QAction("Quit", self)
         self._quit.triggered.connect(self.close)
         self.addAction(self._quit)
@@ -99,17 +109,25 @@ class StartWindow(QMainWindow):
         self.import_behaviour = QPushButton("&Import a behaviour…")
         self.import_behaviour.setToolTip("Add a behaviour file to yours; it can also be dropped on this page")
         self.other = QPushButton("A &Gymnasium environment…")
+        self.search = QLineEdit(placeholderText="Search (Ctrl+F)", clearButtonEnabled=True)
+        self.search.setAccessibleName("Search what can be taught")
+        self.search.textChanged.connect(self.grid.search)
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.activated.connect(self._on_find_requested)
         area = QScrollArea(widgetResizable=True)
         area.setWidget(self.grid)
         self.grid.area = area
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         return column(
-            section_header("Teach something new", _ABOUT, self.import_behaviour, self.other), (area, 1), spacing=12
+            section_header("Teach something new", _ABOUT, self.import_behaviour, self.other),
+            self.search,
+            (area, 1),
+            spacing=12,
         )
 
     def _connect(self) -> None:
-        self.grid.chosen.connect(self.show_form)
+        self.grid.chosen.connect(self._start)
         self.grid.new_requested.connect(self.show_new_behaviour)
         self.grid.action_chosen.connect(self._on_card_action)
         self.import_behaviour.clicked.connect(self._ask_for_behaviour)
@@ -136,6 +154,22 @@ class StartWindow(QMainWindow):
         self.library.opened.connect(self._on_opened)
         self.library.progressed.connect(self.show_message)
         self.library.refused.connect(self.show_error)
+        self.library.thrown_away.connect(partial(self._offer_undo, self.library.bring_back))
+        self.behaviours.thrown_away.connect(partial(self._offer_undo, self.behaviours.bring_back))
+        self.banner.undo_requested.connect(self._on_undo_requested)
+
+    def _on_find_requested(self) -> None:
+        if self.pages.currentWidget() is self.front:
+            self.search.setFocus()
+            self.search.selectAll()
+
+    def _start(self, task: str) -> None:
+        """Teach a task in a new session with the usual settings."""
+        self._set_busy(True)
+        try:
+            self.library.create_numbered(session_config(task, self._given))
+        except UserError as error:
+            self.show_error(str(error))
 
     def show_form(self, task: str) -> None:
         self.show_message("")
@@ -163,17 +197,24 @@ class StartWindow(QMainWindow):
 
     def show_message(self, sentence: str) -> None:
         """Show a message above the page; '' hides it."""
-        self._set_banner(sentence, "")
+        self._undo = None
+        self.banner.show_message(sentence)
 
     def show_error(self, sentence: str) -> None:
         self._set_busy(False)
-        self._set_banner(sentence, "refusal")
+        self._undo = None
+        self.banner.show_message(sentence, "refusal")
 
-    def _set_banner(self, sentence: str, kind: str) -> None:
-        self.banner.setText(sentence)
-        self.banner.setProperty("kind", kind)
-        self.banner.style().polish(self.banner)  # the style sheet looks at `kind`
-        self.banner.setVisible(bool(sentence))
+    def _offer_undo(self, bring_back: Callable[[Trashed], None], thrown: Trashed) -> None:
+        """Say what is in the trash, with a button that brings it back and can be pressed once."""
+        self._undo = partial(bring_back, thrown)
+        self.banner.show_message(f"Moved {thrown.name} to Trash.", can_undo=True)
+
+    def _on_undo_requested(self) -> None:
+        undo = self._undo
+        self.show_message("")
+        if undo is not None:
+            undo()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Refresh the sessions and keys, which may have changed, and request missing previews."""
@@ -226,6 +267,9 @@ class StartWindow(QMainWindow):
         self.library.create(folder, config)
 
     def _on_card_action(self, task: str, action: str) -> None:
+        if action == SETTINGS:
+            self.show_form(task)
+            return
         own = self._own.get(task)
         behaviour = own.behaviour if own else shipped_behaviours()[task]
         if action in (EDIT, EDIT_COPY):
@@ -260,10 +304,7 @@ class StartWindow(QMainWindow):
             self.leave_behaviour()
             self.show_message(f"Saved {own.behaviour.title}.")
             return
-        try:
-            self.library.create_numbered(session_config(own.text, self._given))
-        except UserError as error:
-            self.show_error(str(error))
+        self._start(own.text)
 
     def _on_behaviours_listed(self, listed: list[OwnBehaviour]) -> None:
         self._own = {own.text: own for own in listed}

@@ -2,7 +2,7 @@
 
 import math
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QLayout, QWidget
 
 from app.session.controller import Controller
 from app.style.labels import label, tip
@@ -13,8 +13,9 @@ _CAPTIONS = ("Answers given", "Until training starts", "Predictors agree on new 
 _START, _AGREE = 1, 2
 _DIVERGED = "Diverged"
 _DIVERGED_TIP = "The simulation diverged this many times. It was reset each time, and no clip shows it."
-_GAP = 24
-"""Pixels before the figure of diverged simulations."""
+_LONGEST = ("99,999", "999", "100 %", "999")
+_LONGEST_BETTER, _LONGEST_STEPS, _LONGEST_COUNT = "better 59 minutes ago", "999,999,999 steps", "9,999"
+"""Texts that the cells have room for, so that nothing moves as the figures grow."""
 
 
 class StatusStrip(QWidget):
@@ -24,17 +25,25 @@ class StatusStrip(QWidget):
         super().__init__(parent)
         self.setAccessibleName("Figures of the session")
         self._controller = controller
-        self._figures = [label("figure", "–") for _ in _CAPTIONS]
+        self._figures = [_reserved(label("figure", "–"), text) for text in _LONGEST]
         self._captions = [label("caption", caption) for caption in _CAPTIONS]
-        self._diverged, self._diverged_cell = label("figure"), QWidget()
-        self._diverged_cell.setToolTip(tip(_DIVERGED_TIP))
-        self._diverged_cell.hide()
-        self._steps = label("caption")
-        parts = [column(*cell, spacing=0) for cell in zip(self._figures, self._captions, strict=True)]
-        spaced = [part for cell in parts for part in (None, cell)][1:]
-        row(*spaced, None, self._steps, self._diverged_cell, of=self, margins=(4, 0, 4, 0))
-        caption = label("caption", _DIVERGED)
-        column(self._diverged, caption, of=self._diverged_cell, margins=(_GAP, 0, 0, 0), spacing=0)
+        self._better = _reserved(label("caption"), _LONGEST_BETTER)
+        self._steps = _reserved(label("caption"), _LONGEST_STEPS)
+        self._diverged = _reserved(label("figure"), _LONGEST_COUNT)
+        self._diverged_caption = label("caption", _DIVERGED)
+        for part in (self._diverged, self._diverged_caption):
+            part.setToolTip(tip(_DIVERGED_TIP))
+        start = self._figures[_START], self._captions[_START]
+        for part in (*start, self._diverged, self._diverged_caption):
+            policy = part.sizePolicy()
+            policy.setRetainSizeWhenHidden(True)
+            part.setSizePolicy(policy)
+        cells = [column(*cell, spacing=0) for cell in zip(self._figures, self._captions, strict=True)]
+        cells[_AGREE] = column(row(self._figures[_AGREE], self._better, None), self._captions[_AGREE], spacing=0)
+        diverged = column(self._diverged, self._diverged_caption, spacing=0)
+        parts: list[QWidget | QLayout] = [*cells, self._steps, diverged]
+        spaced = [item for part in parts for item in (None, part)][1:]
+        row(*spaced, of=self, margins=(4, 0, 4, 0))
 
     def refresh(self) -> None:
         progress = self._controller.progress
@@ -45,7 +54,7 @@ class StatusStrip(QWidget):
             f"{progress.labels_per_minute:.0f}",
         )
         better = progress.seconds_since_better
-        self._captions[_AGREE].setText(_CAPTIONS[_AGREE] + ("" if better is None else f", better {format_age(better)}"))
+        self._better.setText("" if better is None else f"better {format_age(better)}")
         for figure, name, text in zip(self._figures, self._captions, texts, strict=True):
             figure.setText(text)
             figure.setAccessibleName(f"{name.text()}: {text}")
@@ -55,4 +64,12 @@ class StatusStrip(QWidget):
         count = f"{progress.divergences:,}"
         self._diverged.setText(count)
         self._diverged.setAccessibleName(f"{_DIVERGED}: {count}")
-        self._diverged_cell.setVisible(progress.divergences > 0)
+        for part in (self._diverged, self._diverged_caption):
+            part.setVisible(progress.divergences > 0)
+
+
+def _reserved(widget: QLabel, longest: str) -> QLabel:
+    """Give the label room for this text."""
+    widget.ensurePolished()  # or the width would be measured in another font
+    widget.setMinimumWidth(widget.fontMetrics().horizontalAdvance(longest) + 2)
+    return widget

@@ -10,6 +10,8 @@ _EXPLORES = "Exploration gives more varied clips to compare."
 
 def explanation(controller: Controller) -> tuple[str, str]:
     """Headline, with a countdown if the time is known, and detail."""
+    if controller.folder_guard.gone and controller.state not in (State.STOPPING, State.STOPPED):
+        return "The session's folder is gone", "Answers can't be saved: the message above says what to do."
     match controller.state:
         case State.STARTING:
             return _with_countdown("Getting ready", controller.progress.first_pair.left), _STARTS
@@ -38,7 +40,7 @@ def _while_running(controller: Controller) -> tuple[str, str]:
     reason = _sentence_case(controller.waits.get("rollout", ""))
     if progress.explores:
         return _with_countdown("Exploring before the first question", progress.seconds_of_exploring), _EXPLORES
-    if progress.first_pair.under_way:
+    if progress.first_pair.under_way and not progress.env_steps:
         headline = reason or "Collecting the first segments"
         return _with_countdown(headline, progress.first_pair.left), "The first clips are rendered after that."
     seconds = progress.seconds_to_next_offer

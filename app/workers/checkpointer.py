@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 class Checkpointer(QObject):
     """Saves as the jobs learn, and on request; loads at the start and for a restart.
 
+    session: the one to save in; that of another folder once this one's is gone
     regular: checkpoints are saved when they are due
     schedule: when they are
     disk: thread of the session's files; its tasks run one after the other
@@ -44,7 +45,7 @@ class Checkpointer(QObject):
 
     def __init__(self, session: Session, job_group: JobGroup, metrics: Metrics, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session, self._job_group, self._metrics = session, job_group, metrics
+        self.session, self._job_group, self._metrics = session, job_group, metrics
         self._number = 0
         self._asked: set[str] = set()
         self._states: dict[str, JobState] = {}
@@ -63,8 +64,8 @@ class Checkpointer(QObject):
         """Load states, and metrics the first time only: later this run has the newer ones. In the disk's thread."""
         if not self._metrics_read:
             self._metrics_read = True
-            metrics_file.load(self._session.folder, self._metrics)
-        return self._session.resume(self.damage_found.emit)
+            metrics_file.load(self.session.folder, self._metrics)
+        return self.session.resume(self.damage_found.emit)
 
     def note(self, event: Event) -> None:
         """Take an event of a job, and request a checkpoint if one is due."""
@@ -118,10 +119,10 @@ class Checkpointer(QObject):
 
     def _save(self, number: int, states: dict[str, JobState]) -> None:
         """In the disk's thread."""
-        before = self._session.load() if set(states) != set(JOBS) else None
+        before = self.session.load() if set(states) != set(JOBS) else None
         missing = {name: state for name, state in (before[1] if before else {}).items() if name != DRIVER}
-        self._session.save(number, {**missing, **states})
-        metrics_file.save(self._session.folder, self._metrics)
+        self.session.save(number, {**missing, **states})
+        metrics_file.save(self.session.folder, self._metrics)
 
     def _on_loaded(self, newest: tuple[int, dict[str, JobState]]) -> None:
         number, states = newest

@@ -35,6 +35,7 @@ class PreferenceWriter(StoreThread):
             restarted, as they have only some of the answers.
         repeat_found(object): Query of a pair to show to the person again.
         answers_counted(int): number of labels of the session, before they are sent to jobs.
+        undo_changed(bool, bool): whether there is an answer to undo, and one to redo.
     """
 
     answer_kept = Signal(object)
@@ -47,6 +48,7 @@ class PreferenceWriter(StoreThread):
     replay_refused = Signal(object, str)
     repeat_found = Signal(object)
     answers_counted = Signal(int)
+    undo_changed = Signal(bool, bool)
 
     def __init__(
         self, open_store: Callable[[], PreferenceStore], ports: Mapping[str, Port], parent: QObject | None = None
@@ -56,6 +58,10 @@ class PreferenceWriter(StoreThread):
 
     def add(self, query: Query, choice: Choice, labeller: str) -> None:
         self._request(lambda store: self._add(store, query, choice, labeller), self.answer_refused.emit, "saved")
+
+    def count(self) -> None:
+        """Count the answers; `answers_counted` follows."""
+        self._request(self._count, self.trouble_arose.emit, "counted")
 
     def undo(self) -> None:
         self._request(self._withdraw_last, self.answer_refused.emit, "undone")
@@ -100,6 +106,7 @@ class PreferenceWriter(StoreThread):
         preference = store.add(query, choice, labeller)
         self.answer_kept.emit(preference)  # first: the person is waiting for it
         deliver(PreferenceAdded(preference), self._ports)
+        self._report_undo(store)
 
     def _change(self, store: PreferenceStore, key: int, choice: Choice, labeller: str) -> None:
         preference = store.change(key, choice, labeller)
@@ -122,16 +129,27 @@ class PreferenceWriter(StoreThread):
         self.answer_withdrawn.emit(preference)
         if preference and preference.query.repeats is None:
             deliver(PreferenceWithdrawn(preference.id), self._ports)
+        self._report_undo(store)
 
     def _give_again(self, store: PreferenceStore) -> None:
         preference = store.redo()
         self.answer_given_again.emit(preference)
         if preference:
             deliver(PreferenceAdded(preference), self._ports)
+        self._report_undo(store)
+
+    def _report_undo(self, store: PreferenceStore) -> None:
+        rows = store.rows()
+        can_redo = bool(rows) and rows[-1].withdrawn  # an answer given since would end the list
+        self.undo_changed.emit(any(not row.withdrawn for row in rows), can_redo)
+
+    def _count(self, store: PreferenceStore) -> None:
+        self.answers_counted.emit(store.count())
+        self._report_undo(store)
 
     def _replay(self, store: PreferenceStore, names: tuple[str, ...], waiting: tuple[Query, ...]) -> None:
         ports: dict[str, Any] = {name: self._ports[name] for name in names if name in self._ports}
-        self.answers_counted.emit(store.count())
+        self._count(store)
         for preference in store.each():
             deliver(PreferenceAdded(preference), ports)
         deliver(AnswersReplayed(waiting), ports)

@@ -11,6 +11,7 @@ from core.errors import UserError
 from core.io import files as disk
 from core.preferences.store import PreferenceStore
 from core.session import summary
+from core.session.policy_snapshots import PolicySnapshots
 from core.session.preference_export import write_store
 from core.session.session import CONFIG, Session, read_config, require_answers, training_files
 from core.session.summary import Summary
@@ -57,7 +58,8 @@ def entry(folder: Path) -> SessionEntry:
         store = require_answers(folder)
         found = _read_summary(folder)
         if found is None:
-            found = Summary(config.task, config.teacher, answers(store), config.labels, 0, "", None, changed)
+            steps = max(PolicySnapshots(folder).env_steps(), default=0)
+            found = Summary(config.task, config.teacher, answers(store), config.labels, steps, "", None, changed)
     except UserError as error:
         return SessionEntry(folder, None, changed, str(error))
     return SessionEntry(folder, found, found.opened_at)

@@ -76,5 +76,5 @@ def require_room(folder: Path, least: int) -> None:
     if free < least:
         raise UserError(
             f"Only {free / 1e6:.0f} MB are free on the disk of {folder} and a session needs {least / 1e6:.0f}:"
-            " make room there, or name another folder with --session."
+            " make room there, or choose a folder on another disk."
         )

@@ -1,4 +1,4 @@
-"""A shown start window over a folder of sessions, with stand-ins for what draws and for the trash."""
+"""A shown start window over a folder of sessions, with stand-ins for what draws."""
 
 from __future__ import annotations
 
@@ -105,36 +105,33 @@ SWINGER = RobotModel(
 
 
 class Page:
-    """A shown start window over a folder of sessions; what was opened is in `opened`, what was thrown away in `trash`.
-
-    trashes: whether there is a trash at all
-    """
+    """A shown start window over a folder of sessions; what was opened is in `opened`."""
 
     def __init__(self, qtbot: QtBot, folder: Path, **whims: object) -> None:
         self.wait_until, self.root = qtbot.waitUntil, folder / "sessions"
         self.drawers = Drawers(**whims)
         self.opened: list[Session] = []
-        self.trash: list[Path] = []
-        self.trashes, self.closed = True, False
+        self.trash, self.closed = folder / "data" / "Trash", False
         self.behaviours = folder / "behaviours"
         self.window = StartWindow(
-            SessionLibrary(self.root, self._throw),
+            SessionLibrary(self.root),
             Previews(self.drawers, folder / "cache"),
-            BehaviourLibrary(self.behaviours, self._throw, self._read_robot),
+            BehaviourLibrary(self.behaviours, self._read_robot),
             Scenes(self.drawers),
         )
         self.window.opened.connect(self.opened.append)
-
-    def _throw(self, path: str) -> bool:
-        if self.trashes:
-            Path(path).rename(self.root.parent / "trash")
-            self.trash.append(Path(path))
-        return self.trashes
 
     def _read_robot(self, path: Path) -> RobotModel:
         if path.stem != "swinger":
             raise UserError(f"{path} can't be used as a robot: it has no actuators.")
         return SWINGER
+
+    @property
+    def trashed(self) -> list[str]:
+        """Names of what is in the desktop's trash, as its own records have them."""
+        records = sorted((self.trash / "info").glob("*.trashinfo"))
+        assert all((self.trash / "files" / record.stem).exists() for record in records)
+        return [record.stem for record in records]
 
     @property
     def scenes(self) -> list[SceneRequested]:

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.behaviours.page import BehaviourPage
-from app.start_page.task_card import BehaviourCard
+from app.start_page.task_card import TaskCard
 from app.start_page.task_grid import DELETE, DUPLICATE, EDIT, EDIT_COPY, EXPORT
 from app.style import theme
 from app.style.theme import Appearance
@@ -47,7 +47,7 @@ def fill(made: BehaviourPage, title: str = "Kneeling") -> None:
     QTest.keyClicks(made.instruction, SENTENCE)
 
 
-def with_files(page: Page, *behaviours: dict[str, object]) -> list[BehaviourCard]:
+def with_files(page: Page, *behaviours: dict[str, object]) -> list[TaskCard]:
     """The start window over these files, and the cards of its own behaviours."""
     page.behaviours.mkdir()
     for values in behaviours:
@@ -57,12 +57,12 @@ def with_files(page: Page, *behaviours: dict[str, object]) -> list[BehaviourCard
     return own(page)
 
 
-def own(page: Page) -> list[BehaviourCard]:
+def own(page: Page) -> list[TaskCard]:
     cards = page.window.grid.cards
-    return [card for task, card in cards.items() if task.startswith("{") and isinstance(card, BehaviourCard)]
+    return [card for task, card in cards.items() if task.startswith("{") and isinstance(card, TaskCard)]
 
 
-def choose(card: BehaviourCard, text: str) -> None:
+def choose(card: TaskCard, text: str) -> None:
     """Open the card's menu by a click on its button and choose this entry by keys."""
     card.menu.popup(QPoint(10, 10))
     (action,) = [action for action in card.menu.actions() if action.text() == text]
@@ -230,9 +230,12 @@ def test_a_card_can_be_edited_copied_exported_and_deleted(page: Page, tmp_path: 
     (changed,) = [one for one in own(page) if one.text() == "Crouching"]
     choose(changed, DELETE)
     page.wait_until(lambda: [one.text() for one in own(page)] == ["Crouching (copy)"])
-    assert page.trash == [page.behaviours / "crouch.json"] and "trash" in page.told
+    assert page.trashed == ["crouch.json"] and page.told == "Moved Crouching to Trash."
+    QTest.mouseClick(page.window.banner.undo, _LEFT)
+    page.wait_until(lambda: page.told == "Restored Crouching.")
+    assert set(files(page)) == {"crouch.json", "crouch-copy.json"} and page.trashed == []
     shipped = page.window.grid.cards["walker-kneel"]
-    assert isinstance(shipped, BehaviourCard)
+    assert isinstance(shipped, TaskCard)
     choose(shipped, EDIT_COPY)
     assert made.title.text() == "Walker: kneeling" and made.draft.path is None and made.fold.isChecked()
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt
 
+from app.keys.commands import Command
 from core.events import PreferenceAdded, PreferenceWithdrawn
 from core.types import Choice, Query
 from tests.app.fakes import Face, make_query
@@ -24,6 +25,13 @@ def answered(face: Face, count: int) -> list[Query]:
     return queries
 
 
+def enabled(face: Face) -> tuple[bool, bool]:
+    """Whether Undo and Redo are, in the menu; the button below the clips does as the menu."""
+    undo, redo = (face.window.commands[command].isEnabled() for command in (Command.UNDO, Command.REDO))
+    assert face.window.key_hints.buttons[Command.UNDO].isEnabled() == undo
+    return undo, redo
+
+
 def undo(face: Face) -> None:
     before = face.controller.progress.labels
     face.press(Qt.Key.Key_Z, CTRL)
@@ -37,16 +45,17 @@ def redo(face: Face) -> None:
 
 
 def test_every_undone_answer_can_be_redone_with_its_choice_and_the_jobs_get_both(face: Face) -> None:
+    assert enabled(face) == (False, False)
     face.press(Qt.Key.Key_Z, CTRL)
-    face.wait_until(lambda: "no answer to undo" in face.window.banner.text.text())
     face.press(Qt.Key.Key_Z, CTRL | Qt.KeyboardModifier.ShiftModifier)
-    face.wait_until(lambda: "no answer to redo" in face.window.banner.text.text())
+    assert face.labelling.idle
     queries = answered(face, 6)
     given = face.answers()
     for query in reversed(queries[:6]):
         undo(face)
         face.wait_until(lambda query=query: face.query is not None and face.query.id == query.id)
     assert face.answers() == []
+    face.wait_until(lambda: enabled(face) == (False, True))
     for following in queries[1:]:
         redo(face)
         face.wait_until(lambda following=following: face.query is not None and face.query.id == following.id)
@@ -76,8 +85,9 @@ def test_a_new_answer_ends_what_could_be_given_again(face: Face) -> None:
     undo(face)
     face.press(Qt.Key.Key_Down)
     face.wait_until(lambda: face.query is queries[2])
+    face.wait_until(lambda: enabled(face) == (True, False))
     face.press(Qt.Key.Key_Y, CTRL)
-    face.wait_until(lambda: "no answer to redo" in face.window.banner.text.text())
+    assert face.labelling.idle
     assert [a.choice for a in face.answers()] == [Choice.LEFT, Choice.CANT_TELL]
 
 

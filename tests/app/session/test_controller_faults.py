@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from PySide6.QtCore import Qt
 
@@ -18,7 +20,7 @@ from core.events import (
 )
 from core.preferences.store import PreferenceStore
 from core.session.routing import DRIVER, SNAPSHOTS, receivers
-from core.types import Teacher
+from core.types import Preference, Teacher
 from tests.app.fakes import ERRORS, FULL, Face, FakeMessage, FakeProcess, make_query
 from tests.app.yielded import events
 from tests.core.builders import raising
@@ -109,19 +111,48 @@ def test_a_job_that_can_not_be_sent_something_is_restarted_and_gets_every_answer
     face.wait_until(lambda: len(face.answers()) == stored + 1)
 
 
-@pytest.mark.parametrize(("what", "error"), [("add", FULL), ("add", ERRORS[0]), ("undo", ERRORS[1])])
+@pytest.mark.parametrize("error", [FULL, ERRORS[0]])
 def test_an_answer_that_the_store_refuses_can_be_given_again(
-    face: Face, monkeypatch: pytest.MonkeyPatch, what: str, error: Exception
+    face: Face, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     first, second = face.offer(make_query(), make_query())
     with monkeypatch.context() as patch:
-        patch.setattr(PreferenceStore, what, raising(error))
-        face.press(Qt.Key.Key_Left if what == "add" else Qt.Key.Key_Backspace)
+        patch.setattr(PreferenceStore, "add", raising(error))
+        face.press(Qt.Key.Key_Left)
         face.wait_until(lambda: bool(face.window.banner.text.text()))
     assert face.query is first and face.window.clips.flashed is None
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.query is second and not face.window.banner.isVisible())
     assert [answer.query.id for answer in face.answers()] == [first.id]
+
+
+def test_an_answer_whose_undo_the_store_refuses_stays(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = face.answered()
+    with monkeypatch.context() as patch:
+        patch.setattr(PreferenceStore, "undo", raising(ERRORS[1]))
+        face.press(Qt.Key.Key_Backspace)
+        face.wait_until(lambda: bool(face.window.banner.text.text()))
+    assert face.query is second and [answer.query.id for answer in face.answers()] == [first.id]
+
+
+def test_the_oracle_stays_the_teacher_when_the_store_refuses_an_answer_and_tries_again(
+    face: Face, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    face.labelling.oracle_timer.setInterval(0)
+    face.labelling.retry_timer.setInterval(0)
+    add = PreferenceStore.add
+    refusals = iter((FULL, FULL))
+
+    def refuses_twice(store: PreferenceStore, *arguments: Any) -> Preference:
+        if error := next(refusals, None):
+            raise error
+        return add(store, *arguments)
+
+    monkeypatch.setattr(PreferenceStore, "add", refuses_twice)
+    face.labelling.set_teacher(Teacher.ORACLE)
+    face.offer(make_query(1.0, 0.0))
+    face.wait_until(lambda: len(face.answers()) == 1)
+    assert face.labelling.teacher == Teacher.ORACLE and next(refusals, None) is None
 
 
 def test_a_notice_stays_while_the_oracle_answers_and_goes_with_the_persons_next_answer(face: Face) -> None:

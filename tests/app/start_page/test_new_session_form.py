@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QWidget
 from pytestqt.qtbot import QtBot
@@ -43,8 +44,9 @@ class Form:
 
     @property
     def problem(self) -> str:
-        """The problem shown; the button is enabled only without one."""
-        text = self.page.problem.text()
+        """The problem shown, below its field or at the foot; the button is enabled only without one."""
+        texts = [words.text() for words in (*self.page.problems.values(), self.page.problem) if words.isVisible()]
+        (text,) = [text for text in texts if text] or [""]
         assert self.page.create_button.isEnabled() == (not text)
         return text
 
@@ -123,7 +125,7 @@ def test_what_is_out_of_bounds_is_told_and_marked_until_it_is_mended(form: Form)
     form.type_in("policy.discount", "5")
     assert form.problem == "discount is 5.0; give a number from 0 to 0.99999."
     row = form.page.advanced.rows["policy.discount"]
-    assert row.editor.property("kind") == "wrong"
+    assert row.editor.property("kind") == "wrong" and row.problem.text() == form.problem
     form.page.area.ensureWidgetVisible(row)
     QTest.keyClick(form.page, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert form.made == []
@@ -162,6 +164,40 @@ def test_a_name_that_is_taken_is_refused_and_never_proposed(form: Form, tmp_path
     QTest.keyClick(form.page.folder.name, Qt.Key.Key_Backspace)
     QTest.keyClicks(form.page.folder.name, "1")
     assert form.problem == "reacher-1 already exists: give the session another name."
+
+
+@pytest.mark.parametrize("name", ["a/b", "/", "..", ".hidden", "mine.part", 'what"', "x" * 101])
+def test_a_name_that_no_folder_can_have_is_refused_below_its_field(form: Form, name: str) -> None:
+    form.page.folder.name.selectAll()
+    QTest.keyClicks(form.page.folder.name, name)
+    below = form.page.problems["name"]
+    assert form.problem == below.text() and " name can't " in below.text()
+    gap = below.mapTo(form.page, QPoint()).y() - form.page.folder.name.mapTo(form.page, QPoint()).y()
+    assert 0 < gap <= 3 * form.page.folder.name.height()
+    QTest.keyClick(form.page.folder.name, Qt.Key.Key_Return)
+    assert form.made == []
+
+
+def test_a_teacher_that_the_task_has_not_is_told_of_below_the_teacher_in_words_of_the_window(form: Form) -> None:
+    texts = {"name": "sit", "robot": "walker", "title": "Sitting", "instruction": "Choose the lower one."}
+    form.page.reset(json.dumps({**texts, "clip_seconds": 1.0}))  # without an oracle
+    QTest.keyClick(form.page.fields["teacher"], Qt.Key.Key_Down)
+    assert form.problem == form.page.problems["teacher"].text() != "" and "--" not in form.problem
+
+
+@pytest.mark.parametrize("field", ["name", "seed", "teacher"])
+def test_enter_starts_from_any_field_and_presses_a_focused_button(form: Form, qtbot: QtBot, field: str) -> None:
+    editor = form.page.folder.name if field == "name" else form.page.fields[field]
+    editor.setFocus()
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    assert len(form.made) == 1
+    form.page.back.setFocus()
+    with qtbot.waitSignal(form.page.back_requested):
+        QTest.keyClick(form.page.back, Qt.Key.Key_Return)
+    form.unfold()
+    form.page.advanced.search.setFocus()
+    QTest.keyClick(form.page.advanced.search, Qt.Key.Key_Return)
+    assert len(form.made) == 1
 
 
 def test_no_key_looks_at_the_disk(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:

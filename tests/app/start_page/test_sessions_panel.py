@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 
 from app import settings
 from core.preferences.store import PreferenceStore
@@ -108,9 +110,9 @@ def test_a_session_is_duplicated(page: Page, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["key", "button"])
-def test_a_session_goes_to_the_trash_and_its_neighbour_is_chosen(page: Page, way: str) -> None:
+def test_a_session_goes_to_the_trash_and_comes_back(page: Page, way: str) -> None:
     for number, name in enumerate(("a", "b", "c")):
-        make_session(page.root, name, ago=float(number))
+        make_session(page.root, name, labels=number, ago=float(number))
     page.show()
     page.click_row(1)
     if way == "key":
@@ -118,17 +120,48 @@ def test_a_session_goes_to_the_trash_and_its_neighbour_is_chosen(page: Page, way
     else:
         page.click("Trash")
     page.wait_until(lambda: page.entries == ["a", "c"])
-    assert page.trash == [page.root / "b"] and page.chosen == "c"
-    assert "Moved b to the trash" in page.told
+    assert page.told == "Moved b to Trash." and page.chosen == "c"
+    assert page.trashed == ["b"] and not (page.root / "b").exists()
+    QTest.mouseClick(page.window.banner.undo, Qt.MouseButton.LeftButton)
+    page.wait_until(lambda: page.entries == ["a", "b", "c"])
+    assert page.told == "Restored b." and page.chosen == "b" and page.trashed == []
+    assert not page.window.banner.undo.isVisible()
+    page.click("Open")
+    page.wait_until(lambda: [session.folder.name for session in page.opened] == ["b"])
+
+
+def test_what_left_the_trash_or_has_a_successor_is_not_brought_back(page: Page) -> None:
+    make_session(page.root, "mine")
+    page.show()
+    for obstacle in ("mine exists already", "mine is no longer in the trash"):
+        page.press(Qt.Key.Key_Delete)
+        page.wait_until(lambda: page.entries == [])
+        if "exists" in obstacle:
+            make_session(page.root, "mine")
+        else:
+            shutil.rmtree(page.trash / "files")
+        QTest.mouseClick(page.window.banner.undo, Qt.MouseButton.LeftButton)
+        page.wait_until(lambda obstacle=obstacle: obstacle in page.told)
+        page.window.library.refresh()
+        page.wait_until(lambda obstacle=obstacle: page.entries == ["mine"] * ("exists" in obstacle))
 
 
 def test_without_a_trash_the_session_is_kept_and_that_is_said(page: Page) -> None:
     folder = make_session(page.root, "mine")
-    page.trashes = False
+    page.trash.write_text("in the way")
     page.show()
     page.press(Qt.Key.Key_Delete)
     page.wait_until(lambda: "mine was not deleted" in page.told)
     assert (folder / "config.json").exists() and page.entries == ["mine"]
+
+
+def test_the_trash_never_takes_a_session_inside_another_folder(page: Page) -> None:
+    inside = make_session(page.root / "group", "mine")
+    page.show()
+    assert page.entries == ["group"]
+    page.press(Qt.Key.Key_Delete)
+    page.wait_until(lambda: "group holds another session" in page.told)
+    assert (inside / "config.json").exists() and page.trashed == []
 
 
 @pytest.mark.parametrize("way", ["key", "button"])

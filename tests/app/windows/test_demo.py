@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 
 import numpy as np
+import psutil
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QInputDialog, QWidget
 from shiboken6 import isValid
 
 from app.live.demonstrations import Demonstration
 from app.session.controller import State
 from app.windows.demo import DemoWindow
 from core.events import Waited
+from core.system.child_process import JobProcess, JobSpec
 from core.types import Choice, Teacher
-from tests.app.fakes import KEYS, Face, make_frames, make_query
+from tests.app.fakes import KEYS, Face, FakeProcess, make_frames, make_query
 
 
 @pytest.fixture
@@ -54,8 +59,61 @@ def test_guests_answer_with_four_keys(face: Face, demo: DemoWindow) -> None:
         QTest.keyClick(demo, key)
         face.wait_until(lambda query=following: demo.clips.shown is not None and demo.clips.shown.query is query)
         assert [c for c, tile in demo.tiles.items() if tile.chosen] == [choice]
-    assert [(p.choice, p.labeller) for p in face.answers()] == [(choice, "human") for choice in KEYS.values()]
+    assert [(p.choice, p.labeller) for p in face.answers()] == [(choice, "guest: Guest 1") for choice in KEYS.values()]
     face.wait_until(lambda: not any(tile.chosen for tile in demo.tiles.values()))
+
+
+def test_each_guests_answers_are_stored_under_a_name(face: Face, demo: DemoWindow) -> None:
+    face.offer(*[make_query() for _ in range(4)])
+
+    def answer(window: QWidget, count: int) -> None:
+        face.wait_until(lambda: face.labelling.pairs.shown is not None and face.labelling.idle)
+        QTest.keyClick(window, Qt.Key.Key_Left)
+        face.wait_until(lambda: len(face.answers()) == count)
+
+    answer(demo, 1)
+    QTest.keyClick(demo, Qt.Key.Key_F2)
+    asked = demo.findChild(QInputDialog)
+    assert asked.textValue() == "Guest 2"
+    asked.setTextValue("Ada")
+    asked.accept()
+    answer(demo, 2)
+    demo.close()
+    again = opened(face)
+    answer(again, 3)
+    again.close()
+    face.window.activateWindow()
+    face.wait_until(face.window.isActiveWindow)
+    answer(face.window, 4)
+    names = [answer.labeller for answer in face.answers()]
+    assert names == ["guest: Guest 1", "guest: Ada", "guest: Guest 2", "human"]
+
+
+def test_after_a_crash_it_starts_again_by_itself_and_says_so(face: Face, demo: DemoWindow) -> None:
+    """A real child is killed."""
+    fake, real = face.engine, list[JobProcess]()
+
+    def make(spec: JobSpec) -> JobProcess | FakeProcess:
+        if spec.name != "clips":
+            return fake(spec)
+        real.append(JobProcess(spec))
+        return real[-1]
+
+    face.controller.job_group.make_process = make
+    demo.restart_timer.setInterval(0)
+    known = {child.pid for child in psutil.Process().children()}
+    fake["clips"].die()
+    face.wait_until(lambda: len(real) == 1 and face.controller.state == State.RUNNING)
+    face.wait_until(lambda: bool(spawned(known)), timeout=20_000)
+    os.kill(spawned(known)[0], signal.SIGKILL)
+    face.wait_until(lambda: len(real) == 2 and face.controller.state == State.RUNNING, timeout=20_000)
+    assert "started again" in demo.notice.text() and "Undo" in demo.hints.text()
+    assert not face.window.banner.isVisible() and demo.isVisible()
+
+
+def spawned(known: set[int]) -> list[int]:
+    children = [child for child in psutil.Process().children() if child.pid not in known]
+    return [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
 
 
 def test_a_guest_may_click_and_an_answer_can_be_taken_back(face: Face, demo: DemoWindow) -> None:
@@ -98,7 +156,7 @@ def test_a_guests_key_takes_over_from_the_oracle_and_a_key_gives_back(face: Face
     face.offer(make_query(), make_query())
     QTest.keyClick(demo, Qt.Key.Key_Right)
     face.wait_until(lambda: len(face.answers()) == 1)
-    assert face.answers()[0].labeller == "human" and face.labelling.teacher == Teacher.HUMAN
+    assert face.answers()[0].labeller == "guest: Guest 1" and face.labelling.teacher == Teacher.HUMAN
     assert demo.question.text() == "Which is better?"
     QTest.keyClick(demo, Qt.Key.Key_F7)
     assert face.labelling.teacher == Teacher.ORACLE

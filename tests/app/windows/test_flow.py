@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app import application
@@ -19,7 +21,8 @@ from app.session.factory import sessions_folder
 from core.config import Config, replaced
 from core.events import JobSpec
 from core.session.session import Session
-from tests.app.fakes import Engine, FakeProcess, make_query
+from core.types import Choice, Teacher
+from tests.app.fakes import Engine, FakeProcess, make_query, take_file
 from tests.app.session.test_closing import endless
 from tests.app.start_page_driver import Drawers
 
@@ -33,7 +36,7 @@ class Flow:
         self.wait_until, self.engine = qtbot.waitUntil, engine
         options = parsed(list(line))
         self.program = Application(options)
-        self.ended = 0
+        self.ended, self.closed = 0, False
         self.program.ended.connect(self._on_ended)
         named = options.task is not None or options.session is not None
         self.program.begin(application.open_or_create(options) if named else None)
@@ -69,6 +72,9 @@ class Flow:
         QTest.keyClick(target, key, modifier)
 
     def close(self) -> None:
+        if self.closed:
+            return
+        self.closed = True
         if not self.ended:
             self.program.quit()
             self.wait_until(lambda: bool(self.ended))
@@ -105,7 +111,6 @@ def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Beg
     flow.press(Qt.Key.Key_Right)
     assert start.grid.cards["hopper-backflip"].hasFocus()
     flow.press(Qt.Key.Key_Return)
-    flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     flow.wait_for_session()
     assert not start.isVisible() and not start.grid.clock.isActive()
     session = flow.program.open
@@ -153,6 +158,101 @@ def test_started_with_a_session_it_ends_with_it(begin: Begin, tmp_path: Path, li
     flow.program.open.window.close()
     flow.wait_until(lambda: flow.ended == 1)
     assert flow.program.start is None
+
+
+def test_a_session_named_on_the_command_line_is_listed_from_then_on_while_it_exists(
+    begin: Begin, tmp_path: Path
+) -> None:
+    flow = begin("--session", str(tmp_path / "disk" / "mine"))
+    flow.wait_for_session()
+    flow.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+    flow.wait_for_start()
+    sessions = flow.program.start.sessions.list
+    flow.wait_until(lambda: sessions.current is not None)
+    assert sessions.current.folder == tmp_path / "disk" / "mine" and sessions.current.problem == ""
+    flow.close()
+    again = begin()
+    again.wait_for_start()
+    sessions = again.program.start.sessions.list
+    again.wait_until(lambda: sessions.current is not None)
+    assert [entry.folder for entry in sessions.entries.entries] == [tmp_path / "disk" / "mine"]
+    shutil.rmtree(tmp_path / "disk")
+    again.program.start.library.refresh()
+    again.wait_until(lambda: sessions.entries.entries == [])
+    assert not again.program.start.banner.isVisible()
+
+
+def answer(flow: Flow, count: int) -> None:
+    """Give so many more answers by keys."""
+    labelling, progress = flow.program.open.controller.labelling, flow.program.open.controller.progress
+    flow.engine.offer(*[make_query() for _ in range(count + 1)])
+    for _ in range(count):
+        flow.wait_until(lambda: labelling.pairs.shown is not None and labelling.idle)
+        before = progress.labels
+        flow.press(Qt.Key.Key_Left)
+        flow.wait_until(lambda before=before: progress.labels == before + 1)
+
+
+def delete(flow: Flow, folder: Path) -> None:
+    """As often as needed: the program may be writing there."""
+    flow.wait_until(lambda: not folder.exists() or shutil.rmtree(folder, ignore_errors=True) or not folder.exists())
+
+
+def test_a_session_whose_folder_is_deleted_is_saved_elsewhere_with_all_answers_and_continues_there(
+    begin: Begin, tmp_path: Path
+) -> None:
+    flow = begin("--session", str(tmp_path / "mine"))
+    flow.wait_for_session()
+    answer(flow, 3)
+    lost = flow.program.open
+    lost.controller.labelling.set_teacher(Teacher.ORACLE)
+    delete(flow, tmp_path / "mine")
+    bar = lost.window.lost_folder_bar
+    flow.wait_until(bar.isVisible)
+    assert "Save elsewhere" in bar.save.text() and str(tmp_path / "mine") in bar.text.text()
+    assert not lost.controller.labelling.open and lost.controller.labelling.teacher == Teacher.ORACLE
+    assert lost.window.empty.headline.text() == "The session's folder is gone"
+    flow.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    box = lost.window.findChild(QMessageBox)
+    flow.wait_until(box.isVisible)
+    assert "3 answers" in box.text() and lost.window.isVisible() and not flow.ended
+    QTest.mouseClick(box.defaultButton(), Qt.MouseButton.LeftButton)
+    take_file(lost.window, tmp_path / "saved")
+    flow.wait_until(lambda: flow.program.open not in (None, lost))
+    flow.wait_for_session()
+    controller = flow.program.open.controller
+    assert controller.session.folder == tmp_path / "saved" and not flow.program.open.window.lost_folder_bar.isVisible()
+    flow.wait_until(lambda: controller.progress.labels == 3)
+    assert controller.labelling.teacher == Teacher.ORACLE
+    assert flow.engine["policy"].spec.state is not None  # training continues from where it was
+    controller.labelling.set_teacher(Teacher.HUMAN)
+    answer(flow, 1)
+    with closing(controller.session.reader()) as store:
+        assert [preference.choice for preference in store.each()] == [Choice.LEFT] * 4
+    assert not (tmp_path / "mine").exists()
+
+
+def test_a_folder_that_comes_back_is_used_as_before_and_without_it_one_may_leave_all_the_same(
+    begin: Begin, tmp_path: Path
+) -> None:
+    flow = begin("--session", str(tmp_path / "mine"))
+    flow.wait_for_session()
+    answer(flow, 1)
+    window = flow.program.open.window
+    (tmp_path / "mine").rename(tmp_path / "away")
+    flow.wait_until(window.lost_folder_bar.isVisible)
+    (tmp_path / "away").rename(tmp_path / "mine")
+    flow.wait_until(lambda: not window.lost_folder_bar.isVisible())
+    answer(flow, 1)
+    delete(flow, tmp_path / "mine")
+    flow.wait_until(window.lost_folder_bar.isVisible)
+    flow.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+    box = window.findChild(QMessageBox)
+    flow.wait_until(box.isVisible)
+    (leave,) = [button for button in box.buttons() if "without saving" in button.text()]
+    QTest.mouseClick(leave, Qt.MouseButton.LeftButton)
+    flow.wait_for_start()
+    assert not (tmp_path / "mine").exists()
 
 
 @pytest.mark.parametrize("by", ["key", "failure"])

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QByteArray, QSize, Qt
+from PySide6.QtCore import QByteArray, QPoint, QSize, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from app import settings
 from app.clips.clip_player import ClipPlayer
@@ -49,6 +49,29 @@ def test_nothing_is_cut_off_on_a_small_screen(open_face: Callable[..., Face], pi
     assert window.size() == SMALL
 
 
+def test_the_first_window_leaves_room_for_its_frame_on_the_screen(face: Face) -> None:
+    screen, place = face.window.screen().availableGeometry(), face.window.geometry()
+    assert screen.width() - place.width() >= 8 and screen.height() - place.height() >= 30
+    assert screen.contains(place)
+
+
+def test_no_figure_moves_as_the_numbers_grow(face: Face) -> None:
+    window, progress = sized(face), face.controller.progress
+
+    def places() -> dict[str, QPoint]:
+        window.refresh()
+        face.wait_until(lambda: clipped(window.status_strip) == [])
+        parts = window.status_strip.findChildren(QLabel)
+        return {part.accessibleName().partition(":")[0]: part.pos() for part in parts if part.accessibleName()}
+
+    before = places()
+    assert len(before) == 5
+    for labels, steps, agreement in ((9, 12_345, 0.5), (4_321, 123_456_789, 0.9), (12_345, 987_654_321, 1.0)):
+        progress.counted(labels)
+        progress.reported(steps, divergences=steps // 1_000_000, agreement=agreement)
+        assert places() == before
+
+
 def test_the_window_comes_back_as_it_was_left(open_face: Callable[..., Face]) -> None:
     face = open_face()
     room = face.window.screen().availableSize().boundedTo(QSize(1300, 740))
@@ -74,7 +97,7 @@ def test_a_damaged_memory_of_the_window_is_no_obstacle(open_face: Callable[..., 
 
 
 def test_tab_goes_round_everything_and_shows_where_it_is(face: Face) -> None:
-    face.offer(make_query())
+    face.answered()  # else Undo is disabled
     window = face.window
     seen: list[QWidget] = []
     for _ in range(60):

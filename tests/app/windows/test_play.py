@@ -35,7 +35,7 @@ def engine() -> Engine:
 
 @pytest.fixture
 def playing(engine: Engine) -> Iterator[Playing]:
-    made = Playing(Config(task="breakout"), engine)
+    made = Playing(Config(task="breakout"), engine, "mine")
     made.open()
     yield made
     made.close()
@@ -73,7 +73,7 @@ def test_a_game_for_which_no_child_can_be_made_says_so_and_can_be_tried_again(en
             raise error
         return engine(spec)
 
-    playing = Playing(Config(task="breakout"), make)
+    playing = Playing(Config(task="breakout"), make, "mine")
     playing.open()
     assert playing.window is not None and "Too many open files" in playing.window.message.text()
     playing.open()
@@ -147,7 +147,7 @@ def test_keys_of_the_game_answer_no_pair_and_nothing_of_it_is_stored(open_face: 
 
 def test_a_real_game_is_played_with_real_keys(qtbot: QtBot) -> None:
     """In Breakout the red paddle goes where the arrow points."""
-    playing = Playing(Config(task="breakout"), JobProcess)
+    playing = Playing(Config(task="breakout"), JobProcess, "mine")
     playing.open()
     window = playing.window
     try:

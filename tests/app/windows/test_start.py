@@ -7,12 +7,16 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
+from app.session.factory import session_config
+from app.start_page.goals import effort
+from app.start_page.task_grid import GAMES, OWN, ROBOTS, SHIPPED
 from app.style import theme
 from app.style.theme import Appearance
 from core.behaviours.shipped import shipped_behaviours
-from core.tasks import CATALOGUE
+from core.tasks import CATALOGUE, get_task
 from tests.app.clipping import clipped
 from tests.app.start_page_driver import Page, make_session
 
@@ -27,7 +31,9 @@ def test_every_task_has_a_card_whose_picture_moves(page: Page) -> None:
     assert page.drawers.asked == list(cards)
     card = cards["hopper-backflip"]
     assert card.accessibleName() == "Hopper: backflips"
-    assert card.accessibleDescription() == CATALOGUE["hopper-backflip"].instruction
+    told = card.accessibleDescription()
+    assert told.startswith("A one-legged robot jumps and turns over backward. About 50 answers, 5 to 10 min.")
+    assert told.endswith(CATALOGUE["hopper-backflip"].instruction)
     seen: set[bytes] = set()
 
     def moves() -> bool:
@@ -64,8 +70,58 @@ def test_a_task_that_cannot_be_drawn_says_so_and_can_be_taught(
     card = page.window.grid.cards["swimmer"]
     assert card.error == "swimmer can't be drawn: there is no OpenGL here."
     assert card.error in card.accessibleDescription() and card.error in caplog.text
-    card.click()
+    card.menu.actions()[0].trigger()
     assert page.window.form.draft.task == "swimmer"
+    page.press(Qt.Key.Key_Escape)
+    card.click()
+    page.wait_until(lambda: [session.folder.name for session in page.opened] == ["swimmer-1"])
+
+
+def test_a_click_starts_with_the_settings_for_a_person(page: Page) -> None:
+    page.show()
+    card = page.window.grid.cards["walker-kneel"]
+    page.window.grid.area.ensureWidgetVisible(card)
+    QTest.mouseClick(card, Qt.MouseButton.LeftButton)
+    page.wait_until(lambda: len(page.opened) == 1)
+    session = page.opened[0]
+    assert session.folder.name == "walker-kneel-1" and session.config == session_config("walker-kneel")
+    assert session.config.teacher == "human"
+
+
+def test_cards_say_in_one_sentence_what_is_to_be_reached_and_stand_in_groups(page: Page) -> None:
+    page.show()
+    grid = page.window.grid
+    for name, card in grid.cards.items():
+        assert card.goal.endswith(".") and card.goal.count(".") == 1 and "clip" not in card.goal
+        assert card.effort == effort(get_task(name)) != ""
+    shown = [grid.headings[title] for title in (SHIPPED, ROBOTS, GAMES)]
+    page.wait_until(lambda: all(heading.isVisible() for heading in shown))
+    for heading, name in zip(shown, ("hopper-backflip", "walker", "enduro-even"), strict=True):
+        below = [other.y() for other in shown if other.y() > heading.y()] or [grid.height()]
+        assert heading.y() < grid.cards[name].y() < min(below)
+    assert not grid.headings[OWN].isVisible()
+
+
+def test_a_search_finds_cards_by_any_of_their_words(page: Page) -> None:
+    page.show()
+    grid = page.window.grid
+    page.press(Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+
+    def found(words: str) -> set[str]:
+        page.window.search.selectAll()
+        QTest.keyClicks(page.window.search, words)
+        return {name for name, card in grid.cards.items() if card.isVisible()}
+
+    assert found("backward air") == {"half-cheetah-backflip"}
+    assert found("games ball") == {"pong", "breakout"}
+    assert found("no such thing") == set() and grid.no_match.isVisible()
+    page.window.search.clear()
+    assert all(card.isVisible() for card in grid.cards.values()) and not grid.no_match.isVisible()
+    found("kneel")
+    page.press(Qt.Key.Key_Tab)
+    assert grid.cards["walker-kneel"].hasFocus()
+    page.press(Qt.Key.Key_Down)
+    assert grid.cards["walker-kneel"].hasFocus()
 
 
 def test_nothing_moves_while_the_window_is_hidden_and_pictures_come_back_from_the_cache(page: Page) -> None:
@@ -86,7 +142,7 @@ def test_arrows_go_from_card_to_card_and_enter_chooses(page: Page) -> None:
     grid = page.window.grid
     cards = {"new": grid.new_card, **grid.cards}
     tasks, columns = list(cards), grid.columns
-    assert columns > 2
+    assert columns > 1
     page.wait_until(grid.new_card.hasFocus)
 
     def focused() -> str:
@@ -109,8 +165,10 @@ def test_arrows_go_from_card_to_card_and_enter_chooses(page: Page) -> None:
     assert focused() == ""
     page.press(Qt.Key.Key_Backtab, Qt.KeyboardModifier.ShiftModifier)
     assert focused() == tasks[1]
-    page.press(Qt.Key.Key_Return)
+    cards[tasks[1]].menu.actions()[0].trigger()
     assert page.window.pages.currentWidget() is page.window.form
     assert page.window.form.draft.task == tasks[1]
     page.press(Qt.Key.Key_Escape)
     assert focused() == tasks[1]
+    page.press(Qt.Key.Key_Return)
+    page.wait_until(lambda: [session.config.task for session in page.opened] == [tasks[1]])

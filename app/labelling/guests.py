@@ -1,0 +1,47 @@
+"""Guests, who answer in demo mode: their answers are stored under their names, apart from the teacher's."""
+
+from app import settings
+
+_LABELLER = "guest: "
+"""Precedes the name, so that a guest called Oracle is not taken for the oracle."""
+_COUNT = "demo/guests"
+MAX_NAME = 40
+
+
+def is_guest(labeller: str) -> bool:
+    return labeller.startswith(_LABELLER)
+
+
+class Guests:
+    """The guest at the keys. A number stands for the name of a guest who gives none; no number is used twice.
+
+    name: of the present guest
+    """
+
+    def __init__(self) -> None:
+        self.name = self.next_name
+
+    @property
+    def labeller(self) -> str:
+        """Labeller of the present guest's answers."""
+        return f"{_LABELLER}{self.name}"
+
+    @property
+    def next_name(self) -> str:
+        """Name of a guest who gives none."""
+        return f"Guest {_count() + 1}"
+
+    def welcome(self, name: str) -> None:
+        """Let another guest answer."""
+        self.name = " ".join(name.split())[:MAX_NAME] or self.next_name
+
+    def note_answer(self, labeller: str) -> None:
+        """Count a guest without a name, once an answer was given."""
+        if labeller == f"{_LABELLER}{self.next_name}":
+            settings.keep(_COUNT, str(_count() + 1))
+
+
+def _count() -> int:
+    """Number of guests without a name so far."""
+    text = settings.text(_COUNT, "0")
+    return int(text) if text.isdecimal() else 0

@@ -1,0 +1,82 @@
+"""Guard of the open session's folder: notices when it is gone, and can save all that is known elsewhere. No widgets."""
+
+import logging
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.workers.answer_copy import AnswerCopy
+from app.workers.background_thread import BackgroundThread
+from app.workers.preference_writer import PreferenceWriter
+from core.io.tensor_file import DAMAGE
+from core.preferences.store import FOLDER
+from core.session.session import CONFIG, Session
+
+log = logging.getLogger(__name__)
+_CHECK_MS = 1000
+
+
+class FolderGuard(QObject):
+    """Looks after the folder every second, and after each refused answer.
+
+    gone: the folder was deleted or moved away; nothing can be saved there
+
+    Signals:
+        gone_changed(bool): the folder is gone, or is there again.
+        answers_saved(object): all answers are in a new session; the Session, open.
+        refused(str): they could not be saved; one sentence.
+    """
+
+    gone_changed = Signal(bool)
+    answers_saved = Signal(object)
+    refused = Signal(str)
+
+    def __init__(self, session: Session, writer: PreferenceWriter, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session, self.gone, self._checking = session, False, False
+        self._copy = AnswerCopy(session.folder / FOLDER)
+        self._thread = BackgroundThread(self)
+        self._thread.start()
+        for changed in (
+            *(writer.answers_counted, writer.answer_kept, writer.answer_withdrawn),
+            *(writer.answer_given_again, writer.answer_changed),
+        ):
+            changed.connect(self._on_answers_changed)
+        writer.answer_refused.connect(self.check)
+        self._timer = QTimer(self, interval=_CHECK_MS)
+        self._timer.timeout.connect(self.check)
+        self._timer.start()
+
+    def check(self) -> None:
+        """Look whether the folder is there, in a thread, as its disk may be slow."""
+        if not self._checking:
+            self._checking = True
+            self._thread.do(lambda: not (self._session.folder / CONFIG).is_file(), self._on_checked, self._on_checked)
+
+    def save_answers(self, folder: Path) -> None:
+        """Make a session with all answers in this new folder; `answers_saved` or `refused` follows."""
+        config = self._session.config
+        self._thread.do(lambda: self._copy.write_session(folder, config), self.answers_saved.emit, self.refused.emit)
+
+    def close(self) -> None:
+        """End the thread; block until it has ended."""
+        self._timer.stop()
+        self._thread.do(self._copy.close)
+        self._thread.close()
+
+    def _on_answers_changed(self) -> None:
+        self._thread.do(self._update)
+
+    def _update(self) -> None:
+        try:
+            self._copy.update()
+        except DAMAGE as error:  # the store itself reports what it can't read
+            log.warning("The answers were not copied: %s", error)
+
+    def _on_checked(self, gone: bool | str) -> None:
+        """gone: also a sentence, if the disk did not answer"""
+        self._checking = False
+        if bool(gone) != self.gone:
+            self.gone = bool(gone)
+            log.warning("%s is %s", self._session.folder, "gone" if gone else "there again")
+            self.gone_changed.emit(self.gone)

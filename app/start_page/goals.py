@@ -1,0 +1,52 @@
+"""What a task is about, in one sentence for the start page, and what teaching it takes."""
+
+from core.tasks.base import Task
+
+_GOALS = {
+    "hopper-backflip": "A one-legged robot jumps and turns over backward.",
+    "half-cheetah-one-leg": "A running robot moves along on its hind leg alone.",
+    "reacher": "An arm brings its tip to the red dot and keeps it there.",
+    "pendulum": "A cart balances a pole.",
+    "double-pendulum": "A cart balances two poles, one on top of the other.",
+    "swimmer": "A snake of three links swims forward.",
+    "half-cheetah": "A robot with two legs runs forward fast.",
+    "hopper": "A robot with one leg hops forward.",
+    "walker": "A robot with two legs walks forward upright.",
+    "ant": "A robot with four legs walks forward.",
+    "ant-spin": "A robot with four legs turns on the spot.",
+    "ant-two-legs": "A robot with four legs stands on two of them.",
+    "double-pendulum-windmill": "The lower of two poles swings round like a windmill.",
+    "half-cheetah-backflip": "A running robot turns over backward in the air.",
+    "half-cheetah-upright": "A running robot stands upright on its hind leg.",
+    "hopper-frontflip": "A one-legged robot jumps and turns over forward.",
+    "hopper-stand-up": "A one-legged robot gets up from wherever it lies.",
+    "pendulum-aside": "A cart balances a pole at the right side of its rail.",
+    "reacher-wave": "An arm turns steadily with a bent elbow.",
+    "swimmer-whirl": "A snake of three links whirls on the spot.",
+    "walker-backward": "A robot with two legs walks backward upright.",
+    "walker-kneel": "A robot with two legs kneels and keeps still.",
+    "beam-rider": "A ship shoots enemies and is not hit.",
+    "breakout": "A paddle keeps the ball in play and breaks the bricks.",
+    "enduro": "A racing car overtakes the others.",
+    "pong": "The green paddle gets the ball past the other one.",
+    "qbert": "A jumper changes the colour of all blocks.",
+    "seaquest": "A submarine shoots enemies and saves divers.",
+    "space-invaders": "A ship shoots invaders and is not shot.",
+    "enduro-even": "A racing car stays level with the others.",
+}
+_ASKS = "Choose the clip in which "
+
+
+def goal(task: Task) -> str:
+    """Return what the robot or the player does in the end; for a person's own behaviour, what they ask for."""
+    if task.name in _GOALS:
+        return _GOALS[task.name]
+    asked = task.instruction.removeprefix(_ASKS).partition(". ")[0].rstrip(".")
+    return f"{asked[:1].upper()}{asked[1:]}." if asked else ""
+
+
+def effort(task: Task) -> str:
+    """Return the usual number of answers and the time they take a person, with two cores (docs/experiments)."""
+    if task.pictures is not None:
+        return "Thousands of answers, several hours"
+    return "About 50 answers, 5 to 10 min"

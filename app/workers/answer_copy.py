@@ -1,0 +1,77 @@
+"""A copy of a session's answers outside its folder, for the case that the folder is deleted while the session is open."""
+
+import os
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+from core.config import Config
+from core.errors import UserError
+from core.io import files
+from core.preferences.store import LOG, MAX_LOG, Contents, decode
+from core.session.preference_export import write_store
+from core.session.session import Session
+
+_IN_MEMORY = 64 << 20
+"""Bytes up to which the copy stays in memory: some 10,000 answers to a robot. More is kept in an unnamed file."""
+_LARGEST = 64 << 20
+
+
+class AnswerCopy:
+    """Copies a store as it grows. Use it in one thread."""
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed by `close`
+        self._log = b""
+        self._places: dict[str, tuple[int, int]] = {}
+        """Start and length of each answer's file in the copy."""
+
+    def update(self) -> None:
+        """Copy what the store has more by now. Raise one of tensor_file.DAMAGE, and keep what was copied, if it can't be read."""
+        log = bytes(files.read_regular(self._store / LOG, MAX_LOG))
+        log = log[: log.rfind(b"\n") + 1]
+        if not log.startswith(self._log):
+            raise ValueError("another store has taken its place")
+        for line in log[len(self._log) :].splitlines():
+            body = decode(line)
+            if body["do"] == "add":
+                self._add(f"{body['answer']['id']:08d}.safetensors")
+        self._log = log
+
+    def write_session(self, folder: Path, config: Config) -> Session:
+        """Make a session with these answers in a new folder, on disk. Raise UserError if that is impossible."""
+        session = Session.create(folder, config)
+        try:
+            write_store(self._contents(), folder)
+            files.sync_tree(folder)
+            with closing(session.reader()):
+                return session
+        except OSError as error:
+            session.close()
+            raise files.unwritable(folder, error) from error
+        except UserError:
+            session.close()
+            raise
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _add(self, name: str) -> None:
+        """Copy the file of an answer, which has a temporary name until shortly after its line is in the log."""
+        path = self._store / name
+        if os.path.lexists(path.with_suffix(".part")):
+            path = path.with_suffix(".part")
+        try:
+            content = files.read_regular(path, _LARGEST)
+        except FileNotFoundError:  # renamed meanwhile
+            content = files.read_regular(self._store / name, _LARGEST)
+        start = self._file.seek(0, os.SEEK_END)
+        self._file.write(content)
+        self._places[name] = start, len(content)
+
+    def _contents(self) -> Contents:
+        yield LOG, self._log
+        for name, (start, length) in self._places.items():
+            self._file.seek(start)
+            yield name, self._file.read(length)

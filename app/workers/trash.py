@@ -1,0 +1,40 @@
+"""The desktop's trash: what is moved there, and brought back."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QFile
+
+from core.errors import UserError
+from core.io import files
+
+
+@dataclass(frozen=True)
+class Trashed:
+    """A file or folder in the trash. name: what sentences call it"""
+
+    name: str
+    original: Path
+    path: Path
+
+
+def throw_away(path: Path, name: str) -> Trashed:
+    """Move a file or folder to the trash. Raise UserError, and change nothing, if that is impossible."""
+    file = QFile(str(path))
+    if not file.moveToTrash():
+        raise UserError(f"{name} was not deleted: this system has no trash. Delete {path} yourself.")
+    return Trashed(name, path, Path(file.fileName()))  # Qt has set it to the path in the trash
+
+
+def bring_back(thrown: Trashed) -> None:
+    """Move it from the trash to where it was. Raise UserError, and change nothing, if that is impossible."""
+    files.require_new(thrown.original, "move that away first")
+    if not thrown.path.exists():
+        raise UserError(f"{thrown.name} is no longer in the trash.")
+    try:
+        thrown.original.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(thrown.path, thrown.original)
+    except OSError as error:
+        raise files.unwritable(thrown.original, error) from error
+    files.clear_away(thrown.path.parent.parent / "info" / f"{thrown.path.name}.trashinfo")  # freedesktop.org's record

@@ -1,0 +1,32 @@
+"""Guests' names, and their answers in the history."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.history.preference_text import GUESTS, PreferenceFilter
+from app.labelling.guests import MAX_NAME, Guests
+from core.preferences.store import PreferenceSummary
+from core.types import Choice
+
+
+def test_a_guest_without_a_name_gets_a_number_that_no_other_has_even_after_a_restart() -> None:
+    guests = Guests()
+    assert guests.name == "Guest 1" == Guests().name  # nobody has answered yet
+    guests.note_answer(guests.labeller)
+    guests.note_answer(guests.labeller)
+    assert guests.name == "Guest 1" and guests.next_name == "Guest 2" == Guests().name
+    guests.welcome("  Ada\nLovelace ")
+    assert guests.labeller == "guest: Ada Lovelace"
+    guests.note_answer(guests.labeller)
+    guests.welcome(" ")
+    assert guests.name == "Guest 2"
+    guests.welcome("x" * 1000)
+    assert len(guests.name) == MAX_NAME
+
+
+@pytest.mark.parametrize(("labeller", "is_guest"), [("guest: oracle", True), ("human", False), ("oracle", False)])
+def test_the_history_filters_guests_apart_from_the_teachers(labeller: str, is_guest: bool) -> None:
+    row = PreferenceSummary(1, Choice.LEFT, labeller, 0.0)
+    assert PreferenceFilter(labeller=GUESTS).passes(row) == is_guest
+    assert PreferenceFilter(labeller=labeller).passes(row) and PreferenceFilter().passes(row)
