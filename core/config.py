@@ -184,6 +184,7 @@ class RolloutConfig(_Checked):
     steps: int = number(96, "steps of each environment in one batch", "", 2)
     threads: int = number(0, "physics threads; 0 for one per core if batches are large enough", "", 0, 1024)
     varied_starts: float = number(0.0, "share of the robots that start lying, tilted or thrown", "", 0, 0.9)
+    varied_steps: int = number(0, "environment steps during which they do", "", 0, 10**12)
     captured_envs: int = number(0, "environments that record pictures for clips (not robots)", "", 0, 16384)
     exploration_steps: int = number(0, "steps of exploration before the first question", "", 0, 10**12)
     steps_per_answer: int = number(0, "steps of training that each answer allows; 0 for any number", "", 0, 10**12)

@@ -52,7 +52,7 @@ class AtariVectorEnv:
     ) -> None:
         self.task = task
         self.count = environments
-        self.divergences = 0
+        self.divergences, self.varies_starts = 0, False
         self._film, self._rng, self._threads = film, rng, threads
         self._rows = np.arange(environments)
         self._emulators = self._make_emulators()

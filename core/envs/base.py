@@ -74,6 +74,8 @@ class VectorEnv(Protocol):
     """(N,): a clip can show the present step. Always true unless the environment has to record pictures."""
     divergences: int
     """Number of simulations that failed and were restarted."""
+    varies_starts: bool
+    """Whether episodes that begin from now on may start lying, tilted or thrown, in environments that can do so."""
 
     @property
     def observations(self) -> Observations:

@@ -55,7 +55,7 @@ class GymVectorEnv:
     ) -> None:
         self.task = task
         self.count = environments
-        self.divergences = 0
+        self.divergences, self.varies_starts = 0, False
         self._film = film
         self._rng = rng
         self._envs = _make(task, environments, film is not None)

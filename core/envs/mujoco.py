@@ -60,7 +60,9 @@ class MujocoVectorEnv:
         self._signals = SignalSource(self._kinematics) if self._kinematics and task.needs_signals else None
         self._starts = Starts(self._kinematics, task.start) if self._kinematics and task.start != STARTS[0] else None
         self._varied = np.arange(environments) >= environments - round(varied_starts * environments * task.floor_sense)
-        """(N,) environments whose robots start in any way; their episodes are not reported."""
+        """(N,) environments whose robots start in any way; these episodes are not reported."""
+        self.varies_starts = True
+        """Episodes that begin from now on start in any way in these environments, and not as in all others."""
         self._throws = Starts(self._kinematics, "mixed") if self._kinematics and self._varied.any() else None
         self._returns = np.zeros(environments)
         self.states = np.zeros((environments, mujoco.mj_stateSize(self.model, FULL)))
@@ -154,7 +156,7 @@ class MujocoVectorEnv:
             figures = self._measure.finish(int(index))
             if not self._first[index]:
                 finished.append((float(self._returns[index]), figures))
-        self._first[indices] = self._varied[indices]
+        self._first[indices] = self._varied[indices] & self.varies_starts
         self._reset(indices)
         self._standard[indices], self.observations[indices] = self._observations_of(indices)
         return finished
@@ -172,7 +174,7 @@ class MujocoVectorEnv:
             self.task.reset_hook(self._rng, positions, velocities)
         if self._starts is not None:
             self._starts.place(self._rng, positions)
-        if self._throws is not None and (varied := self._varied[indices]).any():
+        if self._throws is not None and self.varies_starts and (varied := self._varied[indices]).any():
             thrown = positions[varied], velocities[varied]
             self._throws.throw(self._rng, *thrown)
             positions[varied], velocities[varied] = thrown

@@ -216,6 +216,7 @@ class Collector:
         """Collect a batch. Yields None now and then, and the batch last. env_steps: of the session at its start"""
         config = self._config
         builder = None if config.teacher == "none" else self._builder
+        self.env.varies_starts = env_steps < config.rollout.varied_steps
         for batch in collect(self.env, self._actor, config.rollout.steps, builder, env_steps, self._environments):
             if batch is None:
                 yield None

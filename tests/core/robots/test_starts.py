@@ -63,3 +63,8 @@ def test_a_share_of_robots_may_start_in_any_way_and_counts_in_no_figure(name: st
         steps = [env.step(np.zeros((200, env.sizes[1]), np.float32)) for _ in range(5)]
         assert [len(step.finished) for step in steps] == [0] * 4 + [150]
         assert steps[-1].ended.all() and steps[-1].finished_rows.tolist() == list(range(150))
+    env.varies_starts = False
+    for _ in range(10):
+        step = env.step(np.zeros((200, env.sizes[1]), np.float32))
+    assert len(step.finished) == 200
+    assert kinematics.lowest(env.states[:, 1 : 1 + nq]).max() < highest + 0.05
