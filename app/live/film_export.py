@@ -34,7 +34,7 @@ class FilmExport(QObject):
     def make(self, target: Path, before_after: bool = False) -> None:
         """Start a film. Exactly one film_ended follows, or film_refused."""
         if self._job is not None:
-            self.film_refused.emit("A film is being made already: wait for it, or cancel it.")
+            self.film_refused.emit("Another film is being made: wait for it, or cancel it.")
             return
         self._target, self._outcome = target if target.suffix else target.with_suffix(".mp4"), ""
         request = FilmRequested(str(self._folder), str(self._target), before_after)
@@ -50,7 +50,7 @@ class FilmExport(QObject):
     def cancel(self) -> None:
         """Cancel the film that is being made, if any; film_ended follows."""
         if self._job is not None:
-            self._outcome = self._outcome or "The film was cancelled and its file was removed."
+            self._outcome = self._outcome or "Cancelled the film and removed its file."
             self._job.cancel()
 
     def close(self) -> None:
@@ -63,8 +63,8 @@ class FilmExport(QObject):
         match event:
             case FilmProgressed(share):
                 self.film_progressed.emit(share)
-            case FilmMade(target, note):
-                self._outcome = " ".join(part for part in (f"{Path(target).name} is written.", note) if part)
+            case FilmMade():
+                self._outcome = event.summary
                 self.cancel()
             case Failed():
                 self._outcome = f"The film could not be made: {event.summary.rstrip('.')}."

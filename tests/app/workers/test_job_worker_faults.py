@@ -38,8 +38,8 @@ def test_a_film_whose_worker_fails_is_told_of_and_another_can_be_made(face: Face
     assert face.controller.state == State.RUNNING and not face.window.banner.shows_failure
     films.make(tmp_path / "again.mp4")
     with face.wait_signal(films.film_ended) as ended:
-        face.engine["film"].play(sent.FilmMade(str(tmp_path / "again.mp4"), ""))
-    assert ended.args == ["again.mp4 is written."]
+        face.engine["film"].play(sent.FilmMade(str(tmp_path / "again.mp4"), "", "H.264"))
+    assert ended.args == ["Saved again.mp4 (H.264)."]
 
 
 @pytest.fixture
