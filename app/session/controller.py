@@ -259,7 +259,7 @@ class Controller(QObject):
                 self._job_requests.answer(event)
             case DemonstrationRecorded():
                 self.episode = EpisodeRewards.of(event, self.task.step_seconds)
-                self.demonstrations.newest = event
+                self.demonstrations.take(event, self.progress.labels)
             case StateSaved():
                 self.checkpointer.add_state(event)
             case Failed():

@@ -23,7 +23,7 @@ _SMALLEST = 6
 
 @dataclass(frozen=True)
 class Caption:
-    """when: for example 'after 12 answers, 3 minutes'; figure: the value of the measure, such as '0.4'."""
+    """when: for example 'after 12 answers, 340k steps'; figure: the value of the measure, such as '0.4'."""
 
     when: str
     figure: str

@@ -127,7 +127,7 @@ def test_what_was_chosen_is_kept_and_otherwise_the_teacher_decides(open_face: Ca
 def test_the_measure_is_hidden_with_the_true_reward(open_face: Callable[..., Face]) -> None:
     face = open_face(task="gym:CartPole-v1")
     face.controller.metrics.append("return_per_episode", 1.0, 123.0)
-    face.window.live.set_live(Demonstration(make_frames(), np.zeros(6, np.float32), 1000, 123.0))
+    face.window.live.set_live(Demonstration(make_frames(), np.zeros(6, np.float32), 1000, 5, 123.0))
     face.window.demo_commands.open_demo()
     demo = face.window.demo_commands.demo
     demo.refresh()
@@ -136,7 +136,7 @@ def test_the_measure_is_hidden_with_the_true_reward(open_face: Callable[..., Fac
     show_true_reward(face)
     demo.refresh()
     assert drawn(plot(face, "measure")) == {"Return an episode": ([1.0], [123.0])}
-    assert face.window.live.figure.text() == "Return an episode: 123" and demo.measure.text() == "123"
+    assert face.window.live.figure.text() == "Return an episode: 123 in this episode" and demo.measure.text() == "123"
     demo.close()
     face.window.plots.enlarge(measure.spec)
     action = face.window.findChild(QAction, Command.HIDE_TRUE_REWARD)
