@@ -68,6 +68,9 @@ class PlotSpec:
     axis: Axis = STEPS
     band: tuple[float, float] | None = None
     """Target range of y."""
+    left_title: str = ""
+    """Title of the left scale where there is room; '' for the plot's own title."""
+    right_title: str = ""
     right_log: bool = False
     of_episode: bool = False
 
@@ -114,7 +117,14 @@ def _plots_of(task: Task) -> tuple[PlotSpec, ...]:
 
 def _returns(task: Task) -> PlotSpec:
     curves = _predicted_and_true(task, "return", metrics_recorder.PREDICTED, metrics_recorder.TRUE)
-    return PlotSpec("return", "Return", curves, "Appears after the first fit and the first finished episodes.")
+    return PlotSpec(
+        "return",
+        "Return",
+        curves,
+        "Appears after the first fit and the first finished episodes.",
+        left_title="predicted return",
+        right_title="true return",
+    )
 
 
 def _predicted_and_true(task: Task, figure: str, predicted_series: str, true_series: str) -> tuple[CurveSpec, ...]:
@@ -142,14 +152,30 @@ def _ratio(reward: RewardConfig) -> PlotSpec:
     low, high = reward.ratio_low, reward.ratio_high
     legend = "— ratio  ┅ L2 (right)"
     return PlotSpec(
-        "ratio", "Validation/training loss", tuple(curves), _FIRST_FIT, legend, band=(low, high), right_log=True
+        "ratio",
+        "Validation/training loss",
+        tuple(curves),
+        _FIRST_FIT,
+        legend,
+        band=(low, high),
+        right_title="L2",
+        right_log=True,
     )
 
 
 def _episode(task: Task) -> PlotSpec:
     curves = _predicted_and_true(task, "reward", EpisodeRewards.PREDICTED, EpisodeRewards.TRUE)
     empty_message = "Appears with the next recording for the live view."
-    return PlotSpec("episode", "One episode", curves, empty_message, axis=SECONDS, of_episode=True)
+    return PlotSpec(
+        "episode",
+        "One episode",
+        curves,
+        empty_message,
+        axis=SECONDS,
+        of_episode=True,
+        left_title="predicted reward",
+        right_title="true reward",
+    )
 
 
 _FIRST_FIT = "Appears after the first fit."

@@ -111,7 +111,8 @@ class MainWindow(QMainWindow):
 
     def _make_dock(self) -> None:
         task, config = self._controller.task, self._controller.session.config
-        self.live, self.plots = LiveView(task.measure_title), PlotPanel(task, config.reward, self.true_reward)
+        self.live = LiveView(task.measure_title)
+        self.plots = PlotPanel(task, config.reward, self.true_reward, self._controller.session.folder.name)
         dock = QDockWidget("Progress", self)
         dock.setObjectName("progress")
         dock.setTitleBarWidget(QWidget())
@@ -295,8 +296,9 @@ class MainWindow(QMainWindow):
     def _on_hidden_changed(self) -> None:
         self.live.hide_figures(self.true_reward.hides(self._controller.task))
 
-    def _on_save_requested(self, name: str, content: Callable[[], bytes]) -> None:
-        ask_for_file(self, "Save", name, lambda target: self._controller.file_tasks.write(target, content))
+    def _on_save_requested(self, plot: QWidget, name: str, content: Callable[[], bytes]) -> None:
+        """Ask over the plot's own window, which is in front again afterwards."""
+        ask_for_file(plot.window(), "Save", name, lambda target: self._controller.file_tasks.write(target, content))
 
     def _on_start_page_requested(self) -> None:
         self.start_page_requested.emit()
