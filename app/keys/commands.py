@@ -48,6 +48,7 @@ class Command(StrEnum):
     HISTORY = "history"
     REPEATS = "repeats"
     KEY_LIST = "key list"
+    GLOSSARY = "glossary"
     DIAGNOSTICS = "diagnostics"
     ABOUT = "about"
 
@@ -164,6 +165,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         checkable=True,
     ),
     Command.KEY_LIST: CommandInfo("&Keys and commands", ("Ctrl+?", "F1")),
+    Command.GLOSSARY: CommandInfo("&Glossary", ("?", "Shift+F1"), "Explains the numbers and words of the window"),
     Command.DIAGNOSTICS: CommandInfo(
         "Collect &diagnostics…", (), "Writes a file for a bug report; read it before you send it"
     ),

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 from app.live.demonstrations import Demonstration
 from app.live.jump_slider import JumpSlider
 from app.live.policy_player import PolicyPlayer
+from app.style.glossary import explain, help_button
 from app.style.labels import label
 from app.style.layouts import column, row
 from core.formatting import format_moment, format_number
@@ -58,7 +59,10 @@ class LiveView(QWidget):
         self._settled.timeout.connect(self._on_settled)
         self.slider.valueChanged.connect(self._on_moved)
         foot = row(label("plotKey", "untrained"), (self.slider, 1), label("plotKey", "newest"))
-        column(self.title, self.figure, (self.policy, 1), foot, of=self, spacing=4)
+        head = row((self.title, 1), help_button("newest policy"))
+        column(head, self.figure, (self.policy, 1), foot, of=self, spacing=4)
+        explain(self, "newest policy")
+        explain(self.slider, "earlier policies")
 
     @property
     def snapshot(self) -> SnapshotInfo | None:

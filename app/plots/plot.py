@@ -14,6 +14,7 @@ from app.plots.plot_canvas import PlotCanvas
 from app.plots.plot_specs import CurveSpec, PlotSpec, Source
 from app.session.metrics_recorder import EpisodeRewards
 from app.style import theme
+from app.style.glossary import explain, help_button
 from app.style.labels import label
 from app.style.layouts import column, row
 from app.style.palette import LIGHT
@@ -90,6 +91,7 @@ class Plot(QWidget):
         self.heading: Callable[[], tuple[str, str]] = lambda: ("", "")
         """Task, and session with its moment, for saved pictures."""
         self._drawn: dict[CurveSpec, tuple[Float64, Float64]] = {}
+        explain(self, spec.word)
         self.setObjectName("plot")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -137,7 +139,7 @@ class Plot(QWidget):
         button.setAccessibleName(f"Menu of {self.spec.title}")
         button.setToolTip("Fit, enlarge, save")
         button.setMenu(self._make_menu())
-        row(self.title, (self.legend, 1), button, of=header, spacing=6)
+        row(self.title, help_button(self.spec.word), (self.legend, 1), button, of=header, spacing=6)
         return header
 
     def _make_menu(self) -> QMenu:

@@ -63,6 +63,8 @@ class PlotSpec:
     curves: tuple[CurveSpec, ...]
     empty_message: str
     """Message while there are no points."""
+    word: str = "measure"
+    """Word of the glossary that explains the plot."""
     legend: str = ""
     """Replaces the names of the curves, if each ensemble member has its own."""
     axis: Axis = STEPS
@@ -124,6 +126,7 @@ def _returns(task: Task) -> PlotSpec:
         "Appears after the first fit and the first finished episodes.",
         left_title="predicted return",
         right_title="true return",
+        word="return",
     )
 
 
@@ -141,7 +144,7 @@ def _loss(members: int) -> PlotSpec:
         curves.append(
             CurveSpec(f"validation {m + 1}", of_member(metrics_recorder.VALIDATION_LOSS, m), _member(m), dashed=True)
         )
-    return PlotSpec("loss", "Loss", tuple(curves), _FIRST_FIT, "— training  ┅ validation")
+    return PlotSpec("loss", "Loss", tuple(curves), _FIRST_FIT, "loss", "— training  ┅ validation")
 
 
 def _ratio(reward: RewardConfig) -> PlotSpec:
@@ -156,6 +159,7 @@ def _ratio(reward: RewardConfig) -> PlotSpec:
         "Validation/training loss",
         tuple(curves),
         _FIRST_FIT,
+        "validation/training loss",
         legend,
         band=(low, high),
         right_title="L2",
@@ -175,6 +179,7 @@ def _episode(task: Task) -> PlotSpec:
         of_episode=True,
         left_title="predicted reward",
         right_title="true reward",
+        word="one episode",
     )
 
 
@@ -182,24 +187,29 @@ _FIRST_FIT = "Appears after the first fit."
 _CORRELATION_CURVE = CurveSpec(
     "correlation of predicted and true reward", metrics_recorder.CORRELATION, lambda s: s.teal, tells_reward=True
 )
-_CORRELATION = PlotSpec("correlation", "Correlation of predicted and true reward", (_CORRELATION_CURVE,), _FIRST_FIT)
+_CORRELATION = PlotSpec(
+    "correlation", "Correlation of predicted and true reward", (_CORRELATION_CURVE,), _FIRST_FIT, "correlation"
+)
 _PACE = (
     PlotSpec(
         "answers",
         "Answers",
         (CurveSpec("answers", metrics_recorder.LABELS, lambda s: s.green),),
         "Appears after the first steps.",
+        "answers",
     ),
     PlotSpec(
         "agreement",
         "Predictors that agree on new pairs",
         (CurveSpec("share of new pairs", metrics_recorder.AGREEMENT, lambda s: s.teal),),
         _FIRST_FIT,
+        "predictors that agree",
     ),
     PlotSpec(
         "speed",
         "Steps per second",
         (CurveSpec("steps per second", metrics_recorder.SPEED, lambda s: s.blue),),
         "Appears after the second batch of steps.",
+        "steps per second",
     ),
 )

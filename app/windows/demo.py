@@ -9,18 +9,17 @@ from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.keys.commands import Command, KeyAction
 from app.keys.key_map import KeyMap, key_symbol
-from app.live.policy_player import PolicyPlayer
 from app.session.controller import Controller
 from app.style.labels import label
 from app.style.layouts import column, row
+from app.windows.demo_side import DemoSide
 from app.windows.key_tile import KeyTile
 from app.windows.pair_page import PairPage
 from app.windows.waiting_message import explanation
-from core.formatting import format_duration, format_number
 from core.types import Choice, Preference, Teacher
 
 _REFRESH_MS = 250
@@ -38,6 +37,7 @@ _SIZES = {
     "count": 42,
     "unit": 18,
     "foot": 13,
+    "legend": 11,
 }
 """Font sizes in pixels."""
 _BOLD = ("question", "headline", "count")
@@ -74,7 +74,7 @@ class DemoWindow(QWidget):
         self.refresh()
 
     def _make_widgets(self) -> None:
-        self.policy = PolicyPlayer("The current policy acting")
+        self.side = DemoSide(self._controller)
         self.headline, self.detail = self._label("headline", wrap=True), self._label("detail", wrap=True)
         waiting_page = QWidget()
         column(None, self.headline, self.detail, None, of=waiting_page)
@@ -87,7 +87,7 @@ class DemoWindow(QWidget):
         instruction = self._label("instruction", self._controller.task.instruction, wrap=True)
         self._grid.addLayout(column(title, self.question, instruction), 0, 0, 1, 2)
         self._grid.addWidget(self.pair_page, 1, 0)
-        self._grid.addLayout(self._make_side(), 1, 1, 2, 1)
+        self._grid.addWidget(self.side, 1, 1, 2, 1)
         self._row = row(*self.tiles.values())
         self._grid.addLayout(self._row, 2, 0)
         self._foot = self._label("foot", self._hints)
@@ -104,15 +104,6 @@ class DemoWindow(QWidget):
         tile = KeyTile(key_symbol(self._keys.keys_for(choice)[0]), name, choice)
         tile.clicked.connect(lambda: self.answer(choice))
         return tile
-
-    def _make_side(self) -> QVBoxLayout:
-        self.answers, self.time, self.measure = (self._label("count", "–") for _ in range(3))
-        self.time_unit = self._label("unit")
-        answers = column(self.answers, self._label("unit", "answers"), spacing=0)
-        time = column(self.time, self.time_unit, spacing=0)
-        self._measure_title = self._label("unit", self._controller.task.measure_title, wrap=True)
-        measure = column(self.measure, self._measure_title, spacing=0)
-        return column(self._label("unit", "Current behaviour"), (self.policy, 1), row((answers, 1), (time, 1)), measure)
 
     def _make_keys(self) -> None:
         slots: dict[KeyAction, Callable[[], object]] = {
@@ -148,7 +139,7 @@ class DemoWindow(QWidget):
         labelling.trouble_arose.connect(self._foot.setText)
         controller.trouble_arose.connect(self._foot.setText)
         controller.job_failed.connect(self._foot.setText)
-        controller.demonstrations.demonstration_drawn.connect(self.policy.play_next)
+        self.side.ask_for_before()
 
     def answer(self, choice: Choice) -> None:
         """Give a guest's answer; the guest takes over from the oracle."""
@@ -157,15 +148,7 @@ class DemoWindow(QWidget):
 
     def refresh(self) -> None:
         """Update the figures; called several times a second."""
-        progress = self._controller.progress
-        _, figures = self._controller.metrics.snapshot(self._controller.task.measure_name)
-        self.answers.setText(f"{progress.labels:,}")
-        number, unit = format_duration(progress.seconds).split(" ")
-        self.time.setText(number)
-        self.time_unit.setText(unit)
-        self.measure.setText(format_number(float(figures[-1])) if len(figures) else "–")
-        for part in (self.measure, self._measure_title):
-            part.setVisible(not self._controller.true_reward.hides(self._controller.task))
+        self.side.refresh()
         self._update_question()
         if not self.pair_page.has_pair:
             headline, detail = explanation(self._controller)
@@ -180,13 +163,13 @@ class DemoWindow(QWidget):
         self._grid.setHorizontalSpacing(round(28 * scale))
         self._grid.setVerticalSpacing(round(12 * scale))
         self._row.setSpacing(round(14 * scale))
-        self.policy.reward_timeline.setFixedHeight(round(44 * scale))
+        self.side.set_scale(scale)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._timer.stop()
         self.flash_timer.stop()
         self.clips.show_pair(None)
-        self.policy.clock.halt()
+        self.side.close_players()
         self._controller.labelling.set_teacher(self._teacher_before)
         event.accept()
         self.left.emit()
@@ -219,4 +202,5 @@ class DemoWindow(QWidget):
 def _font_rule(name: str, scale: float) -> str:
     weight = "bold" if name in _BOLD else "normal"
     size = max(9, round(_SIZES[name] * scale))
-    return f"QLabel#demo{name.capitalize()} {{ font-size: {size}px; font-weight: {weight}; }}"
+    style = "rewardLegend" if name == "legend" else f"demo{name.capitalize()}"
+    return f"QLabel#{style} {{ font-size: {size}px; font-weight: {weight}; }}"

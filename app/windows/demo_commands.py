@@ -53,7 +53,7 @@ class DemoCommands(QObject):
         self.demo = DemoWindow(self._controller, self._keys())
         self.demo.left.connect(self._on_left)
         if acting := self._live.live or self._live.policy.shown:
-            self.demo.policy.play_next(acting)
+            self.demo.side.now.play_next(acting)
         self._pause_playback()
         for shown in (self._controller.labelling.pair_shown, self._controller.demonstrations.demonstration_drawn):
             shown.connect(self._pause_playback)

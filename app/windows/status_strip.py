@@ -5,6 +5,7 @@ import math
 from PySide6.QtWidgets import QWidget
 
 from app.session.controller import Controller
+from app.style.glossary import help_button
 from app.style.labels import label, tip
 from app.style.layouts import column, row
 from core.formatting import format_age
@@ -32,7 +33,9 @@ class StatusStrip(QWidget):
         self._steps = label("caption")
         parts = [column(*cell, spacing=0) for cell in zip(self._figures, self._captions, strict=True)]
         spaced = [part for cell in parts for part in (None, cell)][1:]
-        row(*spaced, None, self._steps, self._diverged_cell, of=self, margins=(4, 0, 4, 0))
+        row(
+            *spaced, None, self._steps, self._diverged_cell, help_button("answers given"), of=self, margins=(4, 0, 4, 0)
+        )
         caption = label("caption", _DIVERGED)
         column(self._diverged, caption, of=self._diverged_cell, margins=(_GAP, 0, 0, 0), spacing=0)
 

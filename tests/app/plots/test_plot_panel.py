@@ -162,11 +162,13 @@ def test_the_measure_is_hidden_with_the_true_reward(open_face: Callable[..., Fac
     demo = face.window.demo_commands.demo
     demo.refresh()
     measure = face.window.plots.by_key["measure"]
-    assert measure.isHidden() and demo.measure.isHidden() and "123" not in words(face.window)
+    assert measure.isHidden() and demo.side.measure.isHidden() and "123" not in words(face.window)
     show_true_reward(face)
     demo.refresh()
     assert drawn(plot(face, "measure")) == {"Return an episode": ([1.0], [123.0])}
-    assert face.window.live.figure.text() == "Return an episode: 123 in this episode" and demo.measure.text() == "123"
+    assert (
+        face.window.live.figure.text() == "Return an episode: 123 in this episode" and demo.side.measure.text() == "123"
+    )
     demo.close()
     face.window.plots.enlarge(measure.spec)
     action = face.window.findChild(QAction, Command.HIDE_TRUE_REWARD)
