@@ -424,7 +424,9 @@ class FilmMade(Event):
     @property
     def summary(self) -> str:
         """Text for the person who asked for the film."""
-        return " ".join(part for part in (f"Saved {Path(self.target).name} ({self.codec}).", self.note) if part)
+        target = Path(self.target)
+        saved = f"Saved {target.name} in {target.absolute().parent} ({self.codec})."
+        return " ".join(part for part in (saved, self.note) if part)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,8 @@ class DemoCommands(QObject):
         replays.replay_drawn.connect(live.set_replay)
         replays.replay_refused.connect(lambda _: live.cancel_replay())
         films.film_progressed.connect(film_bar.set_share)
-        films.film_ended.connect(lambda _: film_bar.hide())
+        for ended in (films.film_made, films.film_failed):
+            ended.connect(lambda _: film_bar.hide())
         film_bar.cancel_requested.connect(films.cancel)
 
     def open_demo(self, self_running: bool = False) -> None:

@@ -25,6 +25,7 @@ from app.style.empty_state import EmptyState
 from app.style.file_dialog import ask_for_file
 from app.style.labels import button, label
 from app.style.layouts import column, row
+from app.style.toast import Toast
 from app.window_state import restore, save
 from app.windows.banner import Banner, FilmProgress
 from app.windows.demo_commands import DemoCommands
@@ -95,7 +96,8 @@ class MainWindow(QMainWindow):
         self.key_hints, self.status_strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
         self.training_line = TrainingLine(self._controller, self.commands[Command.FINISH])
         self.centre = QWidget()
-        parts = self.banner, self.film_bar, self._make_top(), (self.pair_page, 1), self.key_hints
+        self.toast = Toast(self.centre)
+        parts = self.banner, self._make_top(), (self.pair_page, 1), self.key_hints
         column(*parts, self.training_line, self.status_strip, of=self.centre, margins=(20, 14, 20, 14), spacing=14)
         self.setCentralWidget(self.centre)
 
@@ -145,7 +147,8 @@ class MainWindow(QMainWindow):
         bar.addSeparator()
         bar.addActions([of[Command.UNDO], of[Command.REDO]])
         self.playback_status = label("stages")
-        self.statusBar().addPermanentWidget(self.playback_status)
+        for part in (self.film_bar, self.playback_status):
+            self.statusBar().addPermanentWidget(part)
 
     def _make_handlers(self) -> dict[Command, Callable[[], object]]:
         """Functions by command. A new command needs a row in COMMANDS and a place in MENUS too."""
@@ -176,6 +179,7 @@ class MainWindow(QMainWindow):
         controller.job_failed.connect(self.banner.show_failure)
         controller.job_failed.connect(lambda text, _: self.notifier.tell_outside("Training has stopped", text))
         controller.trouble_arose.connect(self.banner.show_notice)
+        controller.succeeded.connect(self.toast.show_message)
         controller.demonstrations.demonstration_drawn.connect(self.live.set_live)
         controller.stopped.connect(self._on_stopped)
         self.pair_page.page_updated.connect(self._on_page_updated)
@@ -273,7 +277,7 @@ class MainWindow(QMainWindow):
         self.status_strip.refresh()
 
     def _on_mark_reached(self, labels: int) -> None:
-        starts = "Training starts." if labels == self._controller.progress.first_labels else "Training follows them."
+        starts = "Training starts." if labels == self._controller.progress.first_labels else "Training continues."
         self.notifier.tell(f"{labels} answers given", starts)
 
     def _on_playback_changed(self) -> None:

@@ -88,7 +88,7 @@ def unpack(content: bytes) -> tuple[str, dict[str, bytes]]:
         OSError,
     ) as error:
         raise UserError(
-            "The robot's files in the behaviour are damaged: make the session anew from its file."
+            "The robot's files in the behaviour are damaged: create the session again from its file."
         ) from error
     return text, found
 
@@ -111,16 +111,16 @@ def _parse(path: Path, content: bytes) -> Element:
     try:
         root = ElementTree.fromstring(content)
     except (ElementTree.ParseError, ValueError, RecursionError) as error:
-        raise UserError(f"{path.name} is no XML ({error}).") from error
+        raise UserError(f"{path.name} is not XML ({error}).") from error
     if root.tag not in ("mujoco", "mujocoinclude"):
-        raise UserError(f"{path.name} is no MJCF file: it begins with <{root.tag:.30}> and not with <mujoco>.")
+        raise UserError(f"{path.name} is not an MJCF file: it begins with <{root.tag:.30}> and not with <mujoco>.")
     return root
 
 
 def _include(element: Element, folder: Path, depth: int) -> None:
     """Replace the includes below the element, whose files are named from the main file's folder."""
     if depth > 8:
-        raise UserError("The robot's files include each other without an end.")
+        raise UserError("The robot's files include each other in a circle.")
     for index, child in reversed(list(enumerate(element))):
         if child.tag != "include":
             _include(child, folder, depth)

@@ -75,7 +75,7 @@ def compile_mjcf(xml: str, assets: dict[str, bytes], task: RobotTask | None = No
     except (ValueError, mujoco.FatalError) as error:
         raise UserError(f"MuJoCo refuses it ({' '.join(str(error).split())[:200]}).") from error
     if task and signal_sizes(model) != (task.names.sizes, len(task.start_positions)):
-        raise UserError("The robot in the behaviour is damaged: make the session anew from its file.")
+        raise UserError("The robot in the behaviour is damaged: create the session again from its file.")
     return model
 
 

@@ -27,11 +27,13 @@ def test_the_menu_asks_a_child_for_a_film_and_tells_how_far_it_is(
     choose(face, action, target)
     child = face.engine["film"]
     assert child.got(FilmRequested) == [FilmRequested(str(face.folder), str(target), before_after)]
+    place = face.window.pair_page.geometry()
     child.play(FilmProgressed(0.37))
     face.wait_until(lambda: face.window.film_bar.bar.value() == 37)
-    assert face.window.film_bar.isVisible()
+    assert face.window.film_bar.isVisible() and face.window.pair_page.geometry() == place
     child.play(FilmMade(str(target), "One earlier policy is damaged.", "H.264"))
-    face.wait_until(lambda: face.window.banner.text.text() == "Saved flip.mp4 (H.264). One earlier policy is damaged.")
+    told = f"Saved flip.mp4 in {tmp_path} (H.264). One earlier policy is damaged."
+    face.wait_until(lambda: face.window.toast.text() == told)
     assert child.stopped and not face.window.film_bar.isVisible()
 
 

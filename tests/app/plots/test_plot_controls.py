@@ -127,10 +127,10 @@ def test_the_mouse_zooms_pans_and_fits_along_x(open_face: Callable[..., Face]) -
 
 
 def choose(face: Face, target: Path) -> str:
-    """Takes this file in the dialog; what the banner says then."""
+    """Takes this file in the dialog; what the window says then."""
     take_file(face.window, target)
-    face.wait_until(face.window.banner.isVisible)
-    return face.window.banner.text.text()
+    face.wait_until(face.window.toast.isVisible)
+    return face.window.toast.text()
 
 
 def menu_action(shown: Plot, word: str) -> QAction:
@@ -142,7 +142,7 @@ def test_figures_saved_as_a_table_come_back_exactly(open_face: Callable[..., Fac
     face.controller.metrics.append("train loss 0", 3.5, 0.1 + 0.2)
     loss = plot(face, "loss")
     menu_action(loss, "CSV").trigger()
-    assert "Saved loss.csv" in choose(face, tmp_path / "loss.csv")
+    assert choose(face, tmp_path / "loss.csv") == f"Saved loss.csv in {tmp_path}."
     header, *rows = csv.reader(io.StringIO((tmp_path / "loss.csv").read_text("utf-8")))
     names = [f"{kind} {m}" for m in (1, 2, 3) for kind in ("training", "validation")]
     assert header == ["environment steps, thousands", *names]

@@ -178,7 +178,7 @@ def test_what_has_an_option_of_its_own_is_no_setting(tmp_path: Path, settings: d
 
 def test_a_task_that_cannot_be_made_is_told_of_before_anything_is_carried_out(tmp_path: Path) -> None:
     shown = Shown()
-    with pytest.raises(UserError, match="Nowhere-v0 can't be made"):
+    with pytest.raises(UserError, match="No environment named Nowhere-v0"):
         reproduce(figure_runs("fig2", ["reacher", "gym:Nowhere-v0"], [4], [0]), STEPS, QUICK, tmp_path / "out", shown)
     assert shown.titles == [] and not (tmp_path / "out").exists()
 
