@@ -13,7 +13,7 @@ from core.formatting import format_moment
 from core.metrics import Metrics
 from core.tasks.base import Task
 
-_SCALE, _MARGIN = 46, 8
+_SCALE, _MARGIN = 54, 8
 """Pixels beside the plots of a tab: of a scale, and of the margin where none of them has a right scale."""
 
 

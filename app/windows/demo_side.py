@@ -2,7 +2,7 @@
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from app.live.demonstrations import Demonstration
@@ -17,6 +17,8 @@ from core.formatting import format_number, format_steps
 from core.session.policy_snapshots import SnapshotInfo
 from core.types import Float64
 
+_GAP = 12
+"""Pixels between the two policies."""
 _POINTS = 200
 """Points of the curve, which is small."""
 _PREDICTED_TITLE = "Predicted return"
@@ -74,23 +76,20 @@ class DemoSide(QWidget):
         self._controller = controller
         self.before, self.now = PolicyPlayer("The untrained policy"), PolicyPlayer("The newest policy")
         for part in (self.before.reward_timeline, self.before.legend):
-            policy = part.sizePolicy()
-            policy.setRetainSizeWhenHidden(True)  # both pictures have the same size
-            part.setSizePolicy(policy)
             part.hide()
         self.answers, self.steps, self.measure = (label("demoCount", "–", centred=True) for _ in range(3))
         self.measure_title, self.curve_title, self.steps_unit = (_unit() for _ in range(3))
         self.measure_title.setText(controller.task.measure_title)
         self.curve = LearningCurve()
-        players = row(
-            (column(_unit("Before"), (self.before, 1)), 1), (column(_unit("Now"), (self.now, 1)), 1), spacing=12
-        )
+        before, now = column(_unit("Before"), self.before), column(_unit("Now"), self.now)
+        players = row((before, 1), (now, 1), spacing=_GAP)
+        timeline = column(self.now.reward_timeline, self.now.legend, spacing=2)  # as wide as there is room
         answers = column(self.answers, _unit("answers"), spacing=0)
         steps = column(self.steps, self.steps_unit, spacing=0)
         measure = column(self.measure, self.measure_title, spacing=0)
         column(
-            *((players, 5), row((answers, 1), (steps, 1)), measure),
-            *((self.curve, 2), self.curve_title),
+            *(players, timeline, row((answers, 1), (steps, 1)), measure),
+            *((self.curve, 1), self.curve_title),
             of=self,
             spacing=8,
         )
@@ -120,9 +119,13 @@ class DemoSide(QWidget):
         self.curve_title.setText(_PREDICTED_TITLE if hidden else f"{controller.task.measure_title} since the start")
 
     def set_scale(self, scale: float) -> None:
-        """Fit the timelines to the screen's size."""
+        """Fit the timeline to the screen's size."""
+        self.now.reward_timeline.setFixedHeight(round(36 * scale))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
         for player in (self.before, self.now):
-            player.reward_timeline.setFixedHeight(round(36 * scale))
+            player.setFixedHeight((self.width() - _GAP) // 2)  # the pictures are square
 
     def close_players(self) -> None:
         for player in (self.before, self.now):

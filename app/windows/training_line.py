@@ -75,7 +75,7 @@ def _sentence(controller: Controller) -> str:
     if left := progress.labels_to_start:
         return f"Training starts after {left} more answer{'s' if left > 1 else ''}."
     if not course.started:
-        return "The reward model is learning from your first answers."
+        return "The reward model is learning from your answers."
     return "Training continues without answers." if course.lifted else "Training is running."
 
 

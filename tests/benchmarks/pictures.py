@@ -60,6 +60,7 @@ def main() -> None:
     made.add_argument("--out", type=Path, default=ROOT / "build" / "pictures")
     made.add_argument("--session", type=Path, help="a session of the window to show")
     made.add_argument("--readme", action="store_true", help="renew the README's picture too")
+    made.add_argument("--only", choices=[screen.name for screen in SCREENS], help="only the pictures of this screen")
     made.add_argument("--part", help="used by the command itself")
     options = made.parse_args()
     if options.part == "teach":
@@ -67,17 +68,17 @@ def main() -> None:
     elif options.part:
         take(next(screen for screen in SCREENS if screen.name == options.part), options.session, options.out)
     else:
-        make(options.out, options.session, options.answers, options.readme)
+        make(options.out, options.session, options.answers, options.readme, options.only)
 
 
-def make(out: Path, session: Path | None, answers: int, readme: bool) -> None:
+def make(out: Path, session: Path | None, answers: int, readme: bool, only: str | None) -> None:
     """Teach the session, take the pictures of all screens, and join them to a contact sheet."""
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="somersault-pictures-") as scratch:
         if session is None:
             session = Path(scratch) / "backflips"
             _run("teach", SCREENS[0], session, out, answers)
-        for screen in SCREENS:
+        for screen in (screen for screen in SCREENS if only in (None, screen.name)):
             _run(screen.name, screen, session, out, answers)
     contact_sheet(out)
     if readme:

@@ -46,7 +46,7 @@ def test_it_says_what_training_waits_for(face: Face) -> None:
     assert shown(face) == "Training starts after 2 more answers."
     assert not face.window.training_line.keep.isVisible()
     face.controller.progress.counted(2)
-    assert shown(face) == "The reward model is learning from your first answers."
+    assert shown(face) == "The reward model is learning from your answers."
     train(face, 500)
     assert shown(face) == "Training is running."
     hold(face)
