@@ -15,7 +15,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,11 +34,12 @@ from app.style import theme
 from app.style.theme import Appearance
 from app.windows.main import MainWindow
 from core.types import Teacher
-from tests.benchmarks.windowed import application, close, parser, press_oracle_key, show, wait, wait_seconds
+from tests.benchmarks.windowed import application, close, parser, press_oracle_key, show, wait_seconds
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "resources" / "readme" / "window.png"
 README_WIDTH = 1280
+_LONGEST_SECONDS = 1800.0
 _THUMBNAIL, _LINE, _GAP = 420, 22, 12
 """Pixels of the contact sheet: width of a picture, height of its name, space between."""
 
@@ -98,16 +100,25 @@ def _run(part: str, screen: Screen, session: Path, out: Path, answers: int) -> N
         subprocess.run(words, cwd=ROOT, env=environment, check=True)
 
 
+def until(done: Callable[[], bool], seconds: float = _LONGEST_SECONDS) -> None:
+    """Process events until the condition holds, asking seldom: the children need the processor. Raises SystemExit."""
+    end = time.monotonic() + seconds
+    while not done():
+        if time.monotonic() > end:
+            raise SystemExit(f"The window did not get there within {seconds:.0f} seconds.")
+        wait_seconds(0.1)
+
+
 def teach(folder: Path, answers: int) -> None:
     """Answer so many pairs in the window, and train on each answer as far as it allows."""
     with application():
         controller, window = show(create_session(folder, session_config("hopper-backflip")))
         controller.start()
         while controller.progress.labels < answers:
-            wait(lambda: window.clips.shown is not None and window.pair_page.has_pair)
+            until(lambda: window.clips.shown is not None and window.pair_page.has_pair)
             press_oracle_key(controller, window)
             wait_seconds(0.8)
-        wait(lambda: controller.course.holding, 600)
+        until(lambda: controller.course.holding)
         close(window)
 
 
@@ -149,7 +160,7 @@ def _take_start(photographer: Photographer) -> None:
     start = program.start
     assert start is not None
     _fill_screen(start)
-    wait(lambda: not start.grid.missing(), 600)
+    until(lambda: not start.grid.missing())
     photographer.take(start, "start")
     start.show_form("hopper-backflip")
     wait_seconds(1)
@@ -168,10 +179,10 @@ def _take_session(photographer: Photographer, folder: Path) -> None:
     window, controller = program.open.window, program.open.controller
     _fill_screen(window)
     photographer.take(window, "session-starting")
-    wait(lambda: window.pair_page.has_pair and window.live.policy.shown is not None, 600)
+    until(lambda: window.pair_page.has_pair and window.live.policy.shown is not None)
     window.true_reward.hide(False)
     press_oracle_key(controller, window)
-    wait(lambda: controller.progress.labels_per_minute > 0 and window.pair_page.has_pair, 600)
+    until(lambda: controller.progress.labels_per_minute > 0 and window.pair_page.has_pair)
     for index, name in enumerate(("learning", "reward", "session")):
         window.plots.setCurrentIndex(index)
         wait_seconds(2)
@@ -180,7 +191,7 @@ def _take_session(photographer: Photographer, folder: Path) -> None:
     window.live.slider.setValue(len(controller.policy_history.snapshots) // 2)
     wait_seconds(0.05)
     photographer.take(window, "session-loading-earlier")
-    wait(lambda: window.live.policy.shown is not None and window.live.policy.shown.snapshot is not None)
+    until(lambda: window.live.policy.shown is not None and window.live.policy.shown.snapshot is not None)
     photographer.take(window, "session-earlier")
     window.live.go_live()
     for name, widget in _dialogs(window):
@@ -190,7 +201,7 @@ def _take_session(photographer: Photographer, folder: Path) -> None:
     window.run_action(Command.DEMO)
     demo = window.demo_commands.demo
     assert demo is not None
-    wait(lambda: demo.side.now.shown is not None and demo.side.before.shown is not None)
+    until(lambda: demo.side.now.shown is not None and demo.side.before.shown is not None)
     wait_seconds(2)
     photographer.take(demo, "demo")
     controller.labelling.set_teacher(Teacher.ORACLE)
@@ -201,11 +212,11 @@ def _take_session(photographer: Photographer, folder: Path) -> None:
     ended: list[bool] = []
     program.ended.connect(lambda: ended.append(True))
     controller.stop()
-    wait(lambda: controller.state == State.STOPPED)
+    until(lambda: controller.state == State.STOPPED)
     wait_seconds(0.5)
     photographer.take(window, "session-stopped")
     program.quit()
-    wait(lambda: bool(ended))
+    until(lambda: bool(ended))
     program.close_down()
 
 
@@ -214,7 +225,7 @@ def _dialogs(window: MainWindow) -> Iterator[tuple[str, QWidget]]:
     window.run_action(Command.HISTORY)
     page = window.history_commands.page
     assert page is not None
-    wait(lambda: page.pane.clips.shown is not None)
+    until(lambda: page.pane.clips.shown is not None)
     yield "history", page
     window.plots.enlarge(window.plots.by_key["measure"].spec)
     yield "plot", window.plots.enlarged["measure"]
@@ -233,13 +244,13 @@ def _take_game(photographer: Photographer, folder: Path) -> None:
     controller, window = show(create_session(folder, session_config("pong")))
     _fill_screen(window)
     controller.start()
-    wait(lambda: window.pair_page.has_pair, 600)
+    until(lambda: window.pair_page.has_pair)
     wait_seconds(1)
     photographer.take(window, "game")
     window.run_action(Command.PLAY_GAME)
     playing = window.playing.window
     assert playing is not None
-    wait(lambda: playing.pixels is not None)
+    until(lambda: playing.pixels is not None)
     QTest.keyClick(playing, Qt.Key.Key_Up)
     wait_seconds(1)
     photographer.take(playing, "game-play")
@@ -258,7 +269,8 @@ def contact_sheet(out: Path) -> None:
     painter = QPainter(sheet)
     for row, name in enumerate(names):
         for column, look in enumerate(looks):
-            place = QRect(_GAP + column * (_THUMBNAIL + _GAP), _GAP + row * row_height, _THUMBNAIL, _LINE)
+            place = QRect(_GAP + column * (_THUMBNAIL + _GAP), _GAP + row * row_height, _LONGEST_SECONDS = 1800.0
+_THUMBNAIL, _LINE)
             painter.drawText(place, f"{name} {look}")
             picture = QImage(str(out / f"{name}-{look}.png"))
             if not picture.isNull():
