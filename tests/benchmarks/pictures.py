@@ -269,8 +269,7 @@ def contact_sheet(out: Path) -> None:
     painter = QPainter(sheet)
     for row, name in enumerate(names):
         for column, look in enumerate(looks):
-            place = QRect(_GAP + column * (_THUMBNAIL + _GAP), _GAP + row * row_height, _LONGEST_SECONDS = 1800.0
-_THUMBNAIL, _LINE)
+            place = QRect(_GAP + column * (_THUMBNAIL + _GAP), _GAP + row * row_height, _THUMBNAIL, _LINE)
             painter.drawText(place, f"{name} {look}")
             picture = QImage(str(out / f"{name}-{look}.png"))
             if not picture.isNull():
