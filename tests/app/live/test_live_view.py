@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.live.live_view import LiveView
+from core.events import DemonstrationRecorded, Waited
 from core.session.policy_snapshots import SnapshotInfo
+from tests.app.fakes import Face, make_query, make_segment
 from tests.app.windows.test_demo import demonstration
 
 SNAPSHOTS = tuple(SnapshotInfo(1000 * i, 2 * i, 30.0 * i, i / 2 if i else math.nan) for i in range(9))
@@ -81,3 +84,23 @@ def test_a_click_into_the_groove_moves_the_slider_there(view: LiveView, share: f
     place.setX(round(share * (view.slider.width() - 1)))
     QTest.mouseClick(view.slider, Qt.MouseButton.LeftButton, pos=place)
     assert view.slider.value() == pytest.approx(share * len(SNAPSHOTS), abs=0.5)
+
+
+def test_the_newest_recording_is_shown_next_with_its_answers_and_steps(face: Face) -> None:
+    shown: list[tuple[int, int]] = []
+    face.window.live.policy.demonstration_started.connect(lambda d: shown.append((d.labels, d.env_steps)))
+    face.offer(make_query(), make_query(), make_query())  # clips for labelling come first
+    face.controller.progress.counted(7)
+    for steps in (1000, 2000, 3000):
+        face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(0, np.float32), steps))
+    face.wait_until(lambda: len(shown) == 1)
+    face.controller.progress.counted(9)
+    face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(0, np.float32), 4000))
+
+    def newest_is_shown() -> bool:
+        face.engine["rollout"].play(Waited("rollout", "training waits"))  # which an idle job repeats
+        return shown[-1] == (9, 4000)
+
+    face.wait_until(newest_is_shown)
+    assert face.window.live.title.text() == "Newest policy, after 9 answers, 4k steps"
+    assert (7, 2000) not in shown  # it was out of date before it could be drawn
