@@ -105,7 +105,9 @@ class QueryConfig(_Checked):
     first_clips: int = number(0, "clips collected for each pair asked before training; 0 for any number", "A", 0, 1000)
     schedule: str = choice("paper", "labelling rate: the paper's, or evenly by answers", ("paper", "answers"), "A")
     half_life: float = number(2e6, "h in the labelling rate h / (T + h), in environment steps (Atari: 5e6)", "A", 1)
-    horizon: int = number(0, "steps by which all questions are asked; 0 for those of the session", "", 0, 10**12)
+    horizon: int = number(
+        0, "environment steps by which all questions are asked; 0 for those of the session", "", 0, 10**12
+    )
     recency: float = number(50_000.0, "age in steps that halves a pair's score, for selection=recency", "", 1)
     segment_steps: int = number(0, "steps of a clip; 0 for the task's own", "3.3", 0, 1000)
     repeats: str = choice("off", "ask about some pairs again to measure consistency", ("off", "on"), "2.2.3")
@@ -169,7 +171,7 @@ class PolicyConfig(_Checked):
     curvature_share: float = number(0.5, "TRPO: share of a batch used to estimate curvature", "", 1e-4, 1)
     damping: float = number(0.1, "TRPO: number added to the curvature", "", 0)
     conjugate_steps: int = number(10, "TRPO: conjugate gradient steps", "", 1, 1000)
-    line_search: int = number(10, "TRPO: step lengths to try before an update is given up", "", 1, 100)
+    line_search: int = number(10, "TRPO: step lengths tried before an update is rejected", "", 1, 100)
     rms_decay: float = number(0.99, "A2C: decay rate of RMSprop", "A.2", 0, 0.99999)
     rms_epsilon: float = number(1e-5, "A2C: epsilon of RMSprop", "A.2", 1e-12)
     initial_std: float = number(1.0, "standard deviation of the untrained policy's actions", "", 1e-3, 10)
@@ -187,7 +189,7 @@ class RolloutConfig(_Checked):
     varied_steps: int = number(0, "environment steps during which they do", "", 0, 10**12)
     captured_envs: int = number(0, "environments that record pictures for clips (not robots)", "", 0, 16384)
     exploration_steps: int = number(0, "steps of exploration before the first question", "", 0, 10**12)
-    steps_per_answer: int = number(0, "steps of training that each answer allows; 0 for any number", "", 0, 10**12)
+    steps_per_answer: int = number(0, "steps of training that each answer allows; 0 for no limit", "", 0, 10**12)
     finish_steps: int = number(0, "steps of training after the last answer", "", 0, 10**12)
     demonstrate_every: int = number(0, "batches between two recordings for the live view; 0 for none", "", 0)
 

@@ -7,6 +7,7 @@ event.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -410,10 +411,22 @@ class FilmProgressed(Event):
 
 @dataclass(frozen=True)
 class FilmMade(Event):
-    """The film is at `target`. `note`: a sentence about anything left out, or ''."""
+    """The film is at `target`.
+
+    note: sentences about anything left out, and about a format that few programs play; or ''
+    codec: the format's name, such as "H.264"
+    """
 
     target: str
     note: str
+    codec: str
+
+    @property
+    def summary(self) -> str:
+        """Text for the person who asked for the film."""
+        target = Path(self.target)
+        saved = f"Saved {target.name} in {target.absolute().parent} ({self.codec})."
+        return " ".join(part for part in (saved, self.note) if part)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,21 @@ def format_duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} hours"
 
 
+def format_steps(steps: int) -> str:
+    """Format a number of environment steps with three digits: '850 steps', '98.3k steps', '1.01M steps'."""
+    if steps < 1000:
+        return pluralize(steps, "step")
+    return f"{steps / 1000:.3g}k steps" if steps < 999_500 else f"{steps / 1_000_000:.3g}M steps"
+
+
+def format_moment(labels: int, env_steps: int) -> str:
+    """Format a moment of a session: answers first, steps second; 'after 12 answers, 340k steps'."""
+    if not env_steps:
+        return "untrained"
+    answers = f"{pluralize(labels, 'answer')}, " if labels else ""
+    return f"after {answers}{format_steps(env_steps)}"
+
+
 def format_number(value: float) -> str:
     """Format a measure: '5.3', '0.42', '1,204'; a dash if it is not finite."""
     if not math.isfinite(value):

@@ -138,5 +138,5 @@ class Frames:
 def require_count(value: Any) -> int:
     """Return a JSON value that must be an integer from 0 to 2^62 - 1. Raises ValueError if it is not."""
     if type(value) is not int or not 0 <= value < 1 << 62:
-        raise ValueError(f"{value!r:.40} is no whole number")
+        raise ValueError(f"{value!r:.40} is not a whole number")
     return value

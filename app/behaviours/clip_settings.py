@@ -14,7 +14,7 @@ _STARTS = {
     "lying": "Lying",
     "tilted": "Tilted",
     "air": "In the air",
-    "mixed": "Any of these ways, in turn",
+    "mixed": "Mixed: each of these in turn",
     "random": "In any pose",
 }
 

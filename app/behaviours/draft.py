@@ -217,9 +217,9 @@ class BehaviourDraft:
             ("instruction", self.instruction, MAX_INSTRUCTION),
         ):
             if len(text) > longest:
-                self.problems[name] = f"This has {len(text)} characters: give at most {longest}."
+                self.problems[name] = f"Too long: {len(text)} characters, at most {longest}."
             elif not " ".join(text.split()).isprintable():
-                self.problems[name] = "This has characters that can't be shown: leave them out."
+                self.problems[name] = "Remove the characters that can't be shown."
         self.missing = "" if self.title.strip() else _NAMELESS
         self.missing = self.missing or ("" if self.instruction.strip() else _WORDLESS)
 

@@ -24,7 +24,7 @@ from core.tasks.robots import ROBOTS
 from core.types import Frames
 
 _EXAMPLES = (
-    "Sentences that work:",
+    "Examples:",
     "“Choose the clip in which the robot kneels more quietly.”",
     "“Choose the clip that comes closer to a backflip; if neither does, the one with more turning.”",
     "“Choose the clip in which it moves further left without falling.”",
@@ -78,9 +78,9 @@ class BehaviourPage(QWidget):
     def _make_picture(self) -> None:
         self.view = SceneView()
         self.clips = ClipSettings()
-        self.usual_view = QPushButton("Usual view")
+        self.usual_view = QPushButton("Reset view")
         self.usual_view.setObjectName("quiet")
-        self.picture_help = label("settingHelp", "Drag to turn the camera, scroll to come closer.")
+        self.picture_help = label("settingHelp", "Drag to rotate, scroll to zoom.")
 
     def _make_words(self) -> None:
         self.robots = RobotPicker({name: robot.title for name, robot in ROBOTS.items()})
@@ -115,10 +115,10 @@ class BehaviourPage(QWidget):
         self.over.setToolTip("Discard what was changed on this page")
         self.back = QPushButton("Back")
         self.save = QPushButton("Save")
-        self.save.setToolTip("Keep the behaviour for later (Ctrl+S)")
+        self.save.setToolTip("Save the behaviour for later (Ctrl+S)")
         self.start = QPushButton("Start")
         self.start.setObjectName("primary")
-        self.start.setToolTip("Save it and begin to teach (Ctrl+Enter)")
+        self.start.setToolTip("Save it and start teaching (Ctrl+Enter)")
 
     def _arrange(self) -> None:
         view_foot = row((self.picture_help, 1), self.usual_view)
@@ -270,7 +270,7 @@ class BehaviourPage(QWidget):
         """Sentence for the page's foot; '' if nothing has to be corrected."""
         problems = self.draft.problems
         general = problems.get("title") or problems.get("robot") or self.draft.missing
-        return general or ("Correct what is marked under the fields." if problems else "")
+        return general or ("Correct the marked fields." if problems else "")
 
     def _draw(self) -> None:
         self._scene = self.draft.scene_text()
@@ -331,5 +331,5 @@ def _plots_help(draft: BehaviourDraft) -> str:
         return "A Gymnasium environment has no signals that could be plotted."
     count = len(draft.plots)
     if count >= MAX_PLOTS:
-        return f"{MAX_PLOTS} figures are plotted, and no more can be: untick one first."
+        return f"At most {MAX_PLOTS} figures can be plotted: untick one first."
     return f"Tick what to plot while it learns: its mean over each episode. {count} of at most {MAX_PLOTS} are chosen."

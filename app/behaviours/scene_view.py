@@ -36,9 +36,7 @@ class SceneView(ClipPlayer):
         self.set_side(SIDE)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.OpenHandCursor)
-        self.setToolTip(
-            "Drag to turn the camera, scroll to come closer. Keys: arrows, + and −, Home for the usual view."
-        )
+        self.setToolTip("Drag to rotate, scroll to zoom. Keys: arrows, + and −; Home resets the view.")
         self.view = CameraView(90, 12, 4)
         self.usual = self.view
         self.clip: Frames | None = None

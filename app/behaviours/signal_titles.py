@@ -17,8 +17,8 @@ _PLAIN = {
     "roll_rate": ("Roll rate", "rad/s"),
     "yaw_rate": ("Yaw rate", "rad/s"),
     "airborne": ("In the air", "share of the time"),
-    "x": ("Place along x", "m"),
-    "y": ("Place along y", "m"),
+    "x": ("Position along x", "m"),
+    "y": ("Position along y", "m"),
 }
 _FAMILIES = {
     "height": ("Height of {}", "m"),

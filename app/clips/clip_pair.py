@@ -1,6 +1,6 @@
 """Two clips side by side, looping in step, with a tick that confirms the choice of the answered pair."""
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
 
@@ -36,7 +36,10 @@ class ClipPair(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.left, self.right = ClipPlayer("Left clip", self), ClipPlayer("Right clip", self)
+        self.left = ClipPlayer(
+            "Left clip", self, Qt.AlignmentFlag.AlignRight
+        )  # beside each other, as they are compared
+        self.right = ClipPlayer("Right clip", self, Qt.AlignmentFlag.AlignLeft)
         self.overlay = PredictionOverlay(self)
         self.shown: Pair | None = None
         self.flashed: Choice | None = None

@@ -23,8 +23,12 @@ _KEPT_BYTES = 128 << 20
 class ClipPlayer(QWidget):
     """Shows frame number `index` of `frames`, scaled smoothly, as large as fits."""
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, name: str, parent: QWidget | None = None, side: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignHCenter
+    ) -> None:
+        """side: where the picture is if the widget is wider"""
         super().__init__(parent)
+        self._side = side
         self.setAccessibleName(name)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(160, 160)
@@ -70,6 +74,10 @@ class ClipPlayer(QWidget):
             height, width = self.frames.pixels.shape[1:3]
             size = QSize(width, height)
         self._place = fitted(size, self.rect())
+        if self._side == Qt.AlignmentFlag.AlignRight:
+            self._place.moveRight(self.rect().right())
+        elif self._side == Qt.AlignmentFlag.AlignLeft:
+            self._place.moveLeft(self.rect().left())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

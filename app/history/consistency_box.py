@@ -18,7 +18,7 @@ class ConsistencyBox(QFrame):
         self.setObjectName("consistency")
         self._error_rate = error_rate
         self.figure, self.comment = label("figure", "–"), label("caption", wrap=True)
-        title = label("plotTitle", "Self-consistency on repeated pairs")
+        title = label("plotTitle", "Consistency on repeated pairs")
         column(title, self.figure, self.comment, of=self, margins=(14, 10, 14, 10), spacing=4)
 
     def show_consistency(self, rows: Iterable[PreferenceSummary], repeats_on: bool) -> None:

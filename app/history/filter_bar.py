@@ -33,7 +33,7 @@ class FilterBar(QWidget):
         self.choice.addItem("Every choice", None)
         for choice, words in CHOICES.items():
             self.choice.addItem(words, choice)
-        self.labeller.setAccessibleName("Filter by labeller")
+        self.labeller.setAccessibleName("Filter by teacher")
         for words, name in _LABELLERS:
             self.labeller.addItem(words, name)
         self.changed_only, self.withdrawn_too = QPushButton("&Changed only"), QPushButton("Include &undone")
@@ -72,5 +72,5 @@ class FilterBar(QWidget):
         if judgement is None or not judgement.generation:
             self.judgement.setText("")
             return
-        share = f"The predictor disagrees with {disagreements:,} of {len(judgement.left):,} answers"
-        self.judgement.setText(f"{share} (generation {judgement.generation}, computed at {at(judgement.at)}).")
+        share = f"The reward model disagrees with {disagreements:,} of {len(judgement.left):,} answers"
+        self.judgement.setText(f"{share} (fit {judgement.generation}, computed at {at(judgement.at)}).")

@@ -35,7 +35,7 @@ class PreferenceDetail(QFrame):
     def __init__(self, keys: KeyMap, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("pane")
-        self.setAccessibleName("The chosen answer")
+        self.setAccessibleName("The selected answer")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.row: PreferenceSummary | None = None
         self._keys, self._message = keys, ""
@@ -76,7 +76,7 @@ class PreferenceDetail(QFrame):
     def show_nothing(self) -> None:
         self.row, self._message = None, ""
         self.title.setText("")
-        self.show_reason("Choose an answer", "Its clips play here, and you can change it.")
+        self.show_reason("Select an answer", "Its clips play here, and you can change it.")
 
     def show_answer(self, row: PreferenceSummary) -> None:
         """Show an answer; its clips follow with `show_pair`. The clips of the same answer stay on screen."""
@@ -134,13 +134,15 @@ class PreferenceDetail(QFrame):
         """A sentence; '' if the answer can be changed."""
         row = self.row
         if row is None:
-            return "No answer is chosen."
+            return "Select an answer."
         if self._unreadable:
             return "A damaged answer can't be changed."
         if row.withdrawn:
             return "This answer was undone: it no longer counts and can't be changed."
         if row.repeats is not None:
-            return f"This answer repeats number {row.repeats} and is no label: change that one instead."
+            return (
+                f"This answer repeats answer {row.repeats} and is not trained on: change answer {row.repeats} instead."
+            )
         return ""
 
     def _on_chosen(self, choice: Choice) -> None:

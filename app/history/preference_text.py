@@ -46,7 +46,7 @@ def notes(row: PreferenceSummary, against: float | None = None) -> list[str]:
     remarks = []
     if against is not None:
         side, share = ("one side", (1 + against) / 2) if row.choice == Choice.TIE else ("the other side", against)
-        remarks.append(f"the predictor gives {side} {share:.0%}")
+        remarks.append(f"the reward model gives {side} {share:.0%}")
     if row.withdrawn:
         remarks.append("undone")
     if row.repeats is not None:

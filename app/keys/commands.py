@@ -50,6 +50,7 @@ class Command(StrEnum):
     HISTORY = "history"
     REPEATS = "repeats"
     KEY_LIST = "key list"
+    GLOSSARY = "glossary"
     DIAGNOSTICS = "diagnostics"
     ABOUT = "about"
 
@@ -100,7 +101,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "Shows the predicted preference for half a second after each answer, never before it",
         checkable=True,
     ),
-    Command.EDIT_KEYS: CommandInfo("&Keys…", (), "Changes the keys"),
+    Command.EDIT_KEYS: CommandInfo("&Keys…", (), "Change the keys of all commands"),
     Command.START_PAGE: CommandInfo(
         "&Start page", ("Ctrl+N", "Ctrl+O"), "Saves a checkpoint, closes this session and shows the start page"
     ),
@@ -109,7 +110,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.FINISH: CommandInfo(
         "&Finish training",
         (),
-        "Trains for the last time on your answers, in ever smaller steps; the next answer ends this",
+        "Trains one last time, at a falling learning rate; your next answer continues the teaching",
     ),
     Command.HUMAN: CommandInfo("&Human", ("F6",), "You are now answering", checkable=True),
     Command.ORACLE: CommandInfo(
@@ -122,7 +123,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.PLAY_GAME: CommandInfo(
         "Pla&y the game yourself…",
         ("F5",),
-        "Play for about five minutes before your first answer: short clips alone hardly explain a game",
+        "Play for about five minutes before your first answer, to see what good play looks like",
     ),
     Command.QUIT: CommandInfo("&Quit", ("Ctrl+Q",), "Saves a checkpoint and closes the program"),
     Command.PROGRESS_PANEL: CommandInfo(
@@ -174,6 +175,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         checkable=True,
     ),
     Command.KEY_LIST: CommandInfo("&Keys and commands", ("Ctrl+?", "F1")),
+    Command.GLOSSARY: CommandInfo("&Glossary", ("?", "Shift+F1"), "Explains the numbers and words of the window"),
     Command.DIAGNOSTICS: CommandInfo(
         "Collect &diagnostics…", (), "Writes a file for a bug report; read it before you send it"
     ),

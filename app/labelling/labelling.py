@@ -35,6 +35,7 @@ class Labelling(QObject):
     teacher: labeller of the next pairs
     open: answers are accepted
     pairs: the queue of pairs
+    clip_size: pixels of the next clips that are rendered
     repeats: when to show a pair again
     preference_writer: thread that writes the answers; its signals report changed answers
     oracle_timer: time until the oracle answers the pair on screen
@@ -76,7 +77,7 @@ class Labelling(QObject):
         super().__init__(parent)
         self.teacher = Teacher.HUMAN
         self.open, self._replay_incomplete = False, False
-        self.pairs = PairQueue(requests.tokens)
+        self.pairs, self.clip_size = PairQueue(requests.tokens), CLIP_SIZE
         self.repeats = Repeats(config.query, Teacher.HUMAN, np.random.default_rng())
         self._config, self._progress, self._job_requests = config, progress, requests
         self._writing = False
@@ -210,7 +211,7 @@ class Labelling(QObject):
     def _request_clips(self, token: int, query: Query) -> None:
         if not self._progress.drawing.under_way:
             self._progress.drawing.begin()
-        request = ClipsRequested(token, (query.left, query.right), CLIP_SIZE, CLIP_FPS)
+        request = ClipsRequested(token, (query.left, query.right), self.clip_size, CLIP_FPS)
         self._job_requests.send(request, self._on_clips_rendered)
 
     def _on_clips_rendered(self, event: ClipsRendered) -> None:

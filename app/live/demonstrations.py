@@ -12,8 +12,8 @@ from core.types import Float32, Frames
 
 SIZE, FPS = 288, 30.0
 """Pixels and frames a second of demonstrations and replays."""
-_LOOPS = 2
-"""Loops of a demonstration before the next is rendered: rendering takes time from training."""
+_LOOPS = 1
+"""Loops of a demonstration before the next is rendered: rendering takes time from training, but waiting makes it old."""
 _PATIENCE_SECONDS = 8.0
 """Longest time that pairs for labelling are rendered first."""
 
@@ -23,6 +23,7 @@ class Demonstration:
     """Rendered episode of a policy.
 
     predicted: (k,) float32 predicted reward of each step; (0,) before the first reward fit
+    labels: answers that the session had when the episode was recorded
     figure: the task's measure of this episode; nan if unknown
     snapshot: the policy's snapshot; None for the present policy
     """
@@ -30,14 +31,13 @@ class Demonstration:
     frames: Frames
     predicted: Float32
     env_steps: int
+    labels: int = 0
     figure: float = float("nan")
     snapshot: SnapshotInfo | None = None
 
 
 class Demonstrations(QObject):
     """Renders the newest recording, one at a time, and the next once the last has been on screen twice.
-
-    newest: the recording to render next
 
     Signals:
         demonstration_drawn(object): the newest Demonstration.
@@ -48,9 +48,14 @@ class Demonstrations(QObject):
     def __init__(self, measure: str, requests: JobRequests, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._measure, self._job_requests = measure, requests
-        self.newest: DemonstrationRecorded | None = None
-        self._drawing: tuple[int, DemonstrationRecorded] | None = None
+        self._newest: tuple[DemonstrationRecorded, int] | None = None
+        """The recording to render next, with its number of labels."""
+        self._drawing: tuple[int, tuple[DemonstrationRecorded, int]] | None = None
         self._next_at = time.monotonic()
+
+    def take(self, event: DemonstrationRecorded, labels: int) -> None:
+        """Render this recording next, in place of an older one that still waits. labels: of the session by now"""
+        self._newest = event, labels
 
     def draw_if_due(self, pair_ready: bool) -> None:
         """Render the newest recording if it is due. Call it often.
@@ -58,13 +63,12 @@ class Demonstrations(QObject):
         Without a ready pair, pairs are rendered first, for some seconds at most.
         """
         now = time.monotonic()
-        if self.newest is None or self._drawing or now < self._next_at:
+        if self._newest is None or self._drawing or now < self._next_at:
             return
         if not pair_ready and now < self._next_at + _PATIENCE_SECONDS:
             return
-        self._drawing = (next(self._job_requests.tokens), self.newest)
-        self.newest = None
-        token, event = self._drawing
+        token, (event, _) = self._drawing = next(self._job_requests.tokens), self._newest
+        self._newest = None
         self._job_requests.send(ClipsRequested(token, (event.segment,), SIZE, FPS), self._on_clips_rendered)
 
     def cancel_drawing(self) -> None:
@@ -75,8 +79,8 @@ class Demonstrations(QObject):
 
     def _on_clips_rendered(self, event: ClipsRendered) -> None:
         assert self._drawing is not None
-        recorded, self._drawing = self._drawing[1], None
+        (recorded, labels), self._drawing = self._drawing[1], None
         frames = event.clips[0]
         self._next_at = time.monotonic() + _LOOPS * len(frames.pixels) / frames.fps
         figure = recorded.measure.get(self._measure, float("nan"))
-        self.demonstration_drawn.emit(Demonstration(frames, recorded.predicted, recorded.env_steps, figure))
+        self.demonstration_drawn.emit(Demonstration(frames, recorded.predicted, recorded.env_steps, labels, figure))

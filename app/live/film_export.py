@@ -10,18 +10,22 @@ from core.errors import UserError
 from core.events import Event, Failed, FilmMade, FilmProgressed, FilmRequested, JobSpec
 from core.io import files
 
+_DIED = "The film could not be made: its process ended unexpectedly; try again."
+
 
 class FilmExport(QObject):
     """Starts a child process for each film, reports its progress, and ends it.
 
     Signals:
         film_progressed(float): the share of the film that is made, from 0 to 1.
-        film_ended(str): the film is written, cancelled, or could not be made; one sentence.
+        film_made(str): the film is written; one sentence.
+        film_failed(str): the film was cancelled or could not be made; one sentence.
         film_refused(str): no film is started; one sentence.
     """
 
     film_progressed = Signal(float)
-    film_ended = Signal(str)
+    film_made = Signal(str)
+    film_failed = Signal(str)
     film_refused = Signal(str)
 
     def __init__(self, folder: Path, config: Config, make_process: MakeProcess, parent: QObject | None = None) -> None:
@@ -29,14 +33,15 @@ class FilmExport(QObject):
         self._folder, self._config, self._make_process = folder, config, make_process
         self._job: JobWorker | None = None
         self._target = Path()
-        self._outcome = ""
+        self._made, self._outcome = "", ""
 
     def make(self, target: Path, before_after: bool = False) -> None:
-        """Start a film. Exactly one film_ended follows, or film_refused."""
+        """Start a film. Exactly one of film_made, film_failed and film_refused follows."""
         if self._job is not None:
-            self.film_refused.emit("A film is being made already: wait for it, or cancel it.")
+            self.film_refused.emit("Another film is being made: wait for it, or cancel it.")
             return
         self._target, self._outcome = target if target.suffix else target.with_suffix(".mp4"), ""
+        self._made = ""
         request = FilmRequested(str(self._folder), str(self._target), before_after)
         spec = JobSpec("film", self._config.to_dict())
         try:
@@ -48,9 +53,9 @@ class FilmExport(QObject):
         self.film_progressed.emit(0.0)
 
     def cancel(self) -> None:
-        """Cancel the film that is being made, if any; film_ended follows."""
+        """Cancel the film that is being made, if any; film_failed follows."""
         if self._job is not None:
-            self._outcome = self._outcome or "The film was cancelled and its file was removed."
+            self._outcome = self._outcome or "Cancelled the film and removed its file."
             self._job.cancel()
 
     def close(self) -> None:
@@ -63,8 +68,8 @@ class FilmExport(QObject):
         match event:
             case FilmProgressed(share):
                 self.film_progressed.emit(share)
-            case FilmMade(target, note):
-                self._outcome = " ".join(part for part in (f"{Path(target).name} is written.", note) if part)
+            case FilmMade():
+                self._made = event.summary
                 self.cancel()
             case Failed():
                 self._outcome = f"The film could not be made: {event.summary.rstrip('.')}."
@@ -72,7 +77,10 @@ class FilmExport(QObject):
     def _on_end(self, name: str, reason: str) -> None:
         self._job = None
         self._remove_part()
-        self.film_ended.emit(self._outcome or "The film could not be made: its process ended unexpectedly; try again.")
+        if self._made:
+            self.film_made.emit(self._made)
+        else:
+            self.film_failed.emit(self._outcome or _DIED)
 
     def _remove_part(self) -> None:
         """A killed child can't remove its half-written file itself."""

@@ -3,23 +3,31 @@
 import math
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QSlider, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QWidget
 
 from app.live.demonstrations import Demonstration
+from app.live.jump_slider import JumpSlider
 from app.live.policy_player import PolicyPlayer
+from app.style.glossary import explain, help_button
 from app.style.labels import label
 from app.style.layouts import column, row
-from core.formatting import format_number
+from core.formatting import format_moment, format_number
 from core.session.policy_snapshots import SnapshotInfo
 
 _SETTLED_MS = 150
 """Time the slider must stand still before a policy is requested."""
+_MARGIN = 12
+"""Pixels below the line that says which policy is being loaded."""
 
 
 class LiveView(QWidget):
-    """The slider is live at its right end, and at a snapshot to the left of it.
+    """The slider shows the newest policy at its right end, and a snapshot to the left of it.
+
+    The title and the figure are always of the episode on screen: they change with the picture.
 
     live: newest demonstration of the present policy, on screen or not
+    loading: line over the picture, with the policy at the slider until its picture comes
 
     Signals:
         snapshot_chosen(object): this SnapshotInfo is wanted; None for the present policy.
@@ -33,24 +41,32 @@ class LiveView(QWidget):
         self._snapshots: tuple[SnapshotInfo, ...] = ()
         self.live: Demonstration | None = None
         self._requested: SnapshotInfo | None = None
-        self.title, self.figure = label("plotTitle", "Live policy"), label("plotKey")
+        self.title, self.figure = label("plotTitle", "Current policy"), label("plotKey")
+        self.figure.setToolTip("The figure of the episode on screen; the plot has the mean of the latest episodes")
         self.policy = PolicyPlayer("The policy acting", self)
-        self.policy.demonstration_started.connect(self._show_caption_of)
-        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.policy.demonstration_started.connect(self._show_caption)
+        self.loading = label("readout")
+        self.loading.setParent(self.policy)
+        self.loading.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.loading.hide()
+        self.slider = JumpSlider(Qt.Orientation.Horizontal)
         self.slider.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.slider.setMaximum(0)
         self.slider.setAccessibleName("Earlier policies")
-        self.slider.setToolTip("Drag to watch earlier policies")
+        self.slider.setToolTip("Click or drag to watch earlier policies")
         self.slider.setEnabled(False)
         self._settled = QTimer(self, singleShot=True, interval=_SETTLED_MS)
         self._settled.timeout.connect(self._on_settled)
         self.slider.valueChanged.connect(self._on_moved)
-        foot = row(label("plotKey", "untrained"), (self.slider, 1), label("plotKey", "live"))
-        column(self.title, self.figure, (self.policy, 1), foot, of=self, spacing=4)
+        foot = row(label("plotKey", "untrained"), (self.slider, 1), label("plotKey", "newest"))
+        head = row((self.title, 1), help_button("newest policy"))
+        column(head, self.figure, (self.policy, 1), foot, of=self, spacing=4)
+        explain(self, "newest policy")
+        explain(self.slider, "earlier policies")
 
     @property
     def snapshot(self) -> SnapshotInfo | None:
-        """The snapshot at the slider; None if it is live."""
+        """The snapshot at the slider; None at its right end."""
         return self._snapshots[self.slider.value()] if self.slider.value() < len(self._snapshots) else None
 
     @property
@@ -61,7 +77,7 @@ class LiveView(QWidget):
         return self.snapshot
 
     def set_live(self, demonstration: Demonstration) -> None:
-        """Take a demonstration of the present policy; show it next if the slider is live."""
+        """Take a demonstration of the present policy; show it next if the slider is at its right end."""
         self.live = demonstration
         if self.snapshot is None:
             self.policy.play_next(demonstration)
@@ -72,7 +88,7 @@ class LiveView(QWidget):
             self.policy.play_now(demonstration)
 
     def set_snapshots(self, snapshots: tuple[SnapshotInfo, ...]) -> None:
-        """Set the slider's range. It stays live or at its snapshot, as long as that exists."""
+        """Set the slider's range. It stays at its right end or at its snapshot, as long as that exists."""
         at = self.snapshot
         self._snapshots = snapshots
         self.slider.blockSignals(True)
@@ -89,31 +105,32 @@ class LiveView(QWidget):
     def hide_figures(self, on: bool) -> None:
         """Hide or show the task's measure."""
         self._hides_figures = on
-        snapshot = self.snapshot
-        if self.policy.shown and self.policy.shown.snapshot == self._wanted:
-            self._show_caption_of(self.policy.shown)
-        else:
-            self._set_caption(self.title.text(), snapshot.measure if snapshot else None)
+        self._show_figure()
 
     def go_live(self) -> None:
         self.slider.setValue(len(self._snapshots))
         self._on_settled()
 
     def cancel_replay(self) -> None:
-        """Return to live without another request: the requested snapshot can't be shown."""
+        """Return to the newest policy without another request: the requested snapshot can't be shown."""
         self.slider.setValue(len(self._snapshots))
         self._settled.stop()
         self._requested = None
-        self._set_caption("Live policy", None)
+        self.loading.hide()
         if self.live:
             self.policy.play_now(self.live)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place_loading()
+
     def _on_moved(self) -> None:
         snapshot = self.snapshot
-        if snapshot is None:
-            self._set_caption("Back to the present", None)
-        else:
-            self._set_caption(_title(snapshot), snapshot.measure)
+        text = _sentence(snapshot.caption) if snapshot else "Newest policy"
+        self.slider.setAccessibleDescription(text)
+        self.loading.setText(text)
+        self._place_loading()
+        self.loading.show()
         self._settled.start()
 
     def _on_settled(self) -> None:
@@ -124,25 +141,33 @@ class LiveView(QWidget):
             self.snapshot_chosen.emit(wanted)
         if wanted is None and self.live:
             self.policy.play_now(self.live)
-        elif self.policy.shown:
-            self._show_caption_of(self.policy.shown)
-
-    def _show_caption_of(self, shown: Demonstration) -> None:
-        """Show the caption of what is on screen, unless another snapshot has been requested."""
-        if shown.snapshot == self._wanted:
-            present = f"The policy now, after {shown.env_steps:,} steps"
-            self._set_caption(_title(shown.snapshot) if shown.snapshot else present, shown.figure)
-
-    def _set_caption(self, title: str, value: float | None) -> None:
-        """value: the measure; nan or None if unknown"""
-        self.title.setText(title)
-        self.slider.setAccessibleDescription(title)
-        if value is None or math.isnan(value) or self._hides_figures:
-            self.figure.clear()
         else:
-            self.figure.setText(f"{self._measure_title}: {format_number(value)}")
+            self._update_loading()
+
+    def _show_caption(self, shown: Demonstration) -> None:
+        """Show title and figure of the episode that starts on screen."""
+        moment = format_moment(shown.labels, shown.env_steps)
+        self.title.setText(_sentence(moment) if shown.snapshot else f"Newest policy, {moment}")
+        self._show_figure()
+        self._update_loading()
+
+    def _show_figure(self) -> None:
+        shown = self.policy.shown
+        known = shown is not None and not math.isnan(shown.figure) and not self._hides_figures
+        figure = format_number(shown.figure) if shown else ""
+        self.figure.setText(f"{self._measure_title}: {figure} in this episode" if known else "")
         self.figure.setVisible(not self._hides_figures)
 
+    def _update_loading(self) -> None:
+        shown, wanted = self.policy.shown, self._wanted
+        self.loading.setVisible(wanted is not None and (shown is None or shown.snapshot != wanted))
 
-def _title(snapshot: SnapshotInfo) -> str:
-    return snapshot.caption[0].upper() + snapshot.caption[1:]
+    def _place_loading(self) -> None:
+        self.loading.adjustSize()
+        place = self.policy.player.geometry()
+        x = place.center().x() - self.loading.width() // 2
+        self.loading.move(max(0, x), place.bottom() - self.loading.height() - _MARGIN)
+
+
+def _sentence(caption: str) -> str:
+    return caption[0].upper() + caption[1:]

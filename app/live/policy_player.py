@@ -1,4 +1,4 @@
-"""Looping playback of a demonstration, with its predicted reward below."""
+"""Looping playback of a demonstration, with its predicted reward and a legend below."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QWidget
 from app.clips.clip_player import ClipPlayer
 from app.clips.frame_clock import FrameClock
 from app.live.demonstrations import Demonstration
-from app.live.reward_timeline import RewardTimeline
+from app.live.reward_timeline import RewardLegend, RewardTimeline
 from app.style.layouts import column
 
 
@@ -22,11 +22,12 @@ class PolicyPlayer(QWidget):
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.player, self.reward_timeline = ClipPlayer(name, self), RewardTimeline(self)
+        self.legend = RewardLegend(self)
         self.shown: Demonstration | None = None
         self._next: Demonstration | None = None
         self.clock = FrameClock(self)
         self.clock.frame_due.connect(self._on_frame_due)
-        column((self.player, 1), self.reward_timeline, of=self, spacing=6)
+        column((self.player, 1), self.reward_timeline, self.legend, of=self, spacing=4)
 
     def play_next(self, demonstration: Demonstration) -> None:
         """Show a demonstration when the present loop ends; at once if there is none."""

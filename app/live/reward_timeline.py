@@ -5,7 +5,7 @@ import math
 import numpy as np
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPixmap, QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from app.style import theme
 from app.style.painting import set_font
@@ -32,6 +32,26 @@ def colour(height: float) -> QColor:
     made = QColor(theme.palette().green if height >= 0 else theme.palette().blue)
     made.setAlphaF(0.35 + 0.65 * abs(height))
     return made
+
+
+class RewardLegend(QLabel):
+    """Line that says what the columns of the timeline mean."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("rewardLegend")
+        self.setTextFormat(Qt.TextFormat.RichText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._update_text()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._update_text()
+
+    def _update_text(self) -> None:
+        above, below = (f"<span style='color:{c}'>■</span>" for c in (theme.palette().green, theme.palette().blue))
+        self.setText(f"Predicted reward: {above} above average {below} below")
 
 
 class RewardTimeline(QWidget):
@@ -97,7 +117,7 @@ class RewardTimeline(QWidget):
             painter.setPen(QColor(theme.palette().muted))
             painter.setFont(self.font())
             set_font(painter, round(self.height() * 0.4))
-            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, "No reward has been fitted yet")
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, "Appears after the first fit")
         painter.end()
         return made
 

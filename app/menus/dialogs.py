@@ -4,13 +4,14 @@ import platform
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMainWindow, QMessageBox
+from PySide6.QtWidgets import QApplication, QMainWindow, QMessageBox
 
 from app.keys.actions import Actions
 from app.keys.commands import Command
 from app.keys.key_dialog import KeyDialog
 from app.keys.key_map import KeyMap
 from app.menus.key_list import KeyList
+from app.style.glossary import open_glossary, word_of
 from core.formatting import pluralize
 from core.version import VERSION, library_versions
 
@@ -33,6 +34,7 @@ def dialog_handlers(
 
     return {
         Command.KEY_LIST: lambda: KeyList(actions.keys, window).open(),
+        Command.GLOSSARY: lambda: open_glossary(window, word_of(QApplication.focusWidget())),
         Command.EDIT_KEYS: edit_keys,
         Command.ABOUT: lambda: _show_about(window),
     }

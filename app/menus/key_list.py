@@ -48,7 +48,7 @@ def _tables(keys: KeyMap) -> Iterator[str]:
         yield f"<h3>{title.replace('&', '')}</h3><table cellpadding='3' width='100%'>{rows}</table>"
 
     rows = "".join(f"<tr><td width='34%'><b>{names}</b></td><td>{effect}</td></tr>" for names, effect in KEY_TEXTS)
-    yield f"<h3>In a plot that was clicked or reached with Tab</h3><table cellpadding='3' width='100%'>{rows}</table>"
+    yield f"<h3>In a focused plot</h3><table cellpadding='3' width='100%'>{rows}</table>"
 
 
 def _row(action: KeyAction, keys: KeyMap) -> str:

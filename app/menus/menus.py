@@ -45,7 +45,7 @@ MENUS: tuple[tuple[str, tuple[tuple[KeyAction, ...], ...]], ...] = (
             tuple(APPEARANCES),
         ),
     ),
-    ("&Help", ((Command.KEY_LIST,), (Command.DIAGNOSTICS, Command.ABOUT))),
+    ("&Help", ((Command.KEY_LIST, Command.GLOSSARY), (Command.DIAGNOSTICS, Command.ABOUT))),
 )
 """Title of each menu, and its groups of commands with separators between them."""
 

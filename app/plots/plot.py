@@ -5,17 +5,19 @@ from collections.abc import Callable
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QImage, QKeyEvent, QMouseEvent, QShowEvent
+from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from app.plots import plot_text
+from app.plots.figure import Figure, Line
 from app.plots.plot_canvas import PlotCanvas
 from app.plots.plot_specs import CurveSpec, PlotSpec, Source
 from app.session.metrics_recorder import EpisodeRewards
 from app.style import theme
-from app.style.images import encoded, picture_of
+from app.style.glossary import explain, help_button
 from app.style.labels import label
 from app.style.layouts import column, row
+from app.style.palette import LIGHT
 from core.metrics import SHOWN, Metrics
 from core.types import Float64
 
@@ -74,18 +76,22 @@ class Plot(QWidget):
 
     Signals:
         enlarge_requested(): open the plot in its own window.
-        save_requested(str, object): proposed file name, and a function that returns the bytes, callable in any thread.
+        save_requested(object, str, object): this plot, the proposed file name, and a function that returns the bytes,
+            callable in any thread.
     """
 
     enlarge_requested = Signal()
-    save_requested = Signal(str, object)
+    save_requested = Signal(object, str, object)
     _built = False
 
     def __init__(self, spec: PlotSpec, hidden: bool, in_window: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.spec, self._hidden, self._in_window = spec, hidden, in_window
         self.source: Source = Metrics()
+        self.heading: Callable[[], tuple[str, str]] = lambda: ("", "")
+        """Task, and session with its moment, for saved pictures."""
         self._drawn: dict[CurveSpec, tuple[Float64, Float64]] = {}
+        explain(self, spec.word)
         self.setObjectName("plot")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -108,8 +114,11 @@ class Plot(QWidget):
         spec, has_right = self.spec, any(curve.right for curve in self.spec.curves)
         canvas = PlotCanvas(spec.axis.tick, spec.right_log, has_right, spec.band)
         canvas.takes_wheel = self._in_window
+        canvas.setLabel("bottom", spec.axis.title)
         if self._in_window:
-            canvas.setLabel("bottom", spec.axis.title, color=theme.palette().muted)
+            canvas.setLabel("left", spec.left_title or spec.title)
+            if has_right:
+                canvas.setLabel("right", spec.right_title)
         canvas.pointed_at.connect(self.read_off)
         canvas.pointer_left.connect(self.stop_reading)
         canvas.view.sigResized.connect(lambda: self._place_overlays())
@@ -128,13 +137,9 @@ class Plot(QWidget):
         button.setObjectName("plotMenu")
         button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         button.setAccessibleName(f"Menu of {self.spec.title}")
-        button.setToolTip("Show everything, enlarge, save")
+        button.setToolTip("Fit, enlarge, save")
         button.setMenu(self._make_menu())
-        policy = button.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)  # keeps its place while a picture is taken without it
-        button.setSizePolicy(policy)
-        self._menu_button = button
-        row(self.title, (self.legend, 1), button, of=header, spacing=6)
+        row(self.title, help_button(self.spec.word), (self.legend, 1), button, of=header, spacing=6)
         return header
 
     def _make_menu(self) -> QMenu:
@@ -144,6 +149,7 @@ class Plot(QWidget):
             self.menu.addAction("Open in own &window\tEnter", self.enlarge_requested.emit)
         self.menu.addSeparator()
         self.menu.addAction("Save &picture (PNG)…", self.save_picture)
+        self.menu.addAction("Save d&rawing (SVG)…", self.save_drawing)
         self.menu.addAction("Save &data (CSV)…", self.save_data)
         return self.menu
 
@@ -187,7 +193,12 @@ class Plot(QWidget):
         self.note.setVisible(bool(self.note.text()))
         shown = self.spec.visible_curves(self._hidden)
         self.message.setText(self.spec.empty_message)
-        self.message.setVisible(not any(np.isfinite(self._drawn[curve][1]).any() for curve in shown))
+        left, right = (
+            any(np.isfinite(self._drawn[curve][1]).any() for curve in shown if curve.right == side)
+            for side in (False, True)
+        )
+        self.canvas.show_ticks(left, right)
+        self.message.setVisible(not left and not right)
 
     def _refresh_look(self) -> None:
         """Redraw with the palette on screen and the visible curves."""
@@ -243,19 +254,37 @@ class Plot(QWidget):
         index = len(every_x) - 1 if pointed is None else int(np.abs(every_x - pointed).argmin()) + step
         self.read_off(float(every_x[min(max(index, 0), len(every_x) - 1)]))
 
-    def picture(self) -> QImage:
-        self._menu_button.hide()
-        image = picture_of(self)
-        self._menu_button.show()
-        return image
+    def figure(self) -> Figure:
+        """The visible part of the plot as a figure for a paper."""
+        spec, (task, moment) = self.spec, self.heading()
+        lines = []
+        for curve in spec.visible_curves(self._hidden):
+            x, y = self.source.snapshot(curve.series, SHOWN)
+            if curve.right and spec.right_log:
+                y = np.log10(np.where(y > 0, y, math.nan))
+            lines.append(Line(curve.name, x, y, curve.colour(LIGHT), curve.dashed, curve.right))
+        return Figure(
+            f"{task} – {spec.title}",
+            moment,
+            spec.axis.title,
+            spec.left_title or spec.title,
+            spec.right_title,
+            tuple(lines),
+            self.canvas.x_range,
+            spec.axis.tick,
+            spec.band,
+            spec.right_log,
+        )
 
     def save_picture(self) -> None:
-        image = self.picture()
-        self.save_requested.emit(f"{self.spec.key}.png", lambda: encoded(image, "PNG"))
+        self.save_requested.emit(self, f"{self.spec.key}.png", self.figure().as_png)
+
+    def save_drawing(self) -> None:
+        self.save_requested.emit(self, f"{self.spec.key}.svg", self.figure().as_svg)
 
     def save_data(self) -> None:
         text = plot_text.as_csv(self.spec, self.source, self._hidden)
-        self.save_requested.emit(f"{self.spec.key}.csv", text.encode)
+        self.save_requested.emit(self, f"{self.spec.key}.csv", text.encode)
 
     def event(self, event: QEvent) -> bool:
         """While focused, its keys take precedence over the window's."""

@@ -9,6 +9,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QWheelEvent
 
+from app.plots.figure import runs
 from app.style import theme
 from core.types import Float64
 
@@ -19,7 +20,9 @@ _NARROW = 3.0
 """Ranges up to this ratio of their ends have even ticks; wider ones have ticks at 1, 2 and 5 times powers of ten."""
 _WIDE = 100.0
 """From this ratio on, only powers of ten have ticks."""
-_MIN_HEIGHT = 96
+_POINT, _TICK = 6, 4
+"""Pixels of a point without neighbours, and of a tick."""
+_MIN_HEIGHT = 112
 """Pixels; in a column without room for all plots at this height, the column scrolls."""
 
 
@@ -79,15 +82,17 @@ def fit_visible(view: pg.ViewBox) -> None:
 
 
 class PlotCanvas(pg.PlotWidget):
-    """Lines are one pixel wide and not antialiased: anything else is many times slower.
+    """Lines are not antialiased and as thin as can be seen: anything else is many times slower.
 
     Signals:
         pointed_at(float): x below the pointer.
         pointer_left(): the pointer left the plot.
+        x_chosen(object): the person zoomed or panned to this (low, high), or wants to see everything (None).
     """
 
     pointed_at = Signal(float)
     pointer_left = Signal()
+    x_chosen = Signal(object)
 
     def __init__(
         self, tick: Callable[[float], str], right_log: bool, has_right: bool, band: tuple[float, float] | None
@@ -102,6 +107,9 @@ class PlotCanvas(pg.PlotWidget):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setMinimumHeight(_MIN_HEIGHT)
         self.view = self.getViewBox()
+        self.view.sigRangeChangedManually.connect(lambda _: self._tell_x())
+        self._points: dict[pg.PlotDataItem, pg.ScatterPlotItem] = {}
+        """Points of each curve that have no neighbour, which a line alone would not show."""
         self.right = self._add_right() if has_right else None
         self._band = self._add_band(band) if band else None
         self._lines = tuple(pg.InfiniteLine(angle=angle, movable=False) for angle in (90, 0))
@@ -140,35 +148,56 @@ class PlotCanvas(pg.PlotWidget):
             axis.setPen(theme.palette().line)
             axis.setTextPen(theme.palette().muted)
             axis.enableAutoSIPrefix(False)
-            axis.setStyle(tickLength=4, hideOverlappingLabels=True)
+            axis.setStyle(hideOverlappingLabels=True)
         for line in self._lines:
-            line.setPen(pg.mkPen(theme.palette().muted, width=1))
+            line.setPen(pg.mkPen(theme.palette().muted, width=self._pen_width))
         if self._band:
             colour = QColor(theme.palette().green)
             colour.setAlpha(_BAND_ALPHA)
             self._band.setBrush(colour)
             for edge in self._band.lines:
-                edge.setPen(pg.mkPen(theme.palette().line, width=1))
+                edge.setPen(pg.mkPen(theme.palette().line, width=self._pen_width))
             self._band.update()
 
+    @property
+    def _pen_width(self) -> int:
+        """Pixels of the screen: a line would else get thinner the finer the screen is."""
+        return max(1, round(self.devicePixelRatioF()))
+
     def add_curve(self, right: bool) -> pg.PlotDataItem:
-        item = pg.PlotDataItem(antialias=False)
-        if right:
-            assert self.right is not None
-            self.right.addItem(item)
-        else:
-            self.addItem(item)
+        item, points = pg.PlotDataItem(antialias=False), pg.ScatterPlotItem(size=_POINT, pen=None)
+        for part in (item, points):
+            if right:
+                assert self.right is not None
+                self.right.addItem(part)
+            else:
+                self.addItem(part)
+        self._points[item] = points
         return item
 
     def draw(self, item: pg.PlotDataItem, x: Float64, y: Float64, colour: str, dashed: bool) -> None:
         """Draw a curve through x and y, both `(n,) float64`; NaN leaves a gap."""
         style = Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine
-        item.setPen(pg.mkPen(colour, width=1, style=style))
+        item.setPen(pg.mkPen(colour, width=self._pen_width, style=style))
         item.setData(x, y, connect="finite", skipFiniteCheck=False)
+        alone = [run.start for run in runs(y) if run.stop - run.start == 1]
+        self._points[item].setData(x[alone], y[alone], brush=pg.mkBrush(colour))
+
+    def show_ticks(self, left: bool, right: bool) -> None:
+        """Show the ticks of the scales that have points; those of x if any has."""
+        for side, on in (("bottom", left or right), ("left", left), ("right", right)):
+            self.getAxis(side).setStyle(showValues=on, tickLength=_TICK if on else 0)
 
     def show_right(self, on: bool) -> None:
-        if self.right is not None:
-            self.showAxis("right", on)
+        """Show the right scale, if there is one."""
+        self.showAxis("right", on and self.right is not None)
+
+    def fix_widths(self, left: int, right: int) -> None:
+        """Give the scales these widths in pixels, so that the x axes of plots below each other begin and end alike."""
+        self.getAxis("left").setWidth(left)
+        shown = self.right is not None and self.getAxis("right").isVisible()
+        self.getAxis("right").setWidth(right if shown else None)
+        self.getPlotItem().layout.setContentsMargins(0, 0, 0 if shown else right, 0)
 
     def share_extent(self, low: float, high: float) -> None:
         """Take low to high as all of x, as in the plots beside this one."""
@@ -204,18 +233,38 @@ class PlotCanvas(pg.PlotWidget):
 
     def fit(self) -> None:
         """Show everything, including new points."""
-        fit_visible(self.view)
-        if self.right is not None:
-            self.right.enableAutoRange(y=True)
+        self.follow_x(None)
+        self.x_chosen.emit(None)
+
+    def follow_x(self, chosen: tuple[float, float] | None) -> None:
+        """Show this part of x, which was chosen in another plot; None for everything."""
+        if chosen is None:
+            fit_visible(self.view)
+            if self.right is not None:
+                self.right.enableAutoRange(y=True)
+        else:
+            self.view.setXRange(*chosen, padding=0)
 
     def zoom(self, factor: float) -> None:
         """Scale the visible range of x about its middle; below 1 zooms in."""
         self.view.scaleBy(x=factor)
+        self._tell_x()
 
     def pan(self, share: float) -> None:
         """Move along x by this share of the visible range."""
         low, high = self.view.viewRange()[0]
         self.view.translateBy(x=share * (high - low))
+        self._tell_x()
+
+    @property
+    def x_range(self) -> tuple[float, float]:
+        """Ends of the visible part of x."""
+        low, high = self.view.viewRange()[0]
+        return float(low), float(high)
+
+    def _tell_x(self) -> None:
+        if not self.view.autoRangeEnabled()[0]:  # not after a change of y alone
+            self.x_chosen.emit(self.x_range)
 
     def wheelEvent(self, ev: QWheelEvent) -> None:
         """Zoom if `takes_wheel` or Ctrl is held; otherwise let the column scroll."""

@@ -9,22 +9,27 @@ from app.plots.plot_specs import STEPS, PlotSpec, groups
 from app.session.metrics_recorder import LABELS, EpisodeRewards
 from app.style.layouts import column, row
 from core.config import RewardConfig
+from core.formatting import format_moment
 from core.metrics import Metrics
 from core.tasks.base import Task
+
+_SCALE, _MARGIN = 54, 8
+"""Pixels beside the plots of a tab: of a scale, and of the margin where none of them has a right scale."""
 
 
 class PlotPanel(QTabWidget):
     """One tab for each group; each plot can be enlarged in its own window.
 
     Signals:
-        save_requested(str, object): as in Plot.
+        save_requested(object, str, object): as in Plot.
     """
 
-    save_requested = Signal(str, object)
+    save_requested = Signal(object, str, object)
 
-    def __init__(self, task: Task, reward: RewardConfig, true_reward: TrueRewardVisibility) -> None:
+    def __init__(self, task: Task, reward: RewardConfig, true_reward: TrueRewardVisibility, session: str = "") -> None:
+        """session: its name, for saved pictures"""
         super().__init__()
-        self._true_reward = true_reward
+        self._task, self._session, self._true_reward = task, session, true_reward
         self._metrics, self._episode = Metrics(), EpisodeRewards.empty()
         self._next = 0
         self.by_key: dict[str, Plot] = {}
@@ -33,8 +38,10 @@ class PlotPanel(QTabWidget):
         self.setDocumentMode(True)
         self.tabBar().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its arrow keys are answers
         self.tabBar().setAccessibleName("Groups of plots")
-        for name, group in groups(task, reward).items():
+        self._groups = groups(task, reward)
+        for name, group in self._groups.items():
             self.addTab(self._make_tab(group), name)
+        self._align()
         true_reward.hidden_changed.connect(self._on_hidden_changed)
 
     def _make_tab(self, group: tuple[PlotSpec, ...]) -> QScrollArea:
@@ -51,6 +58,9 @@ class PlotPanel(QTabWidget):
         plot = Plot(spec, self._true_reward.hidden)
         plot.save_requested.connect(self.save_requested)
         plot.enlarge_requested.connect(lambda: self.enlarge(spec))
+        plot.heading = self._heading
+        if spec.axis is STEPS:
+            plot.canvas.x_chosen.connect(self._on_x_chosen)
         plot.setVisible(bool(spec.visible_curves(self._true_reward.hidden)))
         self.by_key[spec.key] = plot
         return plot
@@ -64,6 +74,7 @@ class PlotPanel(QTabWidget):
         if spec.key not in self.enlarged:
             enlarged = EnlargedPlot(spec, self._true_reward.hidden, self.window())
             enlarged.plot.save_requested.connect(self.save_requested)
+            enlarged.plot.heading = self._heading
             enlarged.finished.connect(lambda: self.enlarged.pop(spec.key, None))
             self.enlarged[spec.key] = enlarged
             self._set_source(enlarged.plot)
@@ -93,6 +104,26 @@ class PlotPanel(QTabWidget):
                 return True
         return False
 
+    def _align(self) -> None:
+        """Let the x axes of the plots in each tab begin and end alike."""
+        for group in self._groups.values():
+            plots = [self.by_key[spec.key] for spec in group if spec.visible_curves(self._true_reward.hidden)]
+            two_scales = any(c.right for p in plots for c in p.spec.visible_curves(self._true_reward.hidden))
+            for plot in plots:
+                plot.canvas.fix_widths(_SCALE, _SCALE if two_scales else _MARGIN)
+
+    def _heading(self) -> tuple[str, str]:
+        """Title of the task, and the session with its moment."""
+        steps, labels = self._metrics.snapshot(LABELS)
+        moment = format_moment(round(labels[-1]), round(1000 * steps[-1])) if len(steps) else "untrained"
+        return self._task.title, " · ".join(part for part in (self._session, moment, "Somersault") if part)
+
+    def _on_x_chosen(self, chosen: tuple[float, float] | None) -> None:
+        """Show the same part of x in the other plots over steps."""
+        for plot in self.by_key.values():
+            if plot.spec.axis is STEPS and plot.canvas is not self.sender():
+                plot.canvas.follow_x(chosen)
+
     def _set_source(self, plot: Plot) -> None:
         plot.source = self._episode if plot.spec.of_episode else self._metrics
 
@@ -106,6 +137,7 @@ class PlotPanel(QTabWidget):
                 plot.setVisible(bool(plot.spec.visible_curves(on)))  # the others take its place
             elif not plot.spec.visible_curves(on):
                 plot.window().close()
+        self._align()
 
 
 class EnlargedPlot(QDialog):
@@ -118,8 +150,9 @@ class EnlargedPlot(QDialog):
         self.plot = Plot(spec, hidden, in_window=True)
         actions = (
             ("Show &everything", self.plot.canvas.fit),
-            ("Save &picture…", self.plot.save_picture),
-            ("Save &data…", self.plot.save_data),
+            ("Save &PNG…", self.plot.save_picture),
+            ("Save &SVG…", self.plot.save_drawing),
+            ("Save &CSV…", self.plot.save_data),
         )
         buttons = []
         for text, slot in actions:

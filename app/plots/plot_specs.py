@@ -63,11 +63,16 @@ class PlotSpec:
     curves: tuple[CurveSpec, ...]
     empty_message: str
     """Message while there are no points."""
+    word: str = "measure"
+    """Word of the glossary that explains the plot."""
     legend: str = ""
     """Replaces the names of the curves, if each ensemble member has its own."""
     axis: Axis = STEPS
     band: tuple[float, float] | None = None
     """Target range of y."""
+    left_title: str = ""
+    """Title of the left scale where there is room; '' for the plot's own title."""
+    right_title: str = ""
     right_log: bool = False
     of_episode: bool = False
 
@@ -114,7 +119,15 @@ def _plots_of(task: Task) -> tuple[PlotSpec, ...]:
 
 def _returns(task: Task) -> PlotSpec:
     curves = _predicted_and_true(task, "return", metrics_recorder.PREDICTED, metrics_recorder.TRUE)
-    return PlotSpec("return", "Return", curves, "Appears after the first fit and the first finished episodes.")
+    return PlotSpec(
+        "return",
+        "Return",
+        curves,
+        "Appears after the first fit and the first finished episodes.",
+        left_title="predicted return",
+        right_title="true return",
+        word="return",
+    )
 
 
 def _predicted_and_true(task: Task, figure: str, predicted_series: str, true_series: str) -> tuple[CurveSpec, ...]:
@@ -131,7 +144,7 @@ def _loss(members: int) -> PlotSpec:
         curves.append(
             CurveSpec(f"validation {m + 1}", of_member(metrics_recorder.VALIDATION_LOSS, m), _member(m), dashed=True)
         )
-    return PlotSpec("loss", "Loss", tuple(curves), _FIRST_FIT, "— training  ┅ validation")
+    return PlotSpec("loss", "Loss", tuple(curves), _FIRST_FIT, "loss", "— training  ┅ validation")
 
 
 def _ratio(reward: RewardConfig) -> PlotSpec:
@@ -142,38 +155,61 @@ def _ratio(reward: RewardConfig) -> PlotSpec:
     low, high = reward.ratio_low, reward.ratio_high
     legend = "— ratio  ┅ L2 (right)"
     return PlotSpec(
-        "ratio", "Validation/training loss", tuple(curves), _FIRST_FIT, legend, band=(low, high), right_log=True
+        "ratio",
+        "Validation/training loss",
+        tuple(curves),
+        _FIRST_FIT,
+        "validation/training loss",
+        legend,
+        band=(low, high),
+        right_title="L2",
+        right_log=True,
     )
 
 
 def _episode(task: Task) -> PlotSpec:
     curves = _predicted_and_true(task, "reward", EpisodeRewards.PREDICTED, EpisodeRewards.TRUE)
     empty_message = "Appears with the next recording for the live view."
-    return PlotSpec("episode", "One episode", curves, empty_message, axis=SECONDS, of_episode=True)
+    return PlotSpec(
+        "episode",
+        "One episode",
+        curves,
+        empty_message,
+        axis=SECONDS,
+        of_episode=True,
+        left_title="predicted reward",
+        right_title="true reward",
+        word="one episode",
+    )
 
 
 _FIRST_FIT = "Appears after the first fit."
 _CORRELATION_CURVE = CurveSpec(
     "correlation of predicted and true reward", metrics_recorder.CORRELATION, lambda s: s.teal, tells_reward=True
 )
-_CORRELATION = PlotSpec("correlation", "Correlation of predicted and true reward", (_CORRELATION_CURVE,), _FIRST_FIT)
+_CORRELATION = PlotSpec(
+    "correlation", "Correlation of predicted and true reward", (_CORRELATION_CURVE,), _FIRST_FIT, "correlation"
+)
 _PACE = (
     PlotSpec(
         "answers",
         "Answers",
         (CurveSpec("answers", metrics_recorder.LABELS, lambda s: s.green),),
         "Appears after the first steps.",
+        "answers",
     ),
     PlotSpec(
         "agreement",
         "Predictors that agree on new pairs",
         (CurveSpec("share of new pairs", metrics_recorder.AGREEMENT, lambda s: s.teal),),
         _FIRST_FIT,
+        "predictors that agree",
     ),
     PlotSpec(
         "speed",
         "Steps per second",
         (CurveSpec("steps per second", metrics_recorder.SPEED, lambda s: s.blue),),
         "Appears after the second batch of steps.",
+        "steps per second",
     ),
 )

@@ -70,6 +70,7 @@ class Controller(QObject):
     Signals:
         state_changed(str): the new State.
         job_failed(str, str): training stopped because of a failure; the message and the label of the restart button.
+        succeeded(str): something that the person asked for is done; one sentence.
         trouble_arose(str): a notice for the person, one sentence; nothing stops.
         stopped(): all children have ended and the session is saved.
         moved(object): all is saved in a new folder, whose Session is open: continue there, and close this one.
@@ -77,6 +78,7 @@ class Controller(QObject):
 
     state_changed = Signal(str)
     job_failed = Signal(str, str)
+    succeeded = Signal(str)
     trouble_arose = Signal(str)
     stopped = Signal()
     moved = Signal(object)
@@ -124,7 +126,11 @@ class Controller(QObject):
         self.checkpointer.loaded.connect(self._on_loaded)
         self.checkpointer.saved.connect(self._on_saved)
         self.checkpointer.refused.connect(self._on_checkpoint_refused)
-        self.file_tasks.task_ended.connect(self._on_file_task_ended)
+        self.file_tasks.task_done.connect(self.succeeded)
+        self.file_tasks.task_failed.connect(self.trouble_arose)
+        for ended in (self.file_tasks.task_done, self.file_tasks.task_failed):
+            ended.connect(self._finish_stopping)
+        self.film_export.film_made.connect(self.succeeded)
         self.labelling.teacher_changed.connect(self.true_reward.follow)
         self.labelling.replay_refused.connect(self._on_replay_refused)
         self.labelling.pair_shown.connect(self._on_pair_shown)
@@ -137,7 +143,7 @@ class Controller(QObject):
         self.policy_history.snapshots_changed.connect(self.progress.take_time_from)
         for trouble in (
             *(self.checkpointer.damage_found, self.policy_history.trouble_arose, self.replays.replay_refused),
-            *(self.film_export.film_ended, self.film_export.film_refused, self.portable_export.export_ended),
+            *(self.film_export.film_failed, self.film_export.film_refused, self.portable_export.export_ended),
         ):
             trouble.connect(self.trouble_arose)
 
@@ -227,7 +233,7 @@ class Controller(QObject):
     def set_repeats(self, on: bool) -> None:
         """Switch the repeated showing of some pairs on or off, and save the choice in the session's config."""
         self.labelling.repeats.on = on
-        message = "Some pairs will be shown again." if on else "Pairs will no longer be shown again."
+        message = "Some pairs will be asked twice." if on else "Pairs will be asked once."
         value = "on" if on else "off"
         self.file_tasks.run(lambda: self.session.reconfigure(query__repeats=value), message)
 
@@ -307,7 +313,7 @@ class Controller(QObject):
                 self._job_requests.answer(event)
             case DemonstrationRecorded():
                 self.episode = EpisodeRewards.of(event, self.task.step_seconds)
-                self.demonstrations.newest = event
+                self.demonstrations.take(event, self.progress.labels)
             case StateSaved():
                 self.checkpointer.add_state(event)
             case Failed():
@@ -359,7 +365,7 @@ class Controller(QObject):
             self._restart_also(names)
         elif self.state in (State.RUNNING, State.PAUSED, State.FAILED):
             self._jobs_to_start |= {job for name in names for job in TOGETHER[name]}
-            more = "Labelling and training are paused until every answer can be read."
+            more = "Training is paused until every answer can be read."
             self._fail(f"{sentence} {more}", RecoveryAction("Restart", self._recovery.config))
             self.job_group.dismiss(self._jobs_to_start)
 
@@ -405,10 +411,6 @@ class Controller(QObject):
     def _dismiss_jobs(self) -> None:
         self.last_checkpoint_timer.stop()
         self.job_group.dismiss()
-
-    def _on_file_task_ended(self, sentence: str) -> None:
-        self.trouble_arose.emit(sentence)
-        self._finish_stopping()
 
     def _finish_stopping(self) -> None:
         if self.state == State.STOPPING and not (self.job_group.running or self.file_tasks.running):

@@ -198,7 +198,7 @@ class NewSessionForm(QWidget):
         _set_text(self.title, task.title or "Any Gymnasium environment")
         _set_text(self.instruction, task.instruction)
         self.preview_error = ""
-        self.picture.set_preview(None, "Rendering …" if task.title else "Type the id of an environment.")
+        self.picture.set_preview(None, "Loading preview…" if task.title else "Type the id of an environment.")
         self.folder.propose(task.name)
         self._show_draft()
 

@@ -47,7 +47,7 @@ class Card(QAbstractButton):
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)  # or Qt would repaint the background at each frame
         self.setAccessibleName(title)
-        self._describe("Its preview is being rendered.")
+        self._describe("Its preview is loading.")
 
     def set_preview(self, preview: Preview | None) -> None:
         self.preview, self.error, self._small = preview, "", {}
@@ -139,7 +139,7 @@ class Card(QAbstractButton):
         set_font(painter, 13)
         room = self._picture_rect.adjusted(12, 12, -12, -12)
         flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
-        painter.drawText(room, flags, self.error or "Rendering …")
+        painter.drawText(room, flags, self.error or "Loading preview…")
 
     def _draw_texts(self, painter: QPainter) -> None:
         room, palette = self._text_rect, theme.palette()
@@ -195,7 +195,7 @@ class TaskCard(Card):
         self.menu_button = QToolButton(self)
         self.menu_button.setText("⋯")
         self.menu_button.setObjectName("cardMenu")
-        self.menu_button.setAccessibleName(f"What can be done with {self.text()}")
+        self.menu_button.setAccessibleName(f"Menu of {self.text()}")
         self.menu_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the menu key opens it too
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu_button.setMenu(self.menu)

@@ -19,7 +19,7 @@ _GAP, _EDGE, _HEADING = 14, 4, 34
 OWN, SHIPPED, ROBOTS, GAMES = "Your behaviours", "Behaviours", "Robots", "Games"
 SETTINGS = "Settings…"
 EDIT, DUPLICATE, EXPORT, DELETE = "Edit…", "Duplicate", "Export…", "Move to Trash"
-EDIT_COPY = "Make one like it…"
+EDIT_COPY = "Edit a copy…"
 _ACTIONS = {OWN: (SETTINGS, EDIT, DUPLICATE, EXPORT, DELETE), SHIPPED: (SETTINGS, EDIT_COPY, EXPORT)}
 
 

@@ -1,4 +1,4 @@
-"""Bars at the top of the main window: failures and notices, the progress of a film, a pause, a folder that is gone."""
+"""Bars of the main window: failures and notices, a pause and a folder that is gone at the top, a film's progress below."""
 
 from pathlib import Path
 
@@ -10,6 +10,8 @@ from app.style.labels import button
 from app.style.layouts import row
 
 _NOTICE_MS = 12_000
+_BAR = 160
+"""Pixels of the progress bar of a film."""
 
 
 class Banner(QFrame):
@@ -116,7 +118,7 @@ class PausedBar(QFrame):
 
 
 class FilmProgress(QFrame):
-    """Hidden unless a film is being made.
+    """Part of the status bar, hidden unless a film is being made.
 
     Signals:
         cancel_requested(): the person cancels the film.
@@ -131,7 +133,9 @@ class FilmProgress(QFrame):
         self.bar.setAccessibleName("Progress of the film")
         self.cancel = button("Cancel")
         self.cancel.clicked.connect(self.cancel_requested)
-        row(QLabel("Making the film"), (self.bar, 1), self.cancel, of=self, margins=(16, 6, 10, 6), spacing=16)
+        self.bar.setFixedWidth(_BAR)
+        self.cancel.setObjectName("quiet")
+        row(QLabel("Making the film"), self.bar, self.cancel, of=self, margins=(8, 0, 8, 0), spacing=10)
         self.hide()
 
     def set_share(self, share: float) -> None:

@@ -10,20 +10,19 @@ from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QInputDialog, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QInputDialog, QLabel, QWidget
 
 from app.keys.commands import Command, KeyAction
 from app.keys.key_map import KeyMap, key_symbol
 from app.labelling.guests import Guests
-from app.live.policy_player import PolicyPlayer
 from app.session.controller import Controller, State
 from app.style.labels import label
 from app.style.layouts import column, row
 from app.voting.panel import VoteBars, VoteCode
+from app.windows.demo_side import DemoSide
 from app.windows.key_tile import KeyTile
 from app.windows.pair_page import PairPage
 from app.windows.waiting_message import explanation
-from core.formatting import format_duration, format_number
 from core.types import Choice, Preference, Teacher
 
 _REFRESH_MS = 250
@@ -44,6 +43,7 @@ _SIZES = {
     "count": 42,
     "unit": 18,
     "foot": 13,
+    "legend": 11,
 }
 """Font sizes in pixels."""
 _BOLD = ("question", "headline", "count")
@@ -91,7 +91,7 @@ class DemoWindow(QWidget):
         self.refresh()
 
     def _make_widgets(self) -> None:
-        self.policy = PolicyPlayer("The current policy acting")
+        self.side = DemoSide(self._controller)
         self.headline, self.detail = self._label("headline", wrap=True), self._label("detail", wrap=True)
         waiting_page = QWidget()
         column(None, self.headline, self.detail, None, of=waiting_page)
@@ -104,7 +104,7 @@ class DemoWindow(QWidget):
         instruction = self._label("instruction", self._controller.task.instruction, wrap=True)
         self._grid.addLayout(column(self.title, self.question, instruction), 0, 0, 1, 2)
         self._grid.addWidget(self.pair_page, 1, 0)
-        self._side = self._make_side()
+        self._side = column(self.side)
         self._grid.addLayout(self._side, 1, 1, 2, 1)
         self._row = row(*self.tiles.values())
         self._grid.addLayout(self._row, 2, 0)
@@ -125,15 +125,6 @@ class DemoWindow(QWidget):
         tile = KeyTile(key_symbol(self._keys.keys_for(choice)[0]), name, choice)
         tile.clicked.connect(lambda: self.answer(choice))
         return tile
-
-    def _make_side(self) -> QVBoxLayout:
-        self.answers, self.time, self.measure = (self._label("count", "–") for _ in range(3))
-        self.time_unit = self._label("unit")
-        answers = column(self.answers, self._label("unit", "answers"), spacing=0)
-        time = column(self.time, self.time_unit, spacing=0)
-        self._measure_title = self._label("unit", self._controller.task.measure_title, wrap=True)
-        measure = column(self.measure, self._measure_title, spacing=0)
-        return column(self._label("unit", "Current behaviour"), (self.policy, 1), row((answers, 1), (time, 1)), measure)
 
     def _make_keys(self) -> None:
         slots: dict[KeyAction, Callable[[], object]] = {
@@ -176,10 +167,10 @@ class DemoWindow(QWidget):
         controller.trouble_arose.connect(self.notice.setText)
         controller.job_failed.connect(self._on_job_failed)
         controller.state_changed.connect(self._on_state_changed)
-        controller.demonstrations.demonstration_drawn.connect(self.policy.play_next)
         controller.room.opened.connect(self._show_votes)
         controller.room.votes_changed.connect(self.bars.set_votes)
         controller.room.ended.connect(self._hide_votes)
+        self.side.ask_for_before()
 
     def _show_votes(self, url: str) -> None:
         """Show the code above the policy, and bars in place of the keys."""
@@ -222,15 +213,7 @@ class DemoWindow(QWidget):
 
     def refresh(self) -> None:
         """Update the figures; called several times a second."""
-        progress = self._controller.progress
-        _, figures = self._controller.metrics.snapshot(self._controller.task.measure_name)
-        self.answers.setText(f"{progress.labels:,}")
-        number, unit = format_duration(progress.seconds).split(" ")
-        self.time.setText(number)
-        self.time_unit.setText(unit)
-        self.measure.setText(format_number(float(figures[-1])) if len(figures) else "–")
-        for part in (self.measure, self._measure_title):
-            part.setVisible(not self._controller.true_reward.hides(self._controller.task))
+        self.side.refresh()
         paused = "  ·  training is paused" if self._controller.state == State.PAUSED else ""
         self.title.setText(f"{self._controller.task.title}{paused}")
         self._update_question()
@@ -247,7 +230,7 @@ class DemoWindow(QWidget):
         self._grid.setHorizontalSpacing(round(28 * scale))
         self._grid.setVerticalSpacing(round(12 * scale))
         self._row.setSpacing(round(14 * scale))
-        self.policy.reward_timeline.setFixedHeight(round(44 * scale))
+        self.side.set_scale(scale)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._timer.stop()
@@ -255,7 +238,7 @@ class DemoWindow(QWidget):
         self.bars.halt()
         self.restart_timer.stop()
         self.clips.show_pair(None)
-        self.policy.clock.halt()
+        self.side.close_players()
         self._controller.labelling.set_teacher(self._teacher_before)
         event.accept()
         self.left.emit()
@@ -309,4 +292,5 @@ class DemoWindow(QWidget):
 def _font_rule(name: str, scale: float) -> str:
     weight = "bold" if name in _BOLD else "normal"
     size = max(9, round(_SIZES[name] * scale))
-    return f"QLabel#demo{name.capitalize()} {{ font-size: {size}px; font-weight: {weight}; }}"
+    style = "rewardLegend" if name == "legend" else f"demo{name.capitalize()}"
+    return f"QLabel#{style} {{ font-size: {size}px; font-weight: {weight}; }}"

@@ -50,7 +50,8 @@ class DemoCommands(QObject):
         replays.replay_drawn.connect(live.set_replay)
         replays.replay_refused.connect(lambda _: live.cancel_replay())
         films.film_progressed.connect(film_bar.set_share)
-        films.film_ended.connect(lambda _: film_bar.hide())
+        for ended in (films.film_made, films.film_failed):
+            ended.connect(lambda _: film_bar.hide())
         film_bar.cancel_requested.connect(films.cancel)
 
     def open_demo(self, self_running: bool = False) -> None:
@@ -62,7 +63,7 @@ class DemoCommands(QObject):
         self.demo.left.connect(self._on_left)
         self.demo.vote_requested.connect(self.ask_to_vote)
         if acting := self._live.live or self._live.policy.shown:
-            self.demo.policy.play_next(acting)
+            self.demo.side.now.play_next(acting)
         self._pause_playback()
         for shown in (self._controller.labelling.pair_shown, self._controller.demonstrations.demonstration_drawn):
             shown.connect(self._pause_playback)

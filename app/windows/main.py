@@ -25,6 +25,7 @@ from app.style.empty_state import EmptyState
 from app.style.file_dialog import ask_for_file
 from app.style.labels import button, label
 from app.style.layouts import column, row
+from app.style.toast import Toast
 from app.window_state import restore, save
 from app.windows.banner import Banner, FilmProgress, LostFolderBar, PausedBar
 from app.windows.demo_commands import DemoCommands
@@ -98,7 +99,8 @@ class MainWindow(QMainWindow):
         self.key_hints, self.status_strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
         self.training_line = TrainingLine(self._controller, self.commands[Command.FINISH])
         self.centre = QWidget()
-        bars = self.lost_folder_bar, self.banner, self.paused_bar, self.film_bar
+        self.toast = Toast(self.centre)
+        bars = self.lost_folder_bar, self.banner, self.paused_bar
         parts = self._make_top(), (self.pair_page, 1), self.key_hints
         column(
             *bars, *parts, self.training_line, self.status_strip, of=self.centre, margins=(20, 14, 20, 14), spacing=14
@@ -117,7 +119,8 @@ class MainWindow(QMainWindow):
 
     def _make_dock(self) -> None:
         task, config = self._controller.task, self._controller.session.config
-        self.live, self.plots = LiveView(task.measure_title), PlotPanel(task, config.reward, self.true_reward)
+        self.live = LiveView(task.measure_title)
+        self.plots = PlotPanel(task, config.reward, self.true_reward, self._controller.session.folder.name)
         dock = QDockWidget("Progress", self)
         dock.setObjectName("progress")
         dock.setTitleBarWidget(QWidget())
@@ -151,7 +154,8 @@ class MainWindow(QMainWindow):
         bar.addSeparator()
         bar.addActions([of[Command.UNDO], of[Command.REDO]])
         self.playback_status = label("stages")
-        self.statusBar().addPermanentWidget(self.playback_status)
+        for part in (self.film_bar, self.playback_status):
+            self.statusBar().addPermanentWidget(part)
 
     def _make_handlers(self) -> dict[Command, Callable[[], object]]:
         """Functions by command. A new command needs a row in COMMANDS and a place in MENUS too."""
@@ -182,6 +186,7 @@ class MainWindow(QMainWindow):
         controller.job_failed.connect(self.banner.show_failure)
         controller.job_failed.connect(lambda text, _: self.notifier.tell_outside("Training has stopped", text))
         controller.trouble_arose.connect(self.banner.show_notice)
+        controller.succeeded.connect(self.toast.show_message)
         controller.demonstrations.demonstration_drawn.connect(self.live.set_live)
         controller.stopped.connect(self._on_stopped)
         self.pair_page.page_updated.connect(self._on_page_updated)
@@ -295,7 +300,7 @@ class MainWindow(QMainWindow):
         self.key_hints.enable_undo(can_undo)
 
     def _on_mark_reached(self, labels: int) -> None:
-        starts = "Training starts." if labels == self._controller.progress.first_labels else "Training follows them."
+        starts = "Training starts." if labels == self._controller.progress.first_labels else "Training continues."
         self.notifier.tell(f"{labels} answers given", starts)
 
     def _on_playback_changed(self) -> None:
@@ -320,8 +325,9 @@ class MainWindow(QMainWindow):
     def _on_hidden_changed(self) -> None:
         self.live.hide_figures(self.true_reward.hides(self._controller.task))
 
-    def _on_save_requested(self, name: str, content: Callable[[], bytes]) -> None:
-        ask_for_file(self, "Save", name, lambda target: self._controller.file_tasks.write(target, content))
+    def _on_save_requested(self, plot: QWidget, name: str, content: Callable[[], bytes]) -> None:
+        """Ask over the plot's own window, which is in front again afterwards."""
+        ask_for_file(plot.window(), "Save", name, lambda target: self._controller.file_tasks.write(target, content))
 
     def _on_start_page_requested(self) -> None:
         self._leave(self.start_page_requested.emit)

@@ -1,10 +1,11 @@
 """Stack of the two clips to compare and a page shown while there is no pair."""
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.clips.clip_pair import ClipPair
-from app.labelling.pair_queue import Pair
+from app.labelling.pair_queue import Pair, clip_size
 from app.session.controller import Controller
 
 
@@ -37,6 +38,12 @@ class PairPage(QStackedWidget):
         has_pair = self._controller.labelling.open and self.clips.shown is not None
         self.setCurrentWidget(self.clips if has_pair else self._waiting_page)
         self.page_updated.emit(has_pair)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Ask for clips that suit the screen's resolution: enlarged ones are jagged."""
+        super().resizeEvent(event)
+        side = min(self.width() / 2, self.height()) * self.devicePixelRatioF()
+        self._controller.labelling.clip_size = clip_size(side)
 
     def _on_pair_shown(self, pair: Pair) -> None:
         self.clips.show_pair(pair)

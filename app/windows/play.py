@@ -172,6 +172,6 @@ class Playing(QObject):
     def _on_end(self, name: str, reason: str) -> None:
         self._job = None
         if self.window is not None and reason == "died":
-            self.window.show_message("The game ended unexpectedly: press Esc to leave, then open it again to play on.")
+            self.window.show_message("The game ended unexpectedly: press Esc to leave, then open it again.")
         if self.window is not None and reason == "stopped":  # opened again while the last game was ending
             self._start()

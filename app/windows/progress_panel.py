@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QSplitter
 from app.live.live_view import LiveView
 from app.plots.plot_panel import PlotPanel
 
-_AROUND, _MOST = 104, 0.6
+_AROUND, _MOST = 122, 0.6
 """Pixels of the live view above and below its square picture, and its largest share of the height."""
 
 

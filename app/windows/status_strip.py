@@ -5,6 +5,7 @@ import math
 from PySide6.QtWidgets import QLabel, QLayout, QWidget
 
 from app.session.controller import Controller
+from app.style.glossary import help_button
 from app.style.labels import label, tip
 from app.style.layouts import column, row
 from core.formatting import format_age
@@ -41,7 +42,7 @@ class StatusStrip(QWidget):
         cells = [column(*cell, spacing=0) for cell in zip(self._figures, self._captions, strict=True)]
         cells[_AGREE] = column(row(self._figures[_AGREE], self._better, None), self._captions[_AGREE], spacing=0)
         diverged = column(self._diverged, self._diverged_caption, spacing=0)
-        parts: list[QWidget | QLayout] = [*cells, self._steps, diverged]
+        parts: list[QWidget | QLayout] = [*cells, self._steps, diverged, help_button("answers given")]
         spaced = [item for part in parts for item in (None, part)][1:]
         row(*spaced, of=self, margins=(4, 0, 4, 0))
 

@@ -49,7 +49,7 @@ class TrainingLine(QWidget):
         self._finish.setEnabled(can_finish)
         self.finish.setVisible(can_finish)
         self.keep.setVisible(can_finish and not course.finished)  # a finish ends with the next answer only
-        self.keep.setText("Hold between answers" if course.lifted else "Keep training")
+        self.keep.setText("Wait for answers" if course.lifted else "Keep training")
         text = _sentence(controller)
         if text != self.text.text() and (at_once or self._clock() - self._changed_at >= _SETTLED_SECONDS):
             self._changed_at = self._clock()
@@ -71,12 +71,12 @@ def _sentence(controller: Controller) -> str:
     if course.holding:
         return "Training waits for your next answer."
     if progress.explores:
-        return "The robot explores before the first question."
+        return "Exploring before the first question."
     if left := progress.labels_to_start:
         return f"Training starts after {left} more answer{'s' if left > 1 else ''}."
     if not course.started:
-        return "The predictors learn from your first answers."
-    return "Training goes on without answers." if course.lifted else "Training."
+        return "The reward model is learning from your answers."
+    return "Training continues without answers." if course.lifted else "Training is running."
 
 
 def _result(course: TrainingCourse) -> str:
@@ -84,5 +84,5 @@ def _result(course: TrainingCourse) -> str:
     if math.isnan(gain):
         return "Training is finished."
     if gain == 0:
-        return "Training is finished; the last part no longer gained anything."
+        return "Training is finished; the last part brought no further gain."
     return f"Training is finished; the last part gained {100 * gain:.0f} %."

@@ -4,8 +4,8 @@ import math
 
 from app.session.controller import Controller, State
 
-_STARTS = "Simulation, reward model and policy start in separate processes."
-_EXPLORES = "Exploration gives more varied clips to compare."
+_STARTS = "Starting simulation, reward model and policy."
+_EXPLORES = "Exploring gives more varied clips to compare."
 
 
 def explanation(controller: Controller) -> tuple[str, str]:
@@ -22,7 +22,7 @@ def explanation(controller: Controller) -> tuple[str, str]:
         case State.STOPPED:
             return "Stopped", "Everything is saved. Press Start to continue."
         case State.FAILED:
-            return "Training has stopped", "The message above explains why and lets you restart it."
+            return "Training has stopped", "The message above says why. Press Restart there."
     return _while_running(controller)
 
 
@@ -31,7 +31,7 @@ def _while_running(controller: Controller) -> tuple[str, str]:
     if pairs.waits_for_undone:
         ahead = (pairs.rendering - 1) * (progress.drawing.expected or 0.0)
         seconds = None if progress.drawing.left is None else progress.drawing.left + ahead
-        return _with_countdown("Restoring the pair", seconds), "Its clips are being rendered again."
+        return _with_countdown("Restoring the pair", seconds), "Rendering its clips again."
     if pairs.rendering:
         seconds = progress.first_pair.left if progress.drawing.left is None else progress.drawing.left
         return _with_countdown("Rendering the next pair", seconds), "It appears as soon as both clips are ready."
@@ -41,11 +41,11 @@ def _while_running(controller: Controller) -> tuple[str, str]:
     if progress.explores:
         return _with_countdown("Exploring before the first question", progress.seconds_of_exploring), _EXPLORES
     if progress.first_pair.under_way and not progress.env_steps:
-        headline = reason or "Collecting the first segments"
-        return _with_countdown(headline, progress.first_pair.left), "The first clips are rendered after that."
+        headline = reason or "Recording the first clips"
+        return _with_countdown(headline, progress.first_pair.left), "They appear here when they are rendered."
     seconds = progress.seconds_to_next_offer
     detail = "The next pair comes soon." if seconds is None else "Estimated from the recent pace."
-    return _with_countdown(reason or "Collecting segments", seconds), detail
+    return _with_countdown(reason or "Recording new clips", seconds), detail
 
 
 def _what_is_written(controller: Controller) -> str:

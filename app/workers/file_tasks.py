@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal, SignalInstance
 
 from app.workers.background_thread import BackgroundThread
 from core.errors import UserError
@@ -26,10 +26,12 @@ class FileTasks(QObject):
     abandoned: sentence about the last abandoned file; '' if there is none
 
     Signals:
-        task_ended(str): a task is done or has failed; one sentence.
+        task_done(str): a task is done; one sentence.
+        task_failed(str): a task has failed or was abandoned; one sentence.
     """
 
-    task_ended = Signal(str)
+    task_done = Signal(str)
+    task_failed = Signal(str)
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -81,16 +83,18 @@ class FileTasks(QObject):
             check()
             make(check)
 
-        self.run(carry_out, f"Saved {target.name}.")
+        self.run(carry_out, f"Saved {target.name} in {target.absolute().parent}.")
 
     def run(self, task: Callable[[], None], done: str) -> None:
-        """Run a task with the session's files; `task_ended` follows, with the sentence `done`."""
+        """Run a task with the session's files; `task_done` follows, with the sentence `done`, or `task_failed`."""
         self._unfinished += 1
-        self._thread.do(task, lambda _: self._on_ended(done), self._on_ended)
+        self._thread.do(
+            task, lambda _: self._on_ended(self.task_done, done), lambda text: self._on_ended(self.task_failed, text)
+        )
 
-    def _on_ended(self, sentence: str) -> None:
+    def _on_ended(self, signal: SignalInstance, sentence: str) -> None:
         self._unfinished -= 1
-        self.task_ended.emit(sentence)
+        signal.emit(sentence)
 
     def close(self) -> None:
         """End the thread; block until all tasks are done."""

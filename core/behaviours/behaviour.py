@@ -111,7 +111,7 @@ def read_file(path: Path) -> Behaviour:
         raise UserError(f"{path} can't be read ({files.reason(error)}): name a behaviour file.") from error
     except ValueError as error:  # too long, or not UTF-8
         raise UserError(
-            f"{path} is no behaviour file: it must be UTF-8 text of at most {MAX_BYTES:,} bytes."
+            f"{path} is not a behaviour file: it must be UTF-8 text of at most {MAX_BYTES:,} bytes."
         ) from error
     try:
         return parse(text)
@@ -126,11 +126,11 @@ def parse(text: str) -> Behaviour:
     try:
         values = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        raise UserError(f"It is no JSON at line {error.lineno}, column {error.colno} ({error.msg}).") from error
+        raise UserError(f"It is not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}).") from error
     except (ValueError, RecursionError) as error:  # numbers of thousands of digits, thousands of brackets
-        raise UserError("It is no JSON that this program can read.") from error
+        raise UserError("It is not valid JSON.") from error
     if not isinstance(values, dict):
-        raise UserError("It has to be one JSON object: {...}.")
+        raise UserError("It must be one JSON object: {...}.")
     _require_fields("the behaviour", values, _REQUIRED, _OPTIONAL)
     name = _text("name", values["name"], MAX_NAME)
     if not _NAME.fullmatch(name):
@@ -160,13 +160,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict[str, Any]()
     for name, value in pairs:
         if name in values:
-            raise UserError(f"The field {name!r:.40} is there twice.")
+            raise UserError(f"The field {name!r:.40} appears twice.")
         values[name] = value
     return values
 
 
 def _refuse_constant(name: str) -> float:
-    raise UserError(f"{name} is no number of JSON.")
+    raise UserError(f"{name} is not a JSON number.")
 
 
 def _require_fields(what: str, values: Any, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:

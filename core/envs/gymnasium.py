@@ -165,7 +165,7 @@ class GymVectorEnv:
             with self._reported():
                 frame = self._envs.envs[row].render()
             if not isinstance(frame, np.ndarray) or frame.ndim != 3:
-                raise UserError(f"{self.task.name} draws no pictures (rgb_array) to make clips of.")
+                raise UserError(f"{self.task.name} renders no pictures (rgb_array) for clips.")
             self.states[row] = image_codec.encode_image(frame)
 
     def _figures(self, index: int) -> tuple[float, dict[str, float]]:
@@ -220,8 +220,10 @@ def _make(task: GymTask, environments: int, pictures: bool) -> SyncVectorEnv[Any
         spec.disable_env_checker = True
         manual = {"autoreset_mode": AutoresetMode.DISABLED}
         made = gymnasium.make_vec(spec, environments, vectorization_mode="sync", vector_kwargs=manual, **options)
+    except gymnasium.error.UnregisteredEnv as error:
+        raise UserError(f"No environment named {task.env_id}: {_one_line(error)}") from error
     except Exception as error:
-        raise UserError(f"{task.name} can't be made: {_one_line(error)}") from error
+        raise UserError(f"{task.name} can't be created: {_one_line(error)}") from error
     assert isinstance(made, SyncVectorEnv)
     return made
 

@@ -250,7 +250,7 @@ def _film(args: argparse.Namespace) -> None:
     folder = Path(args.session)
     job = build(JobSpec("film", read_config(folder).to_dict()))
     job.receive(FilmRequested(str(folder), args.out, args.before_after, args.height))
-    made = FilmMade(args.out, "")
+    made = FilmMade(args.out, "", "")
     with tqdm(desc="film", total=100, unit="%", file=sys.stderr, mininterval=0.5) as bar:
         for event in job.run():
             if isinstance(event, FilmProgressed):
@@ -259,7 +259,7 @@ def _film(args: argparse.Namespace) -> None:
                 made = event
                 bar.update(100 - bar.n)
                 break
-    print(" ".join(part for part in (made.note, f"wrote {made.target}") if part), file=sys.stderr)
+    print(" ".join(part for part in (made.note, f"wrote {made.target} ({made.codec})") if part), file=sys.stderr)
 
 
 def _export(args: argparse.Namespace) -> None:

@@ -109,7 +109,7 @@ def read_regular(path: Path, limit: int) -> bytearray:
     with open(path, "rb", opener=open_regular) as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
-            raise OSError(errno.EFBIG, "its size is not believable", str(path))
+            raise OSError(errno.EFBIG, "its size is impossible", str(path))
         content = bytearray(size)
         if file.readinto(content) != size:
             raise OSError(errno.EIO, "it could not be read to its end", str(path))

@@ -44,7 +44,7 @@ class CompressedArray:
         """Decompressed array of `shape`, uint8. Raises ValueError if the payload is damaged or has another size."""
         size = int(np.prod(self.shape, dtype=object))
         if min(self.shape, default=0) < 0 or size > _LARGEST:
-            raise ValueError(f"an array of shape {self.shape} is not believable")
+            raise ValueError(f"an array of shape {self.shape} is impossible")
         unpacking = zlib.decompressobj()
         try:
             raw = unpacking.decompress(self.payload.tobytes(), size + 1)  # bounds memory, whatever the payload holds

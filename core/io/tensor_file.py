@@ -49,7 +49,7 @@ def parse(content: bytes | bytearray) -> tuple[dict[str, Any], dict[str, np.ndar
     """
     start = 8 + int.from_bytes(content[:8], "little")
     if start > min(_MAX_HEADER, len(content)):
-        raise ValueError("its size is not believable")
+        raise ValueError("its size is impossible")
     header = json.loads(content[8:start])
     metadata, size, arrays = header.pop("__metadata__"), 0, {}
     for name, entry in header.items():

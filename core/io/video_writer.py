@@ -1,8 +1,10 @@
 """Video files and film strips from frames."""
 
+import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,9 +18,32 @@ from core.errors import UserError
 from core.io import files
 from core.types import Frames
 
-_CODEC = "libvpx-vp9"
-"""VP9 needs no licence that would bind the program, and all current browsers and players read it. The AV1 encoder in PyAV's
-wheel (SVT-AV1 4.1) can wait for ever at the end of a film; it is three times faster, with smaller files."""
+
+@dataclass(frozen=True)
+class Encoder:
+    """One of FFmpeg's encoders, which may or may not exist on this computer.
+
+    codec: the format's name for people
+    rate: bits per pixel and frame; None if the options set the quality
+    """
+
+    name: str
+    codec: str
+    options: Mapping[str, str]
+    rate: float | None = None
+
+
+ENCODERS = (
+    Encoder("libx264", "H.264", {"crf": "20", "preset": "medium", "threads": "2"}),
+    Encoder("libopenh264", "H.264", {}, rate=0.15),
+    Encoder(
+        "libvpx-vp9",
+        "VP9",
+        {"crf": "32", "b": "0", "deadline": "good", "cpu-used": "5", "row-mt": "1", "threads": "2"},
+    ),
+)
+"""By preference. Presentation programs play H.264 and often nothing else, but builds of FFmpeg leave its encoders out; VP9
+is always there, for browsers and players. The AV1 encoder of PyAV's wheel (SVT-AV1 4.1) can wait for ever at the end."""
 
 
 def check_path(path: Path) -> None:
@@ -27,28 +52,47 @@ def check_path(path: Path) -> None:
         raise UserError(f"{path} does not end in .mp4: name an .mp4 file for the video.")
 
 
+class VideoFile:
+    """A video that is being written. codec: "H.264" or "VP9"."""
+
+    def __init__(self, container: av.container.OutputContainer, encoder: Encoder, width: int, height: int, fps: float):
+        self.codec = encoder.codec
+        self._container = container
+        stream = container.add_stream(encoder.name, rate=Fraction(fps).limit_denominator(1000))
+        assert isinstance(stream, av.VideoStream)
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        stream.options = dict(encoder.options)
+        if encoder.rate:
+            stream.bit_rate = round(encoder.rate * width * height * fps)
+        self._stream = stream
+
+    def add(self, image: npt.NDArray[np.uint8]) -> None:
+        """Append a frame, (height, width, 3) uint8 RGB."""
+        self._container.mux(self._stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")))
+
+    def finish(self) -> None:
+        """Write the frames that the encoder still holds."""
+        self._container.mux(self._stream.encode())
+
+
 @contextmanager
-def video_file(path: Path, width: int, height: int, fps: float) -> Iterator[Callable[[npt.NDArray[np.uint8]], None]]:
-    """Create a video; yields a function that appends a frame, (height, width, 3) uint8 RGB. Both sides must be even.
+def video_file(
+    path: Path, width: int, height: int, fps: float, encoders: Sequence[Encoder] = ENCODERS
+) -> Iterator[VideoFile]:
+    """Create a video with the first of the encoders that works here. Both sides must be even.
 
     The file gets its name when it is complete; if anything fails before that, nothing is left. Raises UserError if it
     can't be written.
     """
     check_path(path)
     part = path.with_name(f"{path.name}.part")
+    encoder = next((each for each in encoders[:-1] if _works(each, width, height, fps)), encoders[-1])
     try:
         part.touch()  # the encoder writes only after many frames, so find out now
-        with av.open(str(part), "w", format="mp4") as container:
-            stream = container.add_stream(_CODEC, rate=Fraction(fps).limit_denominator(1000))
-            assert isinstance(stream, av.VideoStream)
-            stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-            stream.options = {"crf": "32", "b": "0", "deadline": "good", "cpu-used": "5", "row-mt": "1", "threads": "2"}
-
-            def add(image: npt.NDArray[np.uint8]) -> None:
-                container.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")))
-
-            yield add
-            container.mux(stream.encode())
+        with av.open(str(part), "w", format="mp4", options={"movflags": "faststart"}) as container:
+            video = VideoFile(container, encoder, width, height, fps)
+            yield video
+            video.finish()
         os.replace(part, path)
     except (OSError, FFmpegError) as error:
         raise UserError(f"The video {path} can't be written ({error}): name another file.") from error
@@ -56,12 +100,24 @@ def video_file(path: Path, width: int, height: int, fps: float) -> Iterator[Call
         files.clear_away(part)
 
 
+def _works(encoder: Encoder, width: int, height: int, fps: float) -> bool:
+    """Encode one black frame in memory: an encoder may be listed and still refuse, without its hardware or this size."""
+    try:
+        with av.open(io.BytesIO(), "w", format="mp4") as container:
+            video = VideoFile(container, encoder, width, height, fps)
+            video.add(np.zeros((height, width, 3), np.uint8))
+            video.finish()
+    except (OSError, ValueError, FFmpegError):
+        return False
+    return True
+
+
 def write_video(path: Path, frames: Frames) -> None:
     """Write frames as an .mp4. Raises UserError if the file can't be written."""
     height, width = frames.pixels.shape[1:3]
-    with video_file(path, width, height, frames.fps) as add:
+    with video_file(path, width, height, frames.fps) as video:
         for image in frames.pixels:
-            add(image)
+            video.add(image)
 
 
 def write_strip(path: Path, frames: Frames, count: int) -> None:

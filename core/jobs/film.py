@@ -1,10 +1,11 @@
 """The film job: a video of how the policy learned, or of before and after, from the policy snapshots."""
 
 import math
-from collections import deque
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +21,28 @@ from core.formatting import format_duration, format_number, pluralize
 from core.io.video_writer import check_path, video_file
 from core.jobs import film_captions
 from core.jobs.film_captions import Caption, Picture
+from core.preferences.store import FOLDER, PreferenceStore
 from core.rollout.actor import Actor
 from core.rollout.episodes import run_episodes
 from core.seeding import generator
 from core.session.policy_snapshots import SnapshotInfo, snapshots_of
 from core.session.restore_errors import weight_errors
 from core.tasks import get_task
+from core.types import Teacher
 
 _FPS = 30.0
 _MAX_HEIGHT = 2160
 _EPISODES = 8
 """Episodes that the measure in a caption is averaged over."""
+_NO_H264 = (
+    "There is no H.264 encoder here, so it is in {codec}: browsers and VLC play it, some presentation programs do not."
+)
+_LABELLERS: Mapping[str, str] = {
+    Teacher.HUMAN: "a person",
+    Teacher.ORACLE: "the oracle, a program that knows the true reward",
+    Teacher.PERSON: "a simulated person",
+}
+"""Names for an audience; other labellers have their own."""
 
 
 @dataclass(frozen=True)
@@ -88,22 +100,26 @@ class FilmJob(Job):
             raise UserError(f"A film can't be {height} pixels high: give a multiple of 18, such as 720 or 1080.")
         snapshots = self._choose_snapshots(request, notes)
         yield FilmProgressed(0.0)
-        with video_file(target, height * 16 // 9, height, _FPS) as add, closing(renderer_for(self._task)) as renderer:
+        labellers = labellers_of(Path(request.folder))
+        with video_file(target, height * 16 // 9, height, _FPS) as video, closing(renderer_for(self._task)) as renderer:
             scenes = []
             for info, weights in snapshots:
                 scenes.append(self.make_scene(info, weights))
                 yield None
             pictures = self._before_after if request.before_after else self._learning
             total, reported = self._count_pictures(len(scenes), request.before_after), 0.0
-            for number, picture in enumerate(pictures(scenes, renderer, height), 1):
-                add(picture)
+            title = self._title_card(scenes[-1].info, labellers, height)
+            for number, picture in enumerate(chain([title] * self._card_frames, pictures(scenes, renderer, height)), 1):
+                video.add(picture)
                 share = min(0.99, number / total)  # the encoder is not done yet
                 if share - reported >= 0.01:
                     reported = share
                     yield FilmProgressed(share)
                 else:
                     yield None
-        yield FilmMade(str(target), " ".join(notes))
+        if video.codec != "H.264":
+            notes.append(_NO_H264.format(codec=video.codec))
+        yield FilmMade(str(target), " ".join(notes), video.codec)
 
     def _choose_snapshots(self, request: FilmRequested, notes: list[str]) -> list[tuple[SnapshotInfo, Arrays]]:
         """Evenly among those kept, which are denser where the policy changed most. Adds a note on damaged ones."""
@@ -136,18 +152,18 @@ class FilmJob(Job):
 
     def _count_pictures(self, scenes: int, before_after: bool) -> int:
         steps = self._last_steps + (0 if before_after else (scenes - 1) * self._scene_steps)
-        cards = 0 if before_after else 2 * self._card_frames
+        cards = self._card_frames if before_after else 2 * self._card_frames
         return max(1, round(_FPS * steps * self._task.step_seconds) + cards)
 
+    def _title_card(self, last: SnapshotInfo, labellers: Mapping[str, int], height: int) -> Picture:
+        how = how_taught(last.labels, labellers, self._config.teacher == Teacher.NONE)
+        facts = f"{format_duration(last.seconds)} of training · {last.env_steps:,} steps of simulation · Somersault"
+        return film_captions.title_card(height, self._task.title, how, facts)
+
     def _learning(self, scenes: list[Scene], renderer: Renderer, height: int) -> Iterator[Picture]:
-        """Title, every policy in turn beside its caption and the curve so far, and the end card."""
+        """Every policy in turn beside its caption and the curve so far, and the end card."""
         task, last = self._task, scenes[-1]
         curve = [scene.figure for scene in scenes]
-        method = "choosing the better of two clips" if last.info.labels else "its true reward"
-        times = f", {pluralize(last.info.labels, 'time')}" if last.info.labels else ""
-        taught = f"Taught by {method}{times}, in {format_duration(last.info.seconds)}"
-        title = film_captions.title_card(height, task.title, task.instruction, taught)
-        yield from [title] * self._card_frames
         for at, scene in enumerate(scenes):
             steps = self._last_steps if scene is last else self._scene_steps
             for clip in renderer.pictures(scene.states[:steps], height, _FPS):
@@ -161,3 +177,23 @@ class FilmJob(Job):
         clips = [renderer.pictures(scene.states[: self._last_steps], side, _FPS) for scene in scenes]
         for before, after in zip(*clips, strict=True):
             yield film_captions.side_by_side((before, after), [scene.caption for scene in scenes])
+
+
+def labellers_of(session: Path) -> dict[str, int]:
+    """Count the labels of each labeller in a session's folder. Raises UserError if the answers can't be read."""
+    with closing(PreferenceStore(session / FOLDER, read_only=True)) as store:
+        rows = store.rows()
+    return Counter(row.labeller for row in rows if not row.withdrawn and row.repeats is None)
+
+
+def how_taught(labels: int, labellers: Mapping[str, int], by_true_reward: bool) -> str:
+    """Write for an audience how the policy was taught, and by whom. labels: answers that it has learned from"""
+    if by_true_reward:
+        return "Learned from the task's own reward."
+    if not labels:
+        return "Before the first answer."
+    names = [_LABELLERS.get(name, name) for name in labellers]
+    if len(names) > 1:
+        names = [f"{name} ({count:,})" for name, count in zip(names, labellers.values(), strict=True)]
+    chosen = f" Chosen by {' and '.join(names)}." if names else ""
+    return f"Learned from {pluralize(labels, 'choice')} between two short clips.{chosen}"

@@ -23,7 +23,7 @@ _SMALLEST = 6
 
 @dataclass(frozen=True)
 class Caption:
-    """when: for example 'after 12 answers, 3 minutes'; figure: the value of the measure, such as '0.4'."""
+    """when: for example 'after 12 answers, 340k steps'; figure: the value of the measure, such as '0.4'."""
 
     when: str
     figure: str
@@ -68,10 +68,11 @@ def wrapped(text: str, size: float, room: float) -> list[str]:
     return lines
 
 
-def title_card(height: int, title: str, instruction: str, below: str) -> Picture:
+def title_card(height: int, title: str, how: str, below: str) -> Picture:
+    """how: how the robot was taught, wrapped below the title; below: facts on the last line"""
     card = blank(height)
     left, room = 0.12 * height, card.shape[1] - 0.24 * height
-    lines = wrapped(instruction, 0.048 * height, room)
+    lines = wrapped(how, 0.048 * height, room)
     base = height * 0.5 - 0.034 * height * len(lines) - 0.02 * height
     write(card, title, left, base, fitting(title, 0.1 * height, room, bold=True), TEXT, bold=True)
     cv2.rectangle(card, *_corners(left, base + 0.045 * height, left + 0.16 * height, base + 0.053 * height), GREEN, -1)

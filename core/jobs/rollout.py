@@ -139,16 +139,16 @@ class RolloutJob(Job):
     def _reason_to_wait(self) -> str:
         """Why no batch can be collected now; '' if one can."""
         if self._policy_version < 0:
-            return "rollout waits for the policy"
+            return "waiting for the policy"
         if self._env_steps >= self.config.steps:
-            return "all steps of the session are taken"
+            return "all steps of this session are done"
         if self.ensemble and not self._exploring:
             self.budget.start(self._env_steps)
             if hold := self.budget.reason_to_hold(self._env_steps, len(self.offers.usable)):
                 return hold
         if self._on_true_reward or self.ensemble or self._exploring:
             ahead = self._batches_sent - self._policy_version
-            return "rollout waits for the policy" if ahead > self.config.policy.lag else ""
+            return "waiting for the policy" if ahead > self.config.policy.lag else ""
         first = scheduled(self._env_steps, self.config)
         if clips := self.config.query.first_clips:
             complete = self.pool.added >= clips * first

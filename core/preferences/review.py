@@ -130,7 +130,7 @@ def comment(found: Consistency, error_rate: float) -> str:
     assumed = expected_share(error_rate)
     method = f"The method assumes {error_rate:.0%} random answers, with which {assumed:.1%} would be alike"
     if not found.compared:
-        return f"No pair has been answered twice yet. {method}."
+        return f"No pair has been asked twice yet. {method}."
     low, high = found.interval
     if high < assumed:
         return f"{method}: yours agree less often. Look longer, or choose a tie or can't tell more often."

@@ -15,7 +15,7 @@ from core.config import Config, QueryConfig
 from core.seeding import generator
 from core.types import Teacher
 
-HOLDS, FINISHED = "training holds until the next answer", "training is finished"
+HOLDS, FINISHED = "training waits for the next answer", "training is finished"
 """Reasons of the rollout for waiting in a session whose schedule follows a human's answers."""
 _PAUSE_SHARE, _PAUSE_SECONDS = 0.04, 60.0
 """Share of a simulated person's answers before which there is a pause, and its mean length."""

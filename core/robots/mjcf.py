@@ -122,7 +122,7 @@ def unpack(content: bytes) -> tuple[str, dict[str, bytes]]:
         RuntimeError,  # a password
     ) as error:
         raise UserError(
-            "The robot's files in the behaviour are damaged: make the session anew from its file."
+            "The robot's files in the behaviour are damaged: create the session again from its file."
         ) from error
     return xml.decode(), found
 
@@ -167,9 +167,9 @@ def _parse(path: Path, content: bytes) -> Element:
     try:
         root = ElementTree.fromstring(text)
     except (ElementTree.ParseError, ValueError, RecursionError) as error:
-        raise UserError(f"{path.name} is no XML ({error}).") from error
+        raise UserError(f"{path.name} is not XML ({error}).") from error
     if root.tag not in ("mujoco", "mujocoinclude"):
-        raise UserError(f"{path.name} is no MJCF file: it begins with <{root.tag:.30}> and not with <mujoco>.")
+        raise UserError(f"{path.name} is not an MJCF file: it begins with <{root.tag:.30}> and not with <mujoco>.")
     _require_few(root)
     return root
 
@@ -189,7 +189,7 @@ def _require_few(root: Element) -> None:
 def _include(root: Element, folder: Path, depth: int) -> None:
     """Replace the includes below the element, whose files are named from the main file's folder."""
     if depth > 8:
-        raise UserError("The robot's files include each other without an end.")
+        raise UserError("The robot's files include each other in a circle.")
     for parent in list(root.iter()):
         for index, child in reversed(list(enumerate(parent))):
             if child.tag == "include":

@@ -95,7 +95,7 @@ def compile_mjcf(
     _show_every_body(model)
     complete_ranges(model)
     if task and signal_sizes(model) != (task.names.sizes, len(task.start_positions)):
-        raise UserError("The robot in the behaviour is damaged: make the session anew from its file.")
+        raise UserError("The robot in the behaviour is damaged: create the session again from its file.")
     return model
 
 

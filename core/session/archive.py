@@ -102,7 +102,7 @@ def import_session(source: Path, folder: Path) -> None:
         try:
             config = read_config(inside)
             with closing(PreferenceStore(inside / FOLDER, read_only=True)) as store:
-                require_whole(store, config, "ask for it once more")
+                require_whole(store, config, "ask for another copy")
             checkpoint.load_newest(inside / "checkpoints")
             policy_snapshots.PolicySnapshots(inside).infos()  # leaves out damaged ones
         except (UserError, ValueError) as error:
@@ -142,7 +142,7 @@ def _opened(source: Path) -> Iterator[zipfile.ZipFile]:
             if isinstance(error, OSError) and error.errno != errno.EINVAL:  # a seek to before the start is damage
                 raise
             brief = " ".join(str(error).split())[:120] or type(error).__name__
-            raise UserError(f"{source} is no exported session, or it is damaged ({brief}).") from error
+            raise UserError(f"{source} is not an exported session, or is damaged ({brief}).") from error
 
 
 class _Careful(io.BufferedReader):
@@ -164,11 +164,11 @@ def _check_members(source: Path, members: list[zipfile.ZipInfo]) -> None:
         if not _ALLOWED.fullmatch(member.filename) or not plain or kind & ~stat.S_IFREG:
             raise UserError(f"{source} has a member that no session has, {member.filename[:80]!r}: nothing was read.")
         if member.file_size > _UNSUSPICIOUS and member.file_size > _MAX_RATIO * max(1, member.compress_size):
-            raise UserError(f"{source} would unpack to far more than it seems to hold: nothing was read.")
+            raise UserError(f"{source} would unpack to far more than its size suggests: nothing was read.")
     policies = sum(name.startswith(policy_snapshots.FOLDER) for name in names)
     others = sum(not name.startswith((policy_snapshots.FOLDER, FOLDER)) for name in names)
     if len(names) < len(members) or policies > policy_snapshots.KEPT or others > _MAX_OTHERS:
-        raise UserError(f"{source} has a member twice, or too many: nothing was read.")
+        raise UserError(f"{source} has a member twice, or too many members: nothing was read.")
     limits = {_MANIFEST: _MAX_SMALL, CONFIG: _MAX_SMALL, _LOG: MAX_LOG}
     if (
         any(m.file_size > limits.get(m.filename, _MAX_SIZE) for m in members)
@@ -176,4 +176,4 @@ def _check_members(source: Path, members: list[zipfile.ZipInfo]) -> None:
     ):
         raise UserError(f"{source} is larger than a session can be: nothing was read.")
     if missing := {_MANIFEST, CONFIG, _LOG} - names:
-        raise UserError(f"{source} is no exported session: it has no {sorted(missing)[0]}.")
+        raise UserError(f"{source} is not an exported session: it has no {sorted(missing)[0]}.")

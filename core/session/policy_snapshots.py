@@ -10,7 +10,7 @@ from pathlib import Path
 from core.config import Config
 from core.errors import UserError
 from core.events import Arrays
-from core.formatting import format_duration, pluralize
+from core.formatting import format_moment
 from core.io import tensor_file
 from core.io.files import make_inside, write_atomically
 from core.types import require_count
@@ -45,11 +45,8 @@ class SnapshotInfo:
 
     @property
     def caption(self) -> str:
-        """For example 'after 12 answers, 3 minutes'."""
-        if self.env_steps == 0:
-            return "untrained"
-        taught = pluralize(self.labels, "answer") if self.labels else f"{self.env_steps:,} steps"
-        return f"after {taught}, {format_duration(self.seconds)}"
+        """For example 'after 12 answers, 340k steps'."""
+        return format_moment(self.labels, self.env_steps)
 
 
 class PolicySnapshots:

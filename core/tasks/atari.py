@@ -169,12 +169,13 @@ PRESETS: dict[str, Any] = {
     "policy.minibatch": 256,
     "policy.epochs": 3,
 }
+_NOTHING = " If neither clip shows any of this, answer with a tie."
 _BAD_END = "If you see it die, that is very bad."
 
 BEAM_RIDER = AtariTask(
     name="beam-rider",
     title="Beam Rider",
-    instruction=f"Choose the clip in which the ship shoots more enemies and is not hit itself. {_BAD_END}",
+    instruction=f"Choose the clip in which the ship shoots more enemies and is not hit itself. {_BAD_END}{_NOTHING}",
     game="beam_rider",
     controls="← → move the ship      Space fires the laser      ↑ fires one of three torpedoes",
     sizes=(PIXELS, 9),
@@ -186,7 +187,7 @@ BREAKOUT = AtariTask(
     title="Breakout",
     instruction=(
         "Choose the clip in which the paddle hits the ball and more coloured bricks break. Letting the ball drop past"
-        " the paddle is bad."
+        " the paddle is bad." + _NOTHING
     ),
     game="breakout",
     controls="← → move the paddle      Space serves the ball",
@@ -211,7 +212,8 @@ PONG = AtariTask(
     title="Pong",
     instruction=(
         "Choose the clip in which the green paddle on the right gets the ball past the orange one on the left. Letting"
-        " it past the green paddle is bad."
+        " it past the green paddle is bad. Most clips are too short for a point: if none is made in either, answer with a"
+        " tie, or choose the one whose paddle follows the ball."
     ),
     game="pong",
     controls="↑ ↓ (or → ←) move the paddle      Space, held as it hits the ball, doubles the ball's speed",
@@ -239,6 +241,7 @@ QBERT = AtariTask(
     title="Q*bert",
     instruction=(
         "Choose the clip in which more blocks change colour. Jumping off the side, or into an enemy, is very bad."
+        + _NOTHING
     ),
     game="qbert",
     controls="Jumps: → down and right      ↓ down and left      ↑ up and right      ← up and left",
@@ -251,7 +254,7 @@ SEAQUEST = AtariTask(
     title="Seaquest",
     instruction=(
         "Choose the clip in which the submarine shoots more fish and enemy submarines, or picks up divers. Being hit,"
-        " or running out of air, is very bad."
+        " or running out of air, is very bad." + _NOTHING
     ),
     game="seaquest",
     controls="← → ↑ ↓ steer the submarine      Space shoots      Surface for air",
@@ -262,7 +265,7 @@ SEAQUEST = AtariTask(
 SPACE_INVADERS = AtariTask(
     name="space-invaders",
     title="Space Invaders",
-    instruction=f"Choose the clip in which the ship at the bottom shoots more invaders and is not shot. {_BAD_END}",
+    instruction=f"Choose the clip in which the ship at the bottom shoots more invaders and is not shot. {_BAD_END}{_NOTHING}",
     game="space_invaders",
     controls="← → move the ship      Space shoots",
     sizes=(PIXELS, 6),

@@ -113,7 +113,7 @@ def _robot_of(behaviour: Behaviour) -> RobotTask:
             raise UserError(f"{behaviour.robot} has not been read yet: give the behaviour file to teach.")
         return imported_robot(behaviour.robot, behaviour.model)
     if behaviour.model is not None:
-        raise UserError(f"{behaviour.robot} is no MJCF file: leave out model.")
+        raise UserError(f"{behaviour.robot} is not an MJCF file: leave out model.")
     if behaviour.robot not in ROBOTS:
         raise UserError(f"There is no robot {behaviour.robot!r:.60}: {suggestion(behaviour.robot, tuple(ROBOTS))}")
     return ROBOTS[behaviour.robot]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,12 +18,15 @@ from core.__main__ import main
 from core.errors import UserError
 from core.events import Event, FilmMade, FilmProgressed, FilmRequested
 from core.headless.run import HeadlessRun
-from core.jobs import film
-from core.jobs.film import FilmJob
+from core.io.video_writer import ENCODERS, Encoder, video_file
+from core.jobs import film, film_captions
+from core.jobs.film import FilmJob, how_taught
 from core.nn.state import state_arrays
+from core.preferences.store import FOLDER, PreferenceStore
 from core.rollout.actor import build_policy
 from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo
 from core.session.session import Session, read_config
+from core.tasks import get_task
 from tests.core.builders import tiny
 
 HEIGHT = 90
@@ -76,14 +80,16 @@ def test_a_film_shows_the_learning_from_title_to_end(taught: Path, tmp_path: Pat
         assert still.std() > 10 and difference(still, scenes[0]) > 10
     shares = [event.share for event in told if isinstance(event, FilmProgressed)]
     assert shares == sorted(shares) and shares[0] == 0.0 and shares[-1] > 0.9 and len(shares) < 120
-    assert told[-1] == FilmMade(str(tmp_path / "film.mp4"), "")
+    assert told[-1] == FilmMade(str(tmp_path / "film.mp4"), "", "H.264")  # PyAV's wheel has x264
     assert [path.name for path in tmp_path.iterdir()] == ["film.mp4"]
 
 
 def test_before_and_after_go_in_step_from_the_same_start(taught: Path, tmp_path: Path) -> None:
     frames, _ = made(taught, tmp_path / "pair.mp4", before_after=True)
     side = HEIGHT * 8 // 9
-    assert frames.shape == (2 * 30, HEIGHT, 2 * side, 3)
+    assert frames.shape == (15 + 2 * 30, HEIGHT, 2 * side, 3)
+    assert frames[0].std() > 10 and difference(frames[0], frames[14]) < 1 < difference(frames[0], frames[15])
+    frames = frames[15:]  # of the title
     left, right = frames[:, :side, :side], frames[:, :side, side:]
     inner = slice(4, -4)  # of the line between them
     apart = [difference(left[i][:, inner], right[i][:, inner]) for i in range(60)]
@@ -91,6 +97,48 @@ def test_before_and_after_go_in_step_from_the_same_start(taught: Path, tmp_path:
     band = frames[:, side:]
     assert band[0].std() > 10 and difference(band[0], band[-1]) < 1
     assert difference(band[0, :, :side], band[0, :, side:]) > 2  # two captions
+
+
+@pytest.mark.parametrize(
+    ("labels", "labellers", "by_true_reward", "told"),
+    [
+        (305, {"oracle": 305}, False, "305 choices .* Chosen by the oracle, a program that knows the true reward\\."),
+        (1, {"human": 1}, False, r"1 choice between two short clips\. Chosen by a person\."),
+        (7, {"human": 4, "oracle": 3}, False, r"a person \(4\) and the oracle, .* \(3\)\."),
+        (0, {}, True, "Learned from the task's own reward."),
+    ],
+)
+def test_the_title_says_who_chose(labels: int, labellers: dict[str, int], by_true_reward: bool, told: str) -> None:
+    assert re.search(told, how_taught(labels, labellers, by_true_reward))
+
+
+def test_the_title_is_about_the_session_and_no_labellers_instruction(
+    taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+    write = film_captions.write
+    monkeypatch.setattr(
+        film_captions, "write", lambda card, text, *a, **b: (written.append(text), write(card, text, *a, **b))
+    )
+    made(taught, tmp_path / "film.mp4", before_after=True)
+    text = " ".join(written)
+    labels = PreferenceStore(taught / FOLDER, read_only=True)
+    with closing(labels):
+        count = labels.count()
+    assert f"{count} choices between two short clips. Chosen by the oracle" in text.replace("  ", " ")
+    assert "Choose the clip" not in text and get_task("reacher").title in written
+
+
+def test_without_an_encoder_for_h264_the_video_is_vp9(tmp_path: Path) -> None:
+    frame = np.full((90, 160, 3), 90, np.uint8)
+    missing, refusing = (
+        Encoder("no such", "H.264", {}),
+        Encoder("h264_qsv", "H.264", {}),
+    )  # listed, but without hardware
+    with video_file(tmp_path / "a.mp4", 160, 90, 30.0, (missing, refusing, ENCODERS[-1])) as video:
+        video.add(frame)
+    with av.open(str(tmp_path / "a.mp4")) as container:
+        assert container.streams.video[0].codec_context.name in ("vp9", "libvpx-vp9") and video.codec == "VP9"
 
 
 def test_given_up_it_leaves_no_half_file(taught: Path, tmp_path: Path) -> None:
@@ -158,7 +206,7 @@ def test_the_command_makes_a_film_or_says_in_a_sentence_why_not(
 ) -> None:
     words = ["core", "film", str(taught), "--out", str(tmp_path / "a.mp4"), "--before-after", "--height", str(HEIGHT)]
     monkeypatch.setattr(sys, "argv", words)
-    assert main() == 0 and f"wrote {tmp_path / 'a.mp4'}" in capsys.readouterr().err
+    assert main() == 0 and f"wrote {tmp_path / 'a.mp4'} (H.264)" in capsys.readouterr().err
     assert (tmp_path / "a.mp4").stat().st_size > 1000
     monkeypatch.setattr(sys, "argv", ["core", "film", "none", "--out", "b.mp4"])
     assert main() == 2

@@ -174,7 +174,7 @@ def test_signals_are_found_by_words_and_ticked_and_expressions_are_checked_as_th
     ):
         QTest.keyClicks(field.expression, text)
         assert field.problem.text() == told and not made.start.isEnabled()
-        assert made.problem.text() == "Correct what is marked under the fields."
+        assert made.problem.text() == "Correct the marked fields."
         field.expression.selectAll()
         QTest.keyClicks(field.expression, "1 - up" if field is fields.oracle else "share(height < 1)")
         assert field.problem.isHidden() and made.start.isEnabled()

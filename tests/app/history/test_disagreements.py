@@ -40,10 +40,10 @@ def test_disagreements_are_listed_the_strongest_first(mixed: Face) -> None:
     against = [round(page.model.index(row).data(AGAINST), 3) for row in range(4)]
     assert against == [0.97, 0.95, 0.8, 0.7]
     text = page.filter.judgement.text()
-    assert text.startswith("The predictor disagrees with 4 of 5 answers (generation 12, computed at ")
+    assert text.startswith("The reward model disagrees with 4 of 5 answers (generation 12, computed at ")
     texts = [page.model.index(row).data() for row in range(4)]
-    assert texts[0].endswith("the predictor gives the other side 97%")
-    assert texts[2].endswith("the predictor gives one side 90%")
+    assert texts[0].endswith("the reward model gives the other side 97%")
+    assert texts[2].endswith("the reward model gives one side 90%")
     choose(page, 6)
     mixed.wait_until(lambda: playing(page, 6))
 

@@ -27,11 +27,13 @@ def test_the_menu_asks_a_child_for_a_film_and_tells_how_far_it_is(
     choose(face, action, target)
     child = face.engine["film"]
     assert child.got(FilmRequested) == [FilmRequested(str(face.folder), str(target), before_after)]
+    place = face.window.pair_page.geometry()
     child.play(FilmProgressed(0.37))
     face.wait_until(lambda: face.window.film_bar.bar.value() == 37)
-    assert face.window.film_bar.isVisible()
-    child.play(FilmMade(str(target), "One earlier policy is damaged."))
-    face.wait_until(lambda: face.window.banner.text.text() == "flip.mp4 is written. One earlier policy is damaged.")
+    assert face.window.film_bar.isVisible() and face.window.pair_page.geometry() == place
+    child.play(FilmMade(str(target), "One earlier policy is damaged.", "H.264"))
+    told = f"Saved flip.mp4 in {tmp_path} (H.264). One earlier policy is damaged."
+    face.wait_until(lambda: face.window.toast.text() == told)
     assert child.stopped and not face.window.film_bar.isVisible()
 
 
@@ -42,7 +44,7 @@ def test_given_up_or_left_by_closing_the_window_it_leaves_no_half_file(face: Fac
         half.write_bytes(b"half")
         if name == "flip":
             QTest.mouseClick(face.window.film_bar.cancel, Qt.MouseButton.LeftButton)
-            face.wait_until(lambda: "cancelled" in face.window.banner.text.text())
+            face.wait_until(lambda: "Cancelled" in face.window.banner.text.text())
             assert not half.exists() and not face.window.film_bar.isVisible()
     face.close()
     assert face.engine["film"].stopped and not half.exists()
@@ -72,5 +74,5 @@ def test_a_failed_film_is_one_sentence_and_labelling_continues(
 def test_one_film_at_a_time(face: Face, tmp_path: Path) -> None:
     choose(face, "film", tmp_path / "flip.mp4")
     face.controller.film_export.make(tmp_path / "other.mp4")
-    face.wait_until(lambda: "being made already" in face.window.banner.text.text())
+    face.wait_until(lambda: "Another film is being made" in face.window.banner.text.text())
     assert face.window.film_bar.isVisible()

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.live.live_view import LiveView
+from core.events import DemonstrationRecorded, Waited
 from core.session.policy_snapshots import SnapshotInfo
+from tests.app.fakes import Face, make_query, make_segment
 from tests.app.windows.test_demo import demonstration
 
 SNAPSHOTS = tuple(SnapshotInfo(1000 * i, 2 * i, 30.0 * i, i / 2 if i else math.nan) for i in range(9))
@@ -41,7 +47,60 @@ def test_snapshots_that_the_slider_passes_over_are_not_requested(view: LiveView,
     view.set_live(demonstration())
     for value in range(8, 1, -1):
         view.slider.setValue(value)
-    assert chosen == [] and view.title.text() == "After 4 answers, 60 seconds"
+    assert chosen == [] and view.loading.text() == "After 4 answers, 2k steps"
     qtbot.waitUntil(lambda: chosen == [SNAPSHOTS[2]])
     view.go_live()
     assert chosen == [SNAPSHOTS[2], None]
+
+
+def test_title_figure_and_picture_change_together(view: LiveView, qtbot: QtBot) -> None:
+    view.set_snapshots(SNAPSHOTS)
+    view.set_live(demonstration())
+    newest = "Newest policy, after 12 answers, 120k steps"
+    assert view.title.text() == newest and view.figure.text().endswith(": 3.0 in this episode")
+    view.slider.setValue(4)
+    assert view.loading.isVisible()
+    qtbot.waitSignal(view.snapshot_chosen).wait()
+    assert (
+        view.title.text() == newest
+        and view.figure.text().endswith(": 3.0 in this episode")
+        and view.policy.shown == view.live
+    )
+    replay = replace(demonstration(), env_steps=4000, labels=8, figure=7.0, snapshot=SNAPSHOTS[4])
+    view.set_replay(replay)
+    assert view.policy.shown is replay and view.title.text() == "After 8 answers, 4k steps"
+    assert view.figure.text().endswith(
+        ": 7.0 in this episode"
+    )  # of the episode on screen, not of the snapshot's last ones
+    assert not view.loading.isVisible()
+    view.go_live()
+    assert view.title.text() == newest and view.policy.shown is view.live
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
+def test_a_click_into_the_groove_moves_the_slider_there(view: LiveView, share: float) -> None:
+    view.set_snapshots(SNAPSHOTS)
+    place = view.slider.rect().center()
+    place.setX(round(share * (view.slider.width() - 1)))
+    QTest.mouseClick(view.slider, Qt.MouseButton.LeftButton, pos=place)
+    assert view.slider.value() == pytest.approx(share * len(SNAPSHOTS), abs=0.5)
+
+
+def test_the_newest_recording_is_shown_next_with_its_answers_and_steps(face: Face) -> None:
+    shown: list[tuple[int, int]] = []
+    face.window.live.policy.demonstration_started.connect(lambda d: shown.append((d.labels, d.env_steps)))
+    face.offer(make_query(), make_query(), make_query())  # clips for labelling come first
+    face.controller.progress.counted(7)
+    for steps in (1000, 2000, 3000):
+        face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(0, np.float32), steps))
+    face.wait_until(lambda: len(shown) == 1)
+    face.controller.progress.counted(9)
+    face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(0, np.float32), 4000))
+
+    def newest_is_shown() -> bool:
+        face.engine["rollout"].play(Waited("rollout", "training waits"))  # which an idle job repeats
+        return shown[-1] == (9, 4000)
+
+    face.wait_until(newest_is_shown)
+    assert face.window.live.title.text() == "Newest policy, after 9 answers, 4k steps"
+    assert (7, 2000) not in shown  # it was out of date before it could be drawn

@@ -41,12 +41,14 @@ def test_the_slider_shows_the_policy_at_which_it_stands(face: Face) -> None:
     live = face.window.live
     live.slider.setValue(0)
     assert request(face, 1).weights["weights"].tolist() == [0] * 4
-    assert live.title.text() == live.slider.accessibleDescription() == "Untrained"
+    assert live.slider.accessibleDescription() == live.loading.text() == "Untrained" and live.loading.isVisible()
+    assert live.title.text() == "Current policy" and not live.figure.text()  # until its picture comes
     render(face)
     face.wait_until(lambda: live.policy.shown is not None)
+    assert live.title.text() == "Untrained" and not live.loading.isVisible()
     assert live.policy.shown and live.policy.shown.snapshot == face.controller.policy_history.snapshots[0]
     assert live.policy.reward_timeline.predicted.tolist() == [1, 2, 3]
-    assert live.figure.text() == "Backflips an episode (8 s): 2.0"
+    assert live.figure.text() == "Backflips an episode (8 s): 2.0 in this episode"
     live.set_live(demonstration())
     assert live.policy.shown.snapshot is not None  # the requested policy stays
     QTest.keyClick(face.window, Qt.Key.Key_Backslash)
@@ -112,7 +114,7 @@ def test_while_the_session_is_stopped_no_replay_is_requested(face: Face, renderi
     with face.wait_signal(face.controller.replays.replay_refused):
         live.slider.setValue(1)
     assert "press Start" in face.window.banner.text.text()
-    assert live.snapshot is None and live.title.text() == "The policy now, after 120,000 steps"
+    assert live.snapshot is None and live.title.text() == "Newest policy, after 12 answers, 120k steps"
     face.window.pause_action.trigger()
     face.wait_until(lambda: face.controller.state == State.RUNNING)
     assert requests(face) == []

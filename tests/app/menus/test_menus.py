@@ -21,7 +21,7 @@ def choose(face: Face, action: str, target: Path) -> None:
     """Opens the menu's dialog and takes this file in it; the window keeps working meanwhile."""
     face.window.findChild(QAction, action).trigger()
     take_file(face.window, target)
-    face.wait_until(lambda: face.window.banner.isVisible())
+    face.wait_until(lambda: face.window.banner.isVisible() or face.window.toast.isVisible())
 
 
 def test_the_session_goes_into_one_file_with_the_answers_given_so_far(face: Face, tmp_path: Path) -> None:
@@ -29,8 +29,10 @@ def test_the_session_goes_into_one_file_with_the_answers_given_so_far(face: Face
     face.offer(query, make_query())
     face.labelling.answer(Choice.TIE)
     face.wait_until(lambda: len(face.answers()) == 1)
+    place = face.window.clips.geometry()
     choose(face, "export", tmp_path / "shared.somersault")
-    assert "Saved shared.somersault" in face.window.banner.text.text()
+    assert face.window.toast.text() == f"Saved shared.somersault in {tmp_path}." and not face.window.banner.isVisible()
+    assert face.window.clips.geometry() == place  # nothing moves for it
     import_session(tmp_path / "shared.somersault", tmp_path / "back")
     again = Session.open(tmp_path / "back")
     store = again.store()

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QAction, QMouseEvent, QWheelEvent
+from PySide6.QtGui import QAction, QColor, QImage, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 
 from app.plots.plot import Plot
+from app.style.palette import LIGHT
 from tests.app.fakes import Face, take_file
-from tests.app.tape import NAN, plot, show_true_reward, teaching
+from tests.app.tape import NAN, has_colour, plot, show_true_reward, teaching
 
 SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 
@@ -125,10 +127,10 @@ def test_the_mouse_zooms_pans_and_fits_along_x(open_face: Callable[..., Face]) -
 
 
 def choose(face: Face, target: Path) -> str:
-    """Takes this file in the dialog; what the banner says then."""
+    """Takes this file in the dialog; what the window says then."""
     take_file(face.window, target)
-    face.wait_until(face.window.banner.isVisible)
-    return face.window.banner.text.text()
+    face.wait_until(face.window.toast.isVisible)
+    return face.window.toast.text()
 
 
 def menu_action(shown: Plot, word: str) -> QAction:
@@ -140,7 +142,7 @@ def test_figures_saved_as_a_table_come_back_exactly(open_face: Callable[..., Fac
     face.controller.metrics.append("train loss 0", 3.5, 0.1 + 0.2)
     loss = plot(face, "loss")
     menu_action(loss, "CSV").trigger()
-    assert "Saved loss.csv" in choose(face, tmp_path / "loss.csv")
+    assert choose(face, tmp_path / "loss.csv") == f"Saved loss.csv in {tmp_path}."
     header, *rows = csv.reader(io.StringIO((tmp_path / "loss.csv").read_text("utf-8")))
     names = [f"{kind} {m}" for m in (1, 2, 3) for kind in ("training", "validation")]
     assert header == ["environment steps, thousands", *names]
@@ -148,3 +150,43 @@ def test_figures_saved_as_a_table_come_back_exactly(open_face: Callable[..., Fac
         [3.0, 0.5, 0.6, 0.25, pytest.approx(NAN, nan_ok=True), 0.8, 1.0],
         [3.5, 0.1 + 0.2, None, None, None, None, None],
     ]
+
+
+@pytest.mark.parametrize(("word", "suffix"), [("PNG", "png"), ("SVG", "svg")])
+def test_a_saved_picture_names_task_and_session_and_is_light_and_large(
+    open_face: Callable[..., Face], tmp_path: Path, word: str, suffix: str
+) -> None:
+    face = teaching(open_face)
+    show_true_reward(face)
+    target = tmp_path / f"return.{suffix}"
+    menu_action(plot(face, "return"), word).trigger()
+    assert f"Saved {target.name}" in choose(face, target)
+    image = QImage(str(target))
+    assert image.pixelColor(2, 2) == QColor("white") and has_colour(image, LIGHT.blue)
+    if suffix == "png":
+        assert image.width() == 2400 and round(image.dotsPerMeterX() * 0.0254) == 300
+    else:
+        text = " ".join(re.findall(r"<text[^>]*>([^<]*)", target.read_text("utf-8")))
+        for part in (
+            "Hopper: backflips – Return",
+            face.folder.name,
+            "environment steps",
+            "predicted return",
+            "after 3k",
+        ):
+            assert part in text
+        widths = {float(width) for width in re.findall(r'stroke-width="([0-9.]+)"', target.read_text("utf-8"))}
+        assert max(widths) > 2
+
+
+def test_an_enlarged_plot_is_in_front_again_after_saving(open_face: Callable[..., Face], tmp_path: Path) -> None:
+    face = teaching(open_face)
+    returns = plot(face, "return")
+    returns.enlarge_requested.emit()
+    large = face.window.plots.enlarged["return"]
+    face.wait_until(large.isActiveWindow)
+    QTest.mouseClick(large.findChildren(QPushButton)[1], Qt.MouseButton.LeftButton)
+    assert large.findChild(QFileDialog) is not None  # it belongs to this window, not to the one behind
+    choose(face, tmp_path / "return.png")
+    face.wait_until(large.isActiveWindow)
+    assert (tmp_path / "return.png").exists()

@@ -8,11 +8,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QImage
 
 from app.keys.commands import Command
 from app.live.demonstrations import Demonstration
 from app.style import theme
+from app.style.palette import LIGHT
 from core.session import metrics_file
 from tests.app.fakes import Face, make_frames, make_query
 from tests.app.tape import (
@@ -65,6 +66,35 @@ def test_plots_over_steps_share_their_range(open_face: Callable[..., Face]) -> N
     assert ranges[0] == pytest.approx(ranges[1], rel=0.05) and ranges[0][0] < 0.1 and ranges[0][1] > 2.9
 
 
+def test_x_axes_of_plots_below_each_other_begin_end_and_move_alike(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face)
+    show_true_reward(face)  # now one of them has a second scale
+    shown = [plot(face, key) for key in ("measure", "return", "loss")]
+    for one in shown:
+        one.grab()
+    face.wait_until(lambda: shown[1].canvas.inside().right() < shown[1].canvas.width() - 40)  # it has a right scale
+    face.wait_until(lambda: len({(p.canvas.inside().left(), p.canvas.inside().right()) for p in shown}) == 1)
+    shown[1].canvas.zoom(0.5)
+    shown[1].canvas.pan(0.1)
+    spans = [one.canvas.x_range for one in shown]
+    assert all(span == pytest.approx(spans[1]) for span in spans) and spans[1][0] > 0.5
+    shown[2].canvas.fit()
+    for one in shown:
+        one.grab()
+    assert all(one.canvas.x_range[0] < 0.1 for one in shown)
+
+
+def test_an_empty_plot_has_no_numbers_at_its_axes_and_a_single_point_is_seen(face: Face) -> None:
+    show_true_reward(face)
+    measure = plot(face, "measure")
+    axes = [measure.canvas.getAxis(side) for side in ("bottom", "left")]
+    assert measure.message.isVisible() and not any(axis.style["showValues"] for axis in axes)
+    assert axes[0].labelText == "environment steps"
+    face.engine["rollout"].play(report(1000, 0.0, 0.0, 2.5))
+    face.wait_until(lambda: all(axis.style["showValues"] for axis in axes))
+    assert has_colour(measure.canvas.grab().toImage(), theme.palette().green)
+
+
 def test_one_episode_is_drawn_over_its_time(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
     show_true_reward(face)
@@ -84,7 +114,7 @@ def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found
     face = teaching(open_face)
     saved: list[Callable[[], bytes]] = []
     face.window.plots.save_requested.disconnect()
-    face.window.plots.save_requested.connect(lambda _, content: saved.append(content))
+    face.window.plots.save_requested.connect(lambda _, name, content: saved.append(content))
     shown, plots = [], face.window.plots.by_key
     assert [key for key, one in plots.items() if one.isHidden()] == ["measure", "correlation"]
     for key in (key for key, one in plots.items() if not one.isHidden()):
@@ -95,8 +125,8 @@ def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found
         one.read_off(2.0)
         one.save_data()
         assert not any(name.startswith(("true", "correlation")) for name in drawn(one))
-    image = plot(face, "return").picture()
-    assert has_colour(image, theme.palette().blue) and not has_colour(image, theme.palette().green)
+    image = QImage.fromData(plot(face, "return").figure().as_png())
+    assert has_colour(image, LIGHT.blue) and not has_colour(image, LIGHT.green)
     large_windows = list(face.window.plots.enlarged.values())
     found = "".join([*map(words, (face.window, *large_windows)), *(content().decode() for content in saved)])
     assert "5.5" in found  # the predicted return is among it
@@ -127,16 +157,18 @@ def test_what_was_chosen_is_kept_and_otherwise_the_teacher_decides(open_face: Ca
 def test_the_measure_is_hidden_with_the_true_reward(open_face: Callable[..., Face]) -> None:
     face = open_face(task="gym:CartPole-v1")
     face.controller.metrics.append("return_per_episode", 1.0, 123.0)
-    face.window.live.set_live(Demonstration(make_frames(), np.zeros(6, np.float32), 1000, 123.0))
+    face.window.live.set_live(Demonstration(make_frames(), np.zeros(6, np.float32), 1000, 5, 123.0))
     face.window.demo_commands.open_demo()
     demo = face.window.demo_commands.demo
     demo.refresh()
     measure = face.window.plots.by_key["measure"]
-    assert measure.isHidden() and demo.measure.isHidden() and "123" not in words(face.window)
+    assert measure.isHidden() and demo.side.measure.isHidden() and "123" not in words(face.window)
     show_true_reward(face)
     demo.refresh()
     assert drawn(plot(face, "measure")) == {"Return an episode": ([1.0], [123.0])}
-    assert face.window.live.figure.text() == "Return an episode: 123" and demo.measure.text() == "123"
+    assert (
+        face.window.live.figure.text() == "Return an episode: 123 in this episode" and demo.side.measure.text() == "123"
+    )
     demo.close()
     face.window.plots.enlarge(measure.spec)
     action = face.window.findChild(QAction, Command.HIDE_TRUE_REWARD)

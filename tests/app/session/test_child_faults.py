@@ -47,7 +47,7 @@ def test_a_film_for_which_no_child_can_be_created_is_refused_and_another_is_made
             film_export.make(target)
     assert "Too many open files" in refused.args[0]
     film_export.make(target)
-    with face.wait_signal(film_export.film_ended):
+    with face.wait_signal(film_export.film_failed):
         film_export.cancel()
 
 

@@ -11,7 +11,7 @@ from tests.app.fakes import Face
 from tests.app.start_page_driver import Page, make_session
 
 NASTY = "<img src=x><b>bold</b> & more"
-OUR_OWN = {"readout", "plotKey"}
+OUR_OWN = {"readout", "plotKey", "rewardLegend"}
 """The styles of the labels that may show HTML: the plots' legends and readings, made of our own words and colours."""
 
 

@@ -174,4 +174,4 @@ def test_opened_while_the_main_window_closes_it_ends_with_it(face: Face) -> None
 
 def demonstration(predicted: bool = True) -> Demonstration:
     wave = np.sin(np.linspace(0, 19, 319)).astype(np.float32) * 1.4
-    return Demonstration(make_frames(96, 48), wave if predicted else np.zeros(0, np.float32), 120_000, 3.0)
+    return Demonstration(make_frames(96, 48), wave if predicted else np.zeros(0, np.float32), 120_000, 12, 3.0)

@@ -13,8 +13,10 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from app import settings
 from app.clips.clip_player import ClipPlayer
 from app.keys.commands import Command
+from app.labelling.pair_queue import CLIP_SIZE, LARGE_CLIP_SIZE
 from app.style import theme
 from app.windows.main import MainWindow
+from core.events import ClipsRequested
 from core.tasks import CATALOGUE
 from core.types import Choice
 from tests.app.clipping import clipped
@@ -151,3 +153,14 @@ def test_a_screen_reader_hears_what_each_part_is(face: Face) -> None:
     face.wait_until(lambda: window.banner.shows_failure)
     assert "Policy training stopped" in window.banner.accessibleDescription()
     assert isinstance(names["Left clip"], ClipPlayer)
+
+
+def test_clips_that_fill_more_of_a_fine_screen_are_rendered_larger(face: Face) -> None:
+    sized(face)
+    face.offer(make_query())
+    assert {event.size for event in face.engine["clips"].got(ClipsRequested)} == {CLIP_SIZE}
+    sized(face, QSize(1900, 1060))  # as large as the screen of the tests
+    face.wait_until(lambda: face.window.clips.left.width() > 640 and face.window.clips.left.height() > 640)
+    face.press(Qt.Key.Key_Left)
+    face.offer(make_query(), make_query())
+    face.wait_until(lambda: face.engine["clips"].got(ClipsRequested)[-1].size == LARGE_CLIP_SIZE)

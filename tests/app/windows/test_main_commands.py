@@ -19,6 +19,7 @@ from app.menus.key_list import KeyList
 from app.menus.menus import MENUS
 from app.session.controller import State
 from app.style import theme
+from app.style.glossary import Glossary
 from app.style.palette import DARK, LIGHT
 from app.style.theme import Appearance
 from app.windows.history import HistoryPage
@@ -71,6 +72,7 @@ OTHERS: dict[KeyAction, Happened] = {
     Command.DIAGNOSTICS: shows(QFileDialog),
     Command.EDIT_KEYS: shows(KeyDialog),
     Command.KEY_LIST: shows(KeyList),
+    Command.GLOSSARY: shows(Glossary),
     Command.ABOUT: shows(QMessageBox),
     Command.HISTORY: shows(HistoryPage),
     Command.REPEATS: lambda face: face.labelling.repeats.on,

@@ -46,14 +46,14 @@ def test_it_says_what_training_waits_for(face: Face) -> None:
     assert shown(face) == "Training starts after 2 more answers."
     assert not face.window.training_line.keep.isVisible()
     face.controller.progress.counted(2)
-    assert shown(face) == "The predictors learn from your first answers."
+    assert shown(face) == "The reward model is learning from your answers."
     train(face, 500)
-    assert shown(face) == "Training."
+    assert shown(face) == "Training is running."
     hold(face)
     assert shown(face) == "Training waits for your next answer."
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: shown(face) == "Training.")
+    face.wait_until(lambda: shown(face) == "Training is running.")
 
 
 def test_training_can_go_on_without_answers_even_after_a_restart(face: Face) -> None:
@@ -62,10 +62,10 @@ def test_training_can_go_on_without_answers_even_after_a_restart(face: Face) -> 
     keep = face.window.training_line.keep
     assert keep.text() == "Keep training"
     click(keep)
-    assert keep.text() == "Hold between answers"
+    assert keep.text() == "Wait for answers"
     face.wait_until(lambda: face.engine["rollout"].got(HoldChanged) == [HoldChanged(False)])
     train(face, 2000)
-    assert shown(face) == "Training goes on without answers."
+    assert shown(face) == "Training continues without answers."
     face.die("rollout")
     face.restart()
     face.wait_until(lambda: face.engine["rollout"].got(HoldChanged) == [HoldChanged(False)])
@@ -77,8 +77,8 @@ def test_training_can_go_on_without_answers_even_after_a_restart(face: Face) -> 
     ("after", "result"),
     [
         (6.0, "Training is finished; the last part gained 50 %."),
-        (4.0, "Training is finished; the last part no longer gained anything."),
-        (3.0, "Training is finished; the last part no longer gained anything."),
+        (4.0, "Training is finished; the last part brought no further gain."),
+        (3.0, "Training is finished; the last part brought no further gain."),
     ],
 )
 def test_training_is_finished_and_an_answer_ends_that(face: Face, after: float, result: str) -> None:
@@ -94,7 +94,7 @@ def test_training_is_finished_and_an_answer_ends_that(face: Face, after: float, 
     face.wait_until(lambda: shown(face) == result)
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: shown(face) == "Training.")
+    face.wait_until(lambda: shown(face) == "Training is running.")
 
 
 def test_the_text_does_not_flicker(face: Face) -> None:

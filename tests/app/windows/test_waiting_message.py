@@ -48,13 +48,13 @@ def test_the_first_segments_are_counted_down_to(face: Face, clock: Clock) -> Non
     counting(face, clock)
     clock.now += 2.0
     assert told(face) == (
-        "Collecting the first segments: 6 s",
-        "The first clips are rendered after that.",
+        "Recording the first clips: 6 s",
+        "They appear here when they are rendered.",
     )
     clock.now += 5.5
-    assert told(face)[0] == "Collecting the first segments: 1 s"
+    assert told(face)[0] == "Recording the first clips: 1 s"
     clock.now += 1.0
-    assert told(face)[0] == "Collecting the first segments: longer than usual"
+    assert told(face)[0] == "Recording the first clips: longer than usual"
 
 
 def test_the_seconds_to_the_first_pair_are_kept_for_the_next_start(
@@ -82,13 +82,13 @@ def test_later_pairs_are_counted_down_to_at_the_recent_pace(face: Face, clock: C
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.query is None)
-    assert told(face) == ("Collecting segments", "The next pair comes soon.")
+    assert told(face) == ("Recording new clips", "The next pair comes soon.")
     progress = face.controller.progress = Progress(face.controller.session.config, clock)
     for _ in range(3):
         progress.offered()
         clock.now += 6.0
     clock.now -= 4.0
-    assert told(face) == ("Collecting segments: 4 s", "Estimated from the recent pace.")
+    assert told(face) == ("Recording new clips: 4 s", "Estimated from the recent pace.")
 
 
 def test_paused_stopped_and_failed_say_what_to_do(face: Face) -> None:
@@ -113,7 +113,7 @@ def test_while_the_policy_explores_the_seconds_of_that_are_counted_down(
     progress.reported(1000)
     assert told(face) == (
         "Exploring before the first question: 4 s",
-        "Exploration gives more varied clips to compare.",
+        "Exploring gives more varied clips to compare.",
     )
     progress.reported(3000)
     assert "Exploring" not in told(face)[0] and progress.due > 0

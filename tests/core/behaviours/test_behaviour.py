@@ -75,7 +75,7 @@ def test_a_wrong_field_is_one_sentence(changes: dict[str, Any], told: str) -> No
     ("content", "told"),
     [
         (b'{"name": "kneel"}', "The field 'robot' is missing in the behaviour."),
-        (b'{"name": "a", "name": "b"}', "The field 'name' is there twice."),
+        (b'{"name": "a", "name": "b"}', "The field 'name' appears twice."),
         (b'{"clip_seconds": NaN}', "NaN is no number of JSON"),
         (b'{"clip_seconds": ' + b"9" * 5000 + b"}", "no JSON that this program can read"),
         (b"[" * 9000, "JSON"),

@@ -36,7 +36,7 @@ def test_requests_are_answered_in_order_and_a_bad_one_stops_no_other() -> None:
         job.receive(PreviewRequested(task))
     drawn, missing, unknown, last = answers(job)
     assert isinstance(drawn, PreviewDrawn) and drawn.task == "pendulum"
-    assert isinstance(missing, PreviewRefused) and "gym:NoSuch-v0 can't be made" in missing.sentence
+    assert isinstance(missing, PreviewRefused) and "No environment named NoSuch-v0" in missing.sentence
     assert isinstance(unknown, PreviewRefused) and "no task 'juggling'" in unknown.sentence
     assert isinstance(last, PreviewDrawn) and last.task == "gym:CartPole-v1"
 

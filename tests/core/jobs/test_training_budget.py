@@ -11,7 +11,7 @@ from core.events import FinishRequested, HoldChanged, PreferenceAdded
 from core.jobs.training_budget import TrainingBudget
 from tests.core.builders import preference
 
-HOLDS = "training holds until the next answer"
+HOLDS = "training waits for the next answer"
 
 
 def budget(**changes: Any) -> TrainingBudget:

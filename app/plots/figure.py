@@ -1,0 +1,238 @@
+"""Figure of one plot for a paper or a slide: vector drawing on white, as PNG or SVG.
+
+It holds plain data, so it is drawn in any thread, and it looks the same whatever the window's size and colours are.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QLineF, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QImage, QPainter, QPen, QPolygonF
+from PySide6.QtSvg import QSvgGenerator
+
+from app.style.images import encoded
+from app.style.palette import LIGHT
+from core.types import Float64
+
+_WIDTH, _HEIGHT = 800, 480
+"""Size in points of the drawing; a column of a paper is about 250 points wide, so texts stay readable at a third."""
+_SCALE = 3
+"""Pixels of the PNG per point."""
+_DOTS_PER_METRE = 11811
+"""300 dots per inch, at which the PNG is 8 inches wide."""
+_LINE, _AXIS, _POINT = 2.2, 1.2, 3.2
+_TITLE, _TEXT = 19, 15
+_TOP, _BOTTOM, _SIDE, _EDGE = 100, 62, 84, 22
+"""Margins around the axes: above and below, at a side with a scale, and at a side without."""
+_TICKS = 6
+"""Most intervals between ticks."""
+_ALPHA = 26
+_RIGHT, _LEFT, _CENTRE = Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignHCenter
+_MIDDLE = Qt.AlignmentFlag.AlignVCenter
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve. x, y: (n,) float64, NaN leaves a gap; right: it uses the right scale."""
+
+    name: str
+    x: Float64
+    y: Float64
+    colour: str
+    dashed: bool = False
+    right: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Curves with axes. x_range: visible part of x; tick: formats x; band: shaded range of the left scale."""
+
+    title: str
+    subtitle: str
+    x_title: str
+    left_title: str
+    right_title: str
+    lines: tuple[Line, ...]
+    x_range: tuple[float, float]
+    tick: Callable[[float], str]
+    band: tuple[float, float] | None = None
+    right_log: bool = False
+
+    def as_png(self) -> bytes:
+        image = QImage(QSize(_WIDTH, _HEIGHT) * _SCALE, QImage.Format.Format_RGB32)
+        image.setDotsPerMeterX(_DOTS_PER_METRE)
+        image.setDotsPerMeterY(_DOTS_PER_METRE)
+        painter = QPainter(image)
+        painter.scale(_SCALE, _SCALE)
+        self._paint(painter)
+        painter.end()
+        return encoded(image, "PNG")
+
+    def as_svg(self) -> bytes:
+        content = QByteArray()
+        buffer = QBuffer(content)
+        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+        generator = QSvgGenerator()
+        generator.setOutputDevice(buffer)
+        generator.setSize(QSize(_WIDTH, _HEIGHT))
+        generator.setViewBox(QRectF(0, 0, _WIDTH, _HEIGHT))
+        generator.setTitle(self.title)
+        generator.setDescription(self.subtitle)
+        painter = QPainter(generator)
+        self._paint(painter)
+        painter.end()
+        buffer.close()
+        return bytes(content.data())
+
+    def _paint(self, painter: QPainter) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillRect(QRectF(0, 0, _WIDTH, _HEIGHT), QColor("white"))
+        has_right = any(line.right for line in self.lines)
+        width = _WIDTH - _SIDE - (_SIDE if has_right else _EDGE)
+        box = QRectF(_SIDE, _TOP, width, _HEIGHT - _TOP - _BOTTOM)
+        self._write_heads(painter, box)
+        left = self._scale(right=False)
+        if self.band:
+            self._shade(painter, box, left)
+        self._draw_scale(painter, box, left, self.left_title, right=False)
+        if has_right:
+            self._draw_scale(painter, box, self._scale(right=True), self.right_title, right=True)
+        self._draw_x(painter, box)
+        painter.setClipRect(box.adjusted(-_POINT, -_POINT, _POINT, _POINT))
+        for line in self.lines:
+            self._draw_line(painter, box, line)
+
+    def _write_heads(self, painter: QPainter, box: QRectF) -> None:
+        """Title, line below it, and legend."""
+        _set_font(painter, _TITLE, bold=True)
+        _write(painter, QRectF(_EDGE, 10, _WIDTH - 2 * _EDGE, 28), self.title, _LEFT | _MIDDLE, LIGHT.text)
+        _set_font(painter, _TEXT)
+        _write(painter, QRectF(_EDGE, 38, _WIDTH - 2 * _EDGE, 22), self.subtitle, _LEFT | _MIDDLE, LIGHT.muted)
+        if len(self.lines) < 2:
+            return
+        x = box.left()
+        for line in self.lines:
+            painter.setPen(_pen(line))
+            painter.drawLine(QLineF(x, 78, x + 24, 78))
+            name = painter.fontMetrics().horizontalAdvance(line.name)
+            _write(painter, QRectF(x + 30, 66, name + 2, 24), line.name, _LEFT | _MIDDLE, LIGHT.text)
+            x += 30 + name + 18
+
+    def _visible(self, line: Line) -> Float64:
+        low, high = self.x_range
+        y = line.y[(line.x >= low) & (line.x <= high)]
+        return y[np.isfinite(y)]
+
+    def _scale(self, right: bool) -> tuple[float, float]:
+        """Ends of a vertical scale, with some room around the visible points."""
+        values = [self._visible(line) for line in self.lines if line.right == right]
+        every = np.concatenate(values) if values else np.empty(0)
+        if not len(every):
+            return 0.0, 1.0
+        low, high = float(every.min()), float(every.max())
+        room = 0.06 * (high - low) or 0.1 * abs(high) or 0.5
+        return low - room, high + room
+
+    def _draw_scale(self, painter: QPainter, box: QRectF, ends: tuple[float, float], title: str, right: bool) -> None:
+        low, high = ends
+        edge, out = (box.right(), 1) if right else (box.left(), -1)
+        painter.setPen(QPen(QColor(LIGHT.muted), _AXIS))
+        painter.drawLine(QLineF(edge, box.top(), edge, box.bottom()))
+        known = any(len(self._visible(line)) for line in self.lines if line.right == right)
+        for value, text in _ticks(low, high, right and self.right_log) if known else ():
+            y = box.bottom() - box.height() * (value - low) / (high - low)
+            painter.setPen(QPen(QColor(LIGHT.muted), _AXIS))
+            painter.drawLine(QLineF(edge, y, edge + 5 * out, y))
+            if not right:
+                painter.setPen(QPen(QColor(LIGHT.line), 0.6))
+                painter.drawLine(QLineF(box.left(), y, box.right(), y))
+            place = QRectF(edge + 9 if right else 0, y - 10, _SIDE - 30 if right else edge - 9, 20)
+            _write(painter, place, text, (_LEFT if right else _RIGHT) | _MIDDLE, LIGHT.text)
+        painter.save()
+        painter.translate(QPointF(_WIDTH - 16 if right else 16, box.center().y()))
+        painter.rotate(-90)
+        _write(
+            painter, QRectF(-box.height() / 2 - 30, -12, box.height() + 60, 24), title, _CENTRE | _MIDDLE, LIGHT.text
+        )
+        painter.restore()
+
+    def _draw_x(self, painter: QPainter, box: QRectF) -> None:
+        low, high = self.x_range
+        painter.setPen(QPen(QColor(LIGHT.muted), _AXIS))
+        painter.drawLine(QLineF(box.left(), box.bottom(), box.right(), box.bottom()))
+        for value, _ in _ticks(low, high) if any(len(self._visible(line)) for line in self.lines) else ():
+            x = box.left() + box.width() * (value - low) / (high - low)
+            painter.setPen(QPen(QColor(LIGHT.muted), _AXIS))
+            painter.drawLine(QLineF(x, box.bottom(), x, box.bottom() + 5))
+            _write(painter, QRectF(x - 50, box.bottom() + 7, 100, 20), self.tick(value), _CENTRE, LIGHT.text)
+        below = QRectF(box.left(), box.bottom() + 31, box.width(), 24)
+        _write(painter, below, self.x_title, _CENTRE | _MIDDLE, LIGHT.text)
+
+    def _shade(self, painter: QPainter, box: QRectF, ends: tuple[float, float]) -> None:
+        assert self.band is not None
+        low, high = ends
+        tops = [box.bottom() - box.height() * (value - low) / (high - low) for value in self.band]
+        colour = QColor(LIGHT.green)
+        colour.setAlpha(_ALPHA)
+        painter.fillRect(box & QRectF(box.left(), tops[1], box.width(), tops[0] - tops[1]), colour)
+
+    def _draw_line(self, painter: QPainter, box: QRectF, line: Line) -> None:
+        (left, right), (low, high) = self.x_range, self._scale(line.right)
+        xs = box.left() + box.width() * (line.x - left) / (right - left)
+        ys = box.bottom() - box.height() * (line.y - low) / (high - low)
+        painter.setPen(_pen(line))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for run in runs(line.y):
+            if run.stop - run.start > 1:
+                points = zip(xs[run].tolist(), ys[run].tolist(), strict=True)
+                painter.drawPolyline(QPolygonF([QPointF(x, y) for x, y in points]))
+            else:
+                painter.setBrush(QColor(line.colour))
+                painter.drawEllipse(QPointF(float(xs[run.start]), float(ys[run.start])), _POINT, _POINT)
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+
+
+def runs(y: Float64) -> list[slice]:
+    """Stretches of (n,) float64 y without NaN; one of length 1 is a point that a line alone would not show."""
+    known = np.concatenate([[False], np.isfinite(y), [False]])
+    edges = np.flatnonzero(known[1:] != known[:-1])
+    return [slice(int(start), int(stop)) for start, stop in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _ticks(low: float, high: float, log: bool = False) -> list[tuple[float, str]]:
+    """Values at round numbers from low to high, with their texts. log: low and high are base-10 logarithms"""
+    if not high > low:
+        return []
+    rough = (high - low) / _TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
+    if log:
+        step = max(1.0, step)
+    first = math.ceil(low / step - 1e-9)
+    values = [index * step for index in range(first, math.floor(high / step + 1e-9) + 1)]
+    return [(value, f"{10.0**value:.3g}" if log else f"{value:,.10g}") for value in values]
+
+
+def _pen(line: Line) -> QPen:
+    pen = QPen(QColor(line.colour), _LINE)
+    pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+    if line.dashed:
+        pen.setDashPattern([3.0, 2.0])
+    return pen
+
+
+def _set_font(painter: QPainter, pixels: int, bold: bool = False) -> None:
+    font = QFont("DejaVu Sans")
+    font.setStyleHint(QFont.StyleHint.SansSerif)
+    font.setPixelSize(pixels)
+    font.setBold(bold)
+    painter.setFont(font)
+
+
+def _write(painter: QPainter, place: QRectF, text: str, align: Qt.AlignmentFlag, colour: str) -> None:
+    """Write a line, shortened to the width of its place."""
+    painter.setPen(QColor(colour))
+    short = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, math.ceil(place.width()))
+    painter.drawText(place, align, short)

@@ -1,0 +1,92 @@
+"""The glossary, docs/glossary.md, in a dialog that opens at a word; and the buttons and widgets that know their word."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextBlock, QTextCursor
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QToolButton, QWidget
+
+from app.style.layouts import column
+from app.style.theme import RESOURCES
+
+PAGE = RESOURCES.parent / "docs" / "glossary.md"
+_WORD = "glossary_word"
+_LEVEL = 3
+"""Of the headings that are words."""
+
+
+class Glossary(QDialog):
+    """The whole page, scrolled to one word."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Glossary – Somersault")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.text = QTextBrowser(openExternalLinks=True)
+        self.text.setAccessibleName("Glossary")
+        self.text.setMarkdown(PAGE.read_text("utf-8"))
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        column((self.text, 1), buttons, of=self, margins=None)
+        self.resize(680, 560)
+
+    @property
+    def words(self) -> list[str]:
+        return [block.text() for block in self._headings()]
+
+    @property
+    def top_word(self) -> str:
+        """The word at the top of the visible part."""
+        top = self.text.cursorForPosition(self.text.viewport().rect().topLeft()).block().blockNumber()
+        return next((block.text() for block in self._headings() if block.blockNumber() >= top), "")
+
+    def show_word(self, word: str) -> None:
+        """Scroll so that this word is at the top, and select it; '' shows the page from its beginning."""
+        block = next((block for block in self._headings() if block.text() == word), None)
+        if block is None:
+            return
+        bar = self.text.verticalScrollBar()
+        cursor = QTextCursor(block)
+        self.text.setTextCursor(cursor)
+        bar.setValue(bar.value() + self.text.cursorRect(cursor).top() - self.text.viewport().rect().top())
+        cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+        self.text.setTextCursor(cursor)
+
+    def _headings(self) -> list[QTextBlock]:
+        blocks, block = [], self.text.document().begin()
+        while block.isValid():
+            if block.blockFormat().headingLevel() == _LEVEL:
+                blocks.append(block)
+            block = block.next()
+        return blocks
+
+
+def open_glossary(window: QWidget, word: str = "") -> None:
+    """Open the glossary over this window at a word."""
+    glossary = window.findChild(Glossary) or Glossary(window)
+    glossary.open()
+    glossary.show_word(word)
+
+
+def explain(widget: QWidget, word: str) -> None:
+    """Give the widget a word, at which the glossary opens while the focus is in it."""
+    widget.setProperty(_WORD, word)
+
+
+def word_of(widget: QWidget | None) -> str:
+    """Word of the widget or of the nearest one that contains it; '' if there is none."""
+    while widget is not None:
+        if word := widget.property(_WORD):
+            return str(word)
+        widget = widget.parentWidget()
+    return ""
+
+
+def help_button(word: str) -> QToolButton:
+    """Make a small "?" that opens the glossary at a word. It takes no focus, as a key does the same."""
+    button = QToolButton()
+    button.setText("?")
+    button.setObjectName("help")
+    button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    button.setAccessibleName(f"Explain {word}")
+    button.setToolTip("What is this?")
+    button.clicked.connect(lambda: open_glossary(button.window(), word))
+    return button

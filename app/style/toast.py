@@ -1,0 +1,49 @@
+"""Message about something that succeeded, over the lower part of a page for some seconds; nothing moves for it."""
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QMouseEvent
+from PySide6.QtWidgets import QLabel, QWidget
+
+_SHOWN_MS = 10_000
+_MARGIN = 16
+
+
+class Toast(QLabel):
+    """A click hides it at once."""
+
+    def __init__(self, page: QWidget) -> None:
+        super().__init__(page)
+        self.setObjectName("toast")
+        self.setAccessibleName("Result")
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.setWordWrap(True)
+        self._expiry = QTimer(self, singleShot=True, interval=_SHOWN_MS)
+        self._expiry.timeout.connect(self.hide)
+        page.installEventFilter(self)
+        self.hide()
+
+    def show_message(self, sentence: str) -> None:
+        self.setText(sentence)
+        self._place()
+        self.raise_()
+        self.show()
+        self._expiry.start()
+        QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))  # read out at once
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize:
+            self._place()
+        return False
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.hide()
+
+    def _place(self) -> None:
+        page = self.parentWidget()
+        assert page is not None
+        room = page.width() - 2 * _MARGIN
+        text = self.fontMetrics().horizontalAdvance(self.text()) + 2 * 24
+        width = min(room, text)
+        height = self.heightForWidth(width)
+        self.setGeometry((page.width() - width) // 2, page.height() - height - _MARGIN, width, height)

@@ -1,0 +1,58 @@
+"""The glossary that the window opens at the word for what has the focus."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolButton
+
+from app.style.glossary import Glossary
+from tests.app.fakes import Face
+
+
+def opened(face: Face) -> Glossary:
+    found = face.window.findChild(Glossary)
+    face.wait_until(found.isVisible)
+    return found
+
+
+def test_a_question_mark_opens_it_at_the_word_of_the_focused_plot(face: Face) -> None:
+    for group, key, word in (
+        (0, "return", "return"),
+        (1, "ratio", "validation/training loss"),
+        (2, "speed", "steps per second"),
+    ):
+        face.window.plots.setCurrentIndex(group)
+        face.window.plots.by_key[key].setFocus()
+        QTest.keySequence(face.window, QKeySequence("?"))
+        glossary = opened(face)
+        assert glossary.text.textCursor().selectedText() == word
+        bottom = glossary.text.verticalScrollBar()
+        assert glossary.top_word == word or bottom.value() == bottom.maximum()
+        glossary.close()
+        face.wait_until(lambda: face.window.findChild(Glossary) is None)
+        face.window.activateWindow()
+
+
+def test_each_mark_beside_a_figure_opens_it_at_a_word_of_the_page(face: Face) -> None:
+    marks = [button for button in face.window.findChildren(QToolButton) if button.objectName() == "help"]
+    assert len(marks) >= len(face.window.plots.by_key) + 2
+    words = set()
+    for mark in marks:
+        mark.click()
+        glossary = opened(face)
+        words.add(glossary.text.textCursor().selectedText())
+        QTest.keyClick(glossary, Qt.Key.Key_Escape)
+        face.wait_until(lambda: face.window.findChild(Glossary) is None)
+    assert "" not in words and {"answers given", "newest policy", "loss", "correlation"} <= words
+
+
+def test_every_caption_below_the_clips_is_a_word(face: Face) -> None:
+    face.window.commands["glossary"].trigger()
+    words = opened(face).words
+    captions = [
+        caption.text() for caption in face.window.status_strip.findChildren(type(face.window.instruction), "caption")
+    ]
+    named = [caption.lower() for caption in captions if caption and "steps" not in caption]
+    assert len(named) >= 4 and set(named) <= set(words)

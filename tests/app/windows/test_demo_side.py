@@ -1,0 +1,65 @@
+"""The side of demo mode: before and now, the counters, and the learning curve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+
+from app.style import theme
+from app.windows.demo_side import DemoSide
+from core.events import ReplayRendered, ReplayRequested
+from tests.app.fakes import Face, make_frames
+from tests.app.live.test_policy_history import learned, rewards
+from tests.app.tape import has_colour, show_true_reward
+from tests.app.windows.test_demo import demonstration
+
+
+@pytest.fixture
+def side(face: Face) -> Iterator[DemoSide]:
+    learned(face, 0, 10**10)
+    face.window.live.set_live(demonstration())
+    face.press(Qt.Key.Key_F11)
+    yield face.window.demo_commands.demo.side
+    face.window.demo_commands.leave_demo()
+
+
+def test_the_untrained_policy_acts_beside_the_newest(face: Face, side: DemoSide) -> None:
+    face.wait_until(lambda: bool(face.engine["clips"].got(ReplayRequested)))
+    (request,) = face.engine["clips"].got(ReplayRequested)
+    assert request.weights["weights"].tolist() == [0] * 4
+    face.engine["clips"].play(ReplayRendered(request.token, make_frames(), rewards(1, 2, 3), {}))
+    face.wait_until(lambda: side.before.shown is not None)
+    assert side.before.shown and side.before.shown.snapshot and side.before.shown.snapshot.env_steps == 0
+    assert side.now.shown is not None and side.now.shown.snapshot is None
+    assert side.before.player.height() == side.now.player.height() > 150
+    assert "above average" in side.now.legend.text() and side.now.legend.isVisible()
+    assert (
+        side.now.legend.fontMetrics().horizontalAdvance("Predicted reward: ■ above average ■ below")
+        < side.now.legend.width()
+    )
+
+
+def test_the_curve_follows_the_measure_or_what_may_be_seen_of_it(face: Face, side: DemoSide) -> None:
+    metrics, task = face.controller.metrics, face.controller.task
+    for step in range(1, 5):
+        metrics.append("predicted return", float(step), 10.0 * step)
+        metrics.append(task.measure_name, float(step), 0.5 * step)
+    side.refresh()
+    assert side.curve.points[1].tolist() == [10, 20, 30, 40] and side.curve_title.text() == "Predicted return"
+    assert side.measure.isHidden()
+    show_true_reward(face)
+    side.refresh()
+    assert side.curve.points[1].tolist() == [0.5, 1, 1.5, 2] and side.measure.text() == "2.0"
+    assert side.curve.height() > 40
+    picture: QImage = side.curve.grab().toImage()
+    assert has_colour(picture, theme.palette().green)
+
+
+def test_answers_come_first_and_steps_second(face: Face, side: DemoSide) -> None:
+    face.controller.progress.counted(40)
+    face.controller.progress.reported(565_248)
+    side.refresh()
+    assert (side.answers.text(), side.steps.text(), side.steps_unit.text()) == ("40", "565k", "steps of practice")
