@@ -74,7 +74,7 @@ def test_a_game_whose_worker_fails_says_so_and_can_be_played_again(
     qtbot: QtBot, caplog: pytest.LogCaptureFixture, event: Event
 ) -> None:
     engine = Engine()
-    playing = Playing(Config(task="breakout"), engine)
+    playing = Playing(Config(task="breakout"), engine, "mine")
     playing.open()
     window = playing.window
     engine["play"].unreadable = event
