@@ -318,7 +318,8 @@ class MainWindow(QMainWindow):
         self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))
         self.paused_bar.setVisible(state == State.PAUSED)
         self.setWindowTitle(window_title(self._controller))
-        self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED))
+        gone = self._controller.folder_guard.gone  # stopping would lose the training
+        self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED) and not gone)
         if state in (State.RUNNING, State.STOPPED):
             self.banner.clear_failure()
 

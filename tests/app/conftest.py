@@ -39,8 +39,7 @@ def style(qapp: Any, own_settings: None) -> None:
 def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or changes what the person at this machine has set, nor does a process that it starts."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # with the trash
-    (tmp_path / "data").mkdir()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # with the trash, if a test makes it
     QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, str(tmp_path / "settings"))
 
 

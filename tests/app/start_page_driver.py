@@ -112,6 +112,7 @@ class Page:
         self.drawers = Drawers(**whims)
         self.opened: list[Session] = []
         self.trash, self.closed = folder / "data" / "Trash", False
+        self.trash.parent.mkdir(exist_ok=True)
         self.behaviours = folder / "behaviours"
         self.window = StartWindow(
             SessionLibrary(self.root),
