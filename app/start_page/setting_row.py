@@ -92,7 +92,7 @@ class SettingRow(QWidget):
         show_value(self.editor, draft.value(name))
         changed, suits = name in draft.changes, draft.default_source(name)
         self.mark.setText("Changed" if changed else _SET_FOR[suits])
-        self.mark.setToolTip(f"Usual default: {format_value(self.setting.default)}." if suits else "")
+        self.mark.setToolTip(f"Default elsewhere: {format_value(self.setting.default)}." if suits else "")
         kind = "wrong" if name in draft.wrong else "changed" if changed else ""
         if self.mark.property("kind") != kind:
             for widget in (self.mark, self.editor):

@@ -44,7 +44,7 @@ class TaskCard(QAbstractButton):
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)  # or Qt would repaint the background at each frame
         self.setAccessibleName(title)
-        self._describe("Its preview is loading.")
+        self._describe("Its preview is being rendered.")
 
     def set_preview(self, preview: Preview | None) -> None:
         self.preview, self.error, self._small = preview, "", {}
@@ -130,7 +130,7 @@ class TaskCard(QAbstractButton):
         set_font(painter, 13)
         room = self._picture_rect.adjusted(12, 12, -12, -12)
         flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
-        painter.drawText(room, flags, self.error or "Loading preview…")
+        painter.drawText(room, flags, self.error or "Rendering …")
 
     def _draw_title(self, painter: QPainter) -> None:
         top = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft
@@ -188,7 +188,7 @@ class BehaviourCard(TaskCard):
         self.menu_button = QToolButton(self)
         self.menu_button.setText("⋯")
         self.menu_button.setObjectName("cardMenu")
-        self.menu_button.setAccessibleName(f"Menu of {title}")
+        self.menu_button.setAccessibleName(f"What can be done with {title}")
         self.menu_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the menu key opens it too
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu_button.setMenu(self.menu)

@@ -17,7 +17,7 @@ from core.tasks.behaviour_tasks import is_behaviour_text
 _GAP, _EDGE, _HEADING = 14, 4, 34
 OWN, SHIPPED, PAPER = "Your behaviours", "Behaviours", "The paper's tasks"
 EDIT, DUPLICATE, EXPORT, DELETE = "Edit…", "Duplicate", "Export…", "Move to the trash"
-EDIT_COPY = "Edit a copy…"
+EDIT_COPY = "Make one like it…"
 _ACTIONS = {OWN: (EDIT, DUPLICATE, EXPORT, DELETE), SHIPPED: (EDIT_COPY, EXPORT)}
 
 
