@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from core.envs.motion_marks import TRACE_HZ, TRACE_SECONDS, MotionMarks
 from core.errors import UserError, lack
-from core.io.image_codec import Pixels, decode_image, fit_to_square
+from core.io.image_codec import Pixels, decode_image, fit_to_square, fitted_size
 from core.robots.models import load_model
 from core.tasks.base import Camera, RobotTask, Task
 from core.types import Float64, Frames
@@ -39,6 +39,10 @@ class Renderer(ABC):
             image[:] = picture
         return Frames(pixels, fps)
 
+    def clip(self, states: npt.NDArray[Any], size: int, fps: float) -> Frames:
+        """As `render`, in the picture's own proportions: (n, height, width, 3), the longer side `size`."""
+        return self.render(states, size, fps)
+
     @abstractmethod
     def pictures(self, states: npt.NDArray[Any], size: int, fps: float) -> Iterator[Pixels]:
         """Yield the frames of `render`, (size, size, 3) uint8, each drawn when it is asked for."""
@@ -55,6 +59,16 @@ def renderer_for(task: Task) -> Renderer:
 
 class FrameRenderer(Renderer):
     """Shows pictures that were recorded during the rollout."""
+
+    def clip(self, states: npt.NDArray[Any], size: int, fps: float) -> Frames:
+        """Without the black margins that make a picture square."""
+        frames = self.render(states, size, fps)
+        shown = next((picture for state in states if (picture := decode_image(state)) is not None), None)
+        if shown is None:
+            return frames
+        height, width = fitted_size(shown, size)
+        top, left = (size - height) // 2, (size - width) // 2
+        return Frames(np.ascontiguousarray(frames.pixels[:, top : top + height, left : left + width]), fps)
 
     def pictures(self, states: npt.NDArray[Any], size: int, fps: float) -> Iterator[Pixels]:
         """states: (k, ROW_BYTES) encoded pictures, one per step; steps without one are grey."""

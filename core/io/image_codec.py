@@ -17,7 +17,10 @@ _QUALITIES = (85, 60, 35, 15, 5)
 
 def encode_image(pixels: Pixels) -> Pixels:
     """Encode an image, (height, width, 3) uint8 RGB -> (ROW_BYTES,) uint8."""
-    small = _fit(pixels, _LONGEST_SIDE) if max(pixels.shape) > _LONGEST_SIDE else np.ascontiguousarray(pixels)
+    small = np.ascontiguousarray(pixels)
+    if max(pixels.shape) > _LONGEST_SIDE:
+        height, width = fitted_size(pixels, _LONGEST_SIDE)
+        small = _resize(pixels, (width, height))
     image = cv2.cvtColor(small, cv2.COLOR_RGB2BGR)
     settings = [(".png", [cv2.IMWRITE_PNG_COMPRESSION, 5])]
     settings += [(".jpg", [cv2.IMWRITE_JPEG_QUALITY, quality]) for quality in _QUALITIES]
@@ -40,18 +43,18 @@ def decode_image(row: Pixels) -> Pixels | None:
 
 def fit_to_square(pixels: Pixels, size: int) -> Pixels:
     """Scale an image, (height, width, 3) uint8, to fit into (size, size, 3), centred on black."""
-    inner, square = _fit(pixels, size), np.zeros((size, size, 3), np.uint8)
-    height, width = inner.shape[:2]
+    height, width = fitted_size(pixels, size)
+    inner, square = _resize(pixels, (width, height)), np.zeros((size, size, 3), np.uint8)
     top, left = (size - height) // 2, (size - width) // 2
     square[top : top + height, left : left + width] = inner
     return square
 
 
-def _fit(pixels: Pixels, side: int) -> Pixels:
-    """Scale an image so that its longer side has this length."""
+def fitted_size(pixels: Pixels, side: int) -> tuple[int, int]:
+    """Height and width of an image, (height, width, 3), that is scaled so that its longer side has this length."""
     height, width = pixels.shape[:2]
     scale = side / max(height, width)
-    return _resize(pixels, (max(1, round(width * scale)), max(1, round(height * scale))))
+    return max(1, round(height * scale)), max(1, round(width * scale))
 
 
 def _resize(pixels: Pixels, size: tuple[int, int]) -> Pixels:

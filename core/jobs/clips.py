@@ -66,7 +66,7 @@ class ClipsJob(Job):
     def _render(self, request: ClipsRequested) -> Iterator[Event | None]:
         clips = []
         for segment in request.segments:
-            clips.append(self._renderer.render(segment.states, request.size, request.fps))
+            clips.append(self._renderer.clip(segment.states, request.size, request.fps))
             yield None
         yield ClipsRendered(request.token, tuple(clips))
 
@@ -82,5 +82,5 @@ class ClipsJob(Job):
             ensemble = build_ensemble(self._config, CPU)
             load_state_arrays(ensemble, self._reward.weights)
         predicted = predicted_reward(ensemble, episode.segment)
-        clip = self._renderer.render(episode.segment.states, request.size, request.fps)
+        clip = self._renderer.clip(episode.segment.states, request.size, request.fps)
         yield ReplayRendered(request.token, clip, predicted, episode.measure)

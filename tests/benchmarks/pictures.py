@@ -38,7 +38,6 @@ from tests.benchmarks.windowed import application, close, parser, press_oracle_k
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "resources" / "readme" / "window.png"
-README_WIDTH = 1280
 _LONGEST_SECONDS = 1800.0
 _THUMBNAIL, _LINE, _GAP = 420, 22, 12
 """Pixels of the contact sheet: width of a picture, height of its name, space between."""
@@ -84,9 +83,7 @@ def make(out: Path, session: Path | None, answers: int, readme: bool, only: str 
             _run(screen.name, screen, session, out, answers)
     contact_sheet(out)
     if readme:
-        picture = QImage(str(out / "session-learning-4k-light.png"))
-        small = picture.scaledToWidth(README_WIDTH, Qt.TransformationMode.SmoothTransformation)
-        small.convertToFormat(QImage.Format.Format_Indexed8).save(str(README), "PNG", 0)
+        shutil.copyfile(out / "session-learning-720p-light.png", README)
 
 
 def _run(part: str, screen: Screen, session: Path, out: Path, answers: int) -> None:
@@ -181,11 +178,13 @@ def _take_session(photographer: Photographer, folder: Path) -> None:
     photographer.take(window, "session-starting")
     until(lambda: window.pair_page.has_pair and window.live.policy.shown is not None)
     window.true_reward.hide(False)
+    before = controller.progress.labels
     press_oracle_key(controller, window)
-    until(lambda: controller.progress.labels_per_minute > 0 and window.pair_page.has_pair)
+    until(lambda: controller.progress.labels > before)
     for index, name in enumerate(("learning", "reward", "session")):
         window.plots.setCurrentIndex(index)
         wait_seconds(2)
+        until(lambda: window.pair_page.has_pair)
         photographer.take(window, f"session-{name}")
     window.plots.setCurrentIndex(0)
     window.live.slider.setValue(len(controller.policy_history.snapshots) // 2)

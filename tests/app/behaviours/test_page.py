@@ -273,7 +273,7 @@ def test_a_damaged_file_is_told_of_and_the_others_are_listed(page: Page, caplog:
     (page.behaviours / "crouch.json").write_text(json.dumps(CROUCH))
     page.show()
     page.wait_until(lambda: len(own(page)) == 1)
-    assert "bad.json is wrong: It is no JSON" in page.told and "bad.json" in caplog.text
+    assert "bad.json is wrong: It is not valid JSON" in page.told and "bad.json" in caplog.text
 
 
 @pytest.mark.parametrize("look", [Appearance.DARK, Appearance.LIGHT])

@@ -6,6 +6,7 @@ import numpy as np
 from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
+from app.clips.clip_pair import ClipPair
 from app.clips.clip_player import ClipPlayer
 from core.types import Frames
 
@@ -26,3 +27,16 @@ def test_the_last_frame_is_shaded_so_that_the_beginning_is_seen(qtbot: QtBot) ->
     assert lights[:3] == [200] * 3 and 120 < lights[3] < 180
     player.set_frames(Frames(np.full((1, 32, 32, 3), 200, np.uint8), 30.0))  # a still has no end
     assert centre(player).red() == 200
+
+
+def test_where_there_is_room_beside_them_the_clips_of_a_pair_lie_beside_each_other(qtbot: QtBot) -> None:
+    pair = ClipPair()
+    qtbot.addWidget(pair)
+    pair.resize(1000, 200)
+    pair.show()
+    frames = Frames(np.full((2, 32, 32, 3), 200, np.uint8), 30.0)
+    for player in (pair.left, pair.right):
+        player.set_frames(frames)
+    image = pair.grab().toImage()
+    columns = [x for x in range(image.width()) if image.pixelColor(x, 100).red() == 200]
+    assert len(columns) > 380 and columns[-1] - columns[0] < 430  # two squares of 200 with their borders and a gap

@@ -40,7 +40,7 @@ def test_disagreements_are_listed_the_strongest_first(mixed: Face) -> None:
     against = [round(page.model.index(row).data(AGAINST), 3) for row in range(4)]
     assert against == [0.97, 0.95, 0.8, 0.7]
     text = page.filter.judgement.text()
-    assert text.startswith("The reward model disagrees with 4 of 5 answers (generation 12, computed at ")
+    assert text.startswith("The reward model disagrees with 4 of 5 answers (fit 12, computed at ")
     texts = [page.model.index(row).data() for row in range(4)]
     assert texts[0].endswith("the reward model gives the other side 97%")
     assert texts[2].endswith("the reward model gives one side 90%")
@@ -52,7 +52,7 @@ def test_disagreements_are_listed_the_strongest_first(mixed: Face) -> None:
     ("generation", "left", "headline", "text"),
     [
         (0, {}, "No reward model yet", ""),
-        (3, {1: 0.9, 2: 0.2}, "Nothing to review", "disagrees with 0 of 2 answers (generation 3"),
+        (3, {1: 0.9, 2: 0.2}, "Nothing to review", "disagrees with 0 of 2 answers (fit 3"),
     ],
 )
 def test_an_empty_list_has_its_reason(
@@ -83,7 +83,7 @@ def test_a_refresh_asks_again_drops_the_older_reply_and_lets_go_of_answers_that_
     reward.play(AnswersJudged(older, 9, np.array([2]), np.array([0.9], np.float32)))
     reward.play(Waited("reward", "it comes after the older reply"))
     mixed.wait_until(lambda: "reward" in mixed.controller.waits)
-    assert listed(page) == [5] and "(generation 2," in page.filter.judgement.text()
+    assert listed(page) == [5] and "(fit 2," in page.filter.judgement.text()
 
 
 def test_a_restarted_reward_job_gets_the_request_again(mixed: Face) -> None:

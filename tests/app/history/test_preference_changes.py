@@ -68,7 +68,7 @@ def test_what_does_not_count_can_not_be_changed(open_face: Callable[..., Face], 
     page.filter.withdrawn_too.setChecked(True)
     choose(page, 2)
     assert not any(made.isEnabled() for made in page.pane.choices.values())
-    assert ("undone" if state == "withdrawn" else "repeats number 1") in page.pane.note.text()
+    assert ("undone" if state == "withdrawn" else "repeats answer 1") in page.pane.note.text()
     page.pane.setFocus()
     QTest.keyClick(page.pane, Qt.Key.Key_Right)
     face.wait_until(lambda: playing(page, 2))

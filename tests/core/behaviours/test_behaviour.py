@@ -76,10 +76,10 @@ def test_a_wrong_field_is_one_sentence(changes: dict[str, Any], told: str) -> No
     [
         (b'{"name": "kneel"}', "The field 'robot' is missing in the behaviour."),
         (b'{"name": "a", "name": "b"}', "The field 'name' appears twice."),
-        (b'{"clip_seconds": NaN}', "NaN is no number of JSON"),
-        (b'{"clip_seconds": ' + b"9" * 5000 + b"}", "no JSON that this program can read"),
+        (b'{"clip_seconds": NaN}', "NaN is not a JSON number"),
+        (b'{"clip_seconds": ' + b"9" * 5000 + b"}", "not valid JSON"),
         (b"[" * 9000, "JSON"),
-        (b"{,", "no JSON at line 1, column 2"),
+        (b"{,", "not valid JSON at line 1, column 2"),
         (b"[]", "one JSON object"),
         (b"\xff", "UTF-8"),
         (b" " * (MAX_BYTES + 1), "can't be read"),

@@ -170,7 +170,9 @@ def test_a_clip_is_25_steps_in_colour_at_15_fps() -> None:
     assert (task.segment_steps, task.step_seconds) == (25, pytest.approx(1 / 15))
     states = [env.states[1]] + [env.states[1] for _ in play_randomly(env, 24)]
     with closing(renderer_for(task)) as renderer:
-        clip = renderer.render(np.stack(states), 420, 15.0)
+        clip, shown = (draw(np.stack(states), 420, 15.0) for draw in (renderer.render, renderer.clip))
+    assert shown.pixels.shape == (25, 420, 320, 3)  # without the black margins
+    assert np.array_equal(shown.pixels, clip.pixels[:, :, 50:370])
     assert clip.pixels.shape == (25, 420, 420, 3)
     assert not clip.pixels[:, :, :50].any() and not clip.pixels[:, :, 370:].any()
     assert len({frame.tobytes() for frame in clip.pixels}) > 1

@@ -89,7 +89,7 @@ def test_the_share_and_its_interval() -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (Consistency(0, 0, 2), "No pair has been answered twice yet"),
+        (Consistency(0, 0, 2), "No pair has been asked twice yet"),
         (Consistency(18, 20, 0), "this fits your answers"),
         (Consistency(30, 60, 0), "yours agree less often"),
         (Consistency(100, 100, 0), "yours agree more often"),

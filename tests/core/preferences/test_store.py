@@ -323,7 +323,7 @@ if os.name != "nt":
     DAMAGE |= {
         "a link": (instead(link, SECOND), f"{SECOND} can't be read", LOST),
         "a pipe": (instead(os.mkfifo, SECOND), f"{SECOND} can't be read (not a regular file)", LOST),
-        "a huge file": (lambda folder: os.truncate(folder / SECOND, 3 << 30), "not believable", LOST),
+        "a huge file": (lambda folder: os.truncate(folder / SECOND, 3 << 30), "impossible", LOST),
         "a pipe for a log": (instead(os.mkfifo, LOG), "log.jsonl can't be read (not a regular file)", KEPT),
         "a link for a log": (instead(link, LOG), "log.jsonl can't be read", KEPT),
     }

@@ -123,9 +123,9 @@ PARTS = {
         ({"mesh": "nowhere.obj"}, "can't be read"),
         ({"mesh": "/etc/passwd"}, "is outside"),
         ({"common": "/etc/passwd"}, "is outside"),
-        ({"common": "dog.xml"}, "include each other without an end"),
+        ({"common": "dog.xml"}, "include each other in a circle"),
         ({"start": "<!DOCTYPE x><mujoco>"}, "document type declaration"),
-        ({"start": "<robot>"}, "is no XML"),
+        ({"start": "<robot>"}, "is not XML"),
         ({"wheel": ' axis="0 0 0"/><geom name="tyre"'}, "MuJoCo refuses it"),
         ({"free": "<freejoint/><unknown/>"}, "MuJoCo refuses it"),
         ({"asset": '<option timestep=".2"/><asset>'}, "its timestep is 0.2 s"),
@@ -144,8 +144,8 @@ def test_what_cannot_be_taught_is_refused_with_the_reason(changes: dict[str, str
     [
         ("<mujoco><worldbody><body><geom size='1'/></body></worldbody></mujoco>", "no joints"),
         ("<mujoco><worldbody><body><joint/><geom size='1'/></body></worldbody></mujoco>", "no actuators"),
-        ("<robot/>", "no MJCF file"),
-        ("", "no XML"),
+        ("<robot/>", "not an MJCF file"),
+        ("", "not XML"),
     ],
 )
 def test_files_that_are_no_robots_are_refused(content: str, told: str) -> None:
