@@ -31,7 +31,7 @@ class FilterBar(QWidget):
         self.choice.addItem("Every choice", None)
         for choice, words in CHOICES.items():
             self.choice.addItem(words, choice)
-        self.labeller.setAccessibleName("Filter by teacher")
+        self.labeller.setAccessibleName("Filter by labeller")
         for words, name in (("Everyone's", None), ("Human's", Teacher.HUMAN), ("Oracle's", Teacher.ORACLE)):
             self.labeller.addItem(words, name)
         self.changed_only, self.withdrawn_too = QPushButton("&Changed only"), QPushButton("Include &undone")
