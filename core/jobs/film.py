@@ -37,6 +37,8 @@ _EPISODES = 8
 _NO_H264 = (
     "There is no H.264 encoder here, so it is in {codec}: browsers and VLC play it, some presentation programs do not."
 )
+_GUEST = "guest: "
+"""Precedes the name of a guest of demo mode, as the window stores it."""
 _LABELLERS: Mapping[str, str] = {
     Teacher.HUMAN: "a person",
     Teacher.ORACLE: "the oracle, a program that knows the true reward",
@@ -192,8 +194,9 @@ def how_taught(labels: int, labellers: Mapping[str, int], by_true_reward: bool) 
         return "Learned from the task's own reward."
     if not labels:
         return "Before the first answer."
-    names = [_LABELLERS.get(name, name) for name in labellers]
-    if len(names) > 1:
-        names = [f"{name} ({count:,})" for name, count in zip(names, labellers.values(), strict=True)]
+    counts = Counter[str]()
+    for labeller, count in labellers.items():
+        counts["guests" if labeller.startswith(_GUEST) else _LABELLERS.get(labeller, labeller)] += count
+    names = [f"{name} ({count:,})" for name, count in counts.items()] if len(counts) > 1 else list(counts)
     chosen = f" Chosen by {' and '.join(names)}." if names else ""
     return f"Learned from {pluralize(labels, 'choice')} between two short clips.{chosen}"

@@ -211,9 +211,8 @@ PONG = AtariTask(
     name="pong",
     title="Pong",
     instruction=(
-        "Choose the clip in which the green paddle on the right gets the ball past the orange one on the left. Letting"
-        " it past the green paddle is bad. Most clips are too short for a point: if none is made in either, answer with a"
-        " tie, or choose the one whose paddle follows the ball."
+        "Choose the clip in which the green paddle on the right gets the ball past the orange one; letting it past the"
+        " green one is bad. Most clips are too short for a point: if neither has one, answer with a tie."
     ),
     game="pong",
     controls="↑ ↓ (or → ←) move the paddle      Space, held as it hits the ball, doubles the ball's speed",

@@ -105,6 +105,7 @@ def test_before_and_after_go_in_step_from_the_same_start(taught: Path, tmp_path:
         (305, {"oracle": 305}, False, "305 choices .* Chosen by the oracle, a program that knows the true reward\\."),
         (1, {"human": 1}, False, r"1 choice between two short clips\. Chosen by a person\."),
         (7, {"human": 4, "oracle": 3}, False, r"a person \(4\) and the oracle, .* \(3\)\."),
+        (9, {"guest: Ada": 4, "guest: Alan": 5}, False, r"Chosen by guests\."),
         (0, {}, True, "Learned from the task's own reward."),
     ],
 )

@@ -45,7 +45,7 @@ def test_the_metadata_name_a_function_and_every_package() -> None:
     module, _, name = settings["project"]["scripts"]["somersault"].partition(":")
     assert callable(getattr(importlib.import_module(module), name))
     packed = {pattern.rstrip("*") for pattern in settings["tool"]["setuptools"]["packages"]["find"]["include"]}
-    assert packed == {"core", "app", "somersault", "resources"}
+    assert packed == {"core", "app", "somersault", "resources", "docs"}
 
 
 @pytest.mark.parametrize(

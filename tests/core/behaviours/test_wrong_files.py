@@ -246,8 +246,8 @@ ASSETS: list[tuple[tuple[str, str, str], str]] = [
     (('<include file="../secret.xml"/>', "", ""), "outside"),
     (('<include file="/etc/passwd"/>', "", ""), "outside"),
     (('<include file="link.xml"/>', "", ""), "outside"),
-    (('<include file="box.xml"/>', "", ""), "without an end"),
-    (('<include file="ring.xml"/>', "", ""), "without an end"),
+    (('<include file="box.xml"/>', "", ""), "in a circle"),
+    (('<include file="ring.xml"/>', "", ""), "in a circle"),
     (("<include/>", "", ""), "can't be read"),
     (('<x xmlns:xi="http://www.w3.org/2001/XInclude"><xi:include href="/etc/passwd"/></x>', "", ""), "refuses"),
     (('<extension><plugin plugin="mujoco.pid"/></extension>', "", ""), "plugin"),
@@ -285,7 +285,7 @@ ASSETS += [
 ]
 ASSETS += [
     # what MuJoCo, or the program, can't use
-    (("<option timestep=", "", ""), "no XML"),
+    (("<option timestep=", "", ""), "not XML"),
     (("<unknown/>", "", ""), "refuses"),
     (("", '<mesh name="m" file="text.obj"/>', MESH), "refuses"),
     (("", '<mesh name="m" file="short.stl"/>', MESH), "refuses"),

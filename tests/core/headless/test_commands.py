@@ -242,7 +242,7 @@ def test_a_task_without_a_true_reward_has_no_oracle(
         (["teach", "--session", "s"], "hopper-backflip"),
         (["teach", "nowhere.json", "--session", "s"], "nowhere.json"),
         ([*TEACH, "--labels", "-5"], "labels"),
-        ([*TEACH, "--labels", "0"], "--teacher none"),
+        ([*TEACH, "--labels", "0"], "or none as the teacher"),
         ([*TEACH, "--set", "nonsense"], "NAME=VALUE"),
         ([*TEACH, "--set", "nothing.members=1"], "nothing.members"),
         ([*TEACH, "--set", "policy.discount=null"], "discount"),

@@ -154,9 +154,11 @@ ALL_PAIRS = [(a, b) for a in range(100) for b in range(a)]
 
 
 @pytest.mark.parametrize("wrong", [0.0, 0.15, 0.3])
-def test_a_person_is_wrong_as_often_as_asked_about_random_pairs_and_oftener_about_alike_ones(wrong: float) -> None:
+def test_a_person_is_wrong_less_about_random_pairs_than_about_those_asked_and_oftener_about_alike_ones(
+    wrong: float,
+) -> None:
     mistaken = [choice is not Choice.LEFT for choice in persons_choices(ALL_PAIRS, wrong=wrong)]
-    assert sum(mistaken) / len(mistaken) == pytest.approx(wrong, abs=0.02)
+    assert sum(mistaken) / len(mistaken) == pytest.approx(0.8 * wrong, abs=0.02)  # asked pairs are more alike
     near = [m for m, (a, b) in zip(mistaken, ALL_PAIRS, strict=True) if a**2 - b**2 < 100]
     assert sum(near) / len(near) > 1.3 * wrong or not wrong
 

@@ -33,5 +33,5 @@ def test_the_chosen_true_reward_is_paid_at_every_step() -> None:
 def test_a_segment_has_the_chosen_true_reward() -> None:
     batch = collected(true_reward="openai", query__segment_steps=8)
     sums = sorted(float(one.true_rewards.sum()) for one in batch.segments if one.true_rewards is not None)
-    whole = batch.true_rewards.reshape(-1, 8, batch.true_rewards.shape[1]).sum(axis=1)
-    assert sums == pytest.approx(sorted(whole.ravel().tolist()), abs=1e-4)
+    first = batch.true_rewards[:8].sum(axis=0)  # the next ones begin a usual clip's length later
+    assert sums == pytest.approx(sorted(first.tolist()), abs=1e-4)

@@ -255,7 +255,7 @@ def test_only_one_program_uses_a_folder(sweep: Swept, tmp_path: Path, capsys: py
         (["--steps", "0"], "--steps must be at least 1"),
         (["--labels", "5"], "--labels is for plans by name"),
         (["--teachers", "person"], "no curve with --teachers person"),
-        (["--tasks", "gym:Nowhere-v0"], "Nowhere-v0 can't be made"),
+        (["--tasks", "gym:Nowhere-v0"], "No environment named Nowhere-v0"),
         (["--tasks", "hoper"], "There is no task 'hoper'"),
         (["--set", "query.segment_steps=51"], "at most the 50 of an episode"),
         (["--set", "nothing.members=1"], "There is no setting nothing.members"),
