@@ -51,20 +51,19 @@ def _rest(heights: Float64) -> Float64:
 
 
 def backflip_reward(physics: Physics) -> Float64:
-    """(N,) pay for turning backward, most of it in the air or landing upright on the foot, less a fine for other parts.
+    """(N,) pay for turning backward, most of it for landing upright on the foot, less a fine for other parts.
 
-    Turning at 10 rad/s or faster pays 0.25 on the foot, 1 from 20 cm above the floor, and 1.25 on the foot with the
-    torso upright (less the more it leans). Turning forward at that rate costs 1.25 anywhere, so that nodding gains
-    nothing. Standing upright pays 0.1. Whenever anything but the foot touches the floor, 1 is taken off, and turning
-    there pays nothing.
+    Turning at 10 rad/s or faster pays 0.4 on the floor, 1 from 20 cm above it, and 2.4 on the foot with the torso
+    upright (less the more it leans). Turning forward at that rate costs 1.25 anywhere, so that nodding gains nothing.
+    Whenever anything but the foot touches the floor, 0.3 is taken off and nothing counts as landing. So a clumsy turn
+    is worth more than standing still, which pays nothing: otherwise a policy that has learned not to fall stays there.
     """
     foot, rest = _foot(physics.contact_heights), _rest(physics.contact_heights)
     turning = np.minimum(-physics.velocities[:, _ANGLE] / _FAST_ENOUGH, 1)
     lift = np.clip(np.minimum(foot, rest) / _WELL_OFF, 0, 1)
     touches = rest < _CONTACT_HEIGHT
     upright = np.maximum(np.cos(physics.positions[:, _ANGLE]), 0) * ((foot < _CONTACT_HEIGHT) & ~touches)
-    weight = np.where(turning < 0, 1.25, 0.25 * ~touches + 0.75 * lift + upright)
-    return turning * weight + 0.1 * upright - touches
+    return turning * np.where(turning < 0, 1.25, 0.4 + 0.6 * lift + 2 * upright) - 0.3 * touches
 
 
 def openai_reward(physics: Physics) -> Float64:

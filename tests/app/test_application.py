@@ -47,11 +47,13 @@ def test_bad_options_are_refused(refusal: Callable[..., str], line: str, tmp_pat
 
 
 def test_a_folder_that_is_no_session_is_refused_and_left_alone(refusal: Callable[..., str], tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("mine")
-    assert "not an empty folder" in refusal("--session", tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-    (tmp_path / "config.json").write_text(json.dumps({"name": "left-pad"}))
-    assert "not one of this program" in refusal("--session", tmp_path)
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "thesis.tex").write_text("mine")
+    assert "not an empty folder" in refusal("--session", folder)
+    assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
+    (folder / "config.json").write_text(json.dumps({"name": "left-pad"}))
+    assert "not one of this program" in refusal("--session", folder)
 
 
 def test_a_session_that_can_not_be_opened_is_refused(refusal: Callable[..., str], tmp_path: Path) -> None:

@@ -41,7 +41,9 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_documented_snippets_run_unchanged(taught: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     snippets = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/use-elsewhere.md").read_text(), re.S | re.M)
-    assert len(snippets) == 3
+    portable = [snippet for snippet in snippets if "onnxruntime" in snippet]  # an extra; its own tests run it
+    snippets = [snippet for snippet in snippets if snippet not in portable]
+    assert (len(snippets), len(portable)) == (3, 1)
     monkeypatch.chdir(taught)
     names: dict[str, Any] = {"observation": environment("DIR").reset()[0]}
     for snippet in snippets:

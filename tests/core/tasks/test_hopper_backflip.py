@@ -176,16 +176,16 @@ def test_the_reward_that_openai_wrote_by_hand() -> None:
         ({"rate": -10, "height": 0.5}, 1.0),
         ({"rate": -20, "height": 0.5}, 1.0),  # a wheel that spins faster is worth no more
         ({"rate": -5, "height": 0.5}, 0.5),
-        ({"rate": -10, "height": 0.1}, 0.25 + 0.75 / 2),  # half as high as pays in full
-        ({"rate": -10, "height": 0.5, "rest": 0.1}, 0.25 + 0.75 / 2),
-        ({"rate": -10, "height": 0.0}, 1.25 + 0.1),  # lands upright
-        ({"rate": -10, "height": 0.0, "angle": np.pi / 3}, 0.25 + 0.5 + 0.05),  # leans by 60 degrees
-        ({"rate": -10, "height": 0.0, "angle": np.pi}, 0.25),
-        ({"rate": 0, "height": 0.0}, 0.1),  # stands
+        ({"rate": -10, "height": 0.1}, 0.4 + 0.6 / 2),  # half as high as pays in full
+        ({"rate": -10, "height": 0.5, "rest": 0.1}, 0.4 + 0.6 / 2),
+        ({"rate": -10, "height": 0.0}, 2.4),  # lands upright
+        ({"rate": -10, "height": 0.0, "angle": np.pi / 3}, 0.4 + 1.0),  # leans by 60 degrees
+        ({"rate": -10, "height": 0.0, "angle": np.pi}, 0.4),
+        ({"rate": 0, "height": 0.0}, 0.0),  # stands
         ({"rate": 0, "height": 0.5}, 0.0),
         ({"rate": 10, "height": 0.5}, -1.25),  # forward
-        ({"rate": 0, "height": 0.0, "rest": 0.0}, -1.0),  # lies
-        ({"rate": -10, "height": 0.0, "rest": 0.0}, -1.0),  # rolls: a fall is never worth its turning
+        ({"rate": 0, "height": 0.0, "rest": 0.0}, -0.3),  # lies
+        ({"rate": -10, "height": 0.0, "rest": 0.0}, 0.1),  # rolls: worth more than standing, far less than a flip
     ],
 )
 def test_turning_backward_off_the_floor_pays_and_landing_on_the_foot_pays_more(
