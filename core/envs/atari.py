@@ -52,7 +52,7 @@ class AtariVectorEnv:
     ) -> None:
         self.task = task
         self.count = environments
-        self.divergences, self.varies_starts = 0, False
+        self.divergences, self.varies_starts, self.varied = 0, False, np.zeros(environments, np.bool_)
         self._film, self._rng, self._threads = film, rng, threads
         self._rows = np.arange(environments)
         self._emulators = self._make_emulators()

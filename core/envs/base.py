@@ -76,6 +76,8 @@ class VectorEnv(Protocol):
     """Number of simulations that failed and were restarted."""
     varies_starts: bool
     """Whether episodes that begin from now on may start lying, tilted or thrown, in environments that can do so."""
+    varied: npt.NDArray[np.bool_]
+    """(N,): the present episode has started so."""
 
     @property
     def observations(self) -> Observations:

@@ -55,7 +55,7 @@ class GymVectorEnv:
     ) -> None:
         self.task = task
         self.count = environments
-        self.divergences, self.varies_starts = 0, False
+        self.divergences, self.varies_starts, self.varied = 0, False, np.zeros(environments, np.bool_)
         self._film = film
         self._rng = rng
         self._envs = _make(task, environments, film is not None)

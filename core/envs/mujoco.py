@@ -59,18 +59,19 @@ class MujocoVectorEnv:
         self._kinematics = Kinematics(self.model) if poses_needed else None
         self._signals = SignalSource(self._kinematics) if self._kinematics and task.needs_signals else None
         self._starts = Starts(self._kinematics, task.start) if self._kinematics and task.start != STARTS[0] else None
-        self._varied = np.arange(environments) >= environments - round(varied_starts * environments * task.floor_sense)
-        """(N,) environments whose robots start in any way; these episodes are not reported."""
-        self.varies_starts = True
-        """Episodes that begin from now on start in any way in these environments, and not as in all others."""
-        self._throws = Starts(self._kinematics, "mixed") if self._kinematics and self._varied.any() else None
+        self._may_vary = np.arange(environments) >= environments - round(
+            varied_starts * environments * task.floor_sense
+        )
+        """(N,) environments whose robots start in any way while `varies_starts` is on; these episodes are not reported."""
+        self.varies_starts, self.varied = bool(self._may_vary.any()), np.zeros(environments, np.bool_)
+        self._throws = Starts(self._kinematics, "mixed") if self._kinematics and self.varies_starts else None
         self._returns = np.zeros(environments)
         self.states = np.zeros((environments, mujoco.mj_stateSize(self.model, FULL)))
         self._ages = np.zeros(environments, np.int64)
         self._reset(np.arange(environments))
         if staggered:
             self._ages[:] = rng.permutation(np.arange(environments) * task.episode_steps // environments)
-        self._first = (self._ages > 0) | self._varied
+        self._first = (self._ages > 0) | self.varied
         self._observe()
 
     def _make_physics(self, threads: int) -> RolloutPhysics:
@@ -156,8 +157,8 @@ class MujocoVectorEnv:
             figures = self._measure.finish(int(index))
             if not self._first[index]:
                 finished.append((float(self._returns[index]), figures))
-        self._first[indices] = self._varied[indices] & self.varies_starts
         self._reset(indices)
+        self._first[indices] = self.varied[indices]
         self._standard[indices], self.observations[indices] = self._observations_of(indices)
         return finished
 
@@ -174,7 +175,8 @@ class MujocoVectorEnv:
             self.task.reset_hook(self._rng, positions, velocities)
         if self._starts is not None:
             self._starts.place(self._rng, positions)
-        if self._throws is not None and self.varies_starts and (varied := self._varied[indices]).any():
+        self.varied[indices] = varied = self._may_vary[indices] & self.varies_starts
+        if self._throws is not None and varied.any():
             thrown = positions[varied], velocities[varied]
             self._throws.throw(self._rng, *thrown)
             positions[varied], velocities[varied] = thrown
@@ -209,11 +211,13 @@ class MujocoVectorEnv:
     def get_state(self) -> dict[str, Any]:
         arrays = {f"measure_{name}": values for name, values in self._measure.get_state().items()}
         arrays |= {"states": self.states, "ages": self._ages, "first": self._first, "returns": self._returns}
+        arrays |= {"varied": self.varied, "varies_starts": np.array(self.varies_starts)}
         return {**arrays, "divergences": np.array(self.divergences)}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         self.states[:], self._ages[:] = arrays["states"], arrays["ages"]
         self._first[:], self._returns[:] = arrays["first"], arrays["returns"]
+        self.varied[:], self.varies_starts = arrays["varied"], bool(arrays["varies_starts"])
         self.divergences = int(arrays["divergences"])
         self._measure.set_state({n.removeprefix("measure_"): a for n, a in arrays.items() if n.startswith("measure_")})
         self._observe()

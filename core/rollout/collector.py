@@ -14,6 +14,7 @@ from core.events import Arrays, JobState
 from core.nn.state import load_state_arrays
 from core.reward.ensemble import build_ensemble
 from core.rollout.actor import Actor, acting_device
+from core.rollout.exploration import StartVariety
 from core.rollout.segments import SegmentBuilder
 from core.seeding import generator, get_rng_state, set_rng_state
 from core.tasks import get_task
@@ -205,6 +206,7 @@ class Collector:
         self._builder = SegmentBuilder(self.env, length, stagger, task.pictures, (number, len(counts)), gap)
         self._config, self._environments = config, sum(counts)
         self._batch: RolloutBatch | None = None
+        self._variety = StartVariety()
 
     def load_policy(self, weights: Arrays) -> None:
         self._actor.load(weights)
@@ -216,7 +218,6 @@ class Collector:
         """Collect a batch. Yields None now and then, and the batch last. env_steps: of the session at its start"""
         config = self._config
         builder = None if config.teacher == "none" else self._builder
-        self.env.varies_starts = env_steps < config.rollout.varied_steps
         for batch in collect(self.env, self._actor, config.rollout.steps, builder, env_steps, self._environments):
             if batch is None:
                 yield None
@@ -227,13 +228,16 @@ class Collector:
     def predict(self) -> Float32:
         """Return each member's rewards for the last batch, (M, T, N), by the reward weights that were loaded last."""
         assert self._batch is not None
-        return self._ensemble.predict(self._batch.observations, self._batch.carried_out)
+        raw = self._ensemble.predict(self._batch.observations, self._batch.carried_out)
+        if self.env.varies_starts:
+            self.env.varies_starts = self._variety.shows_more(raw, self.env.varied)
+        return raw
 
     def get_state(self) -> JobState:
         arrays = {f"env_{name}": value.copy() for name, value in self.env.get_state().items()}
         arrays |= {f"builder_{name}": value.copy() for name, value in self._builder.get_state().items()}
         values: dict[str, Any] = {"env_rng": get_rng_state(self._env_rng), "act_rng": get_rng_state(self._act_rng)}
-        return JobState(arrays, {**values, "next_id": self._builder.next_id})
+        return JobState(arrays, {**values, "next_id": self._builder.next_id, "variety": self._variety.lead})
 
     def set_state(self, state: JobState) -> int:
         """Return the number of divergences so far. Raises ValueError if the state has another number of environments."""
@@ -244,4 +248,5 @@ class Collector:
         self._builder.set_state(builder, require_count(state.values["next_id"]))
         set_rng_state(self._env_rng, state.values["env_rng"])
         set_rng_state(self._act_rng, state.values["act_rng"])
+        self._variety.lead = float(state.values["variety"])
         return self.env.divergences

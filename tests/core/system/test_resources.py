@@ -35,7 +35,9 @@ def test_too_little_memory_is_told_with_both_figures(tmp_path: Path) -> None:
 
 def test_a_full_disk_refuses_a_new_session_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=99_400_000))
-    with pytest.raises(UserError, match="^Only 99 MB are free .* needs 100: make room there, or choose a folder on another disk"):
+    with pytest.raises(
+        UserError, match="^Only 99 MB are free .* needs 100: make room there, or choose a folder on another disk"
+    ):
         Session.create(tmp_path / "deep" / "down", tiny())
     assert list(tmp_path.iterdir()) == []
 

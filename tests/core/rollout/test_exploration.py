@@ -1,0 +1,36 @@
+"""Starts that show what the policy does not: how long they last."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.rollout.exploration import StartVariety
+
+VARIED = np.arange(40) >= 30
+
+
+def predicted(best_varied: float, best_others: float, seed: int = 0) -> np.ndarray:
+    """Predictions (2, 5, 40) in which the best of the robots in either group have these values, and the rest 0."""
+    rng = np.random.default_rng(seed)
+    raw = 0.01 * rng.standard_normal((2, 5, 40))
+    raw[..., 28:30] += best_others
+    raw[..., 25:28] += best_others
+    raw[..., 36:] += best_varied
+    return raw.astype(np.float32)
+
+
+@pytest.mark.parametrize(("varied", "others", "lasts"), [(2.0, 1.0, True), (1.0, 2.0, False)])
+def test_varied_starts_last_while_their_best_clips_are_predicted_to_be_better(
+    varied: float, others: float, lasts: bool
+) -> None:
+    variety = StartVariety()
+    assert variety.shows_more(predicted(varied, others), VARIED)  # one batch decides nothing
+    assert [variety.shows_more(predicted(varied, others, seed), VARIED) for seed in range(200)][-1] == lasts
+
+
+def test_without_a_group_to_compare_with_nothing_ends() -> None:
+    variety = StartVariety()
+    lead = variety.lead
+    assert variety.shows_more(predicted(0.0, 9.0), np.zeros(40, np.bool_))
+    assert variety.shows_more(predicted(0.0, 9.0), np.ones(40, np.bool_)) and variety.lead == lead
