@@ -1,6 +1,7 @@
 """Command line without a window: python -m core."""
 
 import argparse
+import contextlib
 import dataclasses
 import signal
 import sys
@@ -49,7 +50,8 @@ def main() -> int:
         code = 128 + next(iter(error.args), signal.SIGINT)  # as a shell reports a program that a signal ended
         cut_short = isinstance(error, CutShortError)
         text = f"stopped at once; the last checkpoint remains: {again}." if cut_short else f"stopped; {again}."
-    print(f"somersault: {text}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # after a SIGHUP there is no terminal
+        print(f"somersault: {text}", file=sys.stderr)
     return code
 
 

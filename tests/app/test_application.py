@@ -14,6 +14,7 @@ import pytest
 from app import __main__, application
 from core.config import Config, replaced
 from core.session.session import Session
+from core.system.interrupts import STOPPING
 from tests.screens import run_python
 
 HEAVY = "print([name for name in ('torch', 'mujoco', 'gymnasium', 'cv2', 'ale_py') if name in sys.modules])"
@@ -120,7 +121,7 @@ def test_a_process_with_a_window_loads_no_heavy_library(tmp_path: Path, script: 
     assert [path.name for path in tmp_path.rglob("*.jpg")] == [f"{line.split()[1]}.jpg" for line in output]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", STOPPING[1:])
 def test_a_signal_closes_the_window_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     script = (
         "import os, app.application as p, tests.app.fakes as f; p.JobProcess = f.FakeProcess\n"

@@ -1,6 +1,8 @@
 """A program that teaches a session until it is killed; prints one line for each answer that the user has been shown.
 
 python -m tests.e2e.killable window|headless FOLDER. It saves checkpoints twice a second, so that kills interrupt them too.
+With learning in place of window the oracle answers, checkpoints are those of any session, and the lines say what the live
+view shows: "shown" and the environment steps of the policy; and "fit" and the number of answers.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from core.config import Config, replaced
-from core.events import Event, PreferenceAdded
+from core.events import DemonstrationRecorded, Event, PreferenceAdded, RewardFitted
 from core.session.session import Session
 from tests.core.builders import QUICK
 
@@ -31,6 +33,32 @@ def headless(folder: Path) -> None:
             print(event.preference.id, event.preference.choice, flush=True)
 
     HeadlessRun(opened(folder, "oracle"), listen, threads=1, checkpoint_seconds=0.5).run()
+
+
+def learning(folder: Path) -> None:
+    from PySide6.QtWidgets import QApplication
+
+    from app.session.controller import Controller
+    from app.style import theme
+    from app.windows.main import MainWindow
+    from core.system.child_process import JobProcess
+
+    application = QApplication([])
+    theme.apply(application)
+    controller = Controller(opened(folder, "oracle"), JobProcess)
+    controller.labelling.set_teacher("oracle")
+    window = MainWindow(controller)
+
+    def tell(event: Event) -> None:
+        if isinstance(event, RewardFitted):
+            print("fit", event.preferences, flush=True)
+        elif isinstance(event, DemonstrationRecorded):
+            print("shown", event.env_steps, flush=True)
+
+    controller.job_group.event_arrived.connect(tell)
+    window.show()
+    controller.start()
+    application.exec()
 
 
 def window(folder: Path) -> None:
@@ -64,4 +92,4 @@ def window(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    {"window": window, "headless": headless}[sys.argv[1]](Path(sys.argv[2]))
+    {"window": window, "learning": learning, "headless": headless}[sys.argv[1]](Path(sys.argv[2]))

@@ -96,3 +96,33 @@ def test_after_many_kills(kind: str, tmp_path: Path) -> None:
     goes_on(kind, folder)
     print(f"{kind}: {kills} kills, {shown} answers shown, none lost")
     assert shown > kills
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no groups of processes to kill")
+@pytest.mark.parametrize("seconds", [10, 30, 90])
+def test_a_window_shows_what_it_had_learned_half_a_minute_before_the_kill(seconds: int, tmp_path: Path) -> None:
+    """The window and all its children are killed so many seconds after the first fit."""
+    program, shown = start("learning", tmp_path / "s"), list[tuple[float, int]]()
+    fitted = None
+    while fitted is None or time.monotonic() < fitted + seconds:
+        kind, number = program.stdout.readline().split()
+        if kind == "shown":
+            shown.append((time.monotonic(), int(number)))
+        elif fitted is None:
+            fitted = time.monotonic()
+    killed = time.monotonic()
+    kill(program)
+    before = max([steps for at, steps in shown if at <= killed - 30], default=0)
+    program = start("learning", tmp_path / "s")
+    while (line := program.stdout.readline().split())[0] != "shown":
+        pass
+    kill(program)
+    print(
+        f"killed {seconds} s after the first fit, at {shown[-1][1]:,} steps; half a minute before {before:,}",
+        flush=True,
+    )
+    print(f"the first policy shown after that had taken {int(line[1]):,} steps", flush=True)
+    assert before <= int(line[1])
+    assert int(line[1]) > 0

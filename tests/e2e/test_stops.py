@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import sys
 import time
@@ -98,5 +99,8 @@ def test_thirty_stops_change_nothing(context: ForkServerContext, tmp_path: Path,
     stopped_comes_to_the_same(context, tmp_path, 30, seed, **_WHOLE)
 
 
-def test_a_few_stops_change_nothing(context: ForkServerContext, tmp_path: Path) -> None:
-    stopped_comes_to_the_same(context, tmp_path, 3, 1, policy__lag=1)
+def test_a_few_stops_and_the_loss_of_all_checkpoints_change_nothing(context: ForkServerContext, tmp_path: Path) -> None:
+    whole, folder = ended(context, tmp_path / "whole", seed=1), tmp_path / "stopped"
+    stop_again_and_again(context, folder, 3, random.Random(1), seed=1)
+    shutil.rmtree(folder / "checkpoints")
+    assert ended(context, folder, seed=1) == whole
