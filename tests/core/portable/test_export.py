@@ -103,6 +103,7 @@ def test_every_robots_files_do(tmp_path: Path, task: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_a_games_files_do(tmp_path: Path) -> None:
     """The exporter compares in float32: on some processors the program itself rounds pictures to bfloat16."""
     small = {"query__pool": 64, "query__first_labels": 4, "reward__last_layer_scale": 1.0, "reward__epochs_first": 20}
