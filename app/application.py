@@ -3,6 +3,7 @@
 import argparse
 import logging
 import signal
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,9 +35,10 @@ _PULSE_MS = 250
 """Interval at which Python can run signal handlers while the window is idle."""
 
 
-def run(arguments: list[str]) -> int:
+def run(arguments: list[str], started: Callable[["Application"], object] = lambda _: None) -> int:
     """Open a window, block until all windows are closed, and return the exit code.
 
+    started: called with the application when its first window is open
     Raise UserError if something is wrong before there is a window to show it in.
     """
     warnings_to_stderr("%(levelname)s %(name)s: %(message)s")
@@ -58,6 +60,7 @@ def run(arguments: list[str]) -> int:
     if options.quit_after is not None:
         QTimer.singleShot(round(1000 * max(0.0, options.quit_after)), application.quit)
     application.begin(session)
+    started(application)
     code = qt.exec()
     application.close_down()
     return code
