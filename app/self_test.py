@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.application import Application, run
 from app.session.controller import State
+from app.session.metrics_recorder import TRAIN_LOSS, of_member
 from app.windows.demo import DemoWindow
 from core.errors import UserError
 from core.io.session_log import NAME
@@ -27,8 +28,6 @@ _TASK = "hopper-backflip"
 _STEP_MS = 100
 _PATIENCE_SECONDS = 600.0
 """Longest wait for one thing to happen; the first pair takes some ten seconds on two quiet cores."""
-_BY_ORACLE = 6
-"""Answers that the oracle gives after the keys."""
 _TROUBLE = re.compile(r" (WARNING|ERROR|CRITICAL) .*")
 Wait = tuple[str, Callable[[], bool]]
 """What is waited for, in words, and whether it has happened."""
@@ -52,7 +51,9 @@ def self_test(folder: Path) -> int:
     if code or failure:
         print(f"Self-test failed: {failure or f'exit code {code}'}. Pictures and session: {place}", file=sys.stderr)
         return 1
-    print(f"Self-test passed: {made[0].labels} answers given, stored and trained on. Pictures and session: {place}")
+    print(
+        f"Self-test passed: {made[0].labels} answers given and stored, and a reward fitted. Pictures and session: {place}"
+    )
     return 0
 
 
@@ -127,7 +128,8 @@ class _Driver(QObject):
         self._press(self._demo, Qt.Key.Key_Escape)
         yield "the window after the full screen", lambda: self._demo is None and window.isActiveWindow()
         self._press(window, Qt.Key.Key_F7)
-        yield "the oracle's answers", lambda: self._progress.labels >= 4 + _BY_ORACLE
+        yield "the oracle's answers", lambda: self._progress.labels >= self._progress.first_labels
+        yield "the fit of a reward", lambda: len(self._controller.metrics.snapshot(of_member(TRAIN_LOSS, 0))[0]) > 0
         self._press(window, Qt.Key.Key_F6)
         yield "the last answer on disk", lambda: self._labelling.idle
         self._save(window, "4-taught")

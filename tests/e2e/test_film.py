@@ -170,6 +170,7 @@ def test_the_command_makes_a_film_or_says_in_a_sentence_why_not(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_a_film_for_a_talk_shows_before_the_choices_the_curve_and_after(taught: Path, tmp_path: Path) -> None:
     """At a tenth of a film's height; its parts are found again by their times, counted from the end."""
     append_votes(taught, 1, Choice.LEFT, {"a": Choice.LEFT, "b": Choice.LEFT, "c": Choice.RIGHT})
