@@ -126,7 +126,7 @@ class _Driver(QObject):
         yield "a guest's answer", lambda: self._progress.labels == 4 and self._labelling.idle
         assert self._demo is not None
         self._press(self._demo, Qt.Key.Key_Escape)
-        yield "the window after the full screen", lambda: self._demo is None and window.isActiveWindow()
+        yield "the window after the full screen", lambda: self._demo is None and self._is_active()
         self._press(window, Qt.Key.Key_F7)
         yield "the oracle's answers", lambda: self._progress.labels >= self._progress.first_labels
         yield "the fit of a reward", lambda: len(self._controller.metrics.snapshot(of_member(TRAIN_LOSS, 0))[0]) > 0
@@ -142,9 +142,13 @@ class _Driver(QObject):
 
     def _can_answer(self) -> bool:
         shown = self._labelling.pairs.shown is not None and self._labelling.open and self._labelling.idle
-        if shown and self._demo is None:
+        return shown and self._window.pair_page.has_pair and self._is_active()
+
+    def _is_active(self) -> bool:
+        """The window gets the keys. Where nothing manages the windows of a screen, it has to be told so."""
+        if not self._window.isActiveWindow():
             self._window.activateWindow()
-        return shown and self._window.pair_page.has_pair and self._window.isActiveWindow()
+        return self._window.isActiveWindow()
 
     def _has_answers(self, count: int) -> bool:
         """So many answers count, and the next pair can be answered."""
