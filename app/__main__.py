@@ -14,10 +14,14 @@ def main() -> int:
 
     try:
         arguments = sys.argv[1:]
-        parsed(arguments)  # before Qt: bad arguments are reported even without a display
+        options = parsed(arguments)  # before Qt: bad arguments are reported even without a display
         open_display()
         require_mujoco_gl()
         require_memory(WINDOW_MEMORY)
+        if options.self_test is not None:
+            from app.self_test import self_test
+
+            return self_test(options.self_test)
         from app.application import run
 
         return run(arguments)

@@ -3,6 +3,7 @@
 import argparse
 import logging
 import signal
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,9 +38,10 @@ _LOG_OUT_MS = 3000
 """Longest that a log-out has to wait for the last checkpoint."""
 
 
-def run(arguments: list[str]) -> int:
+def run(arguments: list[str], started: Callable[["Application"], object] = lambda _: None) -> int:
     """Open a window, block until all windows are closed, and return the exit code.
 
+    started: called with the application when its first window is open
     Raise UserError if something is wrong before there is a window to show it in.
     """
     warnings_to_stderr("%(levelname)s %(name)s: %(message)s")
@@ -63,6 +65,7 @@ def run(arguments: list[str]) -> int:
     if options.quit_after is not None:
         QTimer.singleShot(round(1000 * max(0.0, options.quit_after)), application.quit)
     application.begin(session)
+    started(application)
     code = qt.exec()
     application.close_down()
     return code

@@ -36,6 +36,14 @@ def add_options(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--labels", type=int, help="number of answers in the whole session")
     parser.add_argument("--seed", type=int, help="random seed; same seed, same start")
     parser.add_argument("--quit-after", type=float, metavar="SECONDS", help="quit after this time")
+    parser.add_argument(
+        "--self-test",
+        type=Path,
+        nargs="?",
+        const=Path(),
+        metavar="FOLDER",
+        help="teach for a minute by pressing keys, leave pictures in this folder, and tell whether all went well",
+    )
 
 
 def given(options: argparse.Namespace) -> dict[str, Any]:

@@ -90,7 +90,12 @@ def add_commands(commands: Any) -> None:
     film.add_argument(
         "--before-after", action="store_true", help="show the untrained and the latest policy side by side instead"
     )
-    film.add_argument("--height", type=int, default=720, help="picture height, a multiple of 18 (default 720)")
+    film.add_argument(
+        "--talk", action="store_true", help="half a minute for a talk: before, clips with their choices, curve, after"
+    )
+    film.add_argument(
+        "--height", type=int, help="picture height, a multiple of 18 (default 720; of a talk's film 1080)"
+    )
     export = commands.add_parser("export", help="write a session to one file, or its policy as ONNX files")
     export.add_argument("session", help="the session's folder")
     export.add_argument("file", nargs="?", help="the new file, such as backflip.somersault")

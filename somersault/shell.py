@@ -1,7 +1,6 @@
 """What a shell asks of the command: its help, and completions of a line that is being typed."""
 
 import argparse
-from typing import Any
 
 import argcomplete
 from argcomplete.completers import BaseCompleter, FilesCompleter
@@ -21,7 +20,7 @@ _DESCRIPTION = (
 def main() -> int:
     """Answer the shell if it completes a line, else run --help or `completion`."""
     parser = make_parser()
-    argcomplete.autocomplete(parser, default_completer=_Candidates())  # ends the process if a shell completes
+    argcomplete.autocomplete(parser, default_completer=_Words())  # ends the process if a shell completes
     options = parser.parse_args()
     print(argcomplete.shellcode(["somersault"], shell=options.shell))
     return 0
@@ -41,9 +40,17 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-class _Candidates(BaseCompleter):
-    """Words that can follow for an argument without choices: names of tasks, or files."""
+class _Words(BaseCompleter):
+    """Words that can follow for an argument without choices: names of tasks, and files."""
 
-    def __call__(self, *, prefix: str, action: argparse.Action, **rest: Any) -> list[str]:
-        files = list(FilesCompleter()(prefix, action=action, **rest))
-        return [*CATALOGUE, *shipped_behaviours(), *files] if action.dest in ("task", "tasks") else files
+    def __call__(
+        self,
+        *,
+        prefix: str,
+        action: argparse.Action,
+        parser: argparse.ArgumentParser,
+        parsed_args: argparse.Namespace,
+    ) -> list[str]:
+        files = FilesCompleter()(prefix, action=action, parser=parser, parsed_args=parsed_args)
+        tasks = (*CATALOGUE, *shipped_behaviours()) if action.dest in ("task", "tasks") else ()
+        return [*tasks, *files]

@@ -40,6 +40,7 @@ class Command(StrEnum):
     VOTE = "vote"
     TRAINING_FILM = "film"
     BEFORE_AFTER_FILM = "before and after"
+    TALK_FILM = "film for a talk"
     LEARNING_PLOTS = "learning plots"
     REWARD_PLOTS = "reward fit plots"
     SESSION_PLOTS = "session plots"
@@ -148,6 +149,11 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     ),
     Command.BEFORE_AFTER_FILM: CommandInfo(
         "Export &before-and-after film…", (), "The untrained and the current policy side by side, as one video file"
+    ),
+    Command.TALK_FILM: CommandInfo(
+        "Export film for a tal&k…",
+        (),
+        "Half a minute in 1920 x 1080: the untrained policy, clips with their choices, the curve, the current policy",
     ),
     Command.LEARNING_PLOTS: CommandInfo(
         "Plots: learnin&g", ("Ctrl+1",), "The task's performance measure, returns and losses"

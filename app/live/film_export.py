@@ -35,15 +35,15 @@ class FilmExport(QObject):
         self._target = Path()
         self._made, self._outcome = "", ""
 
-    def make(self, target: Path, before_after: bool = False) -> None:
+    def make(self, target: Path, before_after: bool = False, talk: bool = False) -> None:
         """Start a film. Exactly one of film_made, film_failed and film_refused follows."""
         if self._job is not None:
             self.film_refused.emit("Another film is being made: wait for it, or cancel it.")
             return
         self._target, self._outcome = target if target.suffix else target.with_suffix(".mp4"), ""
         self._made = ""
-        request = FilmRequested(str(self._folder), str(self._target), before_after)
-        spec = JobSpec("film", self._config.to_dict())
+        request = FilmRequested(str(self._folder), str(self._target), before_after, 1080 if talk else 720)
+        spec = JobSpec("talk" if talk else "film", self._config.to_dict())
         try:
             self._job = run_job(self._make_process, spec, self._on_event, self._on_end, self)
         except UserError as error:

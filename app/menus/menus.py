@@ -18,7 +18,8 @@ MENUS: tuple[tuple[str, tuple[tuple[KeyAction, ...], ...]], ...] = (
             (Command.START_PAGE,),
             (Command.PAUSE, Command.STOP, Command.FINISH),
             (Command.HUMAN, Command.ORACLE),
-            (Command.EXPORT, Command.EXPORT_ONNX, Command.TRAINING_FILM, Command.BEFORE_AFTER_FILM),
+            (Command.EXPORT, Command.EXPORT_ONNX),
+            (Command.TRAINING_FILM, Command.BEFORE_AFTER_FILM, Command.TALK_FILM),
             (Command.PLAY_GAME,),
             (Command.QUIT,),
         ),
@@ -72,6 +73,7 @@ def file_handlers(window: QMainWindow, controller: Controller) -> dict[Command, 
             f"{name}-before-after.mp4",
             partial(films.make, before_after=True),
         ),
+        Command.TALK_FILM: ("Export film for a talk", f"{name}-talk.mp4", partial(films.make, talk=True)),
         Command.DIAGNOSTICS: ("Collect diagnostics", f"{name}-diagnostics.zip", tasks.collect_diagnostics),
     }
     return {command: partial(ask_for_file, window, *arguments) for command, arguments in dialogs.items()}

@@ -248,8 +248,11 @@ def _film(args: argparse.Namespace) -> None:
     from core.jobs import build
 
     folder = Path(args.session)
-    job = build(JobSpec("film", read_config(folder).to_dict()))
-    job.receive(FilmRequested(str(folder), args.out, args.before_after, args.height))
+    if args.talk and args.before_after:
+        raise UserError("Give --talk or --before-after, not both: they are different films.")
+    job = build(JobSpec("talk" if args.talk else "film", read_config(folder).to_dict()))
+    height = args.height or (1080 if args.talk else 720)
+    job.receive(FilmRequested(str(folder), args.out, args.before_after, height))
     made = FilmMade(args.out, "", "")
     with tqdm(desc="film", total=100, unit="%", file=sys.stderr, mininterval=0.5) as bar:
         for event in job.run():

@@ -13,6 +13,7 @@ import socketserver
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -34,13 +35,13 @@ _VOTER = re.compile(r"[0-9a-f]{32}", re.ASCII)
 class RateLimit:
     """A bucket of requests for each address, filled at a steady rate."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._clock, self._lock = clock, threading.Lock()
 
     def allows(self, address: str) -> bool:
         with self._lock:
-            now = time.monotonic()
+            now = self._clock()
             left, since = self._buckets.pop(address, (_BURST, now))
             left = min(_BURST, left + (now - since) * _RATE)
             allowed = left >= 1

@@ -16,10 +16,10 @@ import torch
 
 from core.__main__ import main
 from core.errors import UserError
-from core.events import Event, FilmMade, FilmProgressed, FilmRequested
+from core.events import Event, FilmMade, FilmProgressed, FilmRequested, JobSpec
 from core.headless.run import HeadlessRun
 from core.io.video_writer import ENCODERS, Encoder, video_file
-from core.jobs import film, film_captions
+from core.jobs import build, film, film_captions
 from core.jobs.film import FilmJob, how_taught
 from core.nn.state import state_arrays
 from core.preferences.store import FOLDER, PreferenceStore
@@ -27,6 +27,8 @@ from core.rollout.actor import build_policy
 from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo
 from core.session.session import Session, read_config
 from core.tasks import get_task
+from core.types import Choice
+from core.voting.record import append_votes
 from tests.core.builders import tiny
 
 HEIGHT = 90
@@ -213,3 +215,31 @@ def test_the_command_makes_a_film_or_says_in_a_sentence_why_not(
     assert main() == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "not a session" in line
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_film_for_a_talk_shows_before_the_choices_the_curve_and_after(taught: Path, tmp_path: Path) -> None:
+    """At a tenth of a film's height; its parts are found again by their times, counted from the end."""
+    append_votes(taught, 1, Choice.LEFT, {"a": Choice.LEFT, "b": Choice.LEFT, "c": Choice.RIGHT})
+    target, told = tmp_path / "talk.mp4", []
+    job = build(JobSpec("talk", read_config(taught).to_dict()))
+    job.receive(FilmRequested(str(taught), str(target), False, 108))
+    for event in job.run():
+        told.append(event)
+        if isinstance(event, FilmMade):
+            break
+    with av.open(str(target)) as container:
+        frames = np.stack([frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)])
+    assert frames.shape[1:] == (108, 192, 3) and 20 * 30 < len(frames) <= 30 * 30
+    acting = read_config(taught)
+    final = min(6 * 30, round(30 * 50 * get_task(acting.task).step_seconds))
+    curve = len(frames) - final - 4 * 30
+    for start in (curve - 3 * 120, curve - 2 * 120, curve - 120):
+        asked, chosen = frames[start + 20], frames[start + 110]
+        green = (chosen[..., 1].astype(int) - chosen[..., 0] > 60) & (chosen[..., 1] > 120)
+        assert green[:96].sum() > 200 > (asked[:96, :, 1].astype(int) - asked[:96, :, 0] > 60).sum()  # the frame
+        fewer, more = sorted([green[:96, :96].sum(), green[:96, 96:].sum()])
+        assert more > 5 * fewer  # around one of the clips; the Reacher's fingertip is green too
+    assert difference(frames[curve + 2], frames[curve + 115]) > 0.5  # it grows
+    assert difference(frames[curve - 1], frames[curve + 2]) > 10 < difference(frames[curve + 115], frames[-1])

@@ -19,6 +19,14 @@ def choose(face: Face, action: str, target: Path) -> None:
     face.wait_until(lambda: bool(face.engine["film"].got(FilmRequested)))
 
 
+def test_the_film_for_a_talk_is_another_jobs(face: Face, tmp_path: Path) -> None:
+    face.window.findChild(QAction, "film for a talk").trigger()
+    take_file(face.window, tmp_path / "talk.mp4")
+    face.wait_until(lambda: any(made.spec.name == "talk" for made in face.engine.made))
+    (request,) = face.engine["talk"].got(FilmRequested)
+    assert request.height == 1080 and request.target == str(tmp_path / "talk.mp4")
+
+
 @pytest.mark.parametrize(("action", "before_after"), [("film", False), ("before and after", True)])
 def test_the_menu_asks_a_child_for_a_film_and_tells_how_far_it_is(
     face: Face, tmp_path: Path, action: str, before_after: bool

@@ -69,6 +69,7 @@ OTHERS: dict[KeyAction, Happened] = {
     Command.EXPORT_ONNX: shows(QFileDialog),
     Command.TRAINING_FILM: shows(QFileDialog),
     Command.BEFORE_AFTER_FILM: shows(QFileDialog),
+    Command.TALK_FILM: shows(QFileDialog),
     Command.DIAGNOSTICS: shows(QFileDialog),
     Command.EDIT_KEYS: shows(KeyDialog),
     Command.KEY_LIST: shows(KeyList),

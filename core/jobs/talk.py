@@ -1,0 +1,121 @@
+"""The film of half a minute for a talk: the untrained policy, clips as they were compared, the curve, the final policy."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from core.config import Config
+from core.envs.renderer import Renderer
+from core.events import Event, FilmRequested
+from core.formatting import pluralize
+from core.jobs import film_captions
+from core.jobs.film import FilmJob, Scene
+from core.jobs.film_captions import BACKGROUND, GREEN, MUTED, TEXT, Picture
+from core.preferences.store import FOLDER, PreferenceStore, PreferenceSummary
+from core.types import Choice, Preference
+from core.voting.record import Votes, read_votes
+
+_FPS = 30.0
+_UNTRAINED, _COMPARED, _CURVE, _FINAL = 5.0, 4.0, 4.0, 6.0
+"""Seconds of each part; the second is shown for each pair."""
+_PAIRS = 3
+_CHOSEN = 0.45
+"""Share of a comparison after which its choice is shown."""
+_WORDS = {Choice.LEFT: "Left is better", Choice.RIGHT: "Right is better", Choice.TIE: "Both are alike"}
+
+
+class TalkJob(FilmJob):
+    """Answers each FilmRequested as FilmJob does, with another film; before_after is ignored."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config, scene_seconds=_UNTRAINED, last_seconds=_FINAL, card_seconds=3.0)
+        self._folder = Path()
+
+    def receive(self, event: Event) -> None:
+        super().receive(event)
+        if isinstance(event, FilmRequested):
+            self._folder = Path(event.folder)
+
+    def _count_pictures(self, scenes: int, before_after: bool) -> int:
+        return round(_FPS * (_UNTRAINED + _PAIRS * _COMPARED + _CURVE + _FINAL))
+
+    def _learning(self, scenes: list[Scene], renderer: Renderer, height: int) -> Iterator[Picture]:
+        curve, title = [scene.figure for scene in scenes], self._task.title
+        first, last = scenes[0], scenes[-1]
+        for clip in renderer.pictures(first.states[: self._scene_steps], height, _FPS):
+            yield film_captions.learning(clip, title, first.caption, curve, 0)
+        votes = read_votes(self._folder)
+        with closing(PreferenceStore(self._folder / FOLDER, read_only=True)) as store:
+            rows = [row for row in store.rows() if not row.withdrawn and row.repeats is None]
+            for row in telling_answers(rows, _PAIRS):
+                caption = f"Answer {1 + rows.index(row)} of {len(rows)}"
+                yield from self._compared(store.answer(row.id), caption, votes.get(row.id), renderer, height)
+        yield from self._curve(scenes, curve, height)
+        for clip in renderer.pictures(last.states[: self._last_steps], height, _FPS):
+            yield film_captions.learning(clip, title, last.caption, curve, len(curve) - 1)
+
+    def _compared(
+        self, answer: Preference, caption: str, votes: Votes | None, renderer: Renderer, height: int
+    ) -> Iterator[Picture]:
+        """Both clips over and over, as the labeller saw them, and after a while the choice."""
+        side = height * 8 // 9
+        sides = [renderer.render(s.states, side, _FPS).pixels for s in (answer.query.left, answer.query.right)]
+        frames = round(_COMPARED * _FPS)
+        words = _WORDS[answer.choice]
+        if votes is not None:
+            words += f": {votes.counts[answer.choice]} of {pluralize(len(votes.voters), 'vote')}"
+        for number in range(frames):
+            clips = [clip[number % len(clip)] for clip in sides]
+            shown = number >= _CHOSEN * frames
+            yield compared(clips, caption, words if shown else "", answer.choice if shown else None)
+
+    def _curve(self, scenes: list[Scene], curve: list[float], height: int) -> Iterator[Picture]:
+        frames = round(_CURVE * _FPS)
+        for number in range(frames):
+            at = min(len(curve) - 1, number * (len(curve) + 1) // frames)
+            yield curve_card(height, curve, at, scenes[at])
+
+
+def telling_answers(rows: list[PreferenceSummary], count: int) -> list[PreferenceSummary]:
+    """Up to `count` answers, evenly spread from the first to the last; those that prefer a clip, if there are any."""
+    clear = [row for row in rows if row.choice in (Choice.LEFT, Choice.RIGHT)]
+    clear = clear or [row for row in rows if row.choice == Choice.TIE]
+    chosen = np.linspace(0, len(clear) - 1, min(count, len(clear))).round().astype(int)
+    return [clear[index] for index in chosen]
+
+
+def compared(clips: list[Picture], caption: str, words: str, choice: Choice | None) -> Picture:
+    """Two clips (8/9 height, 8/9 height, 3) side by side, the better one framed. choice: None before it is made"""
+    side = len(clips[0])
+    height = side * 9 // 8
+    picture = film_captions.blank(height)
+    for number, clip in enumerate(clips):
+        picture[:side, number * side : (number + 1) * side] = clip
+    cv2.line(picture, (side, 0), (side, side), BACKGROUND, max(1, round(0.006 * height)))
+    base = 0.966 * height
+    film_captions.write(picture, caption, 0.03 * height, base, 0.042 * height, MUTED)
+    question, colour = (words, GREEN) if words else ("Which is better?", TEXT)
+    size = 0.062 * height
+    left = picture.shape[1] - 0.03 * height - film_captions.width(question, size, bold=True)
+    film_captions.write(picture, question, left, base, size, colour, bold=True)
+    better = {Choice.LEFT: (0,), Choice.RIGHT: (1,), Choice.TIE: (0, 1)}.get(choice, ()) if choice else ()
+    edge = max(2, round(0.012 * height))
+    for number in better:
+        corner = number * side + edge // 2, edge // 2
+        cv2.rectangle(picture, corner, (corner[0] + side - edge, side - edge // 2), GREEN, edge)
+    return picture
+
+
+def curve_card(height: int, curve: list[float], at: int, scene: Scene) -> Picture:
+    """The measure over the whole course, bright up to index `at`, with its value there."""
+    card = film_captions.blank(height)
+    left = 0.1 * height
+    film_captions.write(card, scene.caption.measure, left, 0.13 * height, 0.055 * height, MUTED)
+    film_captions.write(card, scene.caption.figure, left, 0.29 * height, 0.15 * height, GREEN, bold=True)
+    film_captions.write(card, scene.caption.when, left, 0.37 * height, 0.05 * height, TEXT, bold=True)
+    box = left, 0.47 * height, card.shape[1] - left, 0.9 * height
+    film_captions.draw_curve(card, box, curve, at)
+    return card

@@ -1,0 +1,43 @@
+"""The self-test of an installed program: a teaching session by keys, with its pictures."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.bundle import answers, screen, started
+from tests.screens import ROOT
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(3000),
+    pytest.mark.skipif(sys.platform != "linux", reason="draws on a virtual screen of Linux"),
+]
+PICTURES = ["1-pair.png", "2-answered.png", "3-full-screen.png", "4-taught.png"]
+
+
+def run(folder: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    """The self-test as somebody with settings of their own."""
+    with screen() as display:
+        home = {"HOME": str(folder.parent), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
+        variables = home | {"DISPLAY": display, "QT_QPA_PLATFORM": "xcb"} | environ
+        return started([sys.executable, "-m", "somersault", "--self-test", folder], variables, timeout=2800)
+
+
+def test_it_teaches_by_keys_and_leaves_its_pictures(tmp_path: Path) -> None:
+    done = run(tmp_path / "t")
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert done.stdout.startswith("Self-test passed: ") and str(tmp_path / "t") in done.stdout
+    assert sorted(path.name for path in (tmp_path / "t").glob("*.png")) == PICTURES
+    assert answers(tmp_path / "t" / "session") >= 15
+
+
+def test_what_does_not_work_is_named_and_ends_with_an_error(tmp_path: Path) -> None:
+    """Without a renderer there are no clips."""
+    done = run(tmp_path / "t", MUJOCO_GL="disable")
+    assert done.returncode == 1 and done.stderr.startswith("Self-test failed: the first pair did not happen")
+    assert (tmp_path / "t" / "failure.png").exists()
