@@ -34,6 +34,8 @@ def behaviour_entries() -> list[dict[str, Any]]:
             "title": task.title,
             "instruction": task.instruction,
             "clip_seconds": task.segment_seconds,
+            "episode_seconds": None,
+            "control_rate": None,
             "start": task.start,
             "camera": None,
             "plots": [],
