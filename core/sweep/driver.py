@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import shutil
 from collections import Counter, deque
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Protocol
 
-from core.errors import UserError
 from core.session.session import remove_session
 from core.sweep.backend import Backend, Ended, Lost, Progressed, Report, Started
 from core.sweep.cell import Cell, Document, failed
@@ -125,8 +122,6 @@ class Sweep:
         display.changed(self._cells[digest], state, self.counts, reason)
 
     def clear(self) -> None:
-        """Deletes what sessions have left behind, once nothing needs them any more."""
-        folder = self._files.folder / "sessions"
-        if set(self.states.values()) <= {State.DONE} and folder.exists():
-            with contextlib.suppress(OSError, UserError):
-                shutil.rmtree(folder)
+        """Deletes what sessions have left behind, if nothing needs it any more."""
+        if set(self.states.values()) <= {State.DONE}:
+            self._files.remove_sessions()
