@@ -239,11 +239,11 @@ def test_a_machine_with_other_sources_is_one_sentence(cluster: Cluster, tmp_path
 
 
 def test_a_cell_whose_memory_ends_fails_and_the_others_are_done(tmp_path: Path) -> None:
-    """The processes may take so little address space that one cell's pool of segments does not fit."""
+    """The processes may take so little address space that one cell's batch does not fit."""
     values: dict[str, Any] = json.loads(plan(tmp_path, 1).read_text())
     huge = {"name": "huge", "labels": 4, "settings": {"rollout.environments": 16384, "rollout.steps": 1024}}
     path = tmp_path / "huge.json"
-    path.write_text(json.dumps({**values, "tasks": ["reacher"], "curves": [*CURVES[:2], huge]}))
+    path.write_text(json.dumps({**values, "tasks": ["ant"], "curves": [*CURVES[:2], huge]}))
     command = [sys.executable, "-m", "core", "sweep", str(path), "--on", "local:1", "--out", str(tmp_path / "out")]
     limited = ["prlimit", f"--as={6 << 30}", *command]
     done = subprocess.run(limited, cwd=ROOT, capture_output=True, text=True, timeout=_SECONDS, check=False)
