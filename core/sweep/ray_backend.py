@@ -22,7 +22,7 @@ except ImportError as missing:
     raise require_extra("ray", missing) from missing
 
 _ANSWER_SECONDS = 5.0
-_PROBE_SECONDS = 120.0
+_PROBE_SECONDS = 600.0
 
 
 class RayBackend:
