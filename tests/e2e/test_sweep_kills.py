@@ -245,7 +245,7 @@ def test_a_cell_whose_memory_ends_fails_and_the_others_are_done(tmp_path: Path) 
     values = {"tasks": ["ant"], "seeds": [0], "steps": 8 * 32 * 5, "curves": curves, "settings": QUICK}
     (tmp_path / "huge.json").write_text(json.dumps(values))
     words = ["-m", "core", "sweep", str(tmp_path / "huge.json"), "--on", "local:1", "--out", str(tmp_path / "out")]
-    limited = ["prlimit", f"--as={6 << 30}", sys.executable, *words]
+    limited = ["prlimit", f"--as={4 << 30}", sys.executable, *words]
     done = subprocess.run(limited, cwd=ROOT, capture_output=True, text=True, timeout=_SECONDS, check=False)
     table = json.loads((tmp_path / "out" / "table.json").read_bytes())
     assert [cell["state"] for cell in table["cells"]] == ["failed", "done"], done.stderr[-2000:]
