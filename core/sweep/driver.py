@@ -20,7 +20,7 @@ _POLL_SECONDS = 1.0
 
 
 class CellState(StrEnum):
-    """CellState of a cell."""
+    """What a cell has come to."""
 
     QUEUED = "queued"
     RUNNING = "running"
