@@ -36,6 +36,8 @@ def behaviour_entries() -> list[dict[str, Any]]:
             "title": task.title,
             "instruction": task.instruction,
             "clip_seconds": task.segment_seconds,
+            "episode_seconds": None,
+            "control_rate": None,
             "start": task.start,
             "episode_seconds": task.episode_steps * task.step_seconds,
             "control_rate": 1 / task.step_seconds,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,10 @@ class CellFiles:
         Its name also follows from the program's sources: a session continues only with those that it began with.
         """
         return self.folder / _SESSIONS / f"{cell.digest}-{environment()['sources']}"
+
+    def remove_sessions(self) -> None:
+        """Remove the sessions' folder, as far as that is possible: it is of no more use."""
+        shutil.rmtree(self.folder / _SESSIONS, ignore_errors=True)
 
     def path(self, cell: Cell) -> Path:
         return self.folder / _CELLS / f"{cell.digest}.json"

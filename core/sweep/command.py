@@ -25,7 +25,7 @@ from core.sweep.backend import Backend
 from core.sweep.cell import Cell, encode
 from core.sweep.cell_files import CellFiles
 from core.sweep.charts import draw_chart, require_matplotlib
-from core.sweep.driver import State, Sweep
+from core.sweep.driver import CellState, Sweep
 from core.sweep.local import LocalBackend, parse_slots, slots_for
 from core.sweep.plans import Plan, find_plan, only_teachers
 from core.sweep.results import Result, average_curves, to_rows, to_table
@@ -63,7 +63,7 @@ def run_sweep(args: argparse.Namespace) -> int:
                 "another folder to compute them again.",
                 *(other, files.folder),
             )
-        if sweep.counts[State.QUEUED]:
+        if sweep.counts[CellState.QUEUED]:
             backend.check()
             with _Bar(sweep) as bar:
                 sweep.run(backend, bar)
@@ -123,7 +123,7 @@ class _Bar:
         self._taken = {cell.digest: 0 for cell in sweep.cells}
         done = 0
         for cell in sweep.cells:
-            if sweep.states[cell.digest] == State.DONE:
+            if sweep.states[cell.digest] == CellState.DONE:
                 self._taken[cell.digest] = cell.config.steps
                 done += cell.config.steps
         total = sum(cell.config.steps for cell in sweep.cells)
@@ -138,12 +138,12 @@ class _Bar:
     ) -> None:
         self._bar.close()
 
-    def changed(self, cell: Cell, state: State, counts: Counter[State], reason: str = "") -> None:
+    def changed(self, cell: Cell, state: CellState, counts: Counter[CellState], reason: str = "") -> None:
         if reason:
-            what = "failed" if state == State.FAILED else "begins again"
+            what = "failed" if state == CellState.FAILED else "begins again"
             self._bar.write(f"{cell.title} {what}: {reason}", file=sys.stderr)
-        if state != State.RUNNING:
-            self.progressed(cell, 0 if state == State.QUEUED else cell.config.steps)
+        if state != CellState.RUNNING:
+            self.progressed(cell, 0 if state == CellState.QUEUED else cell.config.steps)
         self._describe(counts)
 
     def progressed(self, cell: Cell, env_steps: int) -> None:
@@ -151,8 +151,8 @@ class _Bar:
         self._taken[cell.digest] += more
         self._bar.update(more)
 
-    def _describe(self, states: Counter[State]) -> None:
-        text = ", ".join(f"{states[state]} {state}" for state in State if states[state])
+    def _describe(self, states: Counter[CellState]) -> None:
+        text = ", ".join(f"{states[state]} {state}" for state in CellState if states[state])
         self._bar.set_postfix_str(text)
 
 
@@ -169,7 +169,7 @@ def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, chart
         draw_chart(folder / f"{name}.png", label, average_curves(results, label))
     sweep.clear()
     print(text, end="")
-    lost = [cell for cell in sweep.cells if sweep.states[cell.digest] == State.FAILED]
+    lost = [cell for cell in sweep.cells if sweep.states[cell.digest] == CellState.FAILED]
     if lost:
         first = sweep.document(lost[0]) or {}
         print(
@@ -198,7 +198,7 @@ def _entry(cell: Cell, sweep: Sweep) -> dict[str, Any]:
 def _result(plan: Plan, cell: Cell, sweep: Sweep) -> Result | None:
     """Return the result of a cell that is done, as tables and charts take it."""
     document = sweep.document(cell)
-    if document is None or document["state"] != State.DONE:
+    if document is None or document["state"] != CellState.DONE:
         return None
     result = document["result"]
     numbers = {

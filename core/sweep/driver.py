@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import shutil
 from collections import Counter, deque
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Protocol
 
-from core.errors import UserError
 from core.session.session import remove_session
 from core.sweep.backend import Backend, Ended, Lost, Progressed, Report, Started
 from core.sweep.cell import Cell, Document, failed
@@ -22,8 +19,8 @@ _ATTEMPTS = 3
 _POLL_SECONDS = 1.0
 
 
-class State(StrEnum):
-    """State of a cell."""
+class CellState(StrEnum):
+    """What a cell has come to."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -34,7 +31,7 @@ class State(StrEnum):
 class Display(Protocol):
     """Shows a sweep while it runs."""
 
-    def changed(self, cell: Cell, state: State, counts: Counter[State], reason: str = "") -> None:
+    def changed(self, cell: Cell, state: CellState, counts: Counter[CellState], reason: str = "") -> None:
         """A cell has reached this state. counts: cells in each state; reason: why it failed or was queued again"""
         ...
 
@@ -57,9 +54,11 @@ class Sweep:
         self._documents: dict[str, Document] = {}
         for digest, cell in self._cells.items():
             document = files.read(cell)
-            if document is not None and document["state"] == State.DONE:
+            if document is not None and document["state"] == CellState.DONE:
                 self._documents[digest] = document
-        self.states = {digest: State.DONE if digest in self._documents else State.QUEUED for digest in self._cells}
+        self.states = {
+            digest: CellState.DONE if digest in self._documents else CellState.QUEUED for digest in self._cells
+        }
 
     @property
     def cells(self) -> list[Cell]:
@@ -67,7 +66,7 @@ class Sweep:
         return list(self._cells.values())
 
     @property
-    def counts(self) -> Counter[State]:
+    def counts(self) -> Counter[CellState]:
         return Counter(self.states.values())
 
     def document(self, cell: Cell) -> Document | None:
@@ -80,7 +79,7 @@ class Sweep:
 
     def run(self, backend: Backend, display: Display) -> None:
         """Computes the cells that are queued. Raises UserError if a document can't be written."""
-        queue = deque(digest for digest, state in self.states.items() if state == State.QUEUED)
+        queue = deque(digest for digest, state in self.states.items() if state == CellState.QUEUED)
         attempts: Counter[str] = Counter()
         submitted: set[str] = set()
         while queue or submitted:
@@ -94,7 +93,7 @@ class Sweep:
                     submitted.discard(report.digest)
                 if isinstance(report, Lost) and attempts[report.digest] < _ATTEMPTS:
                     queue.append(report.digest)
-                    self._change(report.digest, State.QUEUED, display, report.reason)
+                    self._change(report.digest, CellState.QUEUED, display, report.reason)
                 else:
                     self._take(report, display)
 
@@ -102,7 +101,7 @@ class Sweep:
         cell = self._cells[report.digest]
         match report:
             case Started(digest):
-                self._change(digest, State.RUNNING, display)
+                self._change(digest, CellState.RUNNING, display)
             case Progressed(_, env_steps):
                 display.progressed(cell, env_steps)
             case Ended(_, content):
@@ -113,20 +112,18 @@ class Sweep:
     def _end(self, cell: Cell, document: Document, display: Display) -> None:
         self._files.write(cell, document)
         self._documents[cell.digest] = document
-        state = State(document["state"])
+        state = CellState(document["state"])
         folder = self._files.session(cell)
-        if state == State.DONE and folder.exists():  # it takes some ten megabytes
+        if state == CellState.DONE and folder.exists():  # it takes some ten megabytes
             remove_session(folder)
         self._change(cell.digest, state, display, document.get("reason", ""))
 
-    def _change(self, digest: str, state: State, display: Display, reason: str = "") -> None:
+    def _change(self, digest: str, state: CellState, display: Display, reason: str = "") -> None:
         self.states[digest] = state
         self._files.note(self._cells[digest], state)
         display.changed(self._cells[digest], state, self.counts, reason)
 
     def clear(self) -> None:
-        """Deletes what sessions have left behind, once nothing needs them any more."""
-        folder = self._files.folder / "sessions"
-        if set(self.states.values()) <= {State.DONE} and folder.exists():
-            with contextlib.suppress(OSError, UserError):
-                shutil.rmtree(folder)
+        """Deletes what sessions have left behind, if nothing needs it any more."""
+        if set(self.states.values()) <= {CellState.DONE}:
+            self._files.remove_sessions()

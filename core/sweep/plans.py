@@ -31,7 +31,7 @@ _OPTIONS = {"task": "tasks", "seed": "seeds", "labels": "labels", "steps": "step
 
 
 @dataclass(frozen=True)
-class Curve:
+class PlannedCurve:
     """One line of a chart: runs that differ in their seed alone.
 
     labels: 0 for the preset's own; of a run on the true reward, those of the runs that it is compared with, whose
@@ -57,7 +57,7 @@ class Plan:
     name: str
     tasks: tuple[str, ...]
     seeds: tuple[int, ...]
-    curves: tuple[Curve, ...]
+    curves: tuple[PlannedCurve, ...]
     presets: tuple[str, ...] = ("task",)
     steps: int | None = None
     settings: Changes = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Plan:
             for curve in self.curves
         ]
 
-    def _cell(self, task: str, seed: int, preset: str, curve: Curve) -> Cell:
+    def _cell(self, task: str, seed: int, preset: str, curve: PlannedCurve) -> Cell:
         given: dict[str, Any] = {"teacher": curve.teacher, "seed": seed}
         if curve.labels:
             given["labels"] = curve.labels
@@ -87,22 +87,24 @@ class Plan:
         return Cell(known.name, curve.name, seed, preset, reduced(config))
 
 
-def labels_curves(labels: Sequence[int], teachers: Sequence[str] = _TEACHERS[:2]) -> tuple[Curve, ...]:
+def labels_curves(labels: Sequence[int], teachers: Sequence[str] = _TEACHERS[:2]) -> tuple[PlannedCurve, ...]:
     """Return the true reward, and for each number of labels a curve of each other teacher."""
     names = {Teacher.ORACLE.value: "{} labels", Teacher.PERSON.value: "person, {} labels"}
     answered = [(count, teacher) for count in labels for teacher in teachers if teacher in names]
-    true = (Curve("true reward", Teacher.NONE.value, max(labels)),) if Teacher.NONE.value in teachers else ()
-    return (*true, *(Curve(names[teacher].format(count), teacher, count) for count, teacher in answered))
+    true = (PlannedCurve("true reward", Teacher.NONE.value, max(labels)),) if Teacher.NONE.value in teachers else ()
+    return (*true, *(PlannedCurve(names[teacher].format(count), teacher, count) for count, teacher in answered))
 
 
-def ablation_curves(labels: Sequence[int], segments: bool) -> tuple[Curve, ...]:
+def ablation_curves(labels: Sequence[int], segments: bool) -> tuple[PlannedCurve, ...]:
     """Return the true reward, and for each number of labels the whole method and its ablations.
 
     segments: with the ablation of segments, which the paper has for robots alone (3.3)
     """
     names = [name for name in ABLATIONS if segments or name != "no-segments"]
     ablated = [
-        Curve(name.replace("-", " ") + (f", {count} labels" if len(labels) > 1 else ""), labels=count, ablation=name)
+        PlannedCurve(
+            name.replace("-", " ") + (f", {count} labels" if len(labels) > 1 else ""), labels=count, ablation=name
+        )
         for count in labels
         for name in names
     ]
@@ -124,7 +126,7 @@ class _Named:
     tasks: Callable[[], tuple[str, ...]]
     labels: tuple[int, ...]
     seeds: int
-    curves: Callable[[Sequence[int]], tuple[Curve, ...]] = labels_curves
+    curves: Callable[[Sequence[int]], tuple[PlannedCurve, ...]] = labels_curves
     preset: str = "task"
 
 
@@ -226,7 +228,7 @@ def _plan(name: str, values: Any, task_text: Callable[[str], str]) -> Plan:
     return Plan(name, texts, tuple(dict.fromkeys(seeds)), tuple(curves), tuple(dict.fromkeys(presets)), steps, settings)
 
 
-def _curve(values: Mapping[str, Any]) -> Curve:
+def _curve(values: Mapping[str, Any]) -> PlannedCurve:
     _require_fields("a curve", values, _CURVE_FIELDS, ("name",))
     name, labels = values["name"], values.get("labels", 0)
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 60:
@@ -240,7 +242,7 @@ def _curve(values: Mapping[str, Any]) -> Curve:
     if type(labels) is not int or labels < 0 or "labels" in values and labels == 0:
         raise UserError(f"the labels of {name} are {labels!r:.40}: give a whole number from 1 on.")
     settings = _settings(values.get("settings", {}))
-    return Curve(name, teacher, labels, ablation, settings)
+    return PlannedCurve(name, teacher, labels, ablation, settings)
 
 
 def _settings(values: Any) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import socket
-from contextlib import ExitStack
+from collections.abc import Iterator
 from typing import Any
 
 from core.errors import UserError
@@ -21,7 +22,7 @@ except ImportError as missing:
     raise require_extra("ray", missing) from missing
 
 _ANSWER_SECONDS = 5.0
-_PROBE_SECONDS = 120.0
+_PROBE_SECONDS = 600.0
 
 
 class RayBackend:
@@ -66,24 +67,27 @@ class RayBackend:
 
     @property
     def room(self) -> int:
-        return max(1, int(ray.cluster_resources().get("CPU", 0)))
+        with _cluster_errors():
+            return max(1, int(ray.cluster_resources().get("CPU", 0)))
 
     def submit(self, cell: Cell) -> None:
-        self._cells[self._task.remote(cell.config.to_dict())] = cell
+        with _cluster_errors():
+            self._cells[self._task.remote(cell.config.to_dict())] = cell
         self._new.append(Started(cell.digest))
 
     def reports(self, seconds: float) -> list[Report]:
         reports, self._new = self._new, []
         if not reports and self._cells:
-            ready, _ = ray.wait(list(self._cells), num_returns=1, timeout=seconds)
+            with _cluster_errors():
+                ready, _ = ray.wait(list(self._cells), num_returns=1, timeout=seconds)
             reports = [_outcome(self._cells.pop(reference), reference) for reference in ready]
         return reports
 
     def close(self) -> None:
-        with ExitStack() as stack:
-            stack.callback(ray.shutdown)
+        with contextlib.suppress(ray.exceptions.RayError, ConnectionError):  # the cluster is gone
             for reference in self._cells:
                 ray.cancel(reference, force=True)
+        ray.shutdown()
 
 
 def _outcome(cell: Cell, reference: Any) -> Report:
@@ -98,6 +102,17 @@ def _outcome(cell: Cell, reference: Any) -> Report:
     except ray.exceptions.RayError as error:
         return Lost(cell.digest, f"Its process or machine is gone ({type(error).__name__}).")
     return Ended(cell.digest, content)
+
+
+@contextlib.contextmanager
+def _cluster_errors() -> Iterator[None]:
+    """Turn errors of the cluster itself into a UserError."""
+    try:
+        yield
+    except (ray.exceptions.RayError, ConnectionError) as error:
+        raise UserError(
+            f"The Ray cluster no longer answers ({_first_sentence(error)}): start it again; the same command continues."
+        ) from error
 
 
 def _require_answer(address: str) -> None:

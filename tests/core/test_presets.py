@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from core.config import Config, replaced
-from core.presets import ALGORITHM_PRESETS, merge_presets
-from core.tasks import CATALOGUE, get_task
+from core.headless.settings import make_config
+from core.presets import ALGORITHM_PRESETS, PAPER, PAPER_GAME, PAPER_ROBOT, merge_presets
+from core.tasks import CATALOGUE, PAPER_ROBOTS, behaviours, get_task
 
 TUNED = {"policy.minibatch": 512, "policy.discount": 0.98, "rollout.environments": 256, "policy.entropy_bonus": 1e-3}
 
@@ -30,3 +31,54 @@ def test_what_a_task_says_about_its_own_algorithm_is_left_out_for_another() -> N
     assert (config.rollout.environments, config.policy.discount, config.policy.entropy_bonus) == (16, 0.99, 1e-3)
     assert made(task=TUNED, algorithm="trpo").policy.minibatch == 256
     assert made(task=TUNED, paper_presets={"reward.epochs": 9}, algorithm="trpo").reward.epochs == 9
+
+
+APPENDIX_ROBOTS = """
+reward.members 3, query.candidates 10, reward.holdout 0.36788, reward.ratio_low 1.1, reward.ratio_high 1.5,
+reward.error_rate 0.1, query.selection disagreement, query.schedule paper, query.first_share 0.25, query.half_life 2e6,
+policy.algorithm trpo, policy.discount 0.995, policy.gae_lambda 0.97, reward.hidden 64, reward.activation leaky_relu,
+reward.std 1.0, reward.bonus 0, reward.novelty 0, rollout.exploration_steps 0, labels 700
+"""
+APPENDIX_GAMES = """
+reward.members 3, query.candidates 10, reward.holdout 0.36788, reward.ratio_low 1.1, reward.ratio_high 1.5,
+reward.error_rate 0.1, policy.algorithm a2c, policy.entropy_bonus 0.01, policy.learning_rate 0.0007,
+policy.decay 0.625, rollout.steps 5, rollout.environments 16, policy.discount 0.99, policy.rms_decay 0.99,
+policy.rms_epsilon 1e-5, policy.vision nature, reward.dropout 0.5, reward.hidden 64, reward.std 0.05,
+query.first_labels 500, reward.epochs_first 200, query.half_life 1.25e6, reward.steps_per_label 10,
+reward.max_labels 3000, labels 5500, steps 50e6, reward.bonus 0, rollout.exploration_steps 0
+"""
+"""The numbers of appendix A, as they were read from the paper. Its 5 million frames are 1.25 million steps."""
+
+
+def paper(task: str) -> Config:
+    return make_config(task, "paper", {}, {}, {})
+
+
+@pytest.mark.parametrize(("task", "numbers"), [("walker", APPENDIX_ROBOTS), ("seaquest", APPENDIX_GAMES)])
+def test_the_preset_of_the_paper_has_the_numbers_of_its_appendix(task: str, numbers: str) -> None:
+    config = paper(task)
+    for name, expected in (pair.split() for pair in numbers.split(",")):
+        value: Any = config
+        for part in name.split("."):
+            value = getattr(value, part)
+        assert value == (pytest.approx(float(expected), rel=1e-4) if expected[0].isdigit() else expected), name
+
+
+def test_the_swimmer_and_clips_of_a_second_and_a_half() -> None:
+    assert paper("swimmer").policy.entropy_bonus == 0.001 and paper("ant").policy.entropy_bonus == 0.01
+    for task in PAPER_ROBOTS:
+        steps = paper(task).query.length(get_task(task).segment_steps)
+        assert 15 <= steps <= 60 and get_task(task).step_seconds * steps == pytest.approx(1.5, rel=0.01)  # A.1
+    assert paper("pong").query.length(get_task("pong").segment_steps) == 25  # A.2
+
+
+@pytest.mark.parametrize("task", [*CATALOGUE, *behaviours(), "gym:CartPole-v1"])
+def test_every_task_and_behaviour_has_the_papers_preset(task: str) -> None:
+    config = paper(task)
+    assert config.policy.algorithm == ("a2c" if get_task(task).pictures else "trpo") and config.steps > 0
+    assert make_config(task, "paper", {"policy.algorithm": "ppo"}, {}, {}).policy.algorithm == "ppo"
+
+
+def test_each_number_has_its_section() -> None:
+    for name, (_, section) in {**PAPER, **PAPER_ROBOT, **PAPER_GAME}.items():
+        assert set(section.split(", ")) <= {"", "A", "A.1", "A.2", "2.2.1", "2.2.3", "2.2.4", "3.1.1"}, name

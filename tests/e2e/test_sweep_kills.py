@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -32,7 +31,7 @@ CURVES = [
     {"name": "random queries", "labels": 6, "ablation": "random-queries"},
     {"name": "person", "labels": 5, "teacher": "person"},
 ]
-_SECONDS = 600
+_SECONDS = 1800
 
 
 def plan(folder: Path, seeds: int) -> Path:
@@ -144,8 +143,9 @@ class Cluster:
         chosen = words or (f"--address={self.address}",)
         command = [CLUSTER_PYTHON, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=1", *chosen]
         log = open(self._folder / f"node{len(self._nodes)}.log", "wb")  # noqa: SIM115
+        environ = {**os.environ, "RAY_worker_niceness": "0"}  # with Ray's 15 a busy machine never comes to its end
         node = subprocess.Popen(
-            [*command, "--disable-usage-stats"], cwd=ROOT, stdout=log, stderr=log, start_new_session=True
+            [*command, "--disable-usage-stats"], cwd=ROOT, env=environ, stdout=log, stderr=log, start_new_session=True
         )
         log.close()
         self._nodes.append(node)
@@ -239,17 +239,18 @@ def test_a_machine_with_other_sources_is_one_sentence(cluster: Cluster, tmp_path
 
 
 def test_a_cell_whose_memory_ends_fails_and_the_others_are_done(tmp_path: Path) -> None:
-    """The processes may take so little address space that one cell's pool of segments does not fit."""
-    values: dict[str, Any] = json.loads(plan(tmp_path, 1).read_text())
-    huge = {"name": "huge", "labels": 4, "settings": {"rollout.environments": 16384, "rollout.steps": 1024}}
-    path = tmp_path / "huge.json"
-    path.write_text(json.dumps({**values, "tasks": ["reacher"], "curves": [*CURVES[:2], huge]}))
-    command = [sys.executable, "-m", "core", "sweep", str(path), "--on", "local:1", "--out", str(tmp_path / "out")]
-    limited = ["prlimit", f"--as={6 << 30}", *command]
+    """The processes may take so little address space that one cell's batch does not fit."""
+    sizes = {"rollout.environments": 16384, "rollout.steps": 1024}
+    curves = [{"name": "huge", "teacher": "none", "settings": sizes}, {"name": "small", "teacher": "none"}]
+    values = {"tasks": ["ant"], "seeds": [0], "steps": 8 * 32 * 5, "curves": curves, "settings": QUICK}
+    (tmp_path / "huge.json").write_text(json.dumps(values))
+    words = ["-m", "core", "sweep", str(tmp_path / "huge.json"), "--on", "local:1", "--out", str(tmp_path / "out")]
+    limited = ["prlimit", f"--as={4 << 30}", sys.executable, *words]
     done = subprocess.run(limited, cwd=ROOT, capture_output=True, text=True, timeout=_SECONDS, check=False)
     table = json.loads((tmp_path / "out" / "table.json").read_bytes())
-    assert [cell["state"] for cell in table["cells"]] == ["done", "done", "failed"], done.stderr[-2000:]
-    assert done.returncode == 1 and "There was not enough memory" in table["cells"][2]["reason"]
+    assert [cell["state"] for cell in table["cells"]] == ["failed", "done"], done.stderr[-2000:]
+    assert done.returncode == 1 and table["cells"][0]["reason"].startswith("There was not enough memory: ")
+    assert "1 of 2 cells failed" in done.stderr.splitlines()[-1]
 
 
 def test_submitit_carries_out_the_same_cells(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
 import pytest
 
 from core.config import Config
@@ -13,7 +14,7 @@ from core.preferences import oracle
 from core.presets import ABLATIONS
 from core.tasks import CATALOGUE, get_task
 from core.types import Answer, Choice, Query
-from tests.e2e.taught import SHORT, TASK, Finished, Teach, assert_resumes, choices, garbage, same, tape
+from tests.e2e.taught import SHORT, TASK, Finished, Taught, Teach, assert_resumes, choices, garbage, same, tape
 
 VARIANTS: dict[str, dict[str, Any]] = {
     **{name: dict(ablation.changes) for name, ablation in ABLATIONS.items()},
@@ -53,6 +54,28 @@ def test_without_online_queries_all_is_asked_before_the_policy_moves(finished: F
     taught = finished(**SHORT, **VARIANTS["no-online-queries"])
     asked = [i for i, event in enumerate(taught.events) if isinstance(event, QueryOffered)]
     assert len(asked) == 12 and max(asked) < tape(taught).index("RolloutBatchReady")
+
+
+def asked_about(taught: Taught) -> dict[int, int]:
+    """Environment steps at which each segment that was asked about was cut, by its number."""
+    queries = [event.query for event in taught.all(QueryOffered)]
+    return {segment.id: segment.env_steps for query in queries for segment in (query.left, query.right)}
+
+
+def test_without_online_queries_pairs_are_of_as_many_clips_as_with_them(finished: Finished) -> None:
+    """Clips of the first batch alone would be an ablation of its own. A batch has eight segments at most."""
+    whole, early = (asked_about(finished(**SHORT, **VARIANTS.get(name, {}))) for name in ("", "no-online-queries"))
+    assert len(early) >= 0.9 * len(whole) and max(early.values()) > 4 * 8 * 32
+
+
+def test_single_steps_are_of_as_long_a_time_as_segments(finished: Finished) -> None:
+    for name in ("", "no-segments"):
+        steps = asked_about(finished(**SHORT, **VARIANTS.get(name, {}))).values()
+        assert max(steps) - min(steps) > SHORT["steps"] / 2
+    pool = finished(**SHORT, **VARIANTS["no-segments"]).session.load()
+    assert pool is not None
+    cut = pool[1]["rollout"].under("pool_")["steps"]
+    assert len(cut) < 2 * SHORT["steps"] / get_task(TASK).segment_steps and np.ptp(cut) > SHORT["steps"] / 2
 
 
 def test_an_oracle_that_skips_is_asked_again(finished: Finished) -> None:

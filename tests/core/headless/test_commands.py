@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any, Protocol
@@ -213,6 +214,24 @@ def test_an_algorithm_brings_its_presets_and_settings_override_them(
 ) -> None:
     config = configured(words.split(), monkeypatch)
     assert (config.policy.algorithm, config.rollout.steps, config.policy.discount) == expected
+
+
+def test_an_ablation_does_not_shorten_a_session_whose_answers_drive_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = configured(["--preset", "default"], monkeypatch)
+    shutil.rmtree("s")
+    early = configured(["--preset", "default", "--no-online-queries"], monkeypatch)
+    assert early.steps == whole.steps > 2_000_000 and early.query.first_share == 1.0
+
+
+@pytest.mark.parametrize("task", ["pong", "ant", "walker-kneel", "gym:CartPole-v1"])
+def test_the_papers_settings_are_a_preset_of_every_task(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["core", "teach", task, "--preset", "paper", "--session", "s"])
+    session = new_session(make_parser().parse_args())
+    session.close()
+    config = session.config
+    assert config.policy.algorithm == ("a2c" if task == "pong" else "trpo")
+    assert (config.query.schedule, config.reward.bonus, config.reward.novelty) == ("paper", 0, 0)
+    assert config.steps >= 300_000
 
 
 def test_a_setting_overrides_what_another_flag_says(monkeypatch: pytest.MonkeyPatch) -> None:

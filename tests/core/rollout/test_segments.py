@@ -76,6 +76,12 @@ def test_environments_start_at_different_steps_so_that_segments_do_not_come_all_
     assert first_marks == [[], [], [0], [101], [202], [3]]
 
 
+def test_short_segments_leave_a_gap_that_reaches_beyond_the_end_of_an_episode() -> None:
+    builder = SegmentBuilder(Batch(2), 1, np.array([0, 2]), gap=3)
+    found = [marks(one)[0] for one in feed(builder, range(10), ends={5: 1})]
+    assert found == [0, 102, 4, 106, 8]
+
+
 def test_a_segment_does_not_change_when_more_is_cut() -> None:
     builder = new_builder(1)
     (one,) = feed(builder, range(3))

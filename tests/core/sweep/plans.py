@@ -10,7 +10,7 @@ from core.sweep.backend import Ended, Progressed, Report, Started
 from core.sweep.cell import Cell, compute
 from tests.core.builders import QUICK
 
-STEPS = 8 * 32 * 6
+STEPS = 8 * 32 * 5
 CURVES = [{"name": "true reward", "teacher": "none"}, {"name": "4 labels", "labels": 4}, {"name": "6", "labels": 6}]
 
 

@@ -57,6 +57,7 @@ def test_what_was_freed_between_blocks_that_live_is_given_back() -> None:
     [
         (["reproduce", "fig3", "--out", "x"], 1_100_000_000),
         (["reproduce", "fig2", "--tasks", "hopper", "pong", "--out", "x"], 1_100_000_000),
+        (["sweep", "fig2", "--on", "local:3", "--out", "x"], 1_800_000_000),
         (["teach", "pong"], 1_100_000_000),
         (["teach", "reacher"], 600_000_000),
         (["teach", "--resume", "pong session"], 1_100_000_000),
