@@ -120,7 +120,8 @@ def evaluate(
     actor = Actor(config, None)
     loaded = session.load()
     with checkpoint_errors("policy"):
-        actor.load(loaded[1]["policy"].arrays if loaded else state_arrays(build_policy(config)))
+        saved = loaded[1].get("policy") if loaded else None  # a session may have begun with another's reward alone
+        actor.load(saved.arrays if saved else state_arrays(build_policy(config)))
     count = min(episodes, 64)
     rng, threads = generator(seed, "evaluation"), config.rollout.threads
     env = make_envs(
