@@ -324,6 +324,28 @@ class SceneRefused(Event):
 
 
 @dataclass(frozen=True)
+class PracticeRequested(Event):
+    """Practice pairs of this behaviour should be drawn, one after the other; a newer request ends an older one.
+
+    behaviour: text of the behaviour file
+    """
+
+    token: int
+    behaviour: str
+    pairs: int
+
+
+@dataclass(frozen=True)
+class PracticePairDrawn(Event):
+    """One of the practice pairs that were requested with this token; SceneRefused if there can be none."""
+
+    token: int
+    query: Query
+    left: Frames
+    right: Frames
+
+
+@dataclass(frozen=True)
 class RobotFileRequested(Event):
     """The robot of this MJCF file should be read."""
 

@@ -1,6 +1,7 @@
 """The folder of sessions: list, open, create, duplicate, import and delete them, in threads. No widgets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from core.errors import UserError
 from core.session import library, summary
 from core.session.archive import import_session
 from core.session.session import Session, acquire_lock
+from core.types import Choice, Query, Teacher
 
 _PROGRESS_STEPS = 20
 _ELSEWHERE, _MAX_ELSEWHERE = "start page/elsewhere", 50
@@ -65,11 +67,11 @@ class SessionLibrary(QObject):
         self.progressed.emit(f"Creating {folder.name} …")
         self._work_thread.do(lambda: create_session(folder, config), self._on_opened, self.refused.emit)
 
-    def create_numbered(self, config: Config) -> None:
-        """Create a session in a new folder that is named after its task."""
+    def create_numbered(self, config: Config, answers: Sequence[tuple[Query, Choice]] = ()) -> None:
+        """Create a session in a new folder that is named after its task, with the person's answers to begin with."""
         name = folder_name(config)
         self.progressed.emit(f"Creating a session of {name} …")
-        self._work_thread.do(lambda: self._create_numbered(name, config), self._on_opened, self.refused.emit)
+        self._work_thread.do(lambda: self._create_numbered(name, config, answers), self._on_opened, self.refused.emit)
 
     def duplicate(self, folder: Path) -> None:
         self._work_thread.do(lambda: self._duplicate(folder), self._on_changed, self.refused.emit)
@@ -86,8 +88,16 @@ class SessionLibrary(QObject):
         for thread in (self._list_thread, self._work_thread):
             thread.close()
 
-    def _create_numbered(self, name: str, config: Config) -> Session:
-        return create_session(new_folder(self.root, name), config)
+    def _create_numbered(self, name: str, config: Config, answers: Sequence[tuple[Query, Choice]]) -> Session:
+        session = create_session(new_folder(self.root, name), config)
+        try:
+            with closing(session.store()) as store:
+                for query, choice in answers:
+                    store.add(query, choice, Teacher.HUMAN)
+        except UserError:
+            session.close()
+            raise
+        return session
 
     def _duplicate(self, folder: Path) -> tuple[str, Path]:
         target, last_step = new_folder(self.root, f"{folder.name}-copy"), -1

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMainWindow, QPushButton, QScrollArea, QStackedWid
 
 from app.behaviours.library import BehaviourLibrary, OwnBehaviour
 from app.behaviours.page import BehaviourPage
+from app.behaviours.practice import Practised
 from app.behaviours.scenes import Scenes
 from app.keys.commands import Command
 from app.keys.key_map import load_key_map
@@ -65,6 +66,8 @@ class StartWindow(QMainWindow):
         self._given = {name: value for name, value in (given or {}).items() if value is not None}
         self._own: dict[str, OwnBehaviour] = {}
         self._starts_when_saved = False
+        self._practised: Practised = ()
+        """Answers with which the behaviour that is being saved starts."""
         self._busy_from: QWidget | None = None
         self.setObjectName("start")  # the style sheet names it
         self.setWindowTitle("Somersault")
@@ -249,9 +252,9 @@ class StartWindow(QMainWindow):
         self._starts_when_saved = False
         self.behaviours.save(behaviour, path)
 
-    def _start_behaviour(self, behaviour: Behaviour, path: Path | None) -> None:
+    def _start_behaviour(self, behaviour: Behaviour, path: Path | None, answers: Practised) -> None:
         self._save_behaviour(behaviour, path)
-        self._starts_when_saved = True
+        self._starts_when_saved, self._practised = True, answers
 
     def _on_behaviour_saved(self, own: OwnBehaviour) -> None:
         self.behaviour_page.saved(own.path)
@@ -261,7 +264,7 @@ class StartWindow(QMainWindow):
             self.show_message(f"Saved {own.behaviour.title}.")
             return
         try:
-            self.library.create_numbered(session_config(own.text, self._given))
+            self.library.create_numbered(session_config(own.text, self._given), self._practised)
         except UserError as error:
             self.show_error(str(error))
 

@@ -22,7 +22,16 @@ from app.windows.start import StartWindow
 from core.behaviours.robot_model import RobotModel
 from core.config import Config
 from core.errors import UserError
-from core.events import Event, PreviewDrawn, PreviewRefused, PreviewRequested, SceneDrawn, SceneRequested
+from core.events import (
+    Event,
+    PracticePairDrawn,
+    PracticeRequested,
+    PreviewDrawn,
+    PreviewRefused,
+    PreviewRequested,
+    SceneDrawn,
+    SceneRequested,
+)
 from core.session import summary
 from core.session.session import Session
 from core.session.summary import Summary
@@ -31,6 +40,7 @@ from core.tasks import get_task
 from core.types import Frames
 from tests.app.clipping import clipped
 from tests.app.fakes import FakeProcess
+from tests.core.builders import query, segment
 
 
 def make_preview(side: int = 48, count: int = 6) -> Frames:
@@ -52,6 +62,11 @@ class Drawer(FakeProcess):
         if isinstance(event, SceneRequested) and event.behaviour not in self.ignored:
             frames = make_preview(count=6 if event.still is None else 1)
             self.play(SceneDrawn(event.token, frames))
+        if isinstance(event, PracticeRequested):
+            steps = get_task(event.behaviour).segment_steps
+            for number in range(event.pairs):
+                pair = query(number, segment(2 * number, steps), segment(2 * number + 1, steps))
+                self.play(PracticePairDrawn(event.token, pair, make_preview(), make_preview()))
         if not isinstance(event, PreviewRequested) or event.task in self.ignored:
             return
         if event.task in self.deadly:
