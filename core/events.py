@@ -373,12 +373,14 @@ class DemonstrationRecorded(Event):
     segment: the episode without its last step
     predicted (k,): normalized predicted reward of each step; (0,) before the first snapshot
     measure: the task's own figures for the whole episode
+    signals: of a robot, by name, (k,) for each step
     """
 
     segment: Segment
     predicted: Float32
     env_steps: int
     measure: dict[str, float] = field(default_factory=dict)
+    signals: dict[str, Float32] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -399,6 +401,7 @@ class ReplayRendered(Event):
     clip: Frames
     predicted: Float32
     measure: dict[str, float]
+    signals: dict[str, Float32] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Live demonstrations of the policy, rendered when there is time for it. No widgets."""
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from PySide6.QtCore import QObject, Signal
 
@@ -25,6 +26,7 @@ class Demonstration:
     predicted: (k,) float32 predicted reward of each step; (0,) before the first reward fit
     figure: the task's measure of this episode; nan if unknown
     snapshot: the policy's snapshot; None for the present policy
+    signals: of a robot, by name, (k,) for each step
     """
 
     frames: Frames
@@ -32,6 +34,7 @@ class Demonstration:
     env_steps: int
     figure: float = float("nan")
     snapshot: SnapshotInfo | None = None
+    signals: Mapping[str, Float32] = field(default_factory=dict)
 
 
 class Demonstrations(QObject):
@@ -79,4 +82,5 @@ class Demonstrations(QObject):
         frames = event.clips[0]
         self._next_at = time.monotonic() + _LOOPS * len(frames.pixels) / frames.fps
         figure = recorded.measure.get(self._measure, float("nan"))
-        self.demonstration_drawn.emit(Demonstration(frames, recorded.predicted, recorded.env_steps, figure))
+        shown = Demonstration(frames, recorded.predicted, recorded.env_steps, figure, signals=recorded.signals)
+        self.demonstration_drawn.emit(shown)

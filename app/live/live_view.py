@@ -3,15 +3,18 @@
 import math
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QSlider, QWidget
+from PySide6.QtWidgets import QSlider, QToolButton, QWidget
 
 from app.live.demonstrations import Demonstration
 from app.live.policy_player import PolicyPlayer
+from app.live.signal_values import SignalValues
 from app.style.labels import label
 from app.style.layouts import column, row
 from core.formatting import format_number
 from core.session.policy_snapshots import SnapshotInfo
 
+_FRAMES_PER_VALUE = 3
+"""Frames for which the values of signals stay, so that they can be read."""
 _SETTLED_MS = 150
 """Time the slider must stand still before a policy is requested."""
 
@@ -45,8 +48,19 @@ class LiveView(QWidget):
         self._settled = QTimer(self, singleShot=True, interval=_SETTLED_MS)
         self._settled.timeout.connect(self._on_settled)
         self.slider.valueChanged.connect(self._on_moved)
+        self.show_signals = QToolButton()
+        self.show_signals.setText("Signals")
+        self.show_signals.setCheckable(True)
+        self.show_signals.setToolTip("Shows the present values of the robot's signals")
+        self.show_signals.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.show_signals.hide()  # until there are signals
+        self.signal_values = SignalValues()
+        self.signal_values.hide()
+        self.show_signals.toggled.connect(self._on_signals_toggled)
+        self.policy.clock.frame_due.connect(self._on_frame)
         foot = row(label("plotKey", "untrained"), (self.slider, 1), label("plotKey", "live"))
-        column(self.title, self.figure, (self.policy, 1), foot, of=self, spacing=4)
+        header = row((self.title, 1), self.show_signals)
+        column(header, self.figure, (self.policy, 1), self.signal_values, foot, of=self, spacing=4)
 
     @property
     def snapshot(self) -> SnapshotInfo | None:
@@ -127,8 +141,21 @@ class LiveView(QWidget):
         elif self.policy.shown:
             self._show_caption_of(self.policy.shown)
 
+    def _on_signals_toggled(self, on: bool) -> None:
+        self.signal_values.setVisible(on)
+        if on and self.policy.shown:
+            self.signal_values.set_series(self.policy.shown.signals)
+
+    def _on_frame(self, index: int) -> None:
+        shown = self.policy.shown
+        if shown and self.signal_values.isVisible() and index % _FRAMES_PER_VALUE == 0:
+            self.signal_values.show_share(index / len(shown.frames.pixels))
+
     def _show_caption_of(self, shown: Demonstration) -> None:
-        """Show the caption of what is on screen, unless another snapshot has been requested."""
+        """Show the caption of what is on screen, unless another snapshot has been requested; and its signals."""
+        self.show_signals.setVisible(bool(shown.signals))
+        if self.signal_values.isVisible():
+            self.signal_values.set_series(shown.signals)
         if shown.snapshot == self._wanted:
             present = f"The policy now, after {shown.env_steps:,} steps"
             self._set_caption(_title(shown.snapshot) if shown.snapshot else present, shown.figure)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.live.live_view import LiveView
@@ -45,3 +48,18 @@ def test_snapshots_that_the_slider_passes_over_are_not_requested(view: LiveView,
     qtbot.waitUntil(lambda: chosen == [SNAPSHOTS[2]])
     view.go_live()
     assert chosen == [SNAPSHOTS[2], None]
+
+
+def test_the_present_values_of_signals_are_shown_when_asked_for(view: LiveView, qtbot: QtBot) -> None:
+    plain = demonstration()
+    view.set_live(plain)
+    assert not view.show_signals.isVisible()
+    heights = np.linspace(0, 1, 40, dtype=np.float32)
+    view.policy.play_now(replace(plain, signals={"height": heights, "contact[foot]": heights > 2}))
+    assert view.show_signals.isVisible() and not view.signal_values.isVisible()
+    view.show_signals.setFocus()
+    qtbot.keyClick(view.show_signals, Qt.Key.Key_Space)
+    table = view.signal_values
+    rows = [[table.item(row, column).text() for column in range(2)] for row in range(table.rowCount())]
+    assert table.isVisible() and [row[0] for row in rows] == ["height", "contact[foot]"] and rows[1][1] == "0.00"
+    qtbot.waitUntil(lambda: float(table.item(0, 1).text()) > 0.05)  # they follow the picture
