@@ -42,6 +42,6 @@ class SignalValues(QTableWidget):
     def show_share(self, share: float) -> None:
         """Show the values at this share of the episode, from 0 to 1."""
         for row, values in enumerate(self._series.values()):
-            if len(values):
-                step = min(len(values) - 1, int(share * len(values)))
-                self.item(row, 1).setText(f"{values[step]:.2f}")
+            item = self.item(row, 1)
+            if len(values) and item is not None:
+                item.setText(f"{values[min(len(values) - 1, int(share * len(values)))]:.2f}")
