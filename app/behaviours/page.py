@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.behaviours.begin_from import BeginFrom
 from app.behaviours.clip_settings import ClipSettings
 from app.behaviours.draft import BehaviourDraft
 from app.behaviours.expression_fields import ExpressionFields
@@ -94,6 +95,7 @@ class BehaviourPage(QWidget):
     def _make_picture(self) -> None:
         self.view = SceneView()
         self.clips = ClipSettings()
+        self.begin_from = BeginFrom()
         self.usual_view = QPushButton("Usual view")
         self.usual_view.setObjectName("quiet")
         self.picture_help = label("settingHelp", "Drag to turn the camera, scroll to come closer.")
@@ -140,7 +142,7 @@ class BehaviourPage(QWidget):
 
     def _arrange(self) -> None:
         view_foot = row((self.picture_help, 1), self.usual_view)
-        left = column(self.view, view_foot, self.clips, None, spacing=10)
+        left = column(self.view, view_foot, self.clips, self.begin_from, None, spacing=10)
         inside = QWidget()
         inside.setObjectName("page")
         names = column(
@@ -289,6 +291,7 @@ class BehaviourPage(QWidget):
         for button in (self.save, self.start, self.practise):
             button.setEnabled(draft.behaviour is not None)
         self.practise.setVisible(draft.task is not None)
+        self.begin_from.show_fitting(draft.behaviour)
         if draft.scene_text() != self._scene:
             self._draw()
 

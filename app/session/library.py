@@ -16,6 +16,7 @@ from core.errors import UserError
 from core.session import library, summary
 from core.session.archive import import_session
 from core.session.session import Session, acquire_lock
+from core.session.taking import begin, take
 from core.types import Choice, Query, Teacher
 
 _PROGRESS_STEPS = 20
@@ -67,11 +68,21 @@ class SessionLibrary(QObject):
         self.progressed.emit(f"Creating {folder.name} …")
         self._work_thread.do(lambda: create_session(folder, config), self._on_opened, self.refused.emit)
 
-    def create_numbered(self, config: Config, answers: Sequence[tuple[Query, Choice]] = ()) -> None:
-        """Create a session in a new folder that is named after its task, with the person's answers to begin with."""
+    def create_numbered(
+        self,
+        config: Config,
+        answers: Sequence[tuple[Query, Choice]] = (),
+        begin_from: tuple[Path, frozenset[str]] | None = None,
+    ) -> None:
+        """Create a session in a new folder that is named after its task.
+
+        answers: the person's, to begin with
+        begin_from: folder of a session, and what is taken of it (core.session.taking)
+        """
         name = folder_name(config)
         self.progressed.emit(f"Creating a session of {name} …")
-        self._work_thread.do(lambda: self._create_numbered(name, config, answers), self._on_opened, self.refused.emit)
+        create = partial(self._create_numbered, name, config, answers, begin_from)
+        self._work_thread.do(create, self._on_opened, self.refused.emit)
 
     def duplicate(self, folder: Path) -> None:
         self._work_thread.do(lambda: self._duplicate(folder), self._on_changed, self.refused.emit)
@@ -88,9 +99,18 @@ class SessionLibrary(QObject):
         for thread in (self._list_thread, self._work_thread):
             thread.close()
 
-    def _create_numbered(self, name: str, config: Config, answers: Sequence[tuple[Query, Choice]]) -> Session:
+    def _create_numbered(
+        self,
+        name: str,
+        config: Config,
+        answers: Sequence[tuple[Query, Choice]],
+        begin_from: tuple[Path, frozenset[str]] | None,
+    ) -> Session:
+        taken = take(begin_from[0], config, begin_from[1]) if begin_from else None
         session = create_session(new_folder(self.root, name), config)
         try:
+            if taken:
+                begin(session, taken)
             with closing(session.store()) as store:
                 for query, choice in answers:
                     store.add(query, choice, Teacher.HUMAN)

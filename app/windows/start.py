@@ -30,6 +30,7 @@ from core.behaviours.robot_model import RobotModel
 from core.behaviours.shipped import shipped_behaviours
 from core.config import Config
 from core.errors import UserError
+from core.session.library import SessionEntry
 from core.session.session import Session
 from core.tasks import CATALOGUE
 from core.tasks.gymnasium import PREFIX
@@ -136,6 +137,7 @@ class StartWindow(QMainWindow):
         self.behaviours.refused.connect(self.show_error)
         self.previews.preview_ready.connect(self._on_preview_ready)
         self.previews.preview_refused.connect(self._on_preview_refused)
+        self.library.listed.connect(self._on_sessions_listed)
         self.library.opened.connect(self._on_opened)
         self.library.progressed.connect(self.show_message)
         self.library.refused.connect(self.show_error)
@@ -264,7 +266,8 @@ class StartWindow(QMainWindow):
             self.show_message(f"Saved {own.behaviour.title}.")
             return
         try:
-            self.library.create_numbered(session_config(own.text, self._given), self._practised)
+            begin = self.behaviour_page.begin_from.chosen
+            self.library.create_numbered(session_config(own.text, self._given), self._practised, begin)
         except UserError as error:
             self.show_error(str(error))
 
@@ -275,6 +278,10 @@ class StartWindow(QMainWindow):
             for task in self.grid.missing():
                 if task in self._own:
                     self.previews.request(task)
+
+    def _on_sessions_listed(self, entries: list[SessionEntry]) -> None:
+        found = {entry.folder: entry.summary.task for entry in entries if entry.summary and not entry.problem}
+        self.behaviour_page.begin_from.set_sessions(found)
 
     def _read_robot(self, path: Path) -> None:
         self.show_message(f"Reading {path.name} …")

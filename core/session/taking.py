@@ -56,7 +56,7 @@ def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
     source: folder of the session that has learned, which may be in use
     """
     old = read_config(source)
-    if not _same_body(get_task(old.task), get_task(config.task)):
+    if not same_body(get_task(old.task), get_task(config.task)):
         raise UserError(
             f"{source} teaches {get_task(old.task).title}, which is another robot than that of"
             f" {get_task(config.task).title}: name a session of the same robot."
@@ -100,7 +100,7 @@ def begin(session: Session, taken: Taken) -> None:
         session.save(1, taken.states)
 
 
-def _same_body(old: Task, new: Task) -> bool:
+def same_body(old: Task, new: Task) -> bool:
     """Whether networks see the same of both tasks and act on the same motors, at the same rate."""
     if isinstance(old, RobotTask) and isinstance(new, RobotTask):
         seen = old.observe is new.observe or bool(old.packed_model)

@@ -37,10 +37,11 @@ from core.session.session import Session
 from core.session.summary import Summary
 from core.system.child_process import JobSpec
 from core.tasks import get_task
-from core.types import Frames
+from core.tasks.base import Task
+from core.types import Frames, Segment
 from tests.app.clipping import clipped
 from tests.app.fakes import FakeProcess
-from tests.core.builders import query, segment
+from tests.core.builders import query
 
 
 def make_preview(side: int = 48, count: int = 6) -> Frames:
@@ -48,6 +49,13 @@ def make_preview(side: int = 48, count: int = 6) -> Frames:
     for number in range(count):
         pixels[number, :, number * side // count : (number + 1) * side // count] = (40, 160, 120)
     return Frames(pixels, 12.0)
+
+
+def practice_segment(task: Task, number: int) -> Segment:
+    assert task.sizes
+    rng, steps = np.random.default_rng(number), task.segment_steps
+    seen, acted = (rng.uniform(-1, 1, (steps, size)).astype(np.float32) for size in task.sizes)
+    return Segment(number, seen, acted, rng.uniform(-1, 1, (steps, 13)), None, 0)
 
 
 class Drawer(FakeProcess):
@@ -63,9 +71,10 @@ class Drawer(FakeProcess):
             frames = make_preview(count=6 if event.still is None else 1)
             self.play(SceneDrawn(event.token, frames))
         if isinstance(event, PracticeRequested):
-            steps = get_task(event.behaviour).segment_steps
+            task = get_task(event.behaviour)
             for number in range(event.pairs):
-                pair = query(number, segment(2 * number, steps), segment(2 * number + 1, steps))
+                left, right = (practice_segment(task, 2 * number + side) for side in range(2))
+                pair = query(number, left, right)
                 self.play(PracticePairDrawn(event.token, pair, make_preview(), make_preview()))
         if not isinstance(event, PreviewRequested) or event.task in self.ignored:
             return

@@ -60,3 +60,32 @@ def test_escape_leads_back_to_the_page_and_no_answer_is_left(page: Page) -> None
     made.start.click()
     page.wait_until(lambda: bool(page.opened))
     assert page.opened[0].labels() == 0
+
+
+def test_a_session_begins_with_the_answers_of_another_one_of_the_same_robot(page: Page) -> None:
+    made = practised(page)
+    made.practice.keep.click()
+    page.wait_until(lambda: bool(page.opened))
+    page.opened[0].close()
+    page.window.hide()
+    page.window.show()
+    page.wait_until(lambda: page.window.sessions.list.current is not None)
+    page.window.show_new_behaviour()
+    fill(made, "Crouching")
+    begin = made.begin_from
+    page.wait_until(begin.isVisible)
+    assert begin.chosen is None
+    begin.source.setFocus()
+    QTest.keyClick(begin.source, Qt.Key.Key_Down)
+    for name, box in begin.parts.items():
+        if (name == "answers") != box.isChecked():
+            QTest.keyClick(box, Qt.Key.Key_Space)
+    assert begin.chosen == (page.opened[0].folder, frozenset({"answers"}))
+    made.robots.cards["walker"].click()
+    assert not begin.isVisible()
+    made.robots.cards["hopper"].click()
+    begin.source.setCurrentIndex(1)
+    made.start.click()
+    page.wait_until(lambda: len(page.opened) == 2)
+    with closing(page.opened[1].store()) as store:
+        assert [answer.choice for answer in store.each()] == CHOICES
