@@ -46,7 +46,9 @@ class Practice(QWidget):
         self.without.clicked.connect(lambda: self.start_requested.emit(()))
         self.keep.clicked.connect(lambda: self.start_requested.emit(self.answers))
         foot = row((self.hint, 1), self.back, self.without, self.keep)
-        parts = (self.count, self.instruction, (self.clips, 1), foot)
+        middle = QWidget()  # holds its place when the clips are hidden
+        column((self.clips, 1), of=middle)
+        parts = (self.count, self.instruction, (middle, 1), foot)
         column(*parts, of=self, margins=(30, 22, 30, 18), spacing=12)
 
     @property
@@ -110,6 +112,7 @@ class Practice(QWidget):
         done = len(self._answers) == PAIRS
         for button in (self.keep, self.without):
             button.setVisible(done)
+        self.clips.setVisible(not done)
         if done:
             chosen = ", ".join(_WORDS[choice] for _, choice in self._answers)
             self.count.setText("Practised")
