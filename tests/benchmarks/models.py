@@ -162,6 +162,8 @@ def teach(behaviour: Behaviour, out: Path, steps: int) -> float:
         print(done.stderr[-400:], file=sys.stderr)
         return float("nan")
     result = json.loads(done.stdout.splitlines()[-1])
+    if result["true_return"] is None:  # no episode has ended: give more steps
+        return float("nan")
     return float((result["true_return"] - result["random_return"]) / untrained_spread(behaviour))
 
 
