@@ -165,6 +165,13 @@ def _add_teach(teach: argparse.ArgumentParser) -> None:
     teach.add_argument("--session", help="the new session's folder (default: one in sessions/)")
     teach.add_argument("--resume", metavar="DIR", help="continue this session")
     teach.add_argument(
+        "--from",
+        metavar="DIR",
+        dest="begin_from",
+        help="begin with what this session of the same robot has learned; --labels then counts the new answers",
+    )
+    teach.add_argument("--take", metavar="PARTS", help="what --from takes over (default reward,policy,answers)")
+    teach.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), help="device for training the networks (default auto)"
     )
     teach.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change any setting")

@@ -325,6 +325,28 @@ class SceneRefused(Event):
 
 
 @dataclass(frozen=True)
+class PracticeRequested(Event):
+    """Practice pairs of this behaviour should be drawn, one after the other; a newer request ends an older one.
+
+    behaviour: text of the behaviour file
+    """
+
+    token: int
+    behaviour: str
+    pairs: int
+
+
+@dataclass(frozen=True)
+class PracticePairDrawn(Event):
+    """One of the practice pairs that were requested with this token; SceneRefused if there can be none."""
+
+    token: int
+    query: Query
+    left: Frames
+    right: Frames
+
+
+@dataclass(frozen=True)
 class RobotFileRequested(Event):
     """The robot of this MJCF file should be read."""
 
@@ -352,12 +374,14 @@ class DemonstrationRecorded(Event):
     segment: the episode without its last step
     predicted (k,): normalized predicted reward of each step; (0,) before the first snapshot
     measure: the task's own figures for the whole episode
+    signals: of a robot, by name, (k,) for each step
     """
 
     segment: Segment
     predicted: Float32
     env_steps: int
     measure: dict[str, float] = field(default_factory=dict)
+    signals: dict[str, Float32] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -378,6 +402,7 @@ class ReplayRendered(Event):
     clip: Frames
     predicted: Float32
     measure: dict[str, float]
+    signals: dict[str, Float32] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

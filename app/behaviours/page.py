@@ -4,11 +4,22 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QLayout, QLineEdit, QPlainTextEdit, QPushButton, QScrollArea, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollArea,
+    QStackedWidget,
+    QToolButton,
+    QWidget,
+)
 
+from app.behaviours.begin_from import BeginFrom
 from app.behaviours.clip_settings import ClipSettings
 from app.behaviours.draft import BehaviourDraft
 from app.behaviours.expression_fields import ExpressionFields
+from app.behaviours.practice import PAIRS, Practice, Practised
 from app.behaviours.robot_picker import RobotPicker
 from app.behaviours.scene_view import SIDE, SceneView
 from app.behaviours.scenes import Scenes
@@ -43,14 +54,15 @@ class BehaviourPage(QWidget):
 
     Signals:
         save_requested(object, object): Behaviour, and the Path of the file to replace or None.
-        start_requested(object, object): the same, and a session is to be started with it.
+        start_requested(object, object, object): the same, and a session is to be started with it and these answers
+            (app.behaviours.practice.Practised).
         back_requested(): return to the start page.
         robot_file_chosen(object): Path of an MJCF file whose robot is wanted.
         preview_requested(str): task whose moving picture is missing.
     """
 
     save_requested = Signal(object, object)
-    start_requested = Signal(object, object)
+    start_requested = Signal(object, object, object)
     back_requested = Signal()
     robot_file_chosen = Signal(object)
     preview_requested = Signal(str)
@@ -72,12 +84,18 @@ class BehaviourPage(QWidget):
         self._make_words()
         self._make_fold()
         self._make_foot()
+        self.maker, self.practice = QWidget(), Practice()
         self._arrange()
+        self.stack = QStackedWidget()
+        self.stack.addWidget(self.maker)
+        self.stack.addWidget(self.practice)
+        column((self.stack, 1), of=self, spacing=0)
         self._connect()
 
     def _make_picture(self) -> None:
         self.view = SceneView()
         self.clips = ClipSettings()
+        self.begin_from = BeginFrom()
         self.usual_view = QPushButton("Reset view")
         self.usual_view.setObjectName("quiet")
         self.picture_help = label("settingHelp", "Drag to rotate, scroll to zoom.")
@@ -116,13 +134,15 @@ class BehaviourPage(QWidget):
         self.back = QPushButton("Back")
         self.save = QPushButton("Save")
         self.save.setToolTip("Save the behaviour for later (Ctrl+S)")
+        self.practise = QPushButton("Practise")
+        self.practise.setToolTip("Answer five pairs of this robot; nothing is kept unless you want it")
         self.start = QPushButton("Start")
         self.start.setObjectName("primary")
         self.start.setToolTip("Save it and start teaching (Ctrl+Enter)")
 
     def _arrange(self) -> None:
         view_foot = row((self.picture_help, 1), self.usual_view)
-        left = column(self.view, view_foot, self.clips, None, spacing=10)
+        left = column(self.view, view_foot, self.clips, self.begin_from, None, spacing=10)
         inside = QWidget()
         inside.setObjectName("page")
         names = column(
@@ -143,9 +163,9 @@ class BehaviourPage(QWidget):
         self.area = QScrollArea(widgetResizable=True)
         self.area.setWidget(inside)
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        foot = row((self.problem, 1), self.over, self.back, self.save, self.start)
+        foot = row((self.problem, 1), self.over, self.back, self.save, self.practise, self.start)
         body = row(left, (self.area, 1), spacing=30)
-        column((body, 1), foot, of=self, margins=(30, 22, 30, 18), spacing=14)
+        column((body, 1), foot, of=self.maker, margins=(30, 22, 30, 18), spacing=14)
 
     def _connect(self) -> None:
         self._scenes.drawn.connect(self._on_drawn)
@@ -164,13 +184,18 @@ class BehaviourPage(QWidget):
         self.over.clicked.connect(self._on_over)
         self.back.clicked.connect(self.back_requested)
         self.save.clicked.connect(lambda: self._submit(self.save_requested))
-        self.start.clicked.connect(lambda: self._submit(self.start_requested))
+        self.practise.clicked.connect(self._begin_practice)
+        self.start.clicked.connect(self._start_plainly)
+        self._scenes.pair_drawn.connect(self.practice.add)
+        self.practice.ended.connect(self._end_practice)
+        self.practice.start_requested.connect(self._start_practised)
         for key, slot in (
             ("Esc", self.back_requested.emit),
             ("Ctrl+S", lambda: self._submit(self.save_requested)),
-            ("Ctrl+Return", lambda: self._submit(self.start_requested)),
+            ("Ctrl+Return", self._start_plainly),
         ):
-            shortcut = QShortcut(QKeySequence(key), self)
+            shortcut = QShortcut(QKeySequence(key), self.maker)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(slot)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -197,6 +222,8 @@ class BehaviourPage(QWidget):
     def leave(self) -> None:
         """Free memory and the processor; the drafts stay."""
         self._scenes.rest()
+        self.practice.leave()
+        self.stack.setCurrentWidget(self.maker)
         self._scene = ""
         self.view.play(None)
 
@@ -261,8 +288,10 @@ class BehaviourPage(QWidget):
         self.instruction_problem.setText(draft.problems.get("instruction", ""))
         self.instruction_problem.setVisible("instruction" in draft.problems)
         self.problem.setText(self._what_to_correct())
-        for button in (self.save, self.start):
+        for button in (self.save, self.start, self.practise):
             button.setEnabled(draft.behaviour is not None)
+        self.practise.setVisible(draft.task is not None)
+        self.begin_from.show_fitting(draft.behaviour)
         if draft.scene_text() != self._scene:
             self._draw()
 
@@ -283,6 +312,29 @@ class BehaviourPage(QWidget):
     def _on_scene_refused(self, sentence: str) -> None:
         self.view.play(None)
         self.problem.setText(sentence)
+        self.practice.refuse(sentence)
+
+    def _begin_practice(self) -> None:
+        behaviour = self.draft.behaviour
+        if behaviour is not None:
+            self.stack.setCurrentWidget(self.practice)
+            self.view.play(None)
+            self.practice.begin(behaviour.instruction)
+            self._scenes.practise(behaviour.to_text(), PAIRS)
+
+    def _end_practice(self) -> None:
+        self.practice.leave()
+        self.stack.setCurrentWidget(self.maker)
+        self._draw()
+        self.practise.setFocus()
+
+    def _start_plainly(self) -> None:
+        self._start_practised(())
+
+    def _start_practised(self, answers: Practised) -> None:
+        self.draft.check()
+        if self.draft.behaviour is not None:
+            self.start_requested.emit(self.draft.behaviour, self.draft.path, answers)
 
     def _on_turned(self, view: CameraView) -> None:
         usual = view == self.view.usual

@@ -4,10 +4,20 @@ import logging
 
 from PySide6.QtCore import QObject, Signal
 
+from app.labelling.pair_queue import Pair
 from app.workers.job_worker import JobWorker, MakeProcess, run_job
 from core.config import Config
 from core.errors import UserError
-from core.events import Event, Failed, JobSpec, SceneDrawn, SceneRefused, SceneRequested
+from core.events import (
+    Event,
+    Failed,
+    JobSpec,
+    PracticePairDrawn,
+    PracticeRequested,
+    SceneDrawn,
+    SceneRefused,
+    SceneRequested,
+)
 
 log = logging.getLogger(__name__)
 
@@ -18,19 +28,21 @@ class Scenes(QObject):
     Signals:
         drawn(object): Frames of whole clips.
         still_drawn(object): Frames with the one picture that was asked for.
+        pair_drawn(object): Pair of the practice that was asked for last.
         refused(str): nothing can be drawn; one sentence.
     """
 
     drawn = Signal(object)
     still_drawn = Signal(object)
+    pair_drawn = Signal(object)
     refused = Signal(str)
 
     def __init__(self, make_process: MakeProcess, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._make_process = make_process
         self._job: JobWorker | None = None
-        self._sent: SceneRequested | None = None
-        self._next: SceneRequested | None = None
+        self._sent: SceneRequested | PracticeRequested | None = None
+        self._next: SceneRequested | PracticeRequested | None = None
         self._failure = ""
         self._token = 0
 
@@ -38,10 +50,16 @@ class Scenes(QObject):
         """behaviour: text of a behaviour file; still: index of the only frame that is wanted"""
         self._token += 1
         wanted = SceneRequested(self._token, behaviour, still)
-        if self._sent is not None and self._sent.still is not None:
+        if isinstance(self._sent, SceneRequested) and self._sent.still is not None:
             self._next = wanted
         else:
             self._send(wanted)
+
+    def practise(self, behaviour: str, pairs: int) -> None:
+        """Draw practice pairs; `pair_drawn` follows for each. behaviour: text of a behaviour file"""
+        self._token += 1
+        self._next = None
+        self._send(PracticeRequested(self._token, behaviour, pairs))
 
     def rest(self) -> None:
         """End the child; the next request starts another."""
@@ -55,7 +73,7 @@ class Scenes(QObject):
         if self._job is not None:
             self._job.close()
 
-    def _send(self, request: SceneRequested) -> None:
+    def _send(self, request: SceneRequested | PracticeRequested) -> None:
         try:
             spec = JobSpec("scenes", Config().to_dict())
             self._job = self._job or run_job(self._make_process, spec, self._on_event, self._on_end, self)
@@ -68,8 +86,11 @@ class Scenes(QObject):
     def _on_event(self, event: Event) -> None:
         match event:
             case SceneDrawn(token, frames) if self._sent is not None and token == self._sent.token:
-                (self.drawn if self._sent.still is None else self.still_drawn).emit(frames)
+                whole = isinstance(self._sent, SceneRequested) and self._sent.still is None
+                (self.drawn if whole else self.still_drawn).emit(frames)
                 self._go_on()
+            case PracticePairDrawn(token, query, left, right) if self._sent is not None and token == self._sent.token:
+                self.pair_drawn.emit(Pair(query, left, right))
             case SceneRefused(token, sentence) if self._sent is not None and token == self._sent.token:
                 self.refused.emit(sentence)
                 self._go_on()

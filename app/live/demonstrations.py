@@ -1,7 +1,8 @@
 """Live demonstrations of the policy, rendered when there is time for it. No widgets."""
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from PySide6.QtCore import QObject, Signal
 
@@ -26,6 +27,7 @@ class Demonstration:
     labels: answers that the session had when the episode was recorded
     figure: the task's measure of this episode; nan if unknown
     snapshot: the policy's snapshot; None for the present policy
+    signals: of a robot, by name, (k,) for each step
     """
 
     frames: Frames
@@ -34,6 +36,7 @@ class Demonstration:
     labels: int = 0
     figure: float = float("nan")
     snapshot: SnapshotInfo | None = None
+    signals: Mapping[str, Float32] = field(default_factory=dict)
 
 
 class Demonstrations(QObject):
@@ -83,4 +86,6 @@ class Demonstrations(QObject):
         frames = event.clips[0]
         self._next_at = time.monotonic() + _LOOPS * len(frames.pixels) / frames.fps
         figure = recorded.measure.get(self._measure, float("nan"))
-        self.demonstration_drawn.emit(Demonstration(frames, recorded.predicted, recorded.env_steps, labels, figure))
+        steps, signals = recorded.env_steps, recorded.signals
+        shown = Demonstration(frames, recorded.predicted, steps, labels, figure, signals=signals)
+        self.demonstration_drawn.emit(shown)

@@ -4,17 +4,20 @@ import math
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QToolButton, QWidget
 
 from app.live.demonstrations import Demonstration
 from app.live.jump_slider import JumpSlider
 from app.live.policy_player import PolicyPlayer
+from app.live.signal_values import SignalValues
 from app.style.glossary import explain, help_button
 from app.style.labels import label
 from app.style.layouts import column, row
 from core.formatting import format_moment, format_number
 from core.session.policy_snapshots import SnapshotInfo
 
+_FRAMES_PER_VALUE = 3
+"""Frames for which the values of signals stay, so that they can be read."""
 _SETTLED_MS = 150
 """Time the slider must stand still before a policy is requested."""
 _MARGIN = 12
@@ -58,9 +61,19 @@ class LiveView(QWidget):
         self._settled = QTimer(self, singleShot=True, interval=_SETTLED_MS)
         self._settled.timeout.connect(self._on_settled)
         self.slider.valueChanged.connect(self._on_moved)
+        self.show_signals = QToolButton()
+        self.show_signals.setText("Signals")
+        self.show_signals.setCheckable(True)
+        self.show_signals.setToolTip("Shows the present values of the robot's signals")
+        self.show_signals.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.show_signals.hide()  # until there are signals
+        self.signal_values = SignalValues()
+        self.signal_values.hide()
+        self.show_signals.toggled.connect(self._on_signals_toggled)
+        self.policy.clock.frame_due.connect(self._on_frame)
         foot = row(label("plotKey", "untrained"), (self.slider, 1), label("plotKey", "newest"))
-        head = row((self.title, 1), help_button("newest policy"))
-        column(head, self.figure, (self.policy, 1), foot, of=self, spacing=4)
+        head = row((self.title, 1), self.show_signals, help_button("newest policy"))
+        column(head, self.figure, (self.policy, 1), self.signal_values, foot, of=self, spacing=4)
         explain(self, "newest policy")
         explain(self.slider, "earlier policies")
 
@@ -144,8 +157,21 @@ class LiveView(QWidget):
         else:
             self._update_loading()
 
+    def _on_signals_toggled(self, on: bool) -> None:
+        self.signal_values.setVisible(on)
+        if on and self.policy.shown:
+            self.signal_values.set_series(self.policy.shown.signals)
+
+    def _on_frame(self, index: int) -> None:
+        shown = self.policy.shown
+        if shown and self.signal_values.isVisible() and index % _FRAMES_PER_VALUE == 0:
+            self.signal_values.show_share(index / len(shown.frames.pixels))
+
     def _show_caption(self, shown: Demonstration) -> None:
-        """Show title and figure of the episode that starts on screen."""
+        """Show title, figure and signals of the episode that starts on screen."""
+        self.show_signals.setVisible(bool(shown.signals))
+        if self.signal_values.isVisible():
+            self.signal_values.set_series(shown.signals)
         moment = format_moment(shown.labels, shown.env_steps)
         self.title.setText(_sentence(moment) if shown.snapshot else f"Newest policy, {moment}")
         self._show_figure()

@@ -79,7 +79,8 @@ class Replays(QObject):
         snapshot, self._rendering = self._rendering, None
         assert snapshot is not None
         figure = event.measure.get(self._measure, float("nan"))
-        replay = Demonstration(event.clip, event.predicted, snapshot.env_steps, snapshot.labels, figure, snapshot)
+        shown = snapshot.env_steps, snapshot.labels, figure, snapshot, event.signals
+        replay = Demonstration(event.clip, event.predicted, *shown)
         self._cache[_key(snapshot)] = replay
         while len(self._cache) > 1 and sum(d.frames.pixels.nbytes for d in self._cache.values()) > self.cache_bytes:
             self._cache.popitem(last=False)

@@ -1,5 +1,7 @@
 """The folder of sessions: list, open, create, duplicate, import and delete them, in threads. No widgets."""
 
+from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +19,8 @@ from core.io import files
 from core.session import library, summary
 from core.session.archive import import_session
 from core.session.session import CONFIG, Session, acquire_lock
+from core.session.taking import begin, take
+from core.types import Choice, Query, Teacher
 
 _PROGRESS_STEPS = 20
 _MAX_PICTURE = 1 << 20
@@ -66,11 +70,21 @@ class SessionLibrary(QObject):
         self.progressed.emit(f"Creating {folder.name} …")
         self._work_thread.do(lambda: create_session(folder, config), self._on_opened, self.refused.emit)
 
-    def create_numbered(self, config: Config) -> None:
-        """Create a session in a new folder that is named after its task."""
+    def create_numbered(
+        self,
+        config: Config,
+        answers: Sequence[tuple[Query, Choice]] = (),
+        begin_from: tuple[Path, frozenset[str]] | None = None,
+    ) -> None:
+        """Create a session in a new folder that is named after its task.
+
+        answers: the person's, to begin with
+        begin_from: folder of a session, and what is taken of it (core.session.taking)
+        """
         name = folder_name(config)
         self.progressed.emit(f"Creating a session of {name} …")
-        self._work_thread.do(lambda: self._create_numbered(name, config), self._on_opened, self.refused.emit)
+        create = partial(self._create_numbered, name, config, answers, begin_from)
+        self._work_thread.do(create, self._on_opened, self.refused.emit)
 
     def duplicate(self, folder: Path) -> None:
         self._work_thread.do(lambda: self._duplicate(folder), self._on_changed, self.refused.emit)
@@ -91,8 +105,25 @@ class SessionLibrary(QObject):
         for thread in (self._list_thread, self._work_thread):
             thread.close()
 
-    def _create_numbered(self, name: str, config: Config) -> Session:
-        return create_session(new_folder(self.root, name), config)
+    def _create_numbered(
+        self,
+        name: str,
+        config: Config,
+        answers: Sequence[tuple[Query, Choice]],
+        begin_from: tuple[Path, frozenset[str]] | None,
+    ) -> Session:
+        taken = take(begin_from[0], config, begin_from[1]) if begin_from else None
+        session = create_session(new_folder(self.root, name), config)
+        try:
+            if taken:
+                begin(session, taken)
+            with closing(session.store()) as store:
+                for query, choice in answers:
+                    store.add(query, choice, Teacher.HUMAN)
+        except UserError:
+            session.close()
+            raise
+        return session
 
     def _duplicate(self, folder: Path) -> tuple[str, Path]:
         target, last_step = new_folder(self.root, f"{folder.name}-copy"), -1

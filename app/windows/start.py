@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QLineEdit, QMainWindow, QPushButton, QScrollArea, 
 
 from app.behaviours.library import BehaviourLibrary, OwnBehaviour
 from app.behaviours.page import BehaviourPage
+from app.behaviours.practice import Practised
 from app.behaviours.scenes import Scenes
 from app.keys.commands import Command
 from app.keys.key_map import load_key_map
@@ -39,6 +40,7 @@ from core.behaviours.robot_model import RobotModel
 from core.behaviours.shipped import shipped_behaviours
 from core.config import Config
 from core.errors import UserError
+from core.session.library import SessionEntry
 from core.session.session import Session
 from core.tasks import CATALOGUE
 from core.tasks.gymnasium import PREFIX
@@ -75,6 +77,8 @@ class StartWindow(QMainWindow):
         self._given = {name: value for name, value in (given or {}).items() if value is not None}
         self._own: dict[str, OwnBehaviour] = {}
         self._starts_when_saved = False
+        self._practised: Practised = ()
+        """Answers with which the behaviour that is being saved starts."""
         self._busy_from: QWidget | None = None
         self.setObjectName("start")  # the style sheet names it
         self.setWindowTitle("Somersault")
@@ -151,6 +155,7 @@ class StartWindow(QMainWindow):
         self.behaviours.refused.connect(self.show_error)
         self.previews.preview_ready.connect(self._on_preview_ready)
         self.previews.preview_refused.connect(self._on_preview_refused)
+        self.library.listed.connect(self._on_sessions_listed)
         self.library.opened.connect(self._on_opened)
         self.library.progressed.connect(self.show_message)
         self.library.refused.connect(self.show_error)
@@ -293,9 +298,9 @@ class StartWindow(QMainWindow):
         self._starts_when_saved = False
         self.behaviours.save(behaviour, path)
 
-    def _start_behaviour(self, behaviour: Behaviour, path: Path | None) -> None:
+    def _start_behaviour(self, behaviour: Behaviour, path: Path | None, answers: Practised) -> None:
         self._save_behaviour(behaviour, path)
-        self._starts_when_saved = True
+        self._starts_when_saved, self._practised = True, answers
 
     def _on_behaviour_saved(self, own: OwnBehaviour) -> None:
         self.behaviour_page.saved(own.path)
@@ -304,7 +309,12 @@ class StartWindow(QMainWindow):
             self.leave_behaviour()
             self.show_message(f"Saved {own.behaviour.title}.")
             return
-        self._start(own.text)
+        self._set_busy(True)
+        try:
+            begin = self.behaviour_page.begin_from.chosen
+            self.library.create_numbered(session_config(own.text, self._given), self._practised, begin)
+        except UserError as error:
+            self.show_error(str(error))
 
     def _on_behaviours_listed(self, listed: list[OwnBehaviour]) -> None:
         self._own = {own.text: own for own in listed}
@@ -313,6 +323,10 @@ class StartWindow(QMainWindow):
             for task in self.grid.missing():
                 if task in self._own:
                     self.previews.request(task)
+
+    def _on_sessions_listed(self, entries: list[SessionEntry]) -> None:
+        found = {entry.folder: entry.summary.task for entry in entries if entry.summary and not entry.problem}
+        self.behaviour_page.begin_from.set_sessions(found)
 
     def _read_robot(self, path: Path) -> None:
         self.show_message(f"Reading {path.name} …")

@@ -39,8 +39,6 @@ def behaviour_entries() -> list[dict[str, Any]]:
             "episode_seconds": None,
             "control_rate": None,
             "start": task.start,
-            "episode_seconds": task.episode_steps * task.step_seconds,
-            "control_rate": 1 / task.step_seconds,
             "camera": None,
             "plots": [],
             "oracle": None,

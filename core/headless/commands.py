@@ -24,6 +24,7 @@ from core.presets import ABLATIONS
 from core.session.archive import export_session, import_session
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session, read_config
+from core.session.taking import PARTS, begin, parts_of, take, with_answers
 from core.system import resources
 from core.tasks import CATALOGUE, behaviours, get_task
 from core.tasks.base import RobotTask
@@ -87,7 +88,8 @@ def _teach(args: argparse.Namespace) -> None:
     _check_video_path(args.video)
     if args.resume:
         given = (args.task, args.teacher, args.algorithm, args.labels, args.steps, args.seed, args.session, args.set)
-        if any(value not in (None, []) for value in (*given, args.ablations, *_oracle_settings(args).values())):
+        begun = (args.begin_from, args.take)
+        if any(value not in (None, []) for value in (*given, *begun, args.ablations, *_oracle_settings(args).values())):
             raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
     args.task = args.task and named_task(args.task)  # once, as reading a robot takes seconds
     name = read_config(Path(args.resume)).task if args.resume else args.task
@@ -167,8 +169,17 @@ def new_session(args: argparse.Namespace) -> Session:
             f"segment_steps is {config.query.segment_steps}; give at most the {task.episode_steps} of an episode."
         )
     build_ensemble(config, CPU)  # fails here if the environment or the predictors can't be made
+    if args.take and not args.begin_from:
+        raise UserError("--take says what --from DIR takes over: name the session.")
+    taken = None
+    if args.begin_from:
+        taken = take(Path(args.begin_from), config, parts_of(args.take or ",".join(PARTS)))
+        config = with_answers(config, taken)
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    return Session.create(folder, config)
+    session = Session.create(folder, config)
+    if taken:
+        begin(session, taken)
+    return session
 
 
 def named_task(word: str) -> str:

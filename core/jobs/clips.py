@@ -83,4 +83,4 @@ class ClipsJob(Job):
             load_state_arrays(ensemble, self._reward.weights)
         predicted = predicted_reward(ensemble, episode.segment)
         clip = self._renderer.clip(episode.segment.states, request.size, request.fps)
-        yield ReplayRendered(request.token, clip, predicted, episode.measure)
+        yield ReplayRendered(request.token, clip, predicted, episode.measure, episode.signals)

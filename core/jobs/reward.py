@@ -72,6 +72,8 @@ class RewardJob(Job):
         """The state to restore once the store's answers have been replayed."""
         self._snapshot: Arrays | None = None
         """Weights published last; during a round the ensemble's own weights differ."""
+        self._taken_over = False
+        """The reward comes from another session, and is to be published before the first round."""
         self._judgement_token: int | None = None
 
     def receive(self, event: Event) -> None:
@@ -104,6 +106,9 @@ class RewardJob(Job):
     def run(self) -> Iterator[Event | None]:
         while True:
             yield from self._judge()
+            if self._taken_over and self._snapshot:
+                self._taken_over = False
+                yield RewardPublished(self._generation, self._snapshot)
             missing = (1 if self._generation else self._first_count) - self.trainer.count
             if self._pending_state is not None:
                 yield Waited("reward", "the reward waits for the answers of the session")
@@ -200,6 +205,7 @@ class RewardJob(Job):
             "version": self._version,
             "fitted_version": self._fitted_version,
             "rng": get_rng_state(self._rng),
+            "taken_over": self._taken_over,
         }
         arrays = self.trainer.get_state()
         if self._in_round and self._snapshot:  # which the ensemble differs from
@@ -225,6 +231,7 @@ class RewardJob(Job):
             self._answers_passed = values["answers_passed"]
             if self._generation:
                 self._snapshot = published_weights(state)
+            self._taken_over = bool(values.get("taken_over"))
             set_rng_state(self._rng, values["rng"])
             self._version, self._fitted_version = (
                 require_count(values[name]) for name in ("version", "fitted_version")

@@ -296,7 +296,7 @@ class RolloutJob(Job):
             log.info("The simulation diverged in the demonstration after %d steps.", self._env_steps)
             return
         predicted = predicted_reward(self.ensemble, episode.segment)
-        yield DemonstrationRecorded(episode.segment, predicted, self._env_steps, episode.measure)
+        yield DemonstrationRecorded(episode.segment, predicted, self._env_steps, episode.measure, episode.signals)
 
     def _load_reward(self, weights: dict[str, np.ndarray]) -> None:
         if self.ensemble is None:

@@ -20,6 +20,8 @@ from core.errors import UserError, summary
 from core.events import (
     Event,
     Job,
+    PracticePairDrawn,
+    PracticeRequested,
     RobotFileRead,
     RobotFileRefused,
     RobotFileRequested,
@@ -28,6 +30,7 @@ from core.events import (
     SceneRequested,
     Waited,
 )
+from core.jobs.practice import practice_pairs
 from core.jobs.previews import oscillating_actions
 from core.robots.importing import import_robot
 from core.seeding import generator
@@ -41,16 +44,16 @@ _STARTS_SHOWN = 3
 
 
 class ScenesJob(Job):
-    """Answers the newest SceneRequested, and each RobotFileRequested in order."""
+    """Answers the newest SceneRequested or PracticeRequested, and each RobotFileRequested in order."""
 
     def __init__(self) -> None:
-        self._request: SceneRequested | None = None
+        self._request: SceneRequested | PracticeRequested | None = None
         self._files: deque[str] = deque()
         self._scene: Scene | None = None
 
     def receive(self, event: Event) -> None:
         match event:
-            case SceneRequested():
+            case SceneRequested() | PracticeRequested():
                 self._request = event
             case RobotFileRequested(path):
                 self._files.append(path)
@@ -59,7 +62,7 @@ class ScenesJob(Job):
         while True:
             if self._request is not None:
                 request, self._request = self._request, None
-                yield from self._draw(request)
+                yield from self._practise(request) if isinstance(request, PracticeRequested) else self._draw(request)
             elif self._files:
                 yield _read(self._files.popleft())
             else:
@@ -86,6 +89,18 @@ class ScenesJob(Job):
             yield SceneRefused(request.token, f"The robot can't be drawn: {summary(error).rstrip('.')}.")
         else:
             yield SceneDrawn(request.token, Frames(np.stack(pixels), FPS))
+
+    def _practise(self, request: PracticeRequested) -> Iterator[Event | None]:
+        """Draw the pairs, until a newer request arrives."""
+        try:
+            for pair in practice_pairs(parse(request.behaviour), request.pairs, request.token):
+                yield pair and PracticePairDrawn(request.token, *pair)
+                if self._request is not None:
+                    return
+        except UserError as error:
+            yield SceneRefused(request.token, str(error))
+        except Exception as error:  # as above
+            yield SceneRefused(request.token, f"The robot can't be drawn: {summary(error).rstrip('.')}.")
 
 
 def _read(path: str) -> Event:

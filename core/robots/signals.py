@@ -203,6 +203,19 @@ class SignalSource:
         return {**signals, "airborne": airborne}
 
 
+def signal_series(model: mujoco.MjModel, states: Float64, actions: Float32, step_seconds: float) -> dict[str, Float32]:
+    """Return all signals of one robot's motion by name, (k,) each.
+
+    states: (k, S), full physics states, before each of the actions (k, a)
+    """
+    positions = states[:, 1 : 1 + model.nq]
+    velocities = states[:, 1 + model.nq : 1 + model.nq + model.nv]
+    before, acted = (np.concatenate([rows[:1], rows[:-1]]) for rows in (positions, actions))
+    source = SignalSource(Kinematics(model))
+    step = source.step(StepStates(before, positions, velocities, np.clip(acted, -1, 1), states[:, 0], step_seconds))
+    return {name: step[name].astype(np.float32) for name in signal_names(model).all()}
+
+
 def joint_names(model: mujoco.MjModel) -> dict[str, int]:
     """Return the joints with one degree of freedom by name; one without a name has that of its body."""
     names: dict[str, int] = {}

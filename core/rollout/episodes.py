@@ -9,10 +9,12 @@ import numpy as np
 from core.config import Config
 from core.envs import make_envs
 from core.envs.base import CaptureSchedule, VectorEnv
+from core.envs.mujoco import MujocoVectorEnv
 from core.nn.state import state_arrays
 from core.nn.threads import set_num_threads
 from core.reward.ensemble import RewardEnsemble, normalize_reward
 from core.reward.image_ensemble import ImageEnsemble
+from core.robots.signals import signal_series
 from core.rollout.actor import Actor, build_policy
 from core.rollout.collector import Act, FinishedEpisode, RolloutBatch, collect
 from core.rollout.segments import SegmentBuilder
@@ -29,10 +31,12 @@ class DemonstrationEpisode:
     """An episode to be shown.
 
     segment: the episode without its last step; measure: the task's own figures for the whole episode
+    signals: of a robot, by name, (k,) for each step of the segment
     """
 
     segment: Segment
     measure: dict[str, float]
+    signals: dict[str, Float32]
 
 
 def demonstrate(
@@ -54,7 +58,10 @@ def demonstrate(
         env.close()
     if not collected.segments:
         return None
-    return DemonstrationEpisode(collected.segments[0], collected.finished[0][1] if collected.finished else {})
+    segment, signals = collected.segments[0], dict[str, Float32]()
+    if isinstance(env, MujocoVectorEnv):
+        signals = signal_series(env.model, segment.states, segment.actions, task.step_seconds)
+    return DemonstrationEpisode(segment, collected.finished[0][1] if collected.finished else {}, signals)
 
 
 def predicted_reward(ensemble: RewardEnsemble | ImageEnsemble | None, segment: Segment) -> Float32:
@@ -120,7 +127,8 @@ def evaluate(
     actor = Actor(config, None)
     loaded = session.load()
     with checkpoint_errors("policy"):
-        actor.load(loaded[1]["policy"].arrays if loaded else state_arrays(build_policy(config)))
+        saved = loaded[1].get("policy") if loaded else None  # a session may have begun with another's reward alone
+        actor.load(saved.arrays if saved else state_arrays(build_policy(config)))
     count = min(episodes, 64)
     rng, threads = generator(seed, "evaluation"), config.rollout.threads
     env = make_envs(

@@ -22,15 +22,26 @@ from app.windows.start import StartWindow
 from core.behaviours.robot_model import RobotModel
 from core.config import Config
 from core.errors import UserError
-from core.events import Event, PreviewDrawn, PreviewRefused, PreviewRequested, SceneDrawn, SceneRequested
+from core.events import (
+    Event,
+    PracticePairDrawn,
+    PracticeRequested,
+    PreviewDrawn,
+    PreviewRefused,
+    PreviewRequested,
+    SceneDrawn,
+    SceneRequested,
+)
 from core.session import summary
 from core.session.session import Session
 from core.session.summary import Summary
 from core.system.child_process import JobSpec
 from core.tasks import get_task
-from core.types import Frames
+from core.tasks.base import Task
+from core.types import Frames, Segment
 from tests.app.clipping import clipped
 from tests.app.fakes import FakeProcess
+from tests.core.builders import query
 
 
 def make_preview(side: int = 48, count: int = 6) -> Frames:
@@ -38,6 +49,13 @@ def make_preview(side: int = 48, count: int = 6) -> Frames:
     for number in range(count):
         pixels[number, :, number * side // count : (number + 1) * side // count] = (40, 160, 120)
     return Frames(pixels, 12.0)
+
+
+def practice_segment(task: Task, number: int) -> Segment:
+    assert task.sizes
+    rng, steps = np.random.default_rng(number), task.segment_steps
+    seen, acted = (rng.uniform(-1, 1, (steps, size)).astype(np.float32) for size in task.sizes)
+    return Segment(number, seen, acted, rng.uniform(-1, 1, (steps, 13)), None, 0)
 
 
 class Drawer(FakeProcess):
@@ -52,6 +70,12 @@ class Drawer(FakeProcess):
         if isinstance(event, SceneRequested) and event.behaviour not in self.ignored:
             frames = make_preview(count=6 if event.still is None else 1)
             self.play(SceneDrawn(event.token, frames))
+        if isinstance(event, PracticeRequested):
+            task = get_task(event.behaviour)
+            for number in range(event.pairs):
+                left, right = (practice_segment(task, 2 * number + side) for side in range(2))
+                pair = query(number, left, right)
+                self.play(PracticePairDrawn(event.token, pair, make_preview(), make_preview()))
         if not isinstance(event, PreviewRequested) or event.task in self.ignored:
             return
         if event.task in self.deadly:

@@ -37,6 +37,7 @@ from core.errors import UserError
 from core.jobs.previews import oscillating_actions
 from core.robots.importing import import_robot, lift_index
 from core.robots.kinematics import Kinematics
+from core.robots.models import load_model
 from core.tasks.base import Camera, RobotTask
 from core.tasks.behaviour_tasks import behaviour_task
 
@@ -83,9 +84,15 @@ def row(path: Path, out: Path, teach_steps: int) -> str:
 
 
 def behaviour_of(path: Path, model: RobotModel) -> Behaviour:
-    oracle = write("height", model.geoms[-1]) if model.fixed else "clip(forward_speed, -3, 3)"
     words = "Trial", "Choose the clip in which it goes farther, or is higher."
-    return Behaviour("trial", f"{PREFIX}{path.name}", *words, 1.5, oracle=oracle, model=model)
+    bare = Behaviour("trial", f"{PREFIX}{path.name}", *words, 1.5, model=model)
+    if not model.fixed:
+        return replace(bare, oracle="clip(forward_speed, -3, 3)")
+    compiled = load_model(behaviour_task(bare))  # type: ignore[arg-type]
+    kinematics = Kinematics(compiled)
+    trees = compiled.body_treeid[compiled.geom_bodyid]
+    own = [name for name, geom in kinematics.geoms.items() if trees[geom] == compiled.body_treeid[kinematics.root]]
+    return replace(bare, oracle=write("height", own[-1]))
 
 
 def stepping(task: RobotTask) -> tuple[float, float]:
@@ -155,6 +162,8 @@ def teach(behaviour: Behaviour, out: Path, steps: int) -> float:
         print(done.stderr[-400:], file=sys.stderr)
         return float("nan")
     result = json.loads(done.stdout.splitlines()[-1])
+    if result["true_return"] is None:  # no episode has ended: give more steps
+        return float("nan")
     return float((result["true_return"] - result["random_return"]) / untrained_spread(behaviour))
 
 

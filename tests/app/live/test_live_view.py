@@ -104,3 +104,18 @@ def test_the_newest_recording_is_shown_next_with_its_answers_and_steps(face: Fac
     face.wait_until(newest_is_shown)
     assert face.window.live.title.text() == "Newest policy, after 9 answers, 4k steps"
     assert (7, 2000) not in shown  # it was out of date before it could be drawn
+
+
+def test_the_present_values_of_signals_are_shown_when_asked_for(view: LiveView, qtbot: QtBot) -> None:
+    plain = demonstration()
+    view.set_live(plain)
+    assert not view.show_signals.isVisible()
+    heights = np.linspace(0, 1, 40, dtype=np.float32)
+    view.policy.play_now(replace(plain, signals={"height": heights, "contact[foot]": heights > 2}))
+    assert view.show_signals.isVisible() and not view.signal_values.isVisible()
+    view.show_signals.setFocus()
+    qtbot.keyClick(view.show_signals, Qt.Key.Key_Space)
+    table = view.signal_values
+    rows = [[table.item(row, column).text() for column in range(2)] for row in range(table.rowCount())]
+    assert table.isVisible() and [row[0] for row in rows] == ["height", "contact[foot]"] and rows[1][1] == "0.00"
+    qtbot.waitUntil(lambda: float(table.item(0, 1).text()) > 0.05)  # they follow the picture

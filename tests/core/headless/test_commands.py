@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import pytest
 
+import core
 from core.__main__ import main, make_parser
 from core.config import Config, OracleConfig, replaced
 from core.events import RolloutReported
@@ -107,6 +108,25 @@ def test_robots_and_behaviours_are_listed(call: Called) -> None:
     listed: Any = call("behaviours", "--json")
     assert {entry["robot"] for entry in listed} == set(robots)
     assert listed[0].keys() == listed[-1].keys() and "hopper-backflip" in [entry["name"] for entry in listed]
+
+
+def test_the_page_of_signals_is_current_and_a_robots_signals_are_listed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def printed(*words: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["core", "robots", *words])
+        assert main() == 0
+        return capsys.readouterr().out
+
+    page = Path(core.__file__).parents[1] / "docs" / "signals.md"
+    assert printed("--page") == page.read_text(), "write it again: python -m core robots --page > docs/signals.md"
+    assert printed("hopper").splitlines() == get_task("hopper-frontflip").names.all()  # type: ignore[attr-defined]
+    swing = '<body><joint name="swing"/><geom name="arm" size=".1"/></body>'
+    actuator = '<actuator><motor joint="swing" ctrlrange="-1 1"/></actuator>'
+    Path("swing.xml").write_text(f"<mujoco><worldbody>{swing}</worldbody>{actuator}</mujoco>")
+    assert "joint_rate[swing]" in printed("mjcf:swing.xml") and '"height[arm]"' in printed("mjcf:swing.xml", "--json")
+    monkeypatch.setattr(sys, "argv", ["core", "robots", "hoper"])
+    assert main() == 2 and "choose one of" in capsys.readouterr().err
 
 
 def test_a_behaviour_file_is_taught_kept_and_evaluated(call: Called) -> None:

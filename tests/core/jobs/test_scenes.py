@@ -12,6 +12,8 @@ from core.config import Config
 from core.events import (
     Event,
     JobSpec,
+    PracticePairDrawn,
+    PracticeRequested,
     RobotFileRead,
     RobotFileRefused,
     RobotFileRequested,
@@ -21,6 +23,7 @@ from core.events import (
     Waited,
 )
 from core.jobs.scenes import FPS, SIZE, ScenesJob
+from core.tasks import get_task
 
 SWINGER = """<mujoco><worldbody><body><joint name="swing" axis="0 1 0"/><geom size=".1 .3" type="capsule"/></body>
 </worldbody><actuator><motor joint="swing" ctrlrange="-1 1"/></actuator></mujoco>"""
@@ -79,3 +82,19 @@ def test_a_robot_is_read_and_shown(tmp_path: Path) -> None:
     assert robot_model(json.loads(json.dumps(read.model))).joints == ("swing",)
     (drawn,) = answers(job, SceneRequested(1, text(robot="mjcf:swinger.xml", model=read.model)))
     assert isinstance(drawn, SceneDrawn) and drawn.frames.pixels.std() > 5
+
+
+def test_practice_pairs_are_clips_of_robots_in_motion_that_a_session_could_keep() -> None:
+    pairs = answers(ScenesJob(), PracticeRequested(4, text(robot="hopper"), 2))
+    assert [type(pair) for pair in pairs] == [PracticePairDrawn] * 2
+    segments = []
+    for pair in pairs:
+        assert isinstance(pair, PracticePairDrawn) and pair.token == 4
+        assert pair.left.pixels.shape == pair.right.pixels.shape == (12, 480, 480, 3)
+        segments += [pair.query.left, pair.query.right]
+    task: Any = get_task(text(robot="hopper"))
+    assert {segment.length for segment in segments} == {task.segment_steps}
+    assert {segment.observations.shape[1:] for segment in segments} == {task.sizes[:1]}
+    assert len({segment.states.tobytes() for segment in segments}) == 4 and segments[0].true_rewards is None
+    (refused,) = answers(ScenesJob(), PracticeRequested(5, text(robot="gym:Pendulum-v1"), 2))
+    assert isinstance(refused, SceneRefused) and "no practice pairs" in refused.sentence

@@ -17,6 +17,7 @@ from core.behaviours.expressions import compile_expression
 from core.envs.mujoco import MujocoVectorEnv
 from core.robots.importing import import_robot
 from core.robots.kinematics import Kinematics
+from core.robots.signals import signal_series
 from core.tasks.base import Physics
 from core.tasks.behaviour_tasks import behaviour_task
 from core.tasks.robots import ROBOTS
@@ -183,3 +184,14 @@ def test_figures_of_an_episode_are_those_of_its_steps(batch: MakeBatch) -> None:
     for number, (text, computed) in enumerate(FIGURES.items()):
         assert figures[f"figure_{number}"] == pytest.approx(computed(series, task.step_seconds), abs=1e-9), text
     assert figures["figure_6"] >= 2
+
+
+def test_the_signals_of_a_recorded_motion_are_those_of_its_steps(batch: MakeBatch) -> None:
+    task = ROBOTS["walker"]
+    env, steps = recorded(task, batch)
+    states = np.stack([steps[0]["before"][0], *(step["after"][0] for step in steps)])
+    actions = np.stack([step["actions"][0] for step in steps] + [steps[-1]["actions"][0]])
+    series = signal_series(env.model, states, actions, task.step_seconds)
+    assert list(series) == task.names.all()
+    for name, values in series.items():
+        assert values[1:] == pytest.approx([step["signals"][name][0] for step in steps], abs=1e-4), name

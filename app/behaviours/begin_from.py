@@ -1,0 +1,82 @@
+"""Choice of a session of the same robot, from whose reward, policy or answers a new one begins."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from PySide6.QtWidgets import QCheckBox, QWidget
+
+from app.start_page.number_box import ChoiceBox
+from app.style.labels import label
+from app.style.layouts import column, row
+from core.behaviours.behaviour import Behaviour
+from core.errors import UserError
+from core.session.taking import PARTS, same_body
+from core.tasks import get_task
+from core.tasks.behaviour_tasks import behaviour_task
+
+_USUAL = ("reward", "policy")
+_TIPS = {
+    "reward": "What the robot is to do, as far as it was learned",
+    "policy": "What the robot can do",
+    "answers": "Counted as answers about this behaviour: only where the clips are as long",
+}
+
+
+class BeginFrom(QWidget):
+    """Hidden while no session fits."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._sessions: Mapping[Path, str] = {}
+        self._behaviour: Behaviour | None = None
+        self.source = ChoiceBox()
+        self.source.setAccessibleName("Begin with what a session has learned")
+        self.source.activated.connect(self._show_parts)
+        self.parts = {name: QCheckBox(name.capitalize()) for name in PARTS}
+        for name, box in self.parts.items():
+            box.setChecked(name in _USUAL)
+            box.setToolTip(_TIPS[name])
+        title = label("settingName", "&Begin with")
+        title.setBuddy(self.source)
+        boxes = row(*self.parts.values(), None, spacing=12)
+        column(row(title, (self.source, 1), spacing=14), boxes, of=self, spacing=6)
+        self.hide()
+
+    @property
+    def chosen(self) -> tuple[Path, frozenset[str]] | None:
+        """The session's folder and what is taken of it; None for nothing."""
+        parts = frozenset(name for name, box in self.parts.items() if box.isChecked())
+        folder = self.source.currentData()
+        return (folder, parts) if folder is not None and parts and not self.isHidden() else None
+
+    def set_sessions(self, sessions: Mapping[Path, str]) -> None:
+        """sessions: tasks by folder"""
+        self._sessions = sessions
+        self.show_fitting(self._behaviour)
+
+    def show_fitting(self, behaviour: Behaviour | None) -> None:
+        """Offer the sessions of the behaviour's robot; None if the behaviour is not complete."""
+        self._behaviour = behaviour
+        if behaviour is None:
+            return
+        now, kept = behaviour_task(behaviour), self.source.currentData()
+        fitting = [folder for folder, task in self._sessions.items() if _fits(task, now)]
+        if fitting != [self.source.itemData(index) for index in range(1, self.source.count())]:
+            self.source.clear()
+            self.source.addItem("nothing learned", None)
+            for folder in fitting:
+                self.source.addItem(folder.name, folder)
+            self.source.setCurrentIndex(max(0, self.source.findData(kept)))
+        self.setVisible(bool(fitting))
+        self._show_parts()
+
+    def _show_parts(self) -> None:
+        for box in self.parts.values():
+            box.setVisible(self.source.currentData() is not None)
+
+
+def _fits(task: str, now: object) -> bool:
+    try:
+        return same_body(get_task(task), now)  # type: ignore[arg-type]
+    except UserError:  # of another version
+        return False

@@ -1,0 +1,125 @@
+"""Practice: five pairs of clips of the robot, answered with the keys of a session, kept only if that is wanted."""
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from app.clips.clip_pair import ClipPair
+from app.keys.key_map import key_symbol, load_key_map
+from app.labelling.pair_queue import Pair
+from app.style.labels import label
+from app.style.layouts import column, row
+from core.types import Choice, Query
+
+PAIRS = 5
+_WORDS = {Choice.LEFT: "left", Choice.RIGHT: "right", Choice.TIE: "tie", Choice.CANT_TELL: "can't tell"}
+
+Practised = tuple[tuple[Query, Choice], ...]
+
+
+class Practice(QWidget):
+    """Shows the pairs as they are drawn; each is answered once.
+
+    answers: queries with their choices so far
+
+    Signals:
+        ended(): go back to the page.
+        start_requested(object): start the session with these answers, Practised; () for none.
+    """
+
+    ended = Signal()
+    start_requested = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._waiting: list[Pair] = []
+        self._answers: list[tuple[Query, Choice]] = []
+        self._choices: dict[str, Choice] = {}
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.count, self.instruction = label("pageTitle"), label("instruction", wrap=True)
+        self.clips, self.hint = ClipPair(), label("settingHelp", wrap=True)
+        self.back = QPushButton("Back")
+        self.without = QPushButton("Start without these answers")
+        self.keep = QPushButton("Start with these answers")
+        self.keep.setObjectName("primary")
+        self.back.clicked.connect(self.ended)
+        self.without.clicked.connect(lambda: self.start_requested.emit(()))
+        self.keep.clicked.connect(lambda: self.start_requested.emit(self.answers))
+        foot = row((self.hint, 1), self.back, self.without, self.keep)
+        middle = QWidget()  # holds its place when the clips are hidden
+        column((self.clips, 1), of=middle)
+        parts = (self.count, self.instruction, (middle, 1), foot)
+        column(*parts, of=self, margins=(30, 22, 30, 18), spacing=12)
+
+    @property
+    def answers(self) -> Practised:
+        return tuple(self._answers)
+
+    def begin(self, instruction: str) -> None:
+        """Forget earlier answers and wait for the first pair."""
+        self._waiting, self._answers = [], []
+        keys = load_key_map()
+        self._choices = {key: choice for choice in Choice for key in keys.keys_for(choice)}
+        self.instruction.setText(instruction)
+        self.clips.show_pair(None)
+        self._show()
+        self.setFocus()
+
+    def add(self, pair: Pair) -> None:
+        """Take a pair that has been drawn."""
+        self._waiting.append(pair)
+        if self.clips.shown is None:
+            self._show_next()
+
+    def refuse(self, sentence: str) -> None:
+        self.hint.setText(sentence)
+
+    def leave(self) -> None:
+        """Free the pictures."""
+        self._waiting = []
+        self.clips.show_pair(None)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        choice = self._choices.get(QKeySequence(event.keyCombination()).toString())
+        if event.key() == Qt.Key.Key_Escape:
+            self.ended.emit()
+        elif choice is not None and self.clips.shown is not None and not event.isAutoRepeat():
+            self._answer(choice)
+        else:
+            super().keyPressEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ShortcutOverride:  # Esc is the page's otherwise
+            event.accept()
+        return super().event(event)
+
+    def _answer(self, choice: Choice) -> None:
+        assert self.clips.shown is not None
+        self._answers.append((self.clips.shown.query, choice))
+        self.clips.flash(choice)
+        self._show_next()
+
+    def _show_next(self) -> None:
+        if len(self._answers) == PAIRS:
+            self.clips.show_pair(None)
+        elif self._waiting:
+            self.clips.show_pair(self._waiting.pop(0))
+        else:
+            self.clips.show_pair(None)
+        self._show()
+
+    def _show(self) -> None:
+        done = len(self._answers) == PAIRS
+        for button in (self.keep, self.without):
+            button.setVisible(done)
+        self.clips.setVisible(not done)
+        if done:
+            chosen = ", ".join(_WORDS[choice] for _, choice in self._answers)
+            self.count.setText("Practised")
+            self.hint.setText(f"Your answers: {chosen}. They are forgotten unless you start with them.")
+            self.keep.setFocus()
+            return
+        self.count.setText(f"Practice pair {len(self._answers) + 1} of {PAIRS}")
+        keys = {choice: key_symbol(key) for key, choice in reversed(self._choices.items())}
+        told = ",  ".join(f"{keys[choice]} {word}" for choice, word in _WORDS.items() if choice in keys)
+        self.hint.setText(f"{told}.  Nothing is kept." if self.clips.shown else "Drawing the robot …")

@@ -1,0 +1,48 @@
+"""Present values of a robot's signals, beside the picture of the policy that acts."""
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
+
+from core.types import Float32
+
+_HEIGHT = 190
+
+
+class SignalValues(QTableWidget):
+    """A row for each signal: its name in expressions, and its value."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(0, 2, parent)
+        self.setAccessibleName("Signals")
+        self.setFixedHeight(_HEIGHT)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.setShowGrid(False)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
+        self.horizontalHeader().hide()
+        self.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self.horizontalHeader().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        self._series: Mapping[str, Float32] = {}
+
+    def set_series(self, series: Mapping[str, Float32]) -> None:
+        """series: (k,) values of each signal by name, one for each step"""
+        names, known = list(series), list(self._series)
+        self._series = series
+        if names != known:
+            self.setRowCount(len(names))
+            for row, name in enumerate(names):
+                self.setItem(row, 0, QTableWidgetItem(name))
+                value = QTableWidgetItem()
+                value.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+                self.setItem(row, 1, value)
+        self.show_share(0.0)
+
+    def show_share(self, share: float) -> None:
+        """Show the values at this share of the episode, from 0 to 1."""
+        for row, values in enumerate(self._series.values()):
+            item = self.item(row, 1)
+            if len(values) and item is not None:
+                item.setText(f"{values[min(len(values) - 1, int(share * len(values)))]:.2f}")

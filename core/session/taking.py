@@ -1,0 +1,140 @@
+"""A new session that begins from what another one learned: its reward, its policy, or its answers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+from contextlib import closing
+from pathlib import Path
+
+from core.config import Config, PolicyConfig, RewardConfig, replaced
+from core.errors import UserError
+from core.events import JobState
+from core.preferences.store import FOLDER, PreferenceStore
+from core.seeding import generator, get_rng_state
+from core.session.checkpoint import load_newest
+from core.session.compatibility import require_fitting
+from core.session.preference_export import write_store
+from core.session.session import CHECKPOINTS, Session, read_config, require_answers
+from core.tasks import get_task
+from core.tasks.base import RobotTask, Task
+
+PARTS = ("reward", "policy", "answers")
+_POLICY_SHAPE = ("algorithm", "hidden", "vision")
+_REWARD_SHAPE = ("members", "hidden", "activation", "observed")
+"""Settings that decide what networks look like, as far as the configs have them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Taken:
+    """What a new session takes over.
+
+    states: of the jobs, for its first checkpoint
+    answers: number of answers, can't tell not counted
+    """
+
+    source: Path
+    parts: frozenset[str]
+    states: dict[str, JobState]
+    answers: int
+
+
+def parts_of(text: str) -> frozenset[str]:
+    """Read a list such as 'reward,policy'. Raises UserError if one is unknown or none is given."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    for word in words:
+        if word not in PARTS:
+            raise UserError(f"{word!r:.40} can't be taken from a session: choose from {', '.join(PARTS)}.")
+    if not words:
+        raise UserError(f"Nothing is to be taken from the session: choose from {', '.join(PARTS)}.")
+    return frozenset(words)
+
+
+def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
+    """Read what a session with this config can begin with. Raises UserError if it does not fit, or is not there.
+
+    source: folder of the session that has learned, which may be in use
+    """
+    old = read_config(source)
+    if not same_body(get_task(old.task), get_task(config.task)):
+        raise UserError(
+            f"{source} teaches {get_task(old.task).title}, which is another robot than that of"
+            f" {get_task(config.task).title}: name a session of the same robot."
+        )
+    states = dict[str, JobState]()
+    if {"reward", "policy"} & set(parts):
+        loaded = load_newest(source / CHECKPOINTS)
+        if loaded is None:
+            raise UserError(f"{source} has learned nothing yet: take its answers alone.")
+        states = {name: state for name, state in loaded[1].items() if name in parts}
+    if "policy" in parts:
+        _require_same("policy", old.policy, config.policy, _POLICY_SHAPE)
+        states["policy"] = _fresh_policy(states["policy"], config.seed)
+    if "reward" in parts:
+        _require_same("reward", old.reward, config.reward, _REWARD_SHAPE)
+        if not states["reward"].values.get("generation"):
+            raise UserError(f"{source} has no fitted reward yet: take its policy or its answers.")
+        states["reward"] = _fresh_reward(states["reward"], config.seed, "answers" in parts)
+    answers = 0
+    if "answers" in parts:
+        with closing(PreferenceStore(require_answers(source), read_only=True)) as store:
+            require_fitting(store, config, remedy="take the reward and the policy alone")
+            answers = store.count()
+    return Taken(source, frozenset(parts), states, answers)
+
+
+def with_answers(config: Config, taken: Taken) -> Config:
+    """Return the config with the taken answers added to the number of answers in the whole session."""
+    return replaced(config, labels=config.labels + taken.answers)
+
+
+def begin(session: Session, taken: Taken) -> None:
+    """Write what is taken into a session that has just been made. Raises UserError if that fails."""
+    if "answers" in taken.parts:
+        with closing(PreferenceStore(taken.source / FOLDER, read_only=True)) as store:
+            try:
+                write_store(store.snapshot(), session.folder)
+            except OSError as error:
+                raise UserError(f"The answers can't be copied to {session.folder} ({error.strerror}).") from error
+    if taken.states:
+        session.save(1, taken.states)
+
+
+def same_body(old: Task, new: Task) -> bool:
+    """Whether networks see the same of both tasks and act on the same motors, at the same rate."""
+    if isinstance(old, RobotTask) and isinstance(new, RobotTask):
+        seen = old.observe is new.observe or bool(old.packed_model)
+        return seen and all(
+            getattr(old, name) == getattr(new, name)
+            for name in ("model", "packed_model", "sizes", "step_seconds", "floor_sense")
+        )
+    return type(old) is type(new) and getattr(old, "env_id", old.name) == getattr(new, "env_id", new.name)
+
+
+def _require_same(part: str, old: PolicyConfig | RewardConfig, new: object, names: Collection[str]) -> None:
+    for name in names:
+        before, now = getattr(old, name, None), getattr(new, name, None)
+        if before != now:
+            raise UserError(
+                f"The {part} to begin from was made with {part}.{name}={before}, and the new session has {now}: give the"
+                f" new one --set {part}.{name}={before}."
+            )
+
+
+def _fresh_policy(state: JobState, seed: int) -> JobState:
+    """Return the policy of a session that has taken no steps yet."""
+    arrays = {name: array for name, array in state.arrays.items() if not name.startswith("batch_")}
+    rng = get_rng_state(generator(seed, "policy taken over"))
+    return JobState(arrays, {**state.values, "version": 0, "env_steps": 0, "batches": [], "rng": rng})
+
+
+def _fresh_reward(state: JobState, seed: int, with_answers: bool) -> JobState:
+    """Return the reward of a session that publishes it at once."""
+    rng = get_rng_state(generator(seed, "reward taken over"))
+    began = {"round_due": False, "in_round": False, "epochs_left": 0, "answers_passed": 0.0, "taken_over": True}
+    values = {**state.values, **began, "version": 0, "fitted_version": 0, "rng": rng}
+    arrays = dict(state.arrays)
+    if published := state.under("snapshot_"):  # the ensemble was saved in the middle of a round
+        arrays = {name: array for name, array in arrays.items() if not name.startswith("snapshot_")}
+        arrays |= {f"ensemble_{name}": array for name, array in published.items()}
+    return JobState(arrays if with_answers else {**arrays, "evicted": arrays["evicted"] * 0}, values)

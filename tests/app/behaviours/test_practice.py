@@ -1,0 +1,91 @@
+"""Practice pairs on the page of behaviours, answered by real keys."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
+
+from app.behaviours.page import BehaviourPage
+from core.types import Choice
+from tests.app.behaviours.test_page import fill, opened
+from tests.app.start_page_driver import Page
+
+KEYS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left)
+CHOICES = [Choice.LEFT, Choice.RIGHT, Choice.TIE, Choice.CANT_TELL, Choice.LEFT]
+
+
+def practised(page: Page) -> BehaviourPage:
+    """The page after five practice pairs of the Hopper."""
+    made = opened(page)
+    assert not made.practise.isEnabled()
+    fill(made)
+    made.practise.click()
+    practice = made.practice
+    for number, key in enumerate(KEYS, 1):
+        page.wait_until(lambda: practice.clips.shown is not None)
+        assert practice.count.text() == f"Practice pair {number} of 5" and "← left" in practice.hint.text()
+        assert practice.instruction.text() == made.draft.instruction
+        QTest.keyClick(practice, key)
+    assert practice.count.text() == "Practised" and practice.keep.isVisible()
+    return made
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_five_pairs_are_answered_and_kept_only_if_wanted(page: Page, kept: bool) -> None:
+    made = practised(page)
+    chosen: QPushButton = made.practice.keep if kept else made.practice.without
+    chosen.setFocus()
+    QTest.keyClick(chosen, Qt.Key.Key_Space)
+    page.wait_until(lambda: bool(page.opened))
+    with closing(page.opened[0].store()) as store:
+        assert [answer.choice for answer in store.each()] == (CHOICES if kept else [])
+        assert {answer.labeller for answer in store.each()} <= {"human"}
+
+
+def test_escape_leads_back_to_the_page_and_no_answer_is_left(page: Page) -> None:
+    made = opened(page)
+    fill(made)
+    made.practise.click()
+    page.wait_until(lambda: made.practice.clips.shown is not None)
+    QTest.keyClick(made.practice, Qt.Key.Key_Left)
+    QTest.keyClick(made.practice, Qt.Key.Key_Escape)
+    assert made.stack.currentWidget() is made.maker and made.title.text() == "Kneeling"
+    made.practise.click()
+    assert made.practice.answers == () and made.practice.count.text() == "Practice pair 1 of 5"
+    QTest.keyClick(made.practice, Qt.Key.Key_Escape)
+    made.start.click()
+    page.wait_until(lambda: bool(page.opened))
+    assert page.opened[0].labels() == 0
+
+
+def test_a_session_begins_with_the_answers_of_another_one_of_the_same_robot(page: Page) -> None:
+    made = practised(page)
+    made.practice.keep.click()
+    page.wait_until(lambda: bool(page.opened))
+    page.opened[0].close()
+    page.window.hide()
+    page.window.show()
+    page.wait_until(lambda: page.window.sessions.list.current is not None)
+    page.window.show_new_behaviour()
+    fill(made, "Crouching")
+    begin = made.begin_from
+    page.wait_until(begin.isVisible)
+    assert begin.chosen is None
+    begin.source.setFocus()
+    QTest.keyClick(begin.source, Qt.Key.Key_Down)
+    for name, box in begin.parts.items():
+        if (name == "answers") != box.isChecked():
+            QTest.keyClick(box, Qt.Key.Key_Space)
+    assert begin.chosen == (page.opened[0].folder, frozenset({"answers"}))
+    made.robots.cards["walker"].click()
+    assert not begin.isVisible()
+    made.robots.cards["hopper"].click()
+    begin.source.setCurrentIndex(1)
+    made.start.click()
+    page.wait_until(lambda: len(page.opened) == 2)
+    with closing(page.opened[1].store()) as store:
+        assert [answer.choice for answer in store.each()] == CHOICES

@@ -1,0 +1,143 @@
+"""Sessions that begin from what another one learned, as the command line makes them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.__main__ import main, make_parser
+from core.events import Event, PolicyPublished, PreferenceAdded, RewardPublished
+from core.headless.commands import new_session
+from core.headless.run import HeadlessRun
+from core.session.checkpoint import load_newest
+from core.session.session import CHECKPOINTS, Session, read_config
+from tests.core.builders import QUICK
+
+SETTINGS = [part for name, value in QUICK.items() for part in ("--set", f"{name}={value}")]
+SMALL = ["--steps", str(8 * 32 * 6), *SETTINGS, "--set", "query.first_labels=2"]
+
+
+def behaviour(name: str, robot: str = "pendulum", folder: Path = Path(), **fields: Any) -> str:
+    values = {"name": name, "robot": robot, "title": name.title(), "instruction": "Which?", "clip_seconds": 1}
+    (folder / f"{name}.json").write_text(json.dumps({**values, "oracle": "-height[cpole]", **fields}))
+    return str(folder / f"{name}.json")
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a behaviour file and a session that was taught it."""
+    folder = tmp_path_factory.mktemp("taught")
+    words = ["teach", behaviour("low", folder=folder), "--labels", "4", "--session", str(folder / "old"), *SMALL]
+    session = new_session(make_parser().parse_args(words))
+    with closing(session), closing(HeadlessRun(session, lambda event: None, threads=1)) as run:
+        run.run()
+    return folder
+
+
+@pytest.fixture
+def source(taught: Path) -> Path:
+    shutil.copytree(taught, Path(), dirs_exist_ok=True)
+    return Path("old")
+
+
+def begun(*words: str) -> tuple[Session, list[Event]]:
+    """The new session, and what happened in its first cycles."""
+    session = new_session(make_parser().parse_args(["teach", *words, "--session", "new", *SMALL]))
+    events: list[Event] = []
+    with closing(session), closing(HeadlessRun(session, events.append, threads=1)) as run:
+        for _ in range(2):
+            run.cycle()
+    return session, events
+
+
+def first(events: list[Event], kind: type) -> Any:
+    return next(event for event in events if isinstance(event, kind))
+
+
+def test_another_behaviour_begins_with_the_policy_and_the_reward(source: Path) -> None:
+    low, high = "low.json", behaviour("high", oracle="height[cpole]")
+    loaded = load_newest(source / CHECKPOINTS)
+    assert loaded and low
+    session, events = begun(high, "--from", "old", "--take", "reward, policy", "--labels", "3", "--seed", "7")
+    policy, reward = loaded[1]["policy"].arrays, loaded[1]["reward"].under("ensemble_")
+    published = first(events, PolicyPublished)
+    assert (published.version, published.env_steps) == (0, 0)
+    assert all(np.array_equal(array, policy[name]) for name, array in published.weights.items())
+    assert all(np.array_equal(array, reward[name]) for name, array in first(events, RewardPublished).weights.items())
+    assert session.config.labels == 3 and session.config.seed == 7
+    assert [event.preference.id for event in events if isinstance(event, PreferenceAdded)][:1] == [1]  # its own
+
+
+def test_answers_are_copied_and_new_ones_asked_for(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "core",
+        "teach",
+        behaviour("high", oracle="height[cpole]"),
+        "--from",
+        "old",
+        "--labels",
+        "3",
+        "--session",
+        "new",
+    ]
+    monkeypatch.setattr(sys, "argv", [*words, "--json", *SMALL])
+    assert main() == 0
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (result["labels"], result["env_steps"], result["divergences"]) == (4 + 3, 8 * 32 * 6, 0)
+    answers, before = ([(a.id, a.choice) for a in _answers(folder)] for folder in (Path("new"), source))
+    assert answers[:4] == before and len(answers) == 7
+    assert read_config(Path("new")).labels == 7
+
+
+def _answers(folder: Path) -> list[Any]:
+    with closing(Session.open(folder)) as session, closing(session.reader()) as store:
+        return list(store.each())
+
+
+REFUSED = [
+    (["low.json", "--from", "nowhere"], "nowhere is not a session"),
+    (["other.json", "--from", "old"], "another robot"),
+    (["low.json", "--from", "old", "--take", "reward,brain"], "'brain' can't be taken"),
+    (["low.json", "--from", "old", "--take", ","], "Nothing is to be taken"),
+    (["low.json", "--take", "policy"], "--from DIR"),
+    (["low.json", "--from", "old", "--set", "policy.hidden=8"], "--set policy.hidden=16"),
+    (["low.json", "--from", "old", "--set", "reward.members=3"], "--set reward.members=5"),
+    (["long.json", "--from", "old"], "has 20 steps and not 40"),
+    (["--resume", "old", "--from", "old"], "--resume DIR alone"),
+]
+
+
+def test_what_does_not_fit_is_refused_in_one_sentence(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    behaviour("other", "walker", oracle="height")
+    behaviour("long", clip_seconds=2)
+    for words, told in REFUSED:
+        more = [] if "--resume" in words else ["--session", "new", *SMALL]
+        monkeypatch.setattr(sys, "argv", ["core", "teach", *words[:1], *more, *words[1:]])
+        assert main() == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert told in line and not Path("new").exists(), line
+
+
+def test_a_policy_that_was_taken_can_be_measured_before_anything_is_learned(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for part in ("reward", "policy"):
+        words = ["low.json", "--from", "old", "--take", part, "--session", part, *SMALL]
+        new_session(make_parser().parse_args(["teach", *words])).close()
+        monkeypatch.setattr(sys, "argv", ["core", "evaluate", part, "--episodes", "1", "--json"])
+        assert main() == 0
+    returns = [json.loads(line)["true_return"] for line in capsys.readouterr().out.splitlines()]
+    monkeypatch.setattr(sys, "argv", ["core", "evaluate", "old", "--episodes", "1", "--json"])
+    assert main() == 0
+    assert json.loads(capsys.readouterr().out)["true_return"] == returns[1] != returns[0]
