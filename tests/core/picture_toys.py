@@ -76,6 +76,7 @@ class BlockBatch:
     discrete = True
     depth = SHAPE[0]
     divergences = 0
+    varies_starts, varied = False, np.zeros(1, np.bool_)
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ def tells(face: Face) -> list[str]:
 
 def test_no_figure_of_the_true_reward_is_shown_before_or_after_answers_unless_wished(face: Face) -> None:
     shown = demonstration()
-    drawn = Demonstration(shown.frames, shown.predicted, 1000, FIGURE)
+    drawn = Demonstration(shown.frames, shown.predicted, 1000, figure=FIGURE)
     face.engine["rollout"].play(report(1000))
     face.wait_until(lambda: face.controller.progress.env_steps == 1000)
     face.controller.demonstrations.demonstration_drawn.emit(drawn)
