@@ -42,7 +42,10 @@ def observation_numbers(task: RobotTask, model: mujoco.MjModel) -> list[dict[str
         names = {geom: name for name, geom in kinematics.geoms.items()}
         for geom in kinematics.sensed:
             text = f"height of the lowest point of this geom above the floor, divided by {SENSED} m"
-            numbers.append({"name": f"floor[{names[geom]}]", "unit": "1", "limits": [-1.0, 1.0], "meaning": text})
+            geoms = {"geom": int(geom), "floor_geom": int(kinematics.floor), "divisor": SENSED}
+            numbers.append(
+                {"name": f"floor[{names[geom]}]", "unit": "1", "limits": [-1.0, 1.0], "meaning": text, **geoms}
+            )
     return numbers
 
 
