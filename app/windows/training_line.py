@@ -72,8 +72,8 @@ def _sentence(controller: Controller) -> str:
         return "Training waits for your next answer."
     if progress.explores:
         return "Exploring before the first question."
-    if left := progress.labels_to_start:
-        return f"Training starts after {left} more answer{'s' if left > 1 else ''}."
+    if progress.labels_to_start:  # the strip counts them: a line that changes every two seconds would lag
+        return f"Training starts after the first {progress.first_labels} answers."
     if not course.started:
         return "The reward model is learning from your answers."
     return "Training continues without answers." if course.lifted else "Training is running."

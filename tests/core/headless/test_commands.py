@@ -18,6 +18,7 @@ from core.config import Config, OracleConfig, replaced
 from core.events import RolloutReported
 from core.headless import bench
 from core.headless.commands import new_session, progress_bar
+from core.preferences.schedule import planned_steps
 from core.session.archive import export_session
 from core.session.preference_export import export_preferences
 from core.session.session import Session, read_config
@@ -204,10 +205,16 @@ def configured(words: list[str], monkeypatch: pytest.MonkeyPatch) -> Config:
     return session.config
 
 
+NO_ONLINE_QUERIES = {
+    "query__first_share": 1.0,
+    "query__first_labels": 0,
+    "query__first_clips": 4,
+    "rollout__exploration_steps": 0,
+}
 ABLATED = [
     ("--random-queries", {"query__selection": "random"}),
     ("--no-ensemble", {"reward__members": 1, "query__selection": "random", "reward__bonus": 0.0}),
-    ("--no-online-queries", {"query__first_share": 1.0, "query__first_clips": 4, "rollout__exploration_steps": 0}),
+    ("--no-online-queries", NO_ONLINE_QUERIES),
     ("--no-regularization", {"reward__l2": 0.0}),
     ("--no-segments", {"query__segment_steps": 1}),
     ("--target", {"reward__target": "returns"}),
@@ -219,6 +226,7 @@ def test_each_ablation_is_one_flag_that_the_session_records(
     flag: str, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = replaced(Config(task="hopper-backflip"), **get_task("hopper-backflip").presets)
+    plain = replaced(plain, steps=planned_steps(plain))  # which an ablation leaves alone
     assert configured([flag], monkeypatch) == replaced(plain, **changes) != plain
 
 
