@@ -25,7 +25,7 @@ from app.style.painting import rounded, set_font
 LEAST_WIDTH, HEIGHT = 340, 132
 _MARGIN, _RADIUS, _LINE = 10, 12, 18
 _MUCH_SMALLER = 0.75
-_MENU_WIDTH = 40
+_MENU_WIDTH = 56
 """Room for the menu's button beside the title."""
 _WRAPPED = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignTop
 
