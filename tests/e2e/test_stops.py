@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows can't f
 _TEACHERS = ("oracle", "person")
 _WHOLE: dict[str, Any] = {
     "labels": 30,
-    "steps": 8 * 32 * 80,
+    "steps": 8 * 32 * 320,  # more batches than thirty stops can reach
     "rollout__exploration_steps": 8 * 32 * 6,
     "reward__epochs": 3,
     "policy__lag": 1,
