@@ -58,7 +58,7 @@ def self_test(folder: Path) -> int:
 
 
 def _left_behind(folder: Path, labels: int) -> str:
-    """What is wrong with the session that the window has closed; '' if nothing."""
+    """Return the fault of the session that the window has closed; '' if there is none."""
     try:
         with closing(Session.open(folder)) as session:
             kept = session.labels()
@@ -151,7 +151,7 @@ class _Driver(QObject):
         return self._window.isActiveWindow()
 
     def _has_answers(self, count: int) -> bool:
-        """So many answers count, and the next pair can be answered."""
+        """Return whether `count` answers have been counted and the next pair can be answered."""
         return self._progress.labels == count and self._can_answer()
 
     def _press(

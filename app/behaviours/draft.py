@@ -52,7 +52,7 @@ class Plot:
 
 @dataclass
 class BehaviourDraft:
-    """What the page shows. Change it, then call `check`.
+    """Content of the page. Change it, then call `check`.
 
     path: file of the behaviour that is being edited; None for a new one
     problems: sentences by field: 'title', 'instruction', 'oracle', 'measure', 'plot 0', ...

@@ -1,4 +1,4 @@
-"""What signals are called where a person chooses among them, and the figures and titles of plots made of them."""
+"""Titles and units of signals for a person to choose from, and the figures and titles of plots made of them."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""Rest of the clips when nobody is there."""
+"""Pausing the clips after a minute without input."""
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QTimer
 

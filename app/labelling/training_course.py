@@ -1,4 +1,4 @@
-"""Course of a training that the answers drive: whether it holds, goes on without answers, or comes to its end. Pure."""
+"""State of a training that answers drive: on hold, continuing without answers, or finishing. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GAINED = 0.01
 
 
 class TrainingCourse:
-    """Follows the reports of the rollout.
+    """State of the training, updated from the reports of the rollout.
 
     follows_answers: training holds without answers and can be finished
     lifted: the person lets training go on without answers

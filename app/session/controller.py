@@ -174,7 +174,7 @@ class Controller(QObject):
             self._restart_also(())
 
     def hold(self, on: bool) -> None:
-        """Let training wait for answers, or go on without them."""
+        """Let training wait for answers, or continue without them."""
         self.course.lifted = not on
         self.job_group.send(HoldChanged(on))
 

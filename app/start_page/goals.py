@@ -1,4 +1,4 @@
-"""What a task is about, in one sentence for the start page, and what teaching it takes."""
+"""Goals of the tasks in one sentence for the start page, and the answers and minutes that teaching takes."""
 
 from core.tasks.base import Task
 

@@ -1,4 +1,4 @@
-"""What can be taught as cards in groups, in as many columns as fit; the first card leads to a new behaviour."""
+"""Cards of all that can be taught, in groups, in as many columns as fit; the first card leads to a new behaviour."""
 
 from collections.abc import Iterable
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the audience sees while it votes: the code for their phones, the votes as bars, and the time that is left."""
+"""Widgets for an audience that votes: the code for their phones, the votes as bars, and the time that is left."""
 
 import time
 
