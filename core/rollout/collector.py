@@ -226,7 +226,10 @@ class Collector:
         yield self._batch
 
     def predict(self) -> Float32:
-        """Return each member's rewards for the last batch, (M, T, N), by the reward weights that were loaded last."""
+        """Return each member's rewards for the last batch, (M, T, N), by the reward weights that were loaded last.
+
+        To be called once for each batch: by these rewards, varied starts end once they show no more than the others.
+        """
         assert self._batch is not None
         raw = self._ensemble.predict(self._batch.observations, self._batch.carried_out)
         if self.env.varies_starts:
