@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
@@ -202,6 +202,7 @@ class Face:
         self.controller.start()
         self.wait_until(lambda: self.controller.state == State.RUNNING)
         self.wait_until(lambda: bool(self.engine["reward"].got(AnswersReplayed)))  # the store is made and open
+        QCoreApplication.sendPostedEvents()  # the number of answers, sent before them by the writer's thread
 
     def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         QTest.keyClick(self.window, key, modifier)
