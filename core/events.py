@@ -165,7 +165,7 @@ class QueryWithdrawn(Event):
 
 @dataclass(frozen=True)
 class HoldChanged(Event):
-    """The human lets training go on without answers (`on` is False), or makes it hold again."""
+    """The human lets training continue without answers (`on` is False), or makes it hold again."""
 
     on: bool
 

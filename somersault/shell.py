@@ -1,4 +1,4 @@
-"""What a shell asks of the command: its help, and completions of a line that is being typed."""
+"""Help and shell completion of the command line."""
 
 import argparse
 

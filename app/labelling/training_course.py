@@ -19,7 +19,7 @@ class TrainingCourse:
     """State of the training, updated from the reports of the rollout.
 
     follows_answers: training holds without answers and can be finished
-    lifted: the person lets training go on without answers
+    lifted: the person lets training continue without answers
     holding: training waits for the next answer
     finished: the finish is over
     """

@@ -1,4 +1,4 @@
-"""Present values of a robot's signals, beside the picture of the policy that acts."""
+"""Present values of a robot's signals, shown next to the live view."""
 
 from collections.abc import Mapping
 

@@ -200,7 +200,7 @@ class PlotCanvas(pg.PlotWidget):
         self.getPlotItem().layout.setContentsMargins(0, 0, 0 if shown else right, 0)
 
     def share_extent(self, low: float, high: float) -> None:
-        """Take low to high as all of x, as in the plots beside this one."""
+        """Take low to high as all of x, as in the neighbouring plots."""
         if self.view.extent != (low, high):
             self.view.extent = low, high
             self.view.queueUpdateAutoRange()

@@ -61,7 +61,7 @@ def open_or_create(options: argparse.Namespace) -> Session:
 
 
 def _is_file_of(option: object, task: object) -> bool:
-    """Whether the option names the behaviour file that the session was made with, unchanged."""
+    """Return whether the option names the behaviour file that the session was made with, unchanged."""
     if not isinstance(option, str) or not isinstance(task, str) or not is_behaviour_text(task):
         return False
     try:

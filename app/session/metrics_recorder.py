@@ -91,7 +91,7 @@ class EpisodeRewards:
         return float(np.corrcoef(self.predicted, self.true)[0, 1])
 
     def snapshot(self, name: str, limit: int = SHOWN) -> tuple[Float64, Float64]:
-        """As Metrics.snapshot: (n,) float64 seconds and (n,) float64 rewards of at most `limit` steps."""
+        """Return a copy like Metrics.snapshot: (n,) float64 seconds and (n,) float64 rewards of at most `limit` steps."""
         y = (self.predicted if name == self.PREDICTED else self.true).astype(np.float64)
         x = self.seconds[: len(y)]
         if len(x) <= limit:

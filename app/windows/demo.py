@@ -266,7 +266,7 @@ class DemoWindow(QWidget):
         self._clear_tiles()
 
     def _on_job_failed(self, text: str) -> None:
-        """Start training again by itself: nobody may be there to do it."""
+        """Start training again without a key press, since a show may be unattended."""
         self.notice.setText(f"{text} It starts again by itself.")
         self.restart_timer.start()
 

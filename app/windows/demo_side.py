@@ -1,4 +1,4 @@
-"""Side of demo mode: the untrained policy beside the newest one, the counters, and the learning curve."""
+"""Side of demo mode: the untrained and the newest policy, the counters, and the learning curve."""
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize

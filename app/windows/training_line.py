@@ -19,7 +19,7 @@ _SETTLED_SECONDS = 2.0
 class TrainingLine(QWidget):
     """Text and two actions, in a session whose answers drive the training; otherwise the text alone.
 
-    keep: lets training go on without answers, or makes it hold again
+    keep: lets training continue without answers, or makes it hold again
     """
 
     def __init__(

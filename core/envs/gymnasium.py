@@ -229,7 +229,7 @@ def _make(task: GymTask, environments: int, pictures: bool) -> SyncVectorEnv[Any
 
 
 def _restarted_by_mujoco(env: gymnasium.Env[Any, Any]) -> bool:
-    """Whether MuJoCo has reset a diverged simulation. It does so silently but for its warning counters."""
+    """Return whether MuJoCo has reset a diverged simulation. It does so silently but for its warning counters."""
     data = getattr(env.unwrapped, "data", None)
     return isinstance(data, mujoco.MjData) and any(data.warning[kind].number for kind in _DIVERGENCE_WARNINGS)
 

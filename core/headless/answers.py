@@ -63,6 +63,6 @@ class Answers:
 
 
 def _same(stored: Query, asked: Query) -> bool:
-    """Whether the queries have the same number and the same segments on the same sides."""
+    """Return whether the queries have the same number and the same segments on the same sides."""
     sides = (stored.left, asked.left), (stored.right, asked.right)
     return stored.id == asked.id and all(fingerprint(one) == fingerprint(other) for one, other in sides)

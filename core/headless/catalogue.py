@@ -1,4 +1,4 @@
-"""What the commands `tasks`, `behaviours` and `robots` print, as JSON values, and the page of signals."""
+"""Output of the commands `tasks`, `behaviours` and `robots` as JSON values, and the page of signals."""
 
 from collections.abc import Iterable
 from typing import Any

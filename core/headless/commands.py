@@ -183,7 +183,7 @@ def new_session(args: argparse.Namespace) -> Session:
 
 
 def named_task(word: str) -> str:
-    """What Config.task holds for a task named on the command line. Raises UserError as `task_text` does."""
+    """Return the value of Config.task for a task named on the command line. Raises UserError as `task_text` does."""
     from core.robots.importing import import_robot
 
     return task_text(word, import_robot)

@@ -220,7 +220,7 @@ class HeadlessRun:
         self._store.close()
 
     def _finished(self) -> bool:
-        """Whether all steps are taken and the policy has been updated on the last of them."""
+        """Return whether all steps are taken and the policy has been updated on the last of them."""
         taken = self._report is not None and self._report.env_steps >= self._config.steps
         return taken and not self._batches_waiting
 
@@ -274,7 +274,7 @@ def _own_state(states: Mapping[str, JobState]) -> tuple[int | None, RolloutRepor
 
 
 def worth_processes(config: Config) -> bool:
-    """Whether the session is long enough for a process for each job, and its batches small enough to pass around."""
+    """Return whether the session is long enough for a process for each job, and its batches small enough to pass around."""
     batch = config.rollout.environments * config.rollout.steps
     long = batch >= _PROCESSES_MIN_BATCH and config.steps >= _PROCESSES_MIN_STEPS
     return long and isinstance(get_task(config.task), RobotTask)

@@ -118,7 +118,7 @@ def read_regular(path: Path, limit: int) -> bytearray:
 
 @contextlib.contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """Yield an empty folder beside `target` that becomes `target`, on disk, at the end; or leave no trace.
+    """Yield an empty folder next to `target` that becomes `target`, on disk, at the end; or leave no trace.
 
     Raises UserError if it cannot be written.
     """

@@ -26,7 +26,7 @@ _CHILD_MEMORY = 500_000_000
 
 
 def room_for_processes() -> bool:
-    """Whether this machine has the cores and the memory for a collector in a process of its own."""
+    """Return whether this machine has the cores and the memory for a collector in a process of its own."""
     free = free_memory()
     return (os.cpu_count() or 1) > 1 and (free is None or free > _CHILD_MEMORY)
 
@@ -60,7 +60,7 @@ class Collectors:
 
     @property
     def state_size(self) -> int:
-        """How many numbers a clip is rendered from at each step."""
+        """Return the size of the simulator state that a frame is rendered from."""
         return self.local[0].env.sizes[2]
 
     def load_policy(self, weights: Arrays) -> None:

@@ -163,7 +163,7 @@ class FilmJob(Job):
         return film_captions.title_card(height, self._task.title, how, facts)
 
     def _learning(self, scenes: list[Scene], renderer: Renderer, height: int) -> Iterator[Picture]:
-        """Every policy in turn beside its caption and the curve so far, and the end card."""
+        """Every policy in turn with its caption and the curve so far, then the end card."""
         task, last = self._task, scenes[-1]
         curve = [scene.figure for scene in scenes]
         for at, scene in enumerate(scenes):
@@ -189,7 +189,7 @@ def labellers_of(session: Path) -> dict[str, int]:
 
 
 def how_taught(labels: int, labellers: Mapping[str, int], by_true_reward: bool) -> str:
-    """Write for an audience how the policy was taught, and by whom. labels: answers that it has learned from"""
+    """Write for an audience how the policy was taught and who taught it. labels: answers that it has learned from"""
     if by_true_reward:
         return "Learned from the task's own reward."
     if not labels:

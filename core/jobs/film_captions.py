@@ -100,7 +100,7 @@ def end_card(height: int, first: Caption, last: Caption, facts: str, curve: Sequ
 
 
 def learning(clip: Picture, title: str, caption: Caption, curve: Sequence[float], at: int) -> Picture:
-    """A clip (height, height, 3), and beside it its caption and the curve, bright up to index `at`."""
+    """A clip (height, height, 3), and next to it its caption and the curve, bright up to index `at`."""
     height = len(clip)
     picture = blank(height)
     picture[:, :height] = clip

@@ -127,7 +127,7 @@ class Scene:
         self._renderer = MujocoRenderer(task)
 
     def shows(self, behaviour: Behaviour) -> bool:
-        """Whether the motion is the same for this behaviour: its robot and start are."""
+        """Return whether the motion is the same for this behaviour: its robot and start are."""
         kept = self._behaviour
         return (kept.robot, kept.start, kept.model) == (behaviour.robot, behaviour.start, behaviour.model)
 

@@ -44,7 +44,7 @@ class TrainingBudget:
         self._started = env_steps if self._started is None else self._started
 
     def reason_to_hold(self, env_steps: int, answers: int) -> str:
-        """Why training holds with so many answers, can't tell aside; '' if it may go on."""
+        """Return why training holds at this number of answers (without "can't tell"); '' if it may continue."""
         if not self._limited or self._started is None:
             return ""
         if self._lifted or self._finished_from is not None:  # later answers count from here

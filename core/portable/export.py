@@ -46,7 +46,7 @@ class Exported:
 
 
 def export_onnx(folder: Path, target: Path, go_on: Callable[[], None] = lambda: None) -> Exported:
-    """Write the policy of the session's newest checkpoint to `target`, and beside it the predicted reward and a contract.
+    """Write the policy of the session's newest checkpoint to `target`, and next to it the predicted reward and a contract.
 
     go_on: called now and then; an exception that it raises ends the export without a trace.
     Raises UserError if there is no checkpoint, a file exists, onnx is not installed, or a file computes something else

@@ -1,4 +1,4 @@
-"""What each number of a robot's observation is, found by trying the task's own function.
+"""Meaning of each number of a robot's observation, found by probing the task's own function.
 
 Each number is compared with each position, velocity and further field of MuJoCo's data, as it is, as sine and as
 cosine, for random values. What is found can't differ from what the networks are given.

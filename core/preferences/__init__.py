@@ -1,1 +1,1 @@
-"""Which pairs to ask, who answers, where answers are kept, and how they are reviewed."""
+"""Selection of pairs, simulated teachers, the store of answers, and the review of answers."""

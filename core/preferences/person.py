@@ -2,7 +2,7 @@
 
 It judges by the true reward as the oracle does, and errs more often the more alike two segments are. Likeness is the
 rank u, from 0 to 1, of the difference of the two returns among the differences of pairs drawn at random from the pool:
-P(wrong) = (1 - u)^(1 / 2v - 1) / 2, so that two equal segments are told apart by chance, and the share of wrong
+P(wrong) = (1 - u)^(1 / 2v - 1) / 2, so that the answer to two equal segments is a coin toss, and the share of wrong
 answers is v over pairs drawn at random. Pairs on which the predictors disagree are more alike than those, so v is
 0.8 of the share that is asked for. The pace is part of the schedule (core.preferences.schedule).
 """

@@ -24,7 +24,7 @@ _Z = 1.96
 
 
 def contradiction(choice: Choice | None, left: float) -> float:
-    """How much a prediction, left = P[left is preferred], contradicts an answer: from 0 (not at all) to 1.
+    """Return the degree, 0 to 1, to which a prediction, left = P[left is preferred], contradicts an answer.
 
     For a side this is the probability of the other side. For a tie it is the distance of the prediction from .5,
     relative to the largest possible one: a tie is doubted if P is below .25 or above .75. "Can't tell" claims nothing.
@@ -51,7 +51,7 @@ def contradicted(rows: Iterable[PreferenceSummary], left: Mapping[int, float]) -
 
 @dataclass(frozen=True)
 class Consistency:
-    """How often a person gave the same answer to a repeated pair. Pairs with a withdrawn or unreadable answer are left
+    """Counts of repeated pairs and of the same answers to them. Pairs with a withdrawn or unreadable answer are left
     out."""
 
     alike: int
@@ -148,7 +148,7 @@ class Repeats:
         self._picked: set[int] = set()
 
     def due(self) -> bool:
-        """Whether to repeat a pair now; to be called once for each new pair that is offered."""
+        """Return whether to repeat a pair now; to be called once for each new pair that is offered."""
         share = self._config.repeat_share
         return self.on and bool(self._rng.random() < share / (1 - share))
 

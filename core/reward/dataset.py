@@ -40,7 +40,7 @@ class PreferenceDataset(ABC):
 
     @abstractmethod
     def training_pass(self, rng: np.random.Generator) -> Any:
-        """What one forward pass in training adds (dropout, batch moments), reproducible from the state of rng."""
+        """Return the randomness of one forward pass in training (dropout, batch moments), drawn from rng."""
 
     def update_moments(self, passes: list[Any]) -> None:
         """Updates the network's running moments, if it has any, by these training passes, in their order."""

@@ -275,7 +275,7 @@ class RewardTrainer:
         return dict(zip(rows, probabilities.tolist(), strict=True))
 
     def matches(self, arrays: Mapping[str, np.ndarray]) -> bool:
-        """Whether a saved state has exactly the present preferences and choices."""
+        """Return whether a saved state has exactly the present preferences and choices."""
         return self._ids == arrays["ids"].tolist() and self._mu == arrays["mu"].tolist()
 
     def get_state(self) -> dict[str, np.ndarray]:

@@ -58,7 +58,7 @@ def joint_of(model: mujoco.MjModel, index: int) -> int | None:
 
 
 def servo(model: mujoco.MjModel, index: int) -> bool:
-    """Whether the actuator holds a position."""
+    """Return whether the actuator holds a position."""
     affine = model.actuator_biastype[index] == mujoco.mjtBias.mjBIAS_AFFINE
     return bool(affine and model.actuator_biasprm[index, 1] < 0)
 

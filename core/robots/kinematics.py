@@ -41,7 +41,7 @@ def floor_of(model: mujoco.MjModel) -> tuple[int, float]:
 
 
 def acts_on_joint(model: mujoco.MjModel, index: int) -> bool:
-    """Whether the actuator acts on a joint, and not on a tendon, a site or a body."""
+    """Return whether the actuator acts on a joint, and not on a tendon, a site or a body."""
     kinds = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
     return int(model.actuator_trntype[index]) in map(int, kinds)
 
@@ -70,7 +70,7 @@ def geom_names(model: mujoco.MjModel) -> dict[str, int]:
 
 
 class Kinematics:
-    """What is constant: the bodies, joints and geoms of a model, and its floor."""
+    """Constants of a model: its bodies, joints, geoms, and floor."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self.model = model
@@ -88,7 +88,7 @@ class Kinematics:
         self.corners = {geom: _corners(model, geom) for geom in self.geoms.values()}
 
     def touchable(self, geom: int) -> bool:
-        """Whether the geom can touch the floor: by the kinds of both, or as a pair that the model names."""
+        """Return whether the geom can touch the floor: by the kinds of both, or as a pair that the model names."""
         kind, other = self.model.geom_contype, self.model.geom_conaffinity
         if kind[geom] & other[self.floor] or kind[self.floor] & other[geom]:
             return True
@@ -127,7 +127,7 @@ class Poses:
         return self._heights[geom]
 
     def floor_sense(self) -> Float64:
-        """How near the floor each of Kinematics.sensed is, (N, sensed): 0 or less on it, 1 from SENSED."""
+        """Return the nearness to the floor of each of Kinematics.sensed, (N, sensed): 0 or less on it, 1 from SENSED."""
         heights = np.stack([self.height(geom) for geom in self._kinematics.sensed], axis=1)
         return np.clip(heights / SENSED, -1, 1)
 

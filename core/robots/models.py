@@ -113,7 +113,7 @@ def _name_moving_bodies(spec: mujoco.MjSpec) -> None:
 
 
 def has_own_floor(model: mujoco.MjModel) -> bool:
-    """Whether the floor is the robot's own, and not one that `compile_mjcf` has added."""
+    """Return whether the floor is the robot's own, and not one that `compile_mjcf` has added."""
     return bool(model.geom(floor_of(model)[0]).name != _FLOOR)
 
 

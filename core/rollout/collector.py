@@ -161,7 +161,7 @@ def shares(task: Task, environments: int) -> tuple[int, ...]:
 
 
 def _divide(total: int, parts: int) -> tuple[int, ...]:
-    """As equal as possible, the larger ones first."""
+    """Divide into parts as equal as possible, the larger ones first."""
     return tuple((total + parts - 1 - number) // parts for number in range(parts))
 
 

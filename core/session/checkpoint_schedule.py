@@ -1,4 +1,4 @@
-"""When checkpoints are due: they follow what was learned, so that a kill costs little of it and a session at rest none."""
+"""Schedule of checkpoints: they follow the learning, so a kill costs little of it and a session at rest takes none."""
 
 import time
 from collections.abc import Callable

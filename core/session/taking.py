@@ -27,7 +27,7 @@ _REWARD_SHAPE = ("members", "hidden", "activation", "observed")
 
 @dataclasses.dataclass(frozen=True)
 class Taken:
-    """What a new session takes over.
+    """Policy, reward and answers that a new session takes over from another one.
 
     states: of the jobs, for its first checkpoint
     answers: number of answers, can't tell not counted
@@ -101,7 +101,7 @@ def begin(session: Session, taken: Taken) -> None:
 
 
 def same_body(old: Task, new: Task) -> bool:
-    """Whether networks see the same of both tasks and act on the same motors, at the same rate."""
+    """Return whether networks see the same of both tasks and act on the same motors, at the same rate."""
     if isinstance(old, RobotTask) and isinstance(new, RobotTask):
         seen = old.observe is new.observe or bool(old.packed_model)
         return seen and all(

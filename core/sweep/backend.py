@@ -1,4 +1,4 @@
-"""What carries out cells: the interface that the driver of a sweep knows, and what it reports."""
+"""Interface between the driver of a sweep and the backends that carry out its cells."""
 
 from __future__ import annotations
 

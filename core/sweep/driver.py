@@ -20,7 +20,7 @@ _POLL_SECONDS = 1.0
 
 
 class CellState(StrEnum):
-    """What a cell has come to."""
+    """State of a cell, with its result or reason."""
 
     QUEUED = "queued"
     RUNNING = "running"

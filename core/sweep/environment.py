@@ -1,4 +1,4 @@
-"""What results depend on besides the config: the program's sources and the versions of its libraries."""
+"""Fingerprint of the program's sources and the versions of its libraries, on which results depend besides the config."""
 
 from __future__ import annotations
 

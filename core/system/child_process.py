@@ -242,7 +242,7 @@ def _portable(error: Exception) -> Exception:
 def serve(link: Link, server: Any) -> None:
     """Answer requests with the methods of `server`, and give it all other messages by its `send`.
 
-    This goes on until the link ends or a method raises.
+    This continues until the link ends or a method raises.
 
     A method that is a generator answers with what it yields last. Between two yields other requests are served, so
     that a child that works for seconds can say what its state is.

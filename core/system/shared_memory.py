@@ -2,7 +2,7 @@
 
 A message of more than a few kilobytes is written to a file that lies in memory and has no name. The pipe carries only
 the sizes of its parts and the file's descriptor. The operating system frees the file with its last descriptor, so
-nothing is left behind by a process that is killed, a message that cannot be sent or one that nobody reads.
+nothing is left behind by a process that is killed, a message that cannot be sent or one that is never read.
 
 Pickling a pair of clips through a pipe took 143 to 292 ms and stalled the window; through shared memory it takes 8 ms.
 """

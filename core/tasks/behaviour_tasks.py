@@ -60,7 +60,7 @@ def checked_file(path: Path, import_robot: Callable[[Path], RobotModel] | None =
 
 
 def is_behaviour_text(name: str) -> bool:
-    """Whether Config.task holds the text of a behaviour file instead of a name."""
+    """Return whether Config.task holds the text of a behaviour file instead of a name."""
     return name.startswith("{")
 
 

@@ -15,7 +15,7 @@ _MAX_PER_ADDRESS = 8
 
 
 class Verdict(StrEnum):
-    """What became of a vote."""
+    """Outcome of a vote."""
 
     COUNTED = "counted"
     CHANGED = "changed"

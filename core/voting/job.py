@@ -16,7 +16,7 @@ from core.voting.server import VotingServer, local_address
 class VotingJob(Job):
     """Yields VotingServed once, then VotesCounted whenever something has changed; the last of a round is final.
 
-    A round without a vote goes on for as long again.
+    A round without a vote continues for as long again.
     """
 
     def __init__(self, host: str = "") -> None:

@@ -118,7 +118,7 @@ class VotingServer(ThreadingHTTPServer):
 
 
 class _Head(io.RawIOBase):
-    """What a client sends, up to the size of a request."""
+    """Head of a request: a client's bytes up to its body."""
 
     def __init__(self, raw: socket.socket) -> None:
         self._raw, self._left = raw, _MAX_HEAD + _MAX_BODY

@@ -160,7 +160,7 @@ class Page:
 
     @property
     def scenes(self) -> list[SceneRequested]:
-        """What was asked of those who draw scenes."""
+        """The scenes that were requested."""
         return [event for drawer in self.drawers.made for event in drawer.got(SceneRequested)]
 
     def show(self, width: int = 1280, height: int = 720) -> Page:

@@ -1,4 +1,4 @@
-"""What a checkpoint costs: python -m tests.benchmarks.checkpoints [--task TASK]
+"""Cost of a checkpoint: python -m tests.benchmarks.checkpoints [--task TASK]
 
 Teaches a task by its oracle in one process until its pool is full, and saves its states several times. Prints, as JSON,
 the size of the file, the median processor and wall time of a checkpoint in milliseconds, how much of the wall time is the

@@ -1,4 +1,4 @@
-"""Processor time of a session in which training holds and nobody touches a key: window and children, in percent of a core.
+"""Processor time of a session in which training holds and no key is pressed: window and children, in percent of a core.
 
     xvfb-run -a -s '-screen 0 1600x1000x24' .venv/bin/python tests/benchmarks/idle.py --seconds 600 --session DIR
 

@@ -1,4 +1,4 @@
-"""Opens what it is told on stdin, in a process of its own, and says on stdout what came of it: a JSON object a line."""
+"""Opens the files named on stdin in a process of its own, and writes each outcome to stdout, a JSON object a line."""
 
 from __future__ import annotations
 

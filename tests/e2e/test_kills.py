@@ -1,4 +1,4 @@
-"""SIGKILL at any moment of labelling and training: every answer that was shown as taken is there, and it goes on."""
+"""SIGKILL at any moment of labelling and training: every answer that was shown as taken is there, and the session continues."""
 
 from __future__ import annotations
 

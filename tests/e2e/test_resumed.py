@@ -97,7 +97,7 @@ def test_a_run_that_is_resumed_after_its_end_ends_with_the_same_figures(teach: T
 
 
 def test_answers_to_other_pairs_are_all_given_once_the_policy_has_explored(teach: Teach, finished: Finished) -> None:
-    """As in a session made from the answers of another one. A kill right after they were given changes nothing."""
+    """The same holds for a session made from the answers of another one, and a kill right after they were given changes nothing."""
     exploring = 8 * 32 * 2
     chosen = {**SHORT, "labels": 15, "seed": 7, "rollout__exploration_steps": exploring}
     old, runs = finished(**SHORT).session.folder / "preferences", list[Taught]()

@@ -39,7 +39,7 @@ def context() -> ForkServerContext:
 
 
 def ended(context: ForkServerContext, folder: Path, **changes: Any) -> dict[str, Any]:
-    """What a session came to."""
+    """The final numbers of a session."""
     process, told = start(context, folder, tiny(**changes))
     while not isinstance(said := told.recv(), dict):
         pass

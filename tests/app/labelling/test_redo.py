@@ -26,7 +26,7 @@ def answered(face: Face, count: int) -> list[Query]:
 
 
 def enabled(face: Face) -> tuple[bool, bool]:
-    """Whether Undo and Redo are, in the menu; the button below the clips does as the menu."""
+    """Return whether Undo and Redo are enabled in the menu; the button below the clips follows the menu."""
     undo, redo = (face.window.commands[command].isEnabled() for command in (Command.UNDO, Command.REDO))
     assert face.window.key_hints.buttons[Command.UNDO].isEnabled() == undo
     return undo, redo

@@ -194,7 +194,7 @@ def answer(flow: Flow, count: int) -> None:
 
 
 def delete(flow: Flow, folder: Path) -> None:
-    """As often as needed: the program may be writing there."""
+    """Delete the folder, repeatedly, as the program may be writing into it."""
     flow.wait_until(lambda: not folder.exists() or shutil.rmtree(folder, ignore_errors=True) or not folder.exists())
 
 

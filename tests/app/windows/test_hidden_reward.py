@@ -20,7 +20,7 @@ def texts(window: QWidget) -> str:
 
 
 def tells(face: Face) -> list[str]:
-    """Where a figure of the true reward can be read."""
+    """Return the places where a figure of the true reward can be read."""
     face.window.refresh()
     face.window.demo_commands.open_demo()
     demo = face.window.demo_commands.demo

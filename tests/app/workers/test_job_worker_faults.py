@@ -1,4 +1,4 @@
-"""An exception in each worker beside the stages', at each event that its child may send; and that none is forgotten."""
+"""Exceptions in each worker other than the stages', at each event that its child may send; no event is left out."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def test_ends_are_spread_over_time_and_partial_episodes_not_reported(batch: Make
 
 @pytest.mark.parametrize("fault", ["nan_at", "fortune_at"])
 def test_a_number_that_is_none_ends_the_episode_unreported(fault: str, batch: MakeBatch) -> None:
-    """A reward that single precision can't hold would be infinite to whoever learns from it."""
+    """A reward that single precision can't hold would become infinite in the learner."""
     registered(**{fault: 3})
     env = batch(environments=1)
     steps = forward(env, 4)

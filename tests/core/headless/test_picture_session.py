@@ -23,7 +23,7 @@ SIZE = int(np.prod(SHAPE))
 
 
 def run(folder: Path, config: Config | None, cycles: int = 0) -> list[Event]:
-    """Carries the session out, or goes on with it; cycles: stops after so many. Returns its events."""
+    """Carries out or continues the session and returns its events; cycles: number after which it stops."""
     session = Session.create(folder, config) if config else Session.open(folder)
     events: list[Event] = []
     with closing(HeadlessRun(session, events.append, threads=1)) as headless:

@@ -83,7 +83,7 @@ def require_same_state(one: JobState, other: JobState) -> None:
 
 
 def test_results_are_the_same_in_one_process_or_in_two(both: Pair) -> None:
-    """Over ends of episodes, new policies, new rewards and segments that go on from batch to batch."""
+    """Over ends of episodes, new policies, new rewards and segments that continue from batch to batch."""
     ensemble = build_ensemble(config(), CPU)
     ended, segments = 0, []
     for number in range(4):

@@ -31,7 +31,7 @@ Run = Any
 
 
 def taught(folder: Path, config: Config) -> Path:
-    """A session with a checkpoint and, unless nobody answers, a fitted reward."""
+    """A session with a checkpoint and, unless no answer is given, a fitted reward."""
     session = Session.create(folder, config)
     with closing(session), closing(HeadlessRun(session, lambda _: None, threads=1)) as run:
         for _ in range(6):

@@ -1,4 +1,4 @@
-"""What imported robots have in common with those that ship: small models with one peculiarity each, and Gymnasium's."""
+"""Imported robots behave like those that ship: small models with one peculiarity each, and Gymnasium's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one collector's environments pay."""
+"""Rewards of one collector's environments."""
 
 from __future__ import annotations
 

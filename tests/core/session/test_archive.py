@@ -211,7 +211,7 @@ def test_what_was_imported_belongs_to_the_person_alone_as_any_file(packed: Path,
 
 
 class Told(Exception):
-    """Raised by what says whether to go on."""
+    """Raised by the callback that decides whether to continue."""
 
 
 def test_wherever_an_export_is_given_up_the_file_before_it_stays_and_nothing_else(

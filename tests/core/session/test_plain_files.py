@@ -63,7 +63,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def refusals(folder: Path) -> set[str]:
-    """What opening the session, listing it and importing its answers say."""
+    """Return the messages of opening the session, listing it, and importing its answers."""
     said = {library.entry(folder).problem}
     for use in (Session.open, lambda folder: import_preferences(folder, folder.with_name("new"))):
         with pytest.raises(UserError) as refused:

@@ -1,4 +1,4 @@
-"""Policies of the past: which are kept, that they are safe, and what is told of damaged ones."""
+"""Earlier policies: selection, durability, and the message about damaged ones."""
 
 from __future__ import annotations
 
