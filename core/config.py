@@ -97,9 +97,12 @@ class QueryConfig(_Checked):
     """Choosing which pairs to ask about, and when."""
 
     selection: str = choice(
-        "disagreement", "how pairs are chosen", ("disagreement", "random", "mutual_information", "recency"), "2.2.4"
+        "disagreement",
+        "how pairs are chosen",
+        ("disagreement", "random", "mutual_information", "recency", "challenge"),
+        "2.2.4",
     )
-    candidates: int = number(10, "candidate pairs for each pair that is asked about", "A", 1, 1000)
+    candidates: int = number(10, "candidate pairs (challenge: clips) for each pair that is asked about", "A", 1, 1000)
     first_share: float = number(0.25, "share of the answers collected before policy training starts", "A.1", 0, 1)
     first_labels: int = number(0, "answers before policy training; 0 for first_share (Atari: 500)", "A.2", 0)
     first_clips: int = number(0, "clips collected for each pair asked before training; 0 for any number", "A", 0, 1000)

@@ -17,6 +17,8 @@ from core.types import Float32, Float64, Query, Segment
 PredictReturns = Callable[[list[Segment]], Float32]
 """Segments -> (M, segments): each member's predicted return of each segment."""
 _Pair = tuple[Segment, Segment]
+_TRIES = 50
+"""Draws after which a pool has no further pair to challenge."""
 _MAX_ID = 1 << 53
 """Larger ids come from files made by hand, as no session asks so many queries; they do not advance `next_id`."""
 
@@ -98,7 +100,8 @@ class QuerySelector:
     Such pairs come from the store and not from here.
 
     With selection=recency, pairs are ranked by disagreement times `recency`, as recent behaviour matters more to the
-    present policy. next_id: id of the query offered last
+    present policy. With selection=challenge, a clip that may be the best is compared with the one most disputed against
+    it. next_id: id of the query offered last
     """
 
     def __init__(self, config: QueryConfig, error_rate: float, rng: np.random.Generator) -> None:
@@ -126,6 +129,9 @@ class QuerySelector:
             spread = config.schedule == "answers" and config.selection != "random"
             pairs = self._draw_spread(pool, count) if spread else self._draw(pool, count)
             return [self._offer(pair, math.nan) for pair in pairs]
+        if config.selection == "challenge":
+            challenges = (self._draw_challenge(pool, predict) for _ in range(count))
+            return [self._offer(*challenge) for challenge in challenges if challenge]
         pairs = self._draw(pool, count * config.candidates)
         if not pairs:
             return []
@@ -141,12 +147,45 @@ class QuerySelector:
         return [self._offer(pairs[i], float(variance[i])) for i in best]
 
     def best_disagreement(self, pool: list[Segment], predict: PredictReturns) -> float:
-        """Highest disagreement among as many random pairs as one query is chosen from; offers none of them."""
+        """Disagreement on the pair that would be chosen now; it is not offered."""
+        if self._config.selection == "challenge":
+            challenge = self._draw_challenge(pool, predict)
+            return challenge[1] if challenge else 0.0
         pairs = self._draw(pool, self._config.candidates)
         if not pairs:
             return 0.0
         returns = predict([left for left, _ in pairs] + [right for _, right in pairs])
         return float(disagreement(returns[:, : len(pairs)], returns[:, len(pairs) :]).max())
+
+    def _draw_challenge(self, pool: list[Segment], predict: PredictReturns) -> tuple[_Pair, float] | None:
+        """A pair of the segment that one member prefers to all others and the one most disputed in comparison with it.
+
+        Both are among `candidates` random segments, and the member is random, so that each segment that may be the best
+        has its turn. The answer corrects a reward that is too high before the policy has turned to it; answers about two
+        bad clips are not asked for. The idea is that of dueling bandits (Wu and Liu, Double Thompson Sampling for
+        Dueling Bandits, 2016). Returns the pair and the disagreement, or None if all such pairs were offered or are alike.
+        """
+        pool = [segment for segment in pool if segment.id not in self._shown]
+        if len(pool) < 2:
+            return None
+        rows = features(pool) if self._config.alike else None
+        for _ in range(_TRIES):
+            drawn = self._rng.choice(len(pool), min(self._config.candidates, len(pool)), replace=False)
+            returns = predict([pool[i] for i in drawn])
+            best = int(returns[self._rng.integers(len(returns))].argmax())
+            variance = disagreement(np.repeat(returns[:, best, None], len(drawn), axis=1), returns)
+            champion = pool[drawn[best]]
+            variance[[i == best or _key(champion, pool[j]) in self._offered for i, j in enumerate(drawn)]] = -1
+            if rows is not None:
+                variance[np.square(rows[drawn] - rows[drawn[best]]).mean(1) < 2 * self._config.alike**2] = -1
+            other = int(variance.argmax())
+            if variance[other] < 0:
+                continue
+            sides = champion, pool[drawn[other]]
+            left, right = sides if self._rng.random() < 0.5 else sides[::-1]
+            if pair_of(fingerprint(left), fingerprint(right)) not in self._excluded:
+                return (left, right), float(variance[other])
+        return None
 
     def _draw(self, pool: list[Segment], count: int) -> list[_Pair]:
         """Up to `count` distinct random pairs that were not offered before; fewer from a small pool."""

@@ -19,6 +19,7 @@ from tests.e2e.taught import SHORT, TASK, Finished, Taught, Teach, assert_resume
 VARIANTS: dict[str, dict[str, Any]] = {
     **{name: dict(ablation.changes) for name, ablation in ABLATIONS.items()},
     "mutual information": {"query.selection": "mutual_information"},
+    "challenge": {"query.selection": "challenge"},
     "recency": {"query.selection": "recency", "query.recency": 300},
     "dropout": {"reward.dropout": 0.5},
     "the latest labels": {"reward.max_labels": 5},

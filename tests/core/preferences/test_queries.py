@@ -111,7 +111,8 @@ def hand_made(segments: list[Segment]) -> Float32:
 
 
 @pytest.mark.parametrize(
-    ("choosing", "asked"), [("disagreement", {0, 3}), ("mutual_information", {0, 3}), ("recency", {0, 1})]
+    ("choosing", "asked"),
+    [("disagreement", {0, 3}), ("mutual_information", {0, 3}), ("recency", {0, 1}), ("challenge", {0, 3})],
 )
 def test_each_selection_asks_the_pair_it_values_most(choosing: str, asked: set[int]) -> None:
     pool = [replace(segment(i), env_steps=0 if i == 3 else 1000) for i in range(4)]
@@ -163,6 +164,46 @@ def test_no_pair_is_asked_twice_either_way_round_and_none_with_itself(selection:
     assert len({q.id for q in asked}) == 21
 
 
+def opinions(segments: list[Segment]) -> Float32:
+    """Three members of which each prefers another one of segments 97, 98 and 99, and who agree on all others."""
+    worth = np.array([[s.id / 100 for s in segments]] * 3, np.float32)
+    for member, favourite in enumerate((97, 98, 99)):
+        worth[member, [s.id == favourite for s in segments]] += 10
+    return worth
+
+
+def test_a_challenge_is_to_a_segment_that_some_member_prefers_by_the_most_disputed_other() -> None:
+    pool = [segment(i) for i in range(100)]
+    chooser = selector(selection="challenge", candidates=100)
+    (asked,) = chooser.select(pool, 1, opinions)
+    assert {asked.left.id, asked.right.id} < {97, 98, 99}
+    again = selector(selection="challenge", candidates=100)
+    assert asked.disagreement == pytest.approx(again.best_disagreement(pool, opinions)) and asked.disagreement > 0.1
+
+
+def test_a_challenge_has_a_few_random_candidates_only_and_either_side_may_be_the_best() -> None:
+    sizes: list[int] = []
+
+    def predict(segments: list[Segment]) -> Float32:
+        sizes.append(len(segments))
+        return np.stack([np.array([s.id for s in segments], np.float32)] * 2)
+
+    chooser = selector(selection="challenge", candidates=8)
+    asked = chooser.select([segment(i) for i in range(100)], 40, predict)
+    assert len(asked) == 40 and set(sizes) == {8}
+    assert len({max(q.left.id, q.right.id) for q in asked}) > 10
+    assert 10 < sum(q.left.id > q.right.id for q in asked) < 30
+
+
+def test_no_pair_is_challenged_twice_and_a_pool_without_another_gives_none() -> None:
+    chooser, pool = selector(selection="challenge"), [segment(i) for i in range(3)]
+    asked = [q for _ in range(9) for q in chooser.select(pool, 2, torn_over(1))]
+    pairs = {frozenset((q.left.id, q.right.id)) for q in asked}
+    assert len(pairs) == len(asked) > 0 and all(len(pair) == 2 for pair in pairs)
+    assert chooser.select(pool, 1, torn_over(1)) == [] and chooser.best_disagreement(pool, torn_over(1)) == 0
+    assert selector(selection="challenge").select(pool[:1], 1, torn_over(1)) == []
+
+
 def test_a_restored_selector_asks_no_pair_again_and_continues_numbering() -> None:
     first, second = selector(), selector(seed=1)
     pool = [segment(i) for i in range(4)]
@@ -198,10 +239,11 @@ def test_the_first_pairs_are_spread_over_the_pool_and_show_no_segment_twice() ->
     assert len({float(clusters()[i].observations.mean().round(-1)) for i in ids}) == 5
 
 
-def test_alike_segments_are_not_paired() -> None:
+@pytest.mark.parametrize("selection", ["disagreement", "challenge"])
+def test_alike_segments_are_not_paired(selection: str) -> None:
     pool = clusters()
     predict = lambda segments: np.random.default_rng(1).random((3, len(segments))).astype(np.float32)  # noqa: E731
-    for pair in answering_selector(alike=0.2).select(pool, 20, predict):
+    for pair in answering_selector(alike=0.2, selection=selection).select(pool, 20, predict):
         assert abs(pair.left.observations.mean() - pair.right.observations.mean()) > 5
 
 
