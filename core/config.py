@@ -192,7 +192,9 @@ class RolloutConfig(_Checked):
     captured_envs: int = number(0, "environments that record pictures for clips (not robots)", "", 0, 16384)
     exploration_steps: int = number(0, "steps of exploration before the first question", "", 0, 10**12)
     steps_per_answer: int = number(0, "steps of training that each answer allows; 0 for no limit", "", 0, 10**12)
-    finish_steps: int = number(0, "steps of training after the last answer", "", 0, 10**12)
+    finish_steps: int = number(
+        0, "steps of training after the last answer, half of them at a falling learning rate", "", 0, 10**12
+    )
     demonstrate_every: int = number(0, "batches between two recordings for the live view; 0 for none", "", 0)
 
 
@@ -232,8 +234,8 @@ class Config(_Checked):
 
     @property
     def finishing_steps(self) -> int:
-        """Environment steps after the last answer: at most a quarter of the planned ones."""
-        return min(self.rollout.finish_steps, self.planned_steps // 4)
+        """Environment steps at the end at a falling learning rate: half of the finish, at most a quarter of all."""
+        return min(self.rollout.finish_steps // 2, self.planned_steps // 4)
 
     def _contradictions(self) -> Iterator[tuple[bool, str]]:
         """Yield each rule as (whether the config breaks it, the sentence that says so)."""

@@ -15,8 +15,8 @@ class TrainingBudget:
 
     A human's session holds when the answers given have been trained on for config.rollout.steps_per_answer each, so
     that its result depends neither on the machine's speed nor on the human's. The hold can be lifted. A finish, which
-    the human asks for and the next answer ends, takes config.rollout.finish_steps more at a falling learning rate. In
-    a headless session answers come when they are due, and the finish is its last part.
+    the human asks for and the next answer ends, takes config.rollout.finish_steps more, half of them at a falling
+    learning rate. In a headless session answers come when they are due, and the finish is its last part.
     """
 
     def __init__(self, config: Config) -> None:
@@ -49,18 +49,20 @@ class TrainingBudget:
             return ""
         if self._lifted or self._finished_from is not None:  # later answers count from here
             self._started, self._answers = env_steps, answers
-            return FINISHED if self._finished_from is not None and self.progress(env_steps) >= 1 else ""
+            return FINISHED if self.progress(env_steps) >= 1 else ""
         allowed = self._config.rollout.steps_per_answer * max(0, answers - self._answers)
         return HOLDS if env_steps >= self._started + allowed else ""
 
     def progress(self, env_steps: int) -> float:
-        """Share of the finish, or with the paper's schedule of the whole session, that is done."""
+        """Share of the training at a falling learning rate that is done: the whole session with the paper's schedule."""
         if not self._by_answers:
             return min(1.0, env_steps / self._config.planned_steps)
         if self._config.teacher != Teacher.HUMAN:
             return finishing(env_steps, self._config)
         steps = self._config.rollout.finish_steps
-        return 0.0 if self._finished_from is None else min(1.0, (env_steps - self._finished_from) / max(1, steps))
+        if self._finished_from is None:
+            return 0.0
+        return min(1.0, max(0.0, 2 * (env_steps - self._finished_from) / max(1, steps) - 1))
 
     def get_state(self) -> dict[str, Any]:
         """JSON values."""

@@ -58,7 +58,7 @@ def planned_steps(config: Config) -> int:
 
 
 def finishing(env_steps: int, config: Config) -> float:
-    """Progress of the training after the last answer of a headless session, from 0 to 1."""
+    """Progress of the training at a falling learning rate, at the end of a headless session, from 0 to 1."""
     steps = config.finishing_steps
     return min(1.0, max(0.0, 1 - (config.planned_steps - env_steps) / steps)) if steps else 0.0
 

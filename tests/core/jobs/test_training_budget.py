@@ -56,7 +56,7 @@ def test_a_finish_takes_its_steps_and_the_next_answer_ends_it() -> None:
     made = budget()
     made.receive(FinishRequested(), 2000)
     assert [made.reason_to_hold(steps, 10) for steps in (2000, 2399, 2400)] == ["", "", "training is finished"]
-    assert [made.progress(steps) for steps in (2000, 2100, 2400, 9999)] == [0, 0.25, 1, 1]
+    assert [made.progress(steps) for steps in (2000, 2200, 2250, 2400, 9999)] == [0, 0, 0.25, 1, 1]
     again = budget()
     again.set_state(made.get_state())
     assert again.reason_to_hold(2400, 10) == "training is finished"

@@ -34,10 +34,12 @@ def test_each_answer_allows_the_same_number_of_steps() -> None:
 
 def test_fewer_steps_than_the_answers_allow_are_shared_among_them() -> None:
     config = by_answers(steps=1000)
-    assert config.explored_steps == config.finishing_steps == 250
+    assert (config.explored_steps, config.finishing_steps) == (250, 200)
     due = [scheduled(t, config) for t in range(0, 1001)]
-    assert due[0] == 10 and due[750] == 20 and due == sorted(due)
-    assert np.diff(np.flatnonzero(np.diff(due))).tolist() == pytest.approx([500 / 11] * 9, abs=1)
+    assert due[0] == 10 and due[800] == 20 and due == sorted(due)
+    assert np.diff(np.flatnonzero(np.diff(due))).tolist() == pytest.approx([550 / 11] * 9, abs=1)
+    shorter = by_answers(steps=400)
+    assert (shorter.explored_steps, shorter.finishing_steps) == (100, 100)
 
 
 @pytest.mark.parametrize("pace", [4.0, 12.0, 40.0])
@@ -56,5 +58,5 @@ def test_a_fast_person_leaves_less_training_between_two_answers() -> None:
 
 def test_training_after_the_last_answer_runs_from_0_to_1() -> None:
     config = by_answers()
-    assert [finishing(t, config) for t in (0, 1400, 1500, 1600, 1800, 2000)] == [0, 0, 0.25, 0.5, 1, 1]
+    assert [finishing(t, config) for t in (0, 1600, 1650, 1700, 1800, 2000)] == [0, 0, 0.25, 0.5, 1, 1]
     assert finishing(1800, by_answers(rollout__finish_steps=0)) == 0
