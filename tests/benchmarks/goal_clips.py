@@ -150,7 +150,9 @@ def _loop(segment: Segment, task: Task, recipe: Recipe) -> tuple[int, int]:
         return 0, length
     assert segment.true_rewards is not None
     gained = np.concatenate([[0.0], np.cumsum(segment.true_rewards)])
-    firsts = np.arange(min(round(_LEAD_IN_SECONDS / task.step_seconds), segment.length - length), segment.length - length)
+    firsts = np.arange(
+        min(round(_LEAD_IN_SECONDS / task.step_seconds), segment.length - length), segment.length - length
+    )
     rewards = gained[firsts + length] - gained[firsts]
     best = firsts[rewards >= np.quantile(rewards, 1 - _BEST_SHARE)]
     scaled = segment.observations / (segment.observations.std(axis=0) + 1e-6)

@@ -144,6 +144,8 @@ def test_every_behaviour_of_a_robot_ships_with_a_small_clip_of_the_goal() -> Non
     assert sorted(told) == sorted(robots)
     for name in robots:
         clip = of_file(GOALS / f"{name}.jpg")
-        assert clip is not None and clip.count >= 2 * FPS and clip.count == math.ceil(told[name]["seconds"] * FPS - 1e-9)
+        assert (
+            clip is not None and clip.count >= 2 * FPS and clip.count == math.ceil(told[name]["seconds"] * FPS - 1e-9)
+        )
     sizes = [path.stat().st_size for path in GOALS.glob("*.jpg")]
     assert len(sizes) == len(robots) and max(sizes) < 160_000 and sum(sizes) < 3_000_000
