@@ -4,7 +4,8 @@
 
 Trains each behaviour with `core teach --teacher none --preset default`, films an episode of the policy without noise,
 and writes the stretch of it that earns most and closes best as a loop: TASK.jpg, the frames of the loop below each other
-as in the start page's cache, and its figures in clips.json. --sessions keeps the trained sessions; those already there
+as in the start page's cache, and its figures in clips.json. A policy that
+does not show the goal gets no clip, and its card keeps the picture of the untrained robot. --sessions keeps the trained sessions; those already there
 are not trained again. About two minutes a behaviour on a quiet core. Look at `contact-sheet.png` in the sessions' folder.
 """
 
@@ -44,12 +45,16 @@ _LEAD_IN_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Recipe:
-    """steps: environment steps of training; seconds: of the loop; whole: it begins with the episode"""
+    """steps: environment steps of training; seconds: of the loop; whole: it begins with the episode
+
+    reached: figure of the filmed episode and the least value at which it shows what the card says
+    """
 
     steps: int = 1_500_000
     seconds: float = 2.5
     whole: bool = False
     seed: int = 0
+    reached: tuple[str, float] | None = None
 
 
 RECIPES = {
@@ -57,23 +62,23 @@ RECIPES = {
     "half-cheetah-one-leg": Recipe(),
     "reacher": Recipe(500_000, whole=True),
     "pendulum": Recipe(300_000, 2.0),
-    "double-pendulum": Recipe(800_000, 2.0),
-    "swimmer": Recipe(600_000),
+    "double-pendulum": Recipe(800_000, 2.0, reached=("share_upright", 0.9)),
+    "swimmer": Recipe(600_000, reached=("forward_speed", 0.25)),
     "half-cheetah": Recipe(1_000_000),
-    "hopper": Recipe(1_000_000),
-    "walker": Recipe(),
+    "hopper": Recipe(1_000_000, reached=("share_upright", 0.8)),
+    "walker": Recipe(reached=("share_upright", 0.9)),
     "ant": Recipe(),
-    "ant-spin": Recipe(1_000_000),
-    "ant-two-legs": Recipe(),
+    "ant-spin": Recipe(500_000),
+    "ant-two-legs": Recipe(600_000),
     "double-pendulum-windmill": Recipe(500_000, 2.0),
-    "half-cheetah-backflip": Recipe(),
+    "half-cheetah-backflip": Recipe(1_000_000),
     "half-cheetah-upright": Recipe(1_200_000),
-    "hopper-frontflip": Recipe(),
-    "hopper-stand-up": Recipe(1_200_000, 3.0, whole=True),
+    "hopper-frontflip": Recipe(reached=("frontflips_per_episode", 3)),
+    "hopper-stand-up": Recipe(600_000, 3.0, whole=True),
     "pendulum-aside": Recipe(400_000, 2.0),
     "reacher-wave": Recipe(500_000),
-    "swimmer-whirl": Recipe(500_000),
-    "walker-backward": Recipe(),
+    "swimmer-whirl": Recipe(500_000, reached=("turns_per_episode", 1)),
+    "walker-backward": Recipe(600_000),
     "walker-kneel": Recipe(800_000),
 }
 
@@ -110,13 +115,19 @@ def make(name: str, folder: Path, out: Path) -> None:
         config, task = session.config, get_task(session.config.task)
         assert config.seed == recipe.seed and recipe.steps <= config.steps, f"{folder} was trained by another recipe"
         episode = _episode(session, task)
+    index = out / "clips.json"
+    figures = json.loads(index.read_text("utf-8")) if index.exists() else {}
+    if recipe.reached and episode.measure[recipe.reached[0]] < recipe.reached[1]:
+        (out / f"{name}.jpg").unlink(missing_ok=True)
+        figures.pop(name, None)
+        _write(index, figures)
+        print(f"{name}: no clip, as the policy does not show the goal: {episode.measure}", flush=True)
+        return
     first, last = _loop(episode.segment, task, recipe)
     with closing(renderer_for(task)) as renderer:
         clip = renderer.render(episode.segment.states[first:last], SIZE, FPS)
     out.mkdir(parents=True, exist_ok=True)
     files.write_atomically(out / f"{name}.jpg", encoded(clip))
-    index = out / "clips.json"
-    figures = json.loads(index.read_text("utf-8")) if index.exists() else {}
     figures[name] = {
         "steps": config.steps,
         "seed": config.seed,
@@ -124,8 +135,12 @@ def make(name: str, folder: Path, out: Path) -> None:
         "from_second": round(first * task.step_seconds, 2),
         "seconds": round((last - first) * task.step_seconds, 2),
     }
-    files.write_atomically(index, (json.dumps(figures, indent=2, sort_keys=True) + "\n").encode())
+    _write(index, figures)
     print(name, (out / f"{name}.jpg").stat().st_size, figures[name], flush=True)
+
+
+def _write(index: Path, figures: dict[str, Any]) -> None:
+    files.write_atomically(index, (json.dumps(figures, indent=2, sort_keys=True) + "\n").encode())
 
 
 def _episode(session: Session, task: Task) -> DemonstrationEpisode:
