@@ -147,7 +147,7 @@ def _loss(members: int) -> PlotSpec:
         curves.append(
             CurveSpec(f"validation {m + 1}", of_member(metrics_recorder.VALIDATION_LOSS, m), _member(m), dashed=True)
         )
-    return PlotSpec("loss", "Prediction error (loss)", tuple(curves), _FIRST_FIT, "loss", "— training  ┅ validation")
+    return PlotSpec("loss", "Prediction error", tuple(curves), _FIRST_FIT, "loss", "— training  ┅ validation")
 
 
 def _ratio(reward: RewardConfig) -> PlotSpec:
@@ -190,7 +190,7 @@ _CORRELATION_CURVE = CurveSpec(
     "correlation of predicted and true reward", metrics_recorder.CORRELATION, lambda s: s.teal, tells_reward=True
 )
 _CORRELATION = PlotSpec(
-    "correlation", "Correlation of predicted and true reward", (_CORRELATION_CURVE,), _FIRST_FIT, "correlation"
+    "correlation", "Correlation with the true reward", (_CORRELATION_CURVE,), _FIRST_FIT, "correlation"
 )
 _PACE = (
     PlotSpec(
