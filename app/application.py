@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.behaviours.library import BehaviourLibrary
 from app.behaviours.scenes import Scenes
@@ -128,7 +128,7 @@ class Application(QObject):
             self.start.closed.connect(self.quit)
         if last:
             self.start.sessions.next_selection = last
-        self.start.show()
+        _show_in_front(self.start)
 
     def quit(self) -> None:
         """Close the open session; `ended` follows."""
@@ -174,7 +174,7 @@ class Application(QObject):
         controller.moved.connect(self._on_moved)
         self.crash_reporter.log_file = str(session.folder / NAME)
         self.open = _OpenSession(controller, window, SummaryWriter(controller), stack)
-        window.show()
+        _show_in_front(window)
         controller.start()
 
     def _on_moved(self, session: Session) -> None:
@@ -205,3 +205,9 @@ class Application(QObject):
                 self.start.show_error(closed.controller.file_tasks.abandoned)
         else:
             self.ended.emit()
+
+
+def _show_in_front(window: QWidget) -> None:
+    """Show a window that the person has asked for and give it the keyboard, which not every window manager does."""
+    window.show()
+    window.activateWindow()

@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 from PySide6.QtCore import QPointF, Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QKeyEvent, QMouseEvent, QShowEvent, QWheelEvent
+from PySide6.QtGui import QColor, QHideEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
 from app.clips.clip_player import ClipPlayer
 from app.clips.frame_clock import FrameClock
+from app.style import theme
+from app.style.painting import set_font
 from core.behaviours.behaviour import CAMERA, CameraView
 from core.types import Frames
 
@@ -131,6 +133,15 @@ class SceneView(ClipPlayer):
                 return
         self._turn(moved)
         self._settling.start()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.frames is None:
+            painter = QPainter(self)
+            set_font(painter, 15)
+            painter.setPen(QColor(theme.palette().muted))
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, "Loading preview…")
+            painter.end()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -9,7 +9,7 @@ from app.style.labels import button, label
 from app.style.layouts import column, row
 from core.types import Teacher
 
-_LABELLERS = (("Everyone's", None), ("Human's", Teacher.HUMAN), ("Guests'", GUESTS), ("Oracle's", Teacher.ORACLE))
+_LABELLERS = (("Everyone's", None), ("Yours", Teacher.HUMAN), ("Guests'", GUESTS), ("The computer's", Teacher.ORACLE))
 
 
 class FilterBar(QWidget):

@@ -11,6 +11,7 @@ from app.clips.clip_pair import ClipPair
 from app.history.preference_text import CHOICES, notes, when
 from app.keys.commands import SPEEDS, Command
 from app.keys.key_map import KeyMap, key_symbol
+from app.labelling.guests import name_of
 from app.labelling.pair_queue import Pair
 from app.style.empty_state import EmptyState
 from app.style.labels import button, label
@@ -123,7 +124,7 @@ class PreferenceDetail(QFrame):
         if row is None:
             self.note.setText("")
             return
-        self.title.setText("  ·  ".join([f"Answer {row.id}", when(row), row.labeller, *notes(row)]))
+        self.title.setText("  ·  ".join([f"Answer {row.id}", when(row), name_of(row.labeller), *notes(row)]))
         arrows = " ".join(key_symbol(key) for choice in Choice for key in self._keys.keys_for(choice)[:1])
         help_text = f"To change this answer, press Enter, then {arrows}."
         if self.hasFocus():

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOpti
 from app.history.clip_cache import STILL, Stills
 from app.history.preference_model import AGAINST, ROW, STILLS, TROUBLE, PreferenceModel
 from app.history.preference_text import CHOICES, notes, when
+from app.labelling.guests import name_of
 from app.style import theme
 from app.style.painting import LEFT, RIGHT, fitted, set_font, write_line
 from core.preferences.store import PreferenceSummary
@@ -79,6 +80,6 @@ def _write(painter: QPainter, area: QRect, row: PreferenceSummary, against: floa
     write_line(painter, first, CHOICES[row.choice], colour)
     set_font(painter, 13)
     write_line(painter, first, f"{row.id}", muted, RIGHT)
-    write_line(painter, first.translated(0, _LINE), f"{when(row)}  ·  {row.labeller}", muted)
+    write_line(painter, first.translated(0, _LINE), f"{when(row)}  ·  {name_of(row.labeller)}", muted)
     remarks = ", ".join(notes(row, against))
     write_line(painter, first.translated(0, 2 * _LINE), remarks[:1].upper() + remarks[1:], theme.palette().text)

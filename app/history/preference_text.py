@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 from app.keys.commands import COMMANDS
-from app.labelling.guests import is_guest
+from app.labelling.guests import is_guest, name_of
 from core.preferences.store import PreferenceSummary
 from core.types import Choice
 
@@ -58,7 +58,9 @@ def notes(row: PreferenceSummary, against: float | None = None) -> list[str]:
 
 def sentence(row: PreferenceSummary, against: float | None = None) -> str:
     """One line with everything about an answer, for screen readers."""
-    return ", ".join([f"Answer {row.id}: {CHOICES[row.choice]}", row.labeller, when(row), *notes(row, against)])
+    return ", ".join(
+        [f"Answer {row.id}: {CHOICES[row.choice]}", name_of(row.labeller), when(row), *notes(row, against)]
+    )
 
 
 def _clock(seconds: float, form: str) -> str:

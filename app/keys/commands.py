@@ -28,6 +28,7 @@ class Command(StrEnum):
     HUMAN = "human"
     ORACLE = "oracle"
     EXPORT = "export"
+    SAVE_PLOTS = "save plots"
     EXPORT_ONNX = "export onnx"
     PLAY_GAME = "play"
     QUIT = "quit"
@@ -113,13 +114,19 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         (),
         "Trains one last time, at a falling learning rate; your next answer continues the teaching",
     ),
-    Command.HUMAN: CommandInfo("&Human", ("F6",), "You are now answering", checkable=True),
+    Command.HUMAN: CommandInfo("&You", ("F6",), "You are now answering", checkable=True),
     Command.ORACLE: CommandInfo(
-        "&Oracle", ("F7",), "The computer answers, using the true reward if the task has one", checkable=True
+        "C&omputer",
+        ("F7",),
+        "The computer answers by the true reward, if the task has one (the oracle)",
+        checkable=True,
     ),
-    Command.EXPORT: CommandInfo("&Export session…", ("Ctrl+E",), "Writes the whole session to one file"),
+    Command.EXPORT: CommandInfo("&Session as one file…", ("Ctrl+E",), "Writes everything, to be imported elsewhere"),
+    Command.SAVE_PLOTS: CommandInfo(
+        "&Plots and their data…", (), "Writes every plot as PNG, SVG and CSV to one zip file"
+    ),
     Command.EXPORT_ONNX: CommandInfo(
-        "Export policy as ONN&X…", (), "Writes policy and predicted reward of the last checkpoint for other programs"
+        "Policy as ONN&X…", (), "Writes policy and predicted reward of the last checkpoint for other programs"
     ),
     Command.PLAY_GAME: CommandInfo(
         "Pla&y the game yourself…",
@@ -137,7 +144,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.CURRENT_POLICY: CommandInfo("&Current policy", ("\\",)),
     Command.DEMO: CommandInfo("De&mo mode", ("F11",), "Full screen for an audience: guests answer with four keys"),
     Command.SELF_RUNNING_DEMO: CommandInfo(
-        "Sel&f-running demo", ("Shift+F11",), "Full screen: the oracle answers until you leave"
+        "Sel&f-running demo", ("Shift+F11",), "Full screen: the computer answers until you leave"
     ),
     Command.VOTE: CommandInfo(
         "Let the a&udience vote…",
@@ -145,18 +152,18 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "Full screen with a code: guests answer together on their phones, in the same network",
     ),
     Command.TRAINING_FILM: CommandInfo(
-        "Export training &film…", (), "A captioned video of how the policy learned, as one file"
+        "&Film of the training…", (), "A captioned video of how the policy learned, as one file"
     ),
     Command.BEFORE_AFTER_FILM: CommandInfo(
-        "Export &before-and-after film…", (), "The untrained and the current policy side by side, as one video file"
+        "Film &before and after…", (), "The untrained and the current policy side by side, as one video file"
     ),
     Command.TALK_FILM: CommandInfo(
-        "Export film for a tal&k…",
+        "Film for a tal&k…",
         (),
         "Half a minute in 1920 x 1080: the untrained policy, clips with their choices, the curve, the current policy",
     ),
     Command.LEARNING_PLOTS: CommandInfo(
-        "Plots: learnin&g", ("Ctrl+1",), "The task's performance measure, returns and losses"
+        "Plots: learnin&g", ("Ctrl+1",), "The task's performance measure, returns, and the error in predicting answers"
     ),
     Command.REWARD_PLOTS: CommandInfo(
         "Plots: rewar&d model", ("Ctrl+2",), "How well the predicted reward fits your answers"

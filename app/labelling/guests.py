@@ -1,6 +1,7 @@
-"""Guests, who answer in demo mode: their answers are stored under their names, apart from the teacher's."""
+"""Names of those who answer; guests, who answer in demo mode, have their answers stored under their own names."""
 
 from app import settings
+from core.types import Teacher
 
 _LABELLER = "guest: "
 """Precedes the name, so that a guest called Oracle is not taken for the oracle."""
@@ -10,6 +11,11 @@ MAX_NAME = 40
 
 def is_guest(labeller: str) -> bool:
     return labeller.startswith(_LABELLER)
+
+
+def name_of(labeller: str) -> str:
+    """Return what lists call a labeller."""
+    return {Teacher.ORACLE.value: "computer", Teacher.PERSON.value: "simulated person"}.get(labeller, labeller)
 
 
 class Guests:

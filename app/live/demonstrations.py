@@ -11,12 +11,19 @@ from core.events import ClipsRendered, ClipsRequested, DemonstrationRecorded
 from core.session.policy_snapshots import SnapshotInfo
 from core.types import Float32, Frames
 
-SIZE, FPS = 288, 30.0
+SIZE, LARGE_SIZE, FPS = 288, 480, 30.0
 """Pixels and frames a second of demonstrations and replays."""
+_LARGE = 560
+"""Pixels of the screen that the picture fills from which the large size is worth its time and memory."""
 _LOOPS = 1
 """Loops of a demonstration before the next is rendered: rendering takes time from training, but waiting makes it old."""
 _PATIENCE_SECONDS = 8.0
 """Longest time that pairs for labelling are rendered first."""
+
+
+def picture_size(pixels: float) -> int:
+    """Return the size in which to render pictures that fill so many pixels of the screen."""
+    return LARGE_SIZE if pixels >= _LARGE else SIZE
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,8 @@ class Demonstration:
 class Demonstrations(QObject):
     """Renders the newest recording, one at a time, and the next once the last has been on screen twice.
 
+    size: pixels of the next ones
+
     Signals:
         demonstration_drawn(object): the newest Demonstration.
     """
@@ -51,6 +60,7 @@ class Demonstrations(QObject):
     def __init__(self, measure: str, requests: JobRequests, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._measure, self._job_requests = measure, requests
+        self.size = SIZE
         self._newest: tuple[DemonstrationRecorded, int] | None = None
         """The recording to render next, with its number of labels."""
         self._drawing: tuple[int, tuple[DemonstrationRecorded, int]] | None = None
@@ -72,7 +82,7 @@ class Demonstrations(QObject):
             return
         token, (event, _) = self._drawing = next(self._job_requests.tokens), self._newest
         self._newest = None
-        self._job_requests.send(ClipsRequested(token, (event.segment,), SIZE, FPS), self._on_clips_rendered)
+        self._job_requests.send(ClipsRequested(token, (event.segment,), self.size, FPS), self._on_clips_rendered)
 
     def cancel_drawing(self) -> None:
         """Forget the recording that a clip renderer was drawing when it ended."""

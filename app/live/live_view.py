@@ -34,9 +34,11 @@ class LiveView(QWidget):
 
     Signals:
         snapshot_chosen(object): this SnapshotInfo is wanted; None for the present policy.
+        picture_resized(float): the picture fills so many pixels of the screen now.
     """
 
     snapshot_chosen = Signal(object)
+    picture_resized = Signal(float)
 
     def __init__(self, measure_title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -136,6 +138,7 @@ class LiveView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._place_loading()
+        self.picture_resized.emit(self.width() * self.devicePixelRatioF())
 
     def _on_moved(self) -> None:
         snapshot = self.snapshot
@@ -173,7 +176,8 @@ class LiveView(QWidget):
         if self.signal_values.isVisible():
             self.signal_values.set_series(shown.signals)
         moment = format_moment(shown.labels, shown.env_steps)
-        self.title.setText(_sentence(moment) if shown.snapshot else f"Newest policy, {moment}")
+        self.title.setText(_sentence(moment) if shown.snapshot else f"Newest: {moment}")
+        self.title.setToolTip(self.title.text())
         self._show_figure()
         self._update_loading()
 

@@ -12,7 +12,7 @@ from core.events import Arrays, ReplayRefused, ReplayRendered, ReplayRequested
 from core.session.policy_snapshots import SnapshotInfo
 
 _CACHE_BYTES = 256 << 20
-"""Four episodes of eight seconds."""
+"""Four episodes of eight seconds in the smaller size."""
 _NOT_RUNNING = "Earlier policies can't be shown while the session is stopped: press Start first."
 _Key = tuple[int, float]
 
@@ -21,6 +21,7 @@ class Replays(QObject):
     """One replay at a time, and then the one that is wanted by then: a slider passes over many.
 
     cache_bytes: most bytes of frames to remember
+    size: pixels of the next ones
 
     Signals:
         replay_drawn(object): the requested Demonstration.
@@ -42,7 +43,7 @@ class Replays(QObject):
         super().__init__(parent)
         self._history, self._measure = history, measure
         self._job_requests, self._can_render = requests, can_render
-        self.cache_bytes = _CACHE_BYTES
+        self.cache_bytes, self.size = _CACHE_BYTES, SIZE
         self._wanted: SnapshotInfo | None = None
         self._rendering: SnapshotInfo | None = None
         self._token = 0
@@ -70,7 +71,7 @@ class Replays(QObject):
     def _on_loaded(self, snapshot: SnapshotInfo, weights: Arrays) -> None:
         if snapshot == self._rendering:
             self._token = next(self._job_requests.tokens)
-            self._job_requests.send(ReplayRequested(self._token, weights, SIZE, FPS), self._on_answer)
+            self._job_requests.send(ReplayRequested(self._token, weights, self.size, FPS), self._on_answer)
 
     def _on_answer(self, event: ReplayRendered | ReplayRefused) -> None:
         if isinstance(event, ReplayRefused):

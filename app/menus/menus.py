@@ -3,14 +3,16 @@
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtWidgets import QMainWindow, QMenu
 
 from app.keys.actions import Actions
 from app.keys.commands import APPEARANCES, SPEEDS, Command, KeyAction
+from app.plots.plot_panel import PlotPanel
 from app.session.controller import Controller
 from app.style.file_dialog import Then, ask_for_file
 from core.types import Choice
 
+EXPORT = "E&xport"
 MENUS: tuple[tuple[str, tuple[tuple[KeyAction, ...], ...]], ...] = (
     (
         "&Session",
@@ -18,10 +20,15 @@ MENUS: tuple[tuple[str, tuple[tuple[KeyAction, ...], ...]], ...] = (
             (Command.START_PAGE,),
             (Command.PAUSE, Command.STOP, Command.FINISH),
             (Command.HUMAN, Command.ORACLE),
-            (Command.EXPORT, Command.EXPORT_ONNX),
-            (Command.TRAINING_FILM, Command.BEFORE_AFTER_FILM, Command.TALK_FILM),
             (Command.PLAY_GAME,),
             (Command.QUIT,),
+        ),
+    ),
+    (
+        EXPORT,
+        (
+            (Command.TRAINING_FILM, Command.BEFORE_AFTER_FILM, Command.TALK_FILM),
+            (Command.SAVE_PLOTS, Command.EXPORT, Command.EXPORT_ONNX),
         ),
     ),
     (
@@ -51,21 +58,30 @@ MENUS: tuple[tuple[str, tuple[tuple[KeyAction, ...], ...]], ...] = (
 """Title of each menu, and its groups of commands with separators between them."""
 
 
-def add_menus(window: QMainWindow, actions: Actions) -> None:
+def add_menus(window: QMainWindow, actions: Actions) -> dict[str, QMenu]:
+    """Fill the menu bar; return the menus by title. The first one has that of Export in it, too, above Quit."""
+    menus = {title: window.menuBar().addMenu(title) for title, _ in MENUS}
     for title, groups in MENUS:
-        menu = window.menuBar().addMenu(title)
+        menu = menus[title]
         menu.setToolTipsVisible(True)
         for number, group in enumerate(groups):
             if number:
                 menu.addSeparator()
             menu.addActions([actions[action] for action in group])
+    menus[MENUS[0][0]].insertMenu(actions[Command.QUIT], menus[EXPORT])
+    return menus
 
 
-def file_handlers(window: QMainWindow, controller: Controller) -> dict[Command, Callable[[], object]]:
+def file_handlers(window: QMainWindow, controller: Controller, plots: PlotPanel) -> dict[Command, Callable[[], object]]:
     """Functions by command; each asks for the file to write."""
     name, films, tasks = controller.session.folder.name, controller.film_export, controller.file_tasks
     dialogs: dict[Command, tuple[str, str, Then]] = {
         Command.EXPORT: ("Export session", f"{name}.somersault", tasks.export),
+        Command.SAVE_PLOTS: (
+            "Save plots",
+            f"{name}-plots.zip",
+            lambda target: tasks.write(target, plots.all_files()),
+        ),
         Command.EXPORT_ONNX: ("Export policy as ONNX", f"{name}/policy.onnx", controller.portable_export.make),
         Command.TRAINING_FILM: ("Export training film", f"{name}.mp4", films.make),
         Command.BEFORE_AFTER_FILM: (

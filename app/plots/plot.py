@@ -276,6 +276,12 @@ class Plot(QWidget):
             spec.right_log,
         )
 
+    def files(self) -> dict[str, Callable[[], bytes]]:
+        """Functions that return the bytes of a picture, a drawing and the data, by file name; callable in any thread."""
+        figure, text = self.figure(), plot_text.as_csv(self.spec, self.source, self._hidden)
+        key = self.spec.key
+        return {f"{key}.png": figure.as_png, f"{key}.svg": figure.as_svg, f"{key}.csv": text.encode}
+
     def save_picture(self) -> None:
         self.save_requested.emit(self, f"{self.spec.key}.png", self.figure().as_png)
 

@@ -120,6 +120,8 @@ class PlotCanvas(pg.PlotWidget):
         self._follow = QTimer(self, singleShot=True, interval=_POINTER_MS)
         self._follow.timeout.connect(self._on_follow_due)
         self.viewport().setMouseTracking(True)
+        for side in ("left", "bottom", "right"):  # before there are titles: with one it would scale the ticks by 1,000
+            self.getAxis(side).enableAutoSIPrefix(False)
         self.apply_palette()
 
     def _add_right(self) -> pg.ViewBox:
@@ -147,7 +149,6 @@ class PlotCanvas(pg.PlotWidget):
             axis = self.getAxis(side)
             axis.setPen(theme.palette().line)
             axis.setTextPen(theme.palette().muted)
-            axis.enableAutoSIPrefix(False)
             axis.setStyle(hideOverlappingLabels=True)
         for line in self._lines:
             line.setPen(pg.mkPen(theme.palette().muted, width=self._pen_width))

@@ -1,15 +1,22 @@
 """All plots of a session, in tabs; only visible plots are drawn."""
 
+import io
+import zipfile
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QFrame, QPushButton, QScrollArea, QTabWidget, QWidget
 
 from app.labelling.true_reward_visibility import TrueRewardVisibility
 from app.plots.plot import Plot
 from app.plots.plot_specs import STEPS, PlotSpec, groups
+from app.plots.plot_text import all_x
 from app.session.metrics_recorder import LABELS, EpisodeRewards
 from app.style.layouts import column, row
 from core.config import RewardConfig
+from core.errors import UserError
 from core.formatting import format_moment
+from core.io.files import add_to_zip
 from core.metrics import Metrics
 from core.tasks.base import Task
 
@@ -82,6 +89,22 @@ class PlotPanel(QTabWidget):
             enlarged.plot.setFocus()
         self.enlarged[spec.key].raise_()
         self.enlarged[spec.key].activateWindow()
+
+    def all_files(self) -> Callable[[], bytes]:
+        """Return a function that makes a zip file of every plot with points: pictures, drawings and data."""
+        shown = [p for p in self.by_key.values() if len(all_x(p.spec, p.source, self._true_reward.hidden))]
+        contents = {name: make for plot in shown for name, make in plot.files().items()}
+
+        def zipped() -> bytes:
+            if not contents:
+                raise UserError("There is nothing to save yet: plots appear when episodes have finished.")
+            packed = io.BytesIO()
+            with zipfile.ZipFile(packed, "w") as archive:
+                for name, make in contents.items():
+                    add_to_zip(archive, name, make())
+            return packed.getvalue()
+
+        return zipped
 
     def close_windows(self) -> None:
         for window in list(self.enlarged.values()):

@@ -81,6 +81,9 @@ class PlotSpec:
         return tuple(curve for curve in self.curves if not (hidden and curve.tells_reward))
 
 
+_AFTER_TRAINING = "Appears when training has started"
+_FIRST_FIT = f"{_AFTER_TRAINING}."
+
 LEARNING, REWARD_MODEL, SESSION = "Learning", "Reward model", "Session"
 
 
@@ -123,7 +126,7 @@ def _returns(task: Task) -> PlotSpec:
         "return",
         "Return",
         curves,
-        "Appears after the first fit and the first finished episodes.",
+        f"{_AFTER_TRAINING} and episodes have finished.",
         left_title="predicted return",
         right_title="true return",
         word="return",
@@ -144,7 +147,7 @@ def _loss(members: int) -> PlotSpec:
         curves.append(
             CurveSpec(f"validation {m + 1}", of_member(metrics_recorder.VALIDATION_LOSS, m), _member(m), dashed=True)
         )
-    return PlotSpec("loss", "Loss", tuple(curves), _FIRST_FIT, "loss", "— training  ┅ validation")
+    return PlotSpec("loss", "Prediction error", tuple(curves), _FIRST_FIT, "loss", "— training  ┅ validation")
 
 
 def _ratio(reward: RewardConfig) -> PlotSpec:
@@ -183,12 +186,11 @@ def _episode(task: Task) -> PlotSpec:
     )
 
 
-_FIRST_FIT = "Appears after the first fit."
 _CORRELATION_CURVE = CurveSpec(
     "correlation of predicted and true reward", metrics_recorder.CORRELATION, lambda s: s.teal, tells_reward=True
 )
 _CORRELATION = PlotSpec(
-    "correlation", "Correlation of predicted and true reward", (_CORRELATION_CURVE,), _FIRST_FIT, "correlation"
+    "correlation", "Correlation with the true reward", (_CORRELATION_CURVE,), _FIRST_FIT, "correlation"
 )
 _PACE = (
     PlotSpec(

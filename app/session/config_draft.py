@@ -14,7 +14,9 @@ from core.errors import UserError
 from core.types import Teacher
 
 PLAIN = ("task", "teacher", "seed", "device")
-"""Settings with a field of their own in the form; all others are advanced."""
+"""Settings with a field of their own in the form; all others but HIDDEN are advanced."""
+HIDDEN = ("labels",)
+"""No person is asked for a number of answers in advance."""
 _LEADING = ("labels", "policy.algorithm")
 """Settings that the defaults of others follow."""
 TEACHERS = (Teacher.HUMAN, Teacher.ORACLE)
@@ -54,7 +56,7 @@ class Section:
 
 @cache
 def sections() -> tuple[Section, ...]:
-    """Return every field of the config except the plain ones."""
+    """Return every field of the config except the plain and the hidden ones."""
     default, own, nested = Config(), [], []
     for field in dataclasses.fields(Config):
         value = getattr(default, field.name)
@@ -62,7 +64,7 @@ def sections() -> tuple[Section, ...]:
             settings = tuple(_setting(f, f"{field.name}.{f.name}", value) for f in dataclasses.fields(value))
             about = re.split(r"\.\s+(?=[A-Z])", " ".join((type(value).__doc__ or "").split()))[0]
             nested.append(Section(field.name, about.rstrip(".") + ".", settings))
-        elif field.name not in PLAIN:
+        elif field.name not in (*PLAIN, *HIDDEN):
             own.append(_setting(field, field.name, default))
     return (Section("session", "The whole session.", tuple(own)), *nested)
 

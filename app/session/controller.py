@@ -13,7 +13,7 @@ from app.labelling.countdown import save_start_seconds, usual_start_seconds
 from app.labelling.labelling import Labelling
 from app.labelling.progress import Progress
 from app.labelling.true_reward_visibility import TrueRewardVisibility
-from app.live.demonstrations import Demonstrations
+from app.live.demonstrations import Demonstrations, picture_size
 from app.live.film_export import FilmExport
 from app.live.policy_history import PolicyHistory
 from app.live.portable_export import PortableExport
@@ -183,6 +183,10 @@ class Controller(QObject):
         """True while training that follows the answers is under way or waits, and not being finished already."""
         course = self.course
         return self.state == State.RUNNING and course.follows_answers and course.started and course.finishing is None
+
+    def set_live_pixels(self, pixels: float) -> None:
+        """Render the live view for a picture that fills so many pixels of the screen: an enlarged one is jagged."""
+        self.demonstrations.size = self.replays.size = picture_size(pixels)
 
     def finish(self) -> None:
         """Let training take its last steps; the next answer ends this."""

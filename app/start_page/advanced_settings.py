@@ -24,7 +24,7 @@ class AdvancedSettings(QWidget):
         super().__init__(parent)
         self.rows: dict[str, SettingRow] = {}
         self._headings: dict[str, QWidget] = {}
-        self.search = QLineEdit(placeholderText="Search settings: discount, labels, A.1 …", clearButtonEnabled=True)
+        self.search = QLineEdit(placeholderText="Search settings: discount, clip, A.1 …", clearButtonEnabled=True)
         self.search.setAccessibleName("Search settings")
         self.search.textChanged.connect(self.show_matching)
         self.reset_all = QPushButton("Reset all")

@@ -4,9 +4,9 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from app.start_page.previews import FPS, Preview
+from app.start_page.previews import FPS, UNTRAINED, Preview
 from app.style import theme
-from app.style.painting import rounded
+from app.style.painting import rounded, write_badge
 
 _SIDE, _RADIUS = 320, 12
 
@@ -37,6 +37,8 @@ class PreviewView(QWidget):
         painter.fillRect(self.rect(), QColor(theme.palette().panel))
         if self.preview is not None:
             painter.drawImage(self.rect(), self.preview.strip, self.preview.place(self._frame))
+            if not self.preview.shows_goal:
+                write_badge(painter, self.rect(), UNTRAINED, 14)
         else:
             painter.setPen(QColor(theme.palette().muted))
             flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap

@@ -1,4 +1,4 @@
-"""Animated previews of the tasks, from the user's cache or rendered by a child process one by one. No widgets."""
+"""Animated previews of the tasks: clips of the goal that ship, or of random motion, rendered once and cached. No widgets."""
 
 import logging
 from collections import deque
@@ -13,6 +13,7 @@ from platformdirs import user_cache_dir
 from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QImage
 
+from app.style import theme
 from app.style.images import encoded, of_pixels
 from app.workers.background_thread import BackgroundThread
 from app.workers.job_worker import JobWorker, MakeProcess, run_job
@@ -27,6 +28,10 @@ from core.version import VERSION
 
 log = logging.getLogger(__name__)
 FPS = 12.0
+GOALS = theme.RESOURCES / "goals"
+"""Clips of trained policies, by the tasks' names; tests/benchmarks/goal_clips.py makes them."""
+UNTRAINED = "untrained"
+"""What is written on the others."""
 _DRAWING = 1
 """Part of the cache's path. Raise it when tasks are rendered differently, so that old pictures are not shown."""
 _LONGEST = 16 << 20
@@ -36,9 +41,13 @@ _LINGER_MS = 1000
 
 @dataclass(frozen=True)
 class Preview:
-    """A loop of square pictures, stacked vertically in one image so that no frame has to be copied."""
+    """A loop of square pictures, stacked vertically in one image so that no frame has to be copied.
+
+    shows_goal: it is of a trained policy, and otherwise of random actions
+    """
 
     strip: QImage
+    shows_goal: bool = False
 
     @property
     def count(self) -> int:
@@ -64,6 +73,21 @@ def _name(task: str) -> str:
     return get_task(task).title if is_behaviour_text(task) else task
 
 
+def _file_name(task: str) -> str:
+    return sha256(task.encode()).hexdigest() if is_behaviour_text(task) else quote(task, safe="")
+
+
+def of_file(path: Path, shows_goal: bool = False) -> Preview | None:
+    """Return the preview that is kept in a file, or None if there is no undamaged one."""
+    try:
+        content = files.read_regular(path, _LONGEST)
+    except OSError:
+        return None
+    image = QImage.fromData(content).convertToFormat(QImage.Format.Format_RGB32)
+    whole = not image.isNull() and image.height() >= image.width() and image.height() % image.width() == 0
+    return Preview(image, shows_goal) if whole else None
+
+
 def cache_folder() -> Path:
     return Path(user_cache_dir("somersault", appauthor=False)) / "previews" / f"{VERSION}-{_DRAWING}"
 
@@ -79,9 +103,16 @@ class Previews(QObject):
     preview_ready = Signal(str, object)
     preview_refused = Signal(str, str)
 
-    def __init__(self, make_process: MakeProcess, folder: Path | None = None, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        make_process: MakeProcess,
+        folder: Path | None = None,
+        goals: Path = GOALS,
+        parent: QObject | None = None,
+    ) -> None:
+        """folder: the user's cache"""
         super().__init__(parent)
-        self._make_process, self._folder = make_process, folder or cache_folder()
+        self._make_process, self._folder, self._goals = make_process, folder or cache_folder(), goals
         self._wanted: deque[str] = deque()
         self._drawing: str | None = None
         self._job: JobWorker | None = None
@@ -95,7 +126,7 @@ class Previews(QObject):
     def request(self, task: str, urgent: bool = False) -> None:
         """urgent: before all that were requested earlier"""
         want = partial(self._want, task, urgent)
-        self._disk.do(lambda: self._cached(task), partial(self._on_looked_up, task, want), lambda _: want())
+        self._disk.do(lambda: self._stored(task), partial(self._on_looked_up, task, want), lambda _: want())
 
     def hold(self, on: bool) -> None:
         """Render nothing while `on`, since a session needs the processor. Open requests are rendered afterwards."""
@@ -113,18 +144,12 @@ class Previews(QObject):
         self._disk.close()
 
     def _path(self, task: str) -> Path:
-        name = sha256(task.encode()).hexdigest() if is_behaviour_text(task) else quote(task, safe="")
-        return self._folder / f"{name}.jpg"
+        return self._folder / f"{_file_name(task)}.jpg"
 
-    def _cached(self, task: str) -> Preview | None:
-        """Read the cache, in the disk's thread. Returns None if there is no undamaged file."""
-        try:
-            content = files.read_regular(self._path(task), _LONGEST)
-        except OSError:
-            return None
-        image = QImage.fromData(content).convertToFormat(QImage.Format.Format_RGB32)
-        whole = not image.isNull() and image.height() >= image.width() and image.height() % image.width() == 0
-        return Preview(image) if whole else None
+    def _stored(self, task: str) -> Preview | None:
+        """Read the clip that ships, else the cache, in the disk's thread."""
+        goal = self._goals / f"{_file_name(task)}.jpg"
+        return of_file(goal, shows_goal=True) or of_file(self._path(task))
 
     def _keep(self, task: str, frames: Frames) -> Preview:
         """Write to the cache, in the disk's thread. A preview that can't be written is rendered again another time."""

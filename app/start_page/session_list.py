@@ -7,6 +7,7 @@ from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QKeyEvent, QPainter
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from app.labelling.guests import name_of
 from app.start_page.session_model import ENTRY, Index, SessionModel, figures, shows_best, title
 from app.style import theme
 from app.style.painting import RIGHT, rounded, set_font, write_line
@@ -87,7 +88,7 @@ class _Row(QStyledItemDelegate):
         muted = theme.palette().muted
         set_font(painter, 12)
         line = QRect(room.left(), room.top() + 20, room.width(), 18)
-        write_line(painter, line, f"{title(entry)}  ·  {summary.teacher}", muted)
+        write_line(painter, line, f"{title(entry)}  ·  {name_of(summary.teacher)}", muted)
         count = f"{summary.labels:,} answer{'' if summary.labels == 1 else 's'}"
         write_line(painter, QRect(room.left(), room.top() + 40, room.width(), 16), count, muted)
         colour = theme.palette().green if shows_best(entry) else muted

@@ -17,10 +17,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractButton, QMenu, QToolButton, QWidget
 
-from app.start_page.previews import Preview
+from app.start_page.previews import UNTRAINED, Preview
 from app.style import theme
 from app.style.labels import tip
-from app.style.painting import rounded, set_font
+from app.style.painting import rounded, set_font, write_badge
 
 LEAST_WIDTH, HEIGHT = 340, 132
 _MARGIN, _RADIUS, _LINE = 10, 12, 18
@@ -28,6 +28,10 @@ _MUCH_SMALLER = 0.75
 _MENU_WIDTH = 56
 """Room for the menu's button beside the title."""
 _WRAPPED = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignTop
+_SHOWN = {
+    True: "The picture shows the goal, learned from a reward function.",
+    False: "The picture shows it before any training.",
+}
 
 
 class Card(QAbstractButton):
@@ -51,7 +55,7 @@ class Card(QAbstractButton):
 
     def set_preview(self, preview: Preview | None) -> None:
         self.preview, self.error, self._small = preview, "", {}
-        self._describe("")
+        self._describe(_SHOWN[preview.shows_goal] if preview else "")
         self.update()
 
     def set_error(self, sentence: str) -> None:
@@ -108,10 +112,12 @@ class Card(QAbstractButton):
     def _draw_picture(self, painter: QPainter) -> None:
         painter.fillRect(self._picture_rect, QColor(theme.palette().line if self.isDown() else theme.palette().panel))
         painter.setClipPath(rounded(self._picture_rect, _RADIUS - 4))
-        if self.preview is not None:
-            self._draw_frame(painter, self.preview)
-        else:
+        if self.preview is None:
             self._draw_placeholder(painter)
+            return
+        self._draw_frame(painter, self.preview)
+        if not self.preview.shows_goal:
+            write_badge(painter, self._picture_rect, UNTRAINED, 11)
 
     def _draw_frame(self, painter: QPainter, preview: Preview) -> None:
         """Draw one frame. Scaling down is slow, so that each scaled frame is kept."""

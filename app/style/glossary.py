@@ -1,9 +1,12 @@
 """The glossary, docs/glossary.md, in a dialog that opens at a word; and the buttons and widgets that know their word."""
 
+from functools import cache
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextBlock, QTextCursor
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QToolButton, QWidget
 
+from app.style.labels import tip
 from app.style.layouts import column
 from app.style.theme import RESOURCES
 
@@ -80,6 +83,14 @@ def word_of(widget: QWidget | None) -> str:
     return ""
 
 
+@cache
+def definition(word: str) -> str:
+    """Return the first sentence of the page about a word."""
+    after = PAGE.read_text("utf-8").partition(f"### {word}\n\n")[2]
+    text = after.partition("\n\n")[0].replace("\n", " ").replace("*", "").replace("`", "")
+    return text.partition(". ")[0].removesuffix(".") + "."
+
+
 def help_button(word: str) -> QToolButton:
     """Make a small "?" that opens the glossary at a word. It takes no focus, as a key does the same."""
     button = QToolButton()
@@ -87,6 +98,6 @@ def help_button(word: str) -> QToolButton:
     button.setObjectName("help")
     button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     button.setAccessibleName(f"Explain {word}")
-    button.setToolTip("What is this?")
+    button.setToolTip(f"{tip(definition(word))}Click for the glossary.")
     button.clicked.connect(lambda: open_glossary(button.window(), word))
     return button

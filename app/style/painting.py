@@ -1,6 +1,6 @@
 """Shorthands for painting text and rounded rectangles."""
 
-from PySide6.QtCore import QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath
 
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -26,6 +26,19 @@ def write_line(
     """Write one line, shortened to the width of the area."""
     painter.setPen(QColor(colour))
     painter.drawText(area, align, painter.fontMetrics().elidedText(text, elide, area.width()))
+
+
+def write_badge(painter: QPainter, area: QRect, text: str, pixels: int) -> None:
+    """Write a word in the lower left corner of a picture, on a dark ground that suits any picture. pixels: of the font"""
+    set_font(painter, pixels)
+    words = painter.fontMetrics().boundingRect(text)
+    place = QRectF(0, 0, words.width() + pixels, words.height() + 0.35 * pixels)
+    place.moveBottomLeft(QRectF(area).bottomLeft() + QPointF(0.5 * pixels, -0.5 * pixels))
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(0, 0, 0, 150))
+    painter.drawRoundedRect(place, 0.4 * pixels, 0.4 * pixels)
+    painter.setPen(QColor(Qt.GlobalColor.white))
+    painter.drawText(place, Qt.AlignmentFlag.AlignCenter, text)
 
 
 def rounded(area: QRect | QRectF, radius: float) -> QPainterPath:

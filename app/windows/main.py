@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QResizeEvent
-from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QLabel, QMainWindow, QToolBar, QWidget
+from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QLabel, QMainWindow, QToolBar, QToolButton, QWidget
 
 from app.clips.rest import Rest
 from app.keys.actions import Actions
@@ -14,7 +14,7 @@ from app.keys.key_hints import KeyHints
 from app.keys.key_map import KeyMap, load_key_map, save_key_map
 from app.live.live_view import LiveView
 from app.menus.dialogs import ask_before_loss, dialog_handlers
-from app.menus.menus import add_menus, file_handlers
+from app.menus.menus import EXPORT, add_menus, file_handlers
 from app.menus.playback_commands import PlaybackCommands
 from app.menus.view_commands import ViewCommands
 from app.notifications import Notifier
@@ -67,7 +67,8 @@ class MainWindow(QMainWindow):
         self._make_centre()
         self._make_dock()
         self._make_bars()
-        add_menus(self, self.commands)
+        export = add_menus(self, self.commands)[EXPORT]
+        self.export_button.setMenu(export)
         self.playback_commands = PlaybackCommands(self.clips, self.commands, self)
         self.demo_commands = DemoCommands(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
         self.view_commands = ViewCommands(self.plots, self.true_reward, self.commands, self)
@@ -153,6 +154,15 @@ class MainWindow(QMainWindow):
         bar.addActions(list(self.teacher_actions.values()))
         bar.addSeparator()
         bar.addActions([of[Command.UNDO], of[Command.REDO]])
+        bar.addSeparator()
+        self.export_button = QToolButton()
+        self.export_button.setText("Export ▾")
+        self.export_button.setAccessibleName("Export")
+        self.export_button.setObjectName("exportMenu")
+        self.export_button.setToolTip("Takes away what was learned: films, plots, the session, the policy")
+        self.export_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.export_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        bar.addWidget(self.export_button)
         self.playback_status = label("stages")
         for part in (self.film_bar, self.playback_status):
             self.statusBar().addPermanentWidget(part)
@@ -177,7 +187,7 @@ class MainWindow(QMainWindow):
             **self.view_commands.handlers,
             **dialog_handlers(self, self.commands, self.set_keys),
             **self.history_commands.handlers,
-            **file_handlers(self, self._controller),
+            **file_handlers(self, self._controller, self.plots),
         }
 
     def _connect(self) -> None:
@@ -188,6 +198,7 @@ class MainWindow(QMainWindow):
         controller.trouble_arose.connect(self.banner.show_notice)
         controller.succeeded.connect(self.toast.show_message)
         controller.demonstrations.demonstration_drawn.connect(self.live.set_live)
+        self.live.picture_resized.connect(controller.set_live_pixels)
         controller.stopped.connect(self._on_stopped)
         self.pair_page.page_updated.connect(self._on_page_updated)
         labelling.answer_kept.connect(self._on_answer_kept)

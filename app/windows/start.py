@@ -12,11 +12,21 @@ from PySide6.QtGui import (
     QDragEnterEvent,
     QDropEvent,
     QHideEvent,
+    QKeyEvent,
     QKeySequence,
     QShortcut,
     QShowEvent,
 )
-from PySide6.QtWidgets import QLineEdit, QMainWindow, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QLineEdit,
+    QMainWindow,
+    QPushButton,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.behaviours.library import BehaviourLibrary, OwnBehaviour
 from app.behaviours.page import BehaviourPage
@@ -47,7 +57,7 @@ from core.tasks.gymnasium import PREFIX
 
 _STATE_NAME, _SIZE = "start page", QSize(1280, 720)
 _THUMBNAIL = 192
-_ABOUT = "Click one to start. It learns only from your choices between two clips."
+_ABOUT = "Click a goal to start. It learns only from your choices between two clips."
 
 
 class StartWindow(QMainWindow):
@@ -242,6 +252,14 @@ class StartWindow(QMainWindow):
             self.form.picture.set_preview(None)
             self.behaviour_page.robots.free_previews()
             self.behaviour_page.leave()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter presses the focused button, as Space does; Qt has this in dialogs only."""
+        focused = self.focusWidget()
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and isinstance(focused, QAbstractButton):
+            focused.click()
+        else:
+            super().keyPressEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         super().closeEvent(event)

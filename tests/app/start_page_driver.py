@@ -140,7 +140,7 @@ class Page:
         self.behaviours = folder / "behaviours"
         self.window = StartWindow(
             SessionLibrary(self.root),
-            Previews(self.drawers, folder / "cache"),
+            Previews(self.drawers, folder / "cache", folder / "goals"),
             BehaviourLibrary(self.behaviours, self._read_robot),
             Scenes(self.drawers),
         )

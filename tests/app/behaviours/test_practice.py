@@ -38,8 +38,9 @@ def practised(page: Page) -> BehaviourPage:
 def test_five_pairs_are_answered_and_kept_only_if_wanted(page: Page, kept: bool) -> None:
     made = practised(page)
     chosen: QPushButton = made.practice.keep if kept else made.practice.without
+    assert made.practice.keep.hasFocus()
     chosen.setFocus()
-    QTest.keyClick(chosen, Qt.Key.Key_Space)
+    page.press(Qt.Key.Key_Return)
     page.wait_until(lambda: bool(page.opened))
     with closing(page.opened[0].store()) as store:
         assert [answer.choice for answer in store.each()] == (CHOICES if kept else [])

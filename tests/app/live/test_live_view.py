@@ -56,7 +56,7 @@ def test_snapshots_that_the_slider_passes_over_are_not_requested(view: LiveView,
 def test_title_figure_and_picture_change_together(view: LiveView, qtbot: QtBot) -> None:
     view.set_snapshots(SNAPSHOTS)
     view.set_live(demonstration())
-    newest = "Newest policy, after 12 answers, 120k steps"
+    newest = "Newest: after 12 answers, 120k steps"
     assert view.title.text() == newest and view.figure.text().endswith(": 3.0 in this episode")
     view.slider.setValue(4)
     assert view.loading.isVisible()
@@ -102,7 +102,7 @@ def test_the_newest_recording_is_shown_next_with_its_answers_and_steps(face: Fac
         return shown[-1] == (9, 4000)
 
     face.wait_until(newest_is_shown)
-    assert face.window.live.title.text() == "Newest policy, after 9 answers, 4k steps"
+    assert face.window.live.title.text() == "Newest: after 9 answers, 4k steps"
     assert (7, 2000) not in shown  # it was out of date before it could be drawn
 
 

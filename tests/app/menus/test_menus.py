@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMessageBox
 
 from app.keys.commands import Command
+from app.session.metrics_recorder import LABELS
 from core import version
 from core.session.archive import import_session
 from core.session.session import Session
@@ -47,6 +48,21 @@ def test_diagnostics_are_collected(face: Face, tmp_path: Path) -> None:
     choose(face, "diagnostics", tmp_path / "out.zip")
     with zipfile.ZipFile(tmp_path / "out.zip") as archive:
         assert {"config.json", "about.json"} <= set(archive.namelist())
+
+
+def test_all_plots_with_points_are_saved_at_once(face: Face, tmp_path: Path) -> None:
+    choose(face, "save plots", tmp_path / "none.zip")
+    assert face.window.banner.text.text() == "There is nothing to save yet: plots appear when episodes have finished."
+    metrics = face.controller.metrics
+    for steps in range(3):
+        metrics.append(LABELS, float(steps), 5.0 * steps)
+    face.window.refresh()
+    face.window.banner.hide()
+    choose(face, "save plots", tmp_path / "plots.zip")
+    with zipfile.ZipFile(tmp_path / "plots.zip") as archive:
+        assert sorted(archive.namelist()) == ["answers.csv", "answers.png", "answers.svg"]
+        assert archive.read("answers.csv").decode().splitlines()[-1] == "2.0,10.0"
+        assert archive.read("answers.png").startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("action", ["export", "diagnostics"])

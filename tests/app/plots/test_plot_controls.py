@@ -16,7 +16,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 
 from app.plots.plot import Plot
+from app.style import theme
 from app.style.palette import LIGHT
+from app.style.theme import Appearance
 from tests.app.fakes import Face, take_file
 from tests.app.tape import NAN, has_colour, plot, show_true_reward, teaching
 
@@ -98,6 +100,24 @@ def test_the_keys_read_off_zoom_pan_fit_and_enlarge(open_face: Callable[..., Fac
     assert list(face.window.plots.enlarged) == ["measure"]
     QTest.keyClick(face.window.plots.enlarged["measure"], Qt.Key.Key_Escape)
     assert face.window.plots.enlarged == {}
+
+
+def test_an_enlarged_plot_of_small_numbers_keeps_its_scale_when_the_colours_change(
+    open_face: Callable[..., Face],
+) -> None:
+    face = open_face()
+    show_true_reward(face)
+    shares = face.window.plots
+    for steps in (1.0, 2.0, 3.0):
+        face.controller.metrics.append("agreement", steps, 0.1 * steps)
+    face.window.refresh()
+    shares.enlarge(shares.by_key["agreement"].spec)
+    large = shares.enlarged["agreement"].plot
+    face.wait_until(lambda: 0.2 < large.canvas.view.viewRange()[1][1] < 0.5)
+    for look in (Appearance.LIGHT, Appearance.DARK):
+        theme.choose(look)
+        face.qtbot.wait(1)
+        assert {large.canvas.getAxis(side).autoSIPrefixScale for side in ("left", "bottom")} == {1.0}
 
 
 def test_the_mouse_zooms_pans_and_fits_along_x(open_face: Callable[..., Face]) -> None:

@@ -43,9 +43,9 @@ def test_how_they_go_together_is_said_in_words(true: list[float] | None, said: s
 
 def test_the_headline_has_the_newest_number_and_of_members_the_mean() -> None:
     metrics = Metrics()
-    assert plot_text.headline(PLOTS["loss"], metrics, False) == "Loss"
+    assert plot_text.headline(PLOTS["loss"], metrics, False) == "Prediction error"
     for member, loss in enumerate((0.1, 0.2, 0.6)):
         metrics.append(of_member(metrics_recorder.TRAIN_LOSS, member), 1.0, loss)
         metrics.append(of_member(metrics_recorder.TRAIN_LOSS, member), 2.0, math.nan)
         metrics.append(of_member(metrics_recorder.VALIDATION_LOSS, member), 1.0, 9.0)
-    assert plot_text.headline(PLOTS["loss"], metrics, False) == "Loss:  0.3"
+    assert plot_text.headline(PLOTS["loss"], metrics, False) == "Prediction error:  0.3"

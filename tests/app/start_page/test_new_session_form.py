@@ -96,13 +96,13 @@ def test_a_fresh_form_can_be_made_as_it_is(form: Form, tmp_path: Path) -> None:
 def test_the_plain_fields_are_in_the_config(form: Form) -> None:
     QTest.keyClick(form.page.fields["teacher"], Qt.Key.Key_Down)
     form.unfold()
-    form.type_in("labels", "250")
     form.type_in("seed", "7")
     QTest.keyClick(form.page.fields["device"], Qt.Key.Key_Down)
     QTest.keyClick(form.page, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     ((_, config),) = form.made
-    assert (config.teacher, config.labels, config.seed, config.device) == ("oracle", 250, 7, "cpu")
-    assert config.query.first_labels == DEFAULT["query.first_labels"] and "labels" not in form.page.fields
+    assert (config.teacher, config.seed, config.device) == ("oracle", 7, "cpu")
+    assert config.query.first_labels == DEFAULT["query.first_labels"]
+    assert "labels" not in form.page.fields and "labels" not in form.page.advanced.rows  # no person can tell it before
 
 
 def test_every_field_of_the_config_has_a_row_with_its_help_and_section(form: Form, picture: Picture) -> None:

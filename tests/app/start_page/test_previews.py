@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import json
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,8 +12,11 @@ import pytest
 from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
-from app.start_page.previews import Preview, Previews
-from tests.app.start_page_driver import Drawer, Drawers
+from app.start_page.previews import FPS, GOALS, Preview, Previews, of_file, of_frames
+from app.style.images import encoded
+from core.behaviours.shipped import shipped_behaviours
+from core.tasks import CATALOGUE
+from tests.app.start_page_driver import Drawer, Drawers, make_preview
 from tests.core.builders import raising
 
 Open = Callable[..., tuple[Previews, Drawers]]
@@ -23,7 +28,7 @@ def open_previews(tmp_path: Path) -> Iterator[Open]:
 
     def made(**whims: object) -> tuple[Previews, Drawers]:
         drawers = Drawers(**whims)
-        opened.append(Previews(drawers, tmp_path / "cache"))
+        opened.append(Previews(drawers, tmp_path / "cache", tmp_path / "goals"))
         return opened[-1], drawers
 
     yield made
@@ -117,3 +122,30 @@ def test_a_cache_that_cannot_be_written_only_costs_time(
     previews, _ = open_previews()
     assert brought(qtbot, previews, "a").count == 6
     assert "can't be kept" in caplog.text
+
+
+def test_a_clip_of_the_goal_goes_before_one_of_random_motion_unless_it_is_damaged(
+    open_previews: Open, qtbot: QtBot, tmp_path: Path
+) -> None:
+    previews, drawers = open_previews()
+    assert not brought(qtbot, previews, "a").shows_goal
+    (tmp_path / "goals").mkdir()
+    (tmp_path / "goals" / "a.jpg").write_bytes(encoded(of_frames(make_preview(count=4)).strip, "JPG"))
+    goal = brought(qtbot, previews, "a")
+    assert goal.shows_goal and goal.count == 4
+    (tmp_path / "goals" / "a.jpg").write_bytes(b"no picture")
+    assert not brought(qtbot, previews, "a").shows_goal
+    assert drawers.asked == ["a"]
+
+
+def test_clips_of_the_goal_ship_for_behaviours_of_robots_alone_and_are_small() -> None:
+    told = json.loads((GOALS / "clips.json").read_text("utf-8"))
+    robots = [*(name for name, task in CATALOGUE.items() if task.pictures is None), *shipped_behaviours()]
+    assert set(told) <= set(robots) and len(told) >= 10
+    for name in told:
+        clip = of_file(GOALS / f"{name}.jpg")
+        assert (
+            clip is not None and clip.count >= 2 * FPS and clip.count == math.ceil(told[name]["seconds"] * FPS - 1e-9)
+        )
+    sizes = [path.stat().st_size for path in GOALS.glob("*.jpg")]
+    assert len(sizes) == len(told) and max(sizes) < 150_000 and sum(sizes) < 3_000_000

@@ -39,7 +39,9 @@ def test_each_mark_beside_a_figure_opens_it_at_a_word_of_the_page(face: Face) ->
     marks = [button for button in face.window.findChildren(QToolButton) if button.objectName() == "help"]
     assert len(marks) >= len(face.window.plots.by_key) + 2
     words = set()
+    assert "How wrong the reward model is about your answers" in "".join(mark.toolTip() for mark in marks)
     for mark in marks:
+        assert len(mark.toolTip()) > 60  # the definition
         mark.click()
         glossary = opened(face)
         words.add(glossary.text.textCursor().selectedText())

@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from app import application
 from app.application import Application
+from app.behaviours.practice import PAIRS
 from app.command_line import parsed
 from app.session.controller import State
 from app.session.factory import sessions_folder
@@ -50,14 +51,12 @@ class Flow:
             return start is not None and start.isVisible() and self.program.open is None
 
         self.wait_until(there)
-        self.program.start.activateWindow()
         self.wait_until(self.program.start.isActiveWindow)
 
     def wait_for_session(self) -> None:
         self.wait_until(lambda: self.program.open is not None)
         window, controller = self.program.open.window, self.program.open.controller
         self.wait_until(lambda: controller.state == State.RUNNING)
-        window.activateWindow()
         self.wait_until(window.isActiveWindow)
 
     def begin_session(self, task: str) -> None:
@@ -133,6 +132,36 @@ def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Beg
     assert again and again.controller.progress.labels == 1
     assert flow.engine["policy"].spec.state is not None
     assert flow.ended == 0
+
+
+def test_a_behaviour_of_ones_own_is_made_practised_and_taught_by_keys_alone(begin: Begin) -> None:
+    flow = begin()
+    flow.wait_for_start()
+    page = flow.program.start.behaviour_page
+    flow.wait_until(flow.program.start.grid.new_card.hasFocus)
+    flow.press(Qt.Key.Key_Return)
+    flow.wait_until(page.robots.cards["hopper"].hasFocus)
+    for words in ("Kneeling", "Choose the clip in which the robot kneels."):
+        flow.press(Qt.Key.Key_Tab)
+        QTest.keyClicks(QApplication.focusWidget(), words)
+    while QApplication.focusWidget() is not page.practise:
+        flow.press(Qt.Key.Key_Tab)
+    flow.press(Qt.Key.Key_Return)
+    practice = page.practice
+    for number in range(1, PAIRS + 1):
+        flow.wait_until(lambda: practice.clips.shown is not None)
+        flow.press(Qt.Key.Key_Right)
+        assert len(practice.answers) == number
+    flow.press(Qt.Key.Key_Return)
+    flow.wait_for_session()
+    controller = flow.program.open.controller
+    flow.wait_until(lambda: controller.progress.labels == PAIRS)
+    flow.engine.offer(make_query())
+    flow.wait_until(lambda: flow.program.open.window.pair_page.has_pair)
+    flow.press(Qt.Key.Key_Left)
+    flow.wait_until(lambda: controller.progress.labels == PAIRS + 1)
+    with closing(controller.session.reader()) as store:
+        assert [answer.choice for answer in store.each()] == [Choice.RIGHT] * PAIRS + [Choice.LEFT]
 
 
 def test_closing_a_session_leads_back_and_closing_the_start_window_ends(begin: Begin) -> None:

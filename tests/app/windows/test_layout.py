@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QByteArray, QPoint, QSize, Qt
 from PySide6.QtTest import QTest
@@ -14,13 +15,14 @@ from app import settings
 from app.clips.clip_player import ClipPlayer
 from app.keys.commands import Command
 from app.labelling.pair_queue import CLIP_SIZE, LARGE_CLIP_SIZE
+from app.live.demonstrations import LARGE_SIZE, SIZE
 from app.style import theme
 from app.windows.main import MainWindow
-from core.events import ClipsRequested
+from core.events import ClipsRequested, DemonstrationRecorded
 from core.tasks import CATALOGUE
 from core.types import Choice
 from tests.app.clipping import clipped
-from tests.app.fakes import Face, make_query
+from tests.app.fakes import Face, make_query, make_segment
 
 SMALL = QSize(1280, 720)
 
@@ -164,3 +166,16 @@ def test_clips_that_fill_more_of_a_fine_screen_are_rendered_larger(face: Face) -
     face.press(Qt.Key.Key_Left)
     face.offer(make_query(), make_query())
     face.wait_until(lambda: face.engine["clips"].got(ClipsRequested)[-1].size == LARGE_CLIP_SIZE)
+
+
+def test_a_live_view_that_fills_more_of_a_fine_screen_is_rendered_larger(face: Face) -> None:
+    def sizes() -> set[int]:
+        """Of what is drawn for the live view, with recordings as often as they are asked for."""
+        face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(0, np.float32), 1000))
+        return {event.size for event in face.engine["clips"].got(ClipsRequested) if len(event.segments) == 1}
+
+    sized(face)
+    face.wait_until(lambda: sizes() == {SIZE})
+    sized(face, QSize(1900, 1060))
+    face.window.resizeDocks([face.window.dock], [800], Qt.Orientation.Horizontal)
+    face.wait_until(lambda: sizes() == {SIZE, LARGE_SIZE})

@@ -67,6 +67,7 @@ OTHERS: dict[KeyAction, Happened] = {
     Command.PREDICTIONS: lambda face: face.window.playback_commands.shows_predictions,
     Command.EXPORT: shows(QFileDialog),
     Command.EXPORT_ONNX: shows(QFileDialog),
+    Command.SAVE_PLOTS: shows(QFileDialog),
     Command.TRAINING_FILM: shows(QFileDialog),
     Command.BEFORE_AFTER_FILM: shows(QFileDialog),
     Command.TALK_FILM: shows(QFileDialog),
@@ -164,9 +165,19 @@ def test_every_command_stands_in_one_menu(face: Face) -> None:
         action.objectName()
         for bar in face.window.menuBar().actions()
         for action in bar.menu().actions()
-        if not action.isSeparator()
+        if not action.isSeparator() and action.menu() is None
     ]
     assert shown == [str(meaning) for meaning in placed]
+
+
+def test_what_takes_the_result_away_is_found_in_the_first_menu_and_on_the_toolbar_too(face: Face) -> None:
+    first = face.window.menuBar().actions()[0].menu()
+    (inner,) = [action.menu() for action in first.actions() if action.menu() is not None]
+    assert face.window.export_button.isVisible() and face.window.export_button.menu() is inner
+    assert [action.objectName() for action in inner.actions() if not action.isSeparator()] == [
+        *(Command.TRAINING_FILM, Command.BEFORE_AFTER_FILM, Command.TALK_FILM),
+        *(Command.SAVE_PLOTS, Command.EXPORT, Command.EXPORT_ONNX),
+    ]
 
 
 def test_the_list_has_every_command_with_its_keys(face: Face) -> None:

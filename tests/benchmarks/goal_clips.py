@@ -1,0 +1,201 @@
+"""Clips of what is to be reached, for the cards of the start page: each robot's behaviour, learned from its true reward.
+
+    .venv/bin/python -m tests.benchmarks.goal_clips [TASK ...] [--sessions DIR] [--out resources/goals]
+
+Trains each behaviour with `core teach --teacher none --preset default`, films an episode of the policy without noise,
+and writes the stretch of it that earns most and closes best as a loop: TASK.jpg, the frames of the loop below each other
+as in the start page's cache, and its figures in clips.json. A policy that does not show the goal gets no clip, and its
+card keeps the picture of the untrained robot. --sessions keeps the trained sessions; those already there are not trained
+again. About two minutes a behaviour on a quiet core. Look at `contact-sheet.png` in the sessions' folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from core.envs.renderer import renderer_for
+from core.io import files
+from core.rollout.actor import Actor
+from core.rollout.episodes import DemonstrationEpisode, demonstrate
+from core.seeding import generator
+from core.session.session import Session
+from core.tasks import get_task
+from core.tasks.base import Task
+from core.types import Frames, Segment
+
+ROOT = Path(__file__).resolve().parents[2]
+FPS, SIZE, QUALITY = 12.0, 192, 58
+"""Frames per second of the cards, pixels of a frame, and quality of the JPEG."""
+_BEST_SHARE = 0.1
+"""Share of the stretches, by true reward, of which the one that closes best is taken."""
+_LEAD_IN_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """steps: environment steps of training; seconds: of the loop; whole: it begins with the episode
+
+    reached: figure of the filmed episode and the least value at which it shows what the card says
+    """
+
+    steps: int = 1_500_000
+    seconds: float = 2.5
+    whole: bool = False
+    seed: int = 0
+    reached: tuple[str, float] | None = None
+
+
+RECIPES = {
+    "hopper-backflip": Recipe(),
+    "half-cheetah-one-leg": Recipe(),
+    "reacher": Recipe(500_000, whole=True),
+    "pendulum": Recipe(300_000, 2.0),
+    "double-pendulum": Recipe(800_000, 2.0, reached=("share_upright", 0.9)),
+    "swimmer": Recipe(600_000, reached=("forward_speed", 0.25)),
+    "half-cheetah": Recipe(1_000_000),
+    "hopper": Recipe(1_000_000, reached=("share_upright", 0.8)),
+    "walker": Recipe(reached=("share_upright", 0.9)),
+    "ant": Recipe(),
+    "ant-spin": Recipe(500_000),
+    "ant-two-legs": Recipe(600_000),
+    "double-pendulum-windmill": Recipe(500_000, 2.0),
+    "half-cheetah-backflip": Recipe(1_000_000),
+    "half-cheetah-upright": Recipe(1_200_000),
+    "hopper-frontflip": Recipe(reached=("frontflips_per_episode", 3)),
+    "hopper-stand-up": Recipe(600_000, 3.0, whole=True),
+    "pendulum-aside": Recipe(400_000, 2.0),
+    "reacher-wave": Recipe(500_000),
+    "swimmer-whirl": Recipe(500_000, reached=("turns_per_episode", 1)),
+    "walker-backward": Recipe(600_000, reached=("share_of_time_upright", 0.8)),
+    "walker-kneel": Recipe(800_000),
+}
+
+
+def main() -> None:
+    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("tasks", nargs="*", metavar="TASK", help="default: all")
+    made.add_argument("--sessions", type=Path, help="folder for the trained sessions (default: a temporary one)")
+    made.add_argument("--out", type=Path, default=ROOT / "resources" / "goals")
+    options = made.parse_args()
+    with tempfile.TemporaryDirectory(prefix="somersault-goals-") as scratch:
+        sessions = options.sessions or Path(scratch)
+        for name in options.tasks or RECIPES:
+            train(name, sessions / name)
+            make(name, sessions / name, options.out)
+        if options.sessions:
+            contact_sheet(options.out, sessions / "contact-sheet.png")
+
+
+def train(name: str, folder: Path) -> None:
+    """Train a policy on the true reward, unless the session is there."""
+    if folder.exists():
+        return
+    recipe = RECIPES[name]
+    words = [sys.executable, "-m", "core", "teach", name, "--teacher", "none", "--preset", "default"]
+    words += ["--steps", str(recipe.steps), "--seed", str(recipe.seed), "--session", str(folder)]
+    subprocess.run(words, cwd=ROOT, check=True, stdout=sys.stderr)
+
+
+def make(name: str, folder: Path, out: Path) -> None:
+    """Write the clip of a trained session, and its figures."""
+    recipe = RECIPES[name]
+    with closing(Session.open(folder)) as session:
+        config, task = session.config, get_task(session.config.task)
+        assert config.seed == recipe.seed and recipe.steps <= config.steps, f"{folder} was trained by another recipe"
+        episode = _episode(session, task)
+    index = out / "clips.json"
+    figures = json.loads(index.read_text("utf-8")) if index.exists() else {}
+    if recipe.reached and episode.measure[recipe.reached[0]] < recipe.reached[1]:
+        (out / f"{name}.jpg").unlink(missing_ok=True)
+        figures.pop(name, None)
+        _write(index, figures)
+        print(f"{name}: no clip, as the policy does not show the goal: {episode.measure}", flush=True)
+        return
+    first, last = _loop(episode.segment, task, recipe)
+    with closing(renderer_for(task)) as renderer:
+        clip = renderer.render(episode.segment.states[first:last], SIZE, FPS)
+    out.mkdir(parents=True, exist_ok=True)
+    files.write_atomically(out / f"{name}.jpg", encoded(clip))
+    figures[name] = {
+        "steps": config.steps,
+        "seed": config.seed,
+        "measure": {key: round(value, 3) for key, value in episode.measure.items()},
+        "from_second": round(first * task.step_seconds, 2),
+        "seconds": round((last - first) * task.step_seconds, 2),
+    }
+    _write(index, figures)
+    print(name, (out / f"{name}.jpg").stat().st_size, figures[name], flush=True)
+
+
+def _write(index: Path, figures: dict[str, Any]) -> None:
+    files.write_atomically(index, (json.dumps(figures, indent=2, sort_keys=True) + "\n").encode())
+
+
+def _episode(session: Session, task: Task) -> DemonstrationEpisode:
+    """Film an episode of the session's policy without noise."""
+    loaded = session.load()
+    assert loaded is not None, f"{session.folder} has no checkpoint"
+    actor = Actor(session.config, None)
+    actor.load(loaded[1]["policy"].arrays)
+    steps = demonstrate(task, actor, generator(0, "goal clip"))
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            assert end.value is not None, "the simulation diverged"
+            return end.value  # type: ignore[no-any-return]
+
+
+def _loop(segment: Segment, task: Task, recipe: Recipe) -> tuple[int, int]:
+    """Choose the stretch to show: its first step, and the one after its last."""
+    length = round(recipe.seconds / task.step_seconds)
+    if recipe.whole:
+        return 0, length
+    assert segment.true_rewards is not None
+    gained = np.concatenate([[0.0], np.cumsum(segment.true_rewards)])
+    firsts = np.arange(
+        min(round(_LEAD_IN_SECONDS / task.step_seconds), segment.length - length), segment.length - length
+    )
+    rewards = gained[firsts + length] - gained[firsts]
+    best = firsts[rewards >= np.quantile(rewards, 1 - _BEST_SHARE)]
+    scaled = segment.observations / (segment.observations.std(axis=0) + 1e-6)
+    jumps = np.linalg.norm(scaled[best + length] - scaled[best], axis=1)
+    first = int(best[jumps.argmin()])
+    return first, first + length
+
+
+def encoded(clip: Frames) -> bytes:
+    """Encode the frames below each other."""
+    count, height, width, _ = clip.pixels.shape
+    strip = cv2.cvtColor(clip.pixels.reshape(count * height, width, 3), cv2.COLOR_RGB2BGR)
+    done, content = cv2.imencode(".jpg", strip, [cv2.IMWRITE_JPEG_QUALITY, QUALITY, cv2.IMWRITE_JPEG_OPTIMIZE, 1])
+    assert done
+    return bytes(content)
+
+
+def contact_sheet(folder: Path, target: Path, shown: int = 10) -> None:
+    """Join some frames of each clip, a row for each, with its name."""
+    rows: list[npt.NDArray[Any]] = []
+    for path in sorted(folder.glob("*.jpg")):
+        strip = cv2.imread(str(path))
+        frames = strip.reshape(-1, SIZE, SIZE, 3)
+        row = np.concatenate([frames[at] for at in np.linspace(0, len(frames) - 1, shown).astype(int)], axis=1)
+        cv2.putText(row, path.stem, (8, 22), cv2.FONT_HERSHEY_SIMPLEX, 0.6, (255, 255, 255), 2)
+        rows.append(row)
+    cv2.imwrite(str(target), np.concatenate(rows))
+
+
+if __name__ == "__main__":
+    main()
