@@ -61,9 +61,9 @@ class Build:
         subprocess.run([*map(str, command)], cwd=ROOT, check=True, env={**os.environ, **environ})
 
     def make_environment(self) -> None:
-        """Install the constrained libraries and PyInstaller, without test dependencies."""
-        wanted = run.requirements(("build",))
-        stamp, digest = self.work / "venv" / "installed.txt", run.digest(("build",))
+        """Install the constrained libraries, those of the extra `onnx` and PyInstaller, without test dependencies."""
+        wanted = run.requirements(("build", "onnx"))
+        stamp, digest = self.work / "venv" / "installed.txt", run.digest(("build", "onnx"))
         if not (self.python.exists() and stamp.exists() and stamp.read_text("utf-8") == digest):
             self.call(
                 sys.executable, "-m", "venv", "--clear", self.work / "venv"
