@@ -44,10 +44,12 @@ _LABEL_EVERY_MS = 2500
 class Probe(QObject):
     """Records when each clip was painted, when keys were pressed, and how long the event loop stalled."""
 
-    def __init__(self, window: MainWindow, controller: Controller, clips: ClipPair, presses: bool = True) -> None:
-        """clips: those that are watched; presses: whether a key is pressed for each pair"""
+    def __init__(self, window: MainWindow, controller: Controller, presses: bool = True) -> None:
+        """presses: whether a key is pressed for each pair"""
         super().__init__()
-        self._window, self._controller, self.clips = window, controller, clips
+        self._window, self._controller = window, controller
+        self.clips: ClipPair = window.clips
+        """The clips on screen, which are watched."""
         self.intervals: list[float] = []
         self.waits: list[float] = []
         self.stalls: list[float] = []
@@ -154,15 +156,15 @@ def main() -> None:
     with application() as (_, scratch):
         config = replaced(Config(), teacher="human", labels=100, steps=10**12)
         controller, window = show(Session.create(scratch / "session", config))
+        probe = Probe(window, controller, presses=not options.voters)
+        watch(probe)  # before the first paint, from which on Qt calls the method that it has found
         controller.start()
-        clips = begin_votes(controller, window) if options.voters else window.clips
-        probe = Probe(window, controller, clips, presses=not options.voters)
-        watch(probe)
         audience = None
         if options.voters:
-            command = [Path(__file__).with_name("voters.py"), controller.room.url, "--voters", options.voters]
-            command += ["--seconds", options.warm_up + options.seconds]
-            audience = subprocess.Popen([sys.executable, *map(str, command)], stdout=subprocess.PIPE, text=True)
+            probe.clips = begin_votes(controller, window)
+            command = ["nice", sys.executable, Path(__file__).with_name("voters.py"), controller.room.url]  # not phones
+            command += ["--voters", options.voters, "--seconds", options.warm_up + options.seconds]
+            audience = subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, text=True)
         wait_seconds(options.warm_up)
         for measured in (probe.intervals, probe.waits, probe.stalls):
             measured.clear()
