@@ -4,6 +4,7 @@
 python3 packaging/build.py                   Linux: folder, .deb and .tar.xz; Windows: folder, installer and .zip
 python3 packaging/build.py --torch cuda      the same with CUDA, on Linux with .tar.zst for .tar.xz
 python3 packaging/build.py --folder-only     stop after the folder
+python3 packaging/build.py --appimage FILE   an AppImage as well, with this runtime (see README.md)
 python3 packaging/build.py --output FOLDER   instead of packaging/dist
 
 Standard library only: build tools are installed into a separate environment, at the versions of constraints.txt.
@@ -28,6 +29,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(1, str(ROOT))  # after this folder, which Python puts first
 
+import appimage  # noqa: E402
 import bundle as bundles  # noqa: E402
 import debian  # noqa: E402
 
@@ -61,9 +63,9 @@ class Build:
         subprocess.run([*map(str, command)], cwd=ROOT, check=True, env={**os.environ, **environ})
 
     def make_environment(self) -> None:
-        """Install the constrained libraries and PyInstaller, without test dependencies."""
-        wanted = run.requirements(("build",))
-        stamp, digest = self.work / "venv" / "installed.txt", run.digest(("build",))
+        """Install the constrained libraries, those of the extra `onnx` and PyInstaller, without test dependencies."""
+        wanted = run.requirements(("build", "onnx"))
+        stamp, digest = self.work / "venv" / "installed.txt", run.digest(("build", "onnx"))
         if not (self.python.exists() and stamp.exists() and stamp.read_text("utf-8") == digest):
             self.call(
                 sys.executable, "-m", "venv", "--clear", self.work / "venv"
@@ -111,6 +113,11 @@ class Build:
         debian.build(self.folder, self.version, platform.machine(), self.cuda, staging, target, self.epoch)
         return target
 
+    def make_appimage(self, runtime: Path) -> Path:
+        target = self.output / f"Somersault-{self.version}-{platform.machine()}.AppImage"
+        appimage.build(self.folder, runtime, self.work / "appimage", target, self.epoch)
+        return target
+
     def make_installer(self) -> Path:
         """Build the installer with NSIS, whose payload is limited to 2 GB; CUDA's libraries exceed that."""
         target = self.output / f"{self.name}-setup.exe"
@@ -156,6 +163,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--torch", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--folder-only", action="store_true")
+    parser.add_argument("--appimage", metavar="RUNTIME", type=Path)
     parser.add_argument("--output", type=Path, default=HERE / "dist")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
@@ -168,6 +176,9 @@ def main() -> None:
         if sys.platform == "linux":
             with build.timed("deb"):
                 made.append(build.make_deb())
+        if sys.platform == "linux" and options.appimage:
+            with build.timed("appimage"):
+                made.append(build.make_appimage(options.appimage))
         if sys.platform == "win32" and shutil.which("makensis") and not build.cuda:
             with build.timed("installer"):
                 made.append(build.make_installer())

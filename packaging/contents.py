@@ -15,6 +15,17 @@ DATA_PACKAGES = ("ale_py", "gymnasium", "mujoco", "pyqtgraph")
 HIDDEN_PACKAGES = ("core", "app", "somersault", "gymnasium.envs", "mujoco.rendering", "mujoco.egl", "OpenGL")
 """Packages that are imported dynamically, which PyInstaller can't see."""
 
+_COMPILER = (
+    *("codegen", "fx_passes", "kernel", "ir", "scheduler", "lowering", "select_algorithm", "template_heuristics"),
+    *("pattern_matcher", "graph", "autoheuristic", "compile_fx", "codecache", "cudagraph_trees"),
+)
+_MANY_MACHINES = ("checkpoint", "elastic", "pipelining", "_tools", "optim", "flight_recorder")
+_TORCH_TESTS = (
+    *("common_methods_invocations", "common_modules", "common_nn", "common_utils", "common_distributed", "opinfo"),
+    *("common_device_type", "common_quantization", "jit_utils", "jit_metaprogramming_utils", "distributed.rpc"),
+    *("distributed.distributed_test", "distributed.nn"),
+)
+
 EXCLUDED_MODULES = (
     # for writing and testing programs
     *("pytest", "_pytest", "setuptools", "pip", "pkg_resources", "IPython", "tkinter", "pygments", "rich", "psutil"),
@@ -23,6 +34,22 @@ EXCLUDED_MODULES = (
     *("pyqtgraph.examples", "pyqtgraph.opengl", "matplotlib", "networkx", "jinja2", "markupsafe", "yaml", "PIL"),
     *("mujoco.studio", "mujoco.usd", "mujoco.sysid", "mujoco.mjx", "mujoco.viewer", "mujoco._simulate"),
     *("mujoco._render_filament", "numpy.f2py", "torch.utils.tensorboard", "pygame.tests", "pygame.examples"),
+    *("pygame.mixer", "pygame.mixer_music", "OpenGL.raw.GLES1", "OpenGL.raw.GLES2", "OpenGL.raw.GLES3"),
+    # of ONNX only writing, checking and running a file is used
+    *("onnx.backend", "onnx.reference", "onnx.hub", "onnx.tools", "onnxruntime.tools", "onnxruntime.quantization"),
+    *("onnxruntime.transformers", "onnxruntime.backend", "onnxruntime.datasets", "flatbuffers"),
+    # torch's compiler, and training on many machines
+    *(f"torch._inductor.{name}" for name in _COMPILER),
+    *(f"torch.distributed.{name}" for name in _MANY_MACHINES),
+    *(f"torch.testing._internal.{name}" for name in _TORCH_TESTS),
+    *(
+        "torch._vendor.quack",
+        "torch.ao.ns",
+        "torch.ao.pruning",
+        "torch.utils.benchmark",
+        "torch.utils.hipify",
+        "fsspec",
+    ),
     # with triton, CUDA's torch would compile operations from sources that are not shipped
     "triton",
 )
@@ -33,6 +60,12 @@ _UNWANTED = (
     *("torch/bin/protoc*", "torch/bin/*.p*", "torch/bin/upgrader_models/*"),
     *("torch/lib/*_test.so", "torch/lib/libaoti_custom_ops.so", "torch/lib/libbackend_with_compiler.so"),
     "torch/lib/libshm_windows/*",
+    *("torch/_torch_docs.py", "torch/_tensor_docs.py", "torch/_meta_registrations.py", "torch/utils/data/*.py"),
+    *("torch/utils/hipify/*", "torch/utils/benchmark/*", "torch/utils/_sympy/*.py", "torch/utils/model_dump/*"),
+    # onnxruntime: the library for programs in C, which its module repeats
+    "onnxruntime/capi/libonnxruntime.so*",
+    # of a distribution only its name and version are read; the licences are in a folder of their own
+    *("*.dist-info/RECORD", "*.dist-info/licenses/*", "*.dist-info/LICEN*", "*.dist-info/sboms/*"),
     # mujoco: documentation, headers, samples and the other renderer
     *("mujoco/doc/*", "mujoco/include/*", "mujoco/testdata/*", "mujoco/sysid/*", "mujoco/studio/*", "mujoco/model/*"),
     *("mujoco/_render_filament*", "mujoco/introspect/*", "mujoco/mjx/*", "mujoco/cmake/*", "mujoco/simulate/*"),

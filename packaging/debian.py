@@ -93,7 +93,7 @@ def build(bundle: Path, version: str, machine: str, cuda: bool, staging: Path, t
 def lay_out(bundle: Path, version: str, staging: Path) -> None:
     """Build the tree as it is installed."""
     share, documents = staging / "usr/share", staging / "usr/share/doc/somersault"
-    shutil.copytree(bundle, staging / "usr/lib/somersault", symlinks=True, copy_function=_link_or_copy)
+    shutil.copytree(bundle, staging / "usr/lib/somersault", symlinks=True, copy_function=link_or_copy)
     (staging / "usr/bin").mkdir()
     (staging / "usr/bin/somersault").symlink_to("../lib/somersault/somersault")
     _put(share / "applications/somersault.desktop", (HERE / "linux/somersault.desktop").read_bytes())
@@ -107,7 +107,7 @@ def lay_out(bundle: Path, version: str, staging: Path) -> None:
     _put(documents / "copyright", (own + rest).encode())
 
 
-def _link_or_copy(source: str, target: str) -> None:
+def link_or_copy(source: str, target: str) -> None:
     """Hard-link, which takes no space, or copy if the target is on another disk."""
     try:
         os.link(source, target)

@@ -79,10 +79,11 @@ def _is_ours(path: Path) -> bool:
 
 def take_distribution(distribution: metadata.Distribution, target: Path) -> str:
     folder = target / f"{distribution.name}-{distribution.version}"
-    texts = [file for file in distribution.files or () if ".dist-info" in str(file) and _TEXT.search(file.name)]
-    for file in texts:
+    texts = [file for file in distribution.files or () if _TEXT.search(file.name)]
+    noted = [file for file in texts if ".dist-info" in str(file)]
+    for file in noted or [file for file in texts if len(file.parts) == 2 and file.suffix in ("", ".txt", ".md")]:
         inner = str(file).partition(".dist-info/")[2].removeprefix("licenses/")
-        _copy(Path(str(distribution.locate_file(file))), folder / inner)
+        _copy(Path(str(distribution.locate_file(file))), folder / (inner or file.name))
     for name in _TEXTS_OF.get(distribution.name, ()):
         _copy(HERE / "licences" / name, folder / name)
     if not folder.exists():

@@ -177,6 +177,7 @@ class DemoWindow(QWidget):
         self._hide_votes("")
         self.code = VoteCode(url)
         self._side.insertWidget(0, self.code, 1)
+        self.side.make_room(True)  # phones at the back of a room read the code, too
         for tile in self.tiles.values():
             tile.hide()
         self.bars.show()
@@ -186,6 +187,7 @@ class DemoWindow(QWidget):
             self._side.removeWidget(self.code)
             self.code.deleteLater()
             self.code = None
+            self.side.make_room(False)
         self.bars.hide()
         for tile in self.tiles.values():
             tile.show()

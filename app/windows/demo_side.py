@@ -118,6 +118,11 @@ class DemoSide(QWidget):
         self.curve.set_points(*controller.metrics.snapshot(PREDICTED if hidden else name, _POINTS))
         self.curve_title.setText(_PREDICTED_TITLE if hidden else f"{controller.task.measure_title} since the start")
 
+    def make_room(self, made: bool) -> None:
+        """Show the policies and the counters alone, or everything."""
+        for part in (self.now.reward_timeline, self.now.legend, self.curve, self.curve_title):
+            part.setVisible(not made)
+
     def set_scale(self, scale: float) -> None:
         """Fit the timeline to the screen's size."""
         self.now.reward_timeline.setFixedHeight(round(36 * scale))

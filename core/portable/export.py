@@ -33,7 +33,7 @@ STATES = 1000
 LIMIT = 1e-5
 """Largest difference: of actions in half the width of their range, of log probabilities, of the reward in its unit."""
 _ENVIRONMENTS = 8
-_MISSING = "ONNX files need two more packages: pip install onnx onnxruntime (or somersault[onnx]), then export again."
+_MISSING = "ONNX files need two more packages: pip install onnx onnxruntime, then export again."
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,14 @@ from core.preferences.store import FOLDER, LOG, MAX_LOG, PreferenceStore
 from core.session import checkpoint, policy_snapshots
 from core.session.preference_export import require_whole
 from core.session.session import CONFIG, Session, read_config, training_files
+from core.voting import record
 
 _FORMAT = 2
 _MANIFEST, _LOG = "somersault.json", f"{FOLDER}/{LOG}"
 _ALLOWED = re.compile(
     rf"{re.escape(_MANIFEST)}|{re.escape(CONFIG)}|{re.escape(_LOG)}|{FOLDER}/[0-9]{{8}}\.safetensors"
-    rf"|metrics\.safetensors|checkpoints/[0-9]{{8,12}}\.safetensors|{policy_snapshots.FOLDER}/[0-9]{{12,13}}\.safetensors",
+    rf"|metrics\.safetensors|checkpoints/[0-9]{{8,12}}\.safetensors|{policy_snapshots.FOLDER}/[0-9]{{12,13}}\.safetensors"
+    rf"|{re.escape(record.NAME)}",
     re.ASCII,
 )
 _MAX_OTHERS = 16
@@ -73,6 +75,8 @@ def export_session(session: Session, target: Path, go_on: Callable[[], None] = l
         ):
             files.add_to_zip(archive, _MANIFEST, json.dumps({"format": _FORMAT}))
             archive.write(session.folder / CONFIG, CONFIG)
+            if votes := record.sound_lines(session.folder):  # read before the answers that they are about
+                files.add_to_zip(archive, record.NAME, votes)
             for name, content in store.snapshot():
                 files.add_to_zip(archive, f"{FOLDER}/{name}", content)
             for path in paths:
@@ -105,6 +109,7 @@ def import_session(source: Path, folder: Path) -> None:
                 require_whole(store, config, "ask for another copy")
             checkpoint.load_newest(inside / "checkpoints")
             policy_snapshots.PolicySnapshots(inside).infos()  # leaves out damaged ones
+            record.require_sound(inside)
         except (UserError, ValueError) as error:
             reason = str(error).replace(str(inside), "what is in it").split(": put a copy")[0].rstrip(".")
             raise UserError(f"{source} was not imported: {reason}.") from error
@@ -169,7 +174,7 @@ def _check_members(source: Path, members: list[zipfile.ZipInfo]) -> None:
     others = sum(not name.startswith((policy_snapshots.FOLDER, FOLDER)) for name in names)
     if len(names) < len(members) or policies > policy_snapshots.KEPT or others > _MAX_OTHERS:
         raise UserError(f"{source} has a member twice, or too many members: nothing was read.")
-    limits = {_MANIFEST: _MAX_SMALL, CONFIG: _MAX_SMALL, _LOG: MAX_LOG}
+    limits = {_MANIFEST: _MAX_SMALL, CONFIG: _MAX_SMALL, _LOG: MAX_LOG, record.NAME: record.MAX_BYTES}
     if (
         any(m.file_size > limits.get(m.filename, _MAX_SIZE) for m in members)
         or sum(m.file_size for m in members) > _MAX_SIZE

@@ -15,6 +15,7 @@ from core.session.policy_snapshots import PolicySnapshots
 from core.session.preference_export import write_store
 from core.session.session import CONFIG, Session, read_config, require_answers, training_files
 from core.session.summary import Summary
+from core.voting import record
 
 log = logging.getLogger(__name__)
 _CHUNK = 1 << 20
@@ -89,7 +90,7 @@ def duplicate(source: Path, target: Path, tell: Callable[[float], None] = lambda
     session = Session.open(source)
     try:
         with closing(session.store()) as store, disk.new_folder(target) as inside:
-            listed = [source / name for name in (CONFIG, summary.NAME, summary.PICTURE)]
+            listed = [source / name for name in (CONFIG, summary.NAME, summary.PICTURE, record.NAME)]
             paths = [path for path in (*listed, *training_files(source)) if path.is_file()]
             stored = (path for path in require_answers(source).iterdir() if path.is_file())
             whole, copied = sum(path.stat().st_size for path in (*paths, *stored)), 0

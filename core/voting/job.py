@@ -1,6 +1,7 @@
 """The voting job: serves the page in a child process, counts the votes of each round, and writes them down."""
 
 import ipaddress
+import time
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +13,12 @@ from core.voting.ballot import Ballot
 from core.voting.record import append_votes
 from core.voting.server import VotingServer, local_address
 
+_TELL_SECONDS = 0.2
+"""Shortest time between two VotesCounted of a round, so that a full room does not keep the window busy with its bars."""
+
 
 class VotingJob(Job):
-    """Yields VotingServed once, then VotesCounted whenever something has changed; the last of a round is final.
+    """Yields VotingServed once, then VotesCounted when something has changed; the last of a round is final.
 
     A round without a vote continues for as long again.
     """
@@ -37,7 +41,7 @@ class VotingJob(Job):
             server.close()
 
     def _count(self, ballot: Ballot) -> Iterator[Event | None]:
-        opened, told, final = VoteOpened(0, 0.0), dict[str, int](), True
+        opened, told, final, told_at = VoteOpened(0, 0.0), dict[str, int](), True, 0.0
         while True:
             while self._events:
                 match self._events.popleft():
@@ -51,8 +55,9 @@ class VotingJob(Job):
             if not final and ended and not any(counts.values()):
                 ballot.extend(opened.seconds)
                 ended, told = False, {}
-            if not final and (ended or counts != told):
-                told, final = counts, ended
+            now = time.monotonic()
+            if not final and (ended or (counts != told and now - told_at >= _TELL_SECONDS)):
+                told, final, told_at = counts, ended, now
                 yield VotesCounted(ballot.round, counts, ballot.seconds_left, final)
             else:
                 yield Waited("voting", "waiting for votes")

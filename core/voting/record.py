@@ -1,6 +1,8 @@
 """votes.jsonl in a session's folder: the votes behind an answer, one line each."""
 
 import json
+import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +12,7 @@ from core.io import files
 from core.types import Choice
 
 NAME = "votes.jsonl"
-_MAX_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,11 @@ def append_votes(folder: Path, answer: int, choice: Choice, voters: Mapping[str,
     files.require_session(folder)
     line = {"answer": answer, "choice": str(choice), "voters": {name: str(vote) for name, vote in voters.items()}}
     try:
-        with open(folder / NAME, "a", encoding="utf-8", opener=files.open_own) as file:
-            file.write(json.dumps(line) + "\n")
+        with open(folder / NAME, "ab+", opener=files.open_own) as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(0, end - 1))
+            cut_off = file.read(1) not in (b"", b"\n")  # by a crash; the new line must not be joined to it
+            file.write((b"\n" if cut_off else b"") + json.dumps(line).encode() + b"\n")
             file.flush()
     except OSError as error:
         raise files.unwritable(folder / NAME, error) from error
@@ -40,19 +45,36 @@ def read_votes(folder: Path) -> dict[int, Votes]:
 
     Raises UserError if the file can't be read at all.
     """
+    return {votes.answer: votes for line in _lines(folder) if (votes := _parse(line))}
+
+
+def sound_lines(folder: Path) -> bytes:
+    """The file's lines that can be read, as they are. Raises UserError if the file can't be read at all."""
+    return b"".join(line + b"\n" for line in _lines(folder) if _parse(line))
+
+
+def require_sound(folder: Path) -> None:
+    """Raise UserError unless each line can be read."""
+    for number, line in enumerate(_lines(folder), 1):
+        if _parse(line) is None:
+            raise UserError(f"{folder / NAME} is damaged in line {number}.")
+
+
+def _lines(folder: Path) -> list[bytearray]:
     try:
-        lines = files.read_regular(folder / NAME, _MAX_BYTES).splitlines()
+        return files.read_regular(folder / NAME, MAX_BYTES).splitlines()
     except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise UserError(f"{folder / NAME} can't be read ({error}): move it away.") from error
-    found = {}
-    for line in lines:
-        try:
-            values = json.loads(line)
-            voters = {str(name): str(Choice(vote)) for name, vote in values["voters"].items()}
-            counts = {str(choice): list(voters.values()).count(choice) for choice in Choice}
-            found[int(values["answer"])] = Votes(int(values["answer"]), Choice(values["choice"]), counts, voters)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            continue  # a line that was cut off by a crash
-    return found
+        return []
+    except OSError as error:
+        raise UserError(f"{folder / NAME} can't be read ({files.reason(error)}): move it away.") from error
+
+
+def _parse(line: bytearray) -> Votes | None:
+    """Read one line; None if it is damaged, such as one that was cut off by a crash."""
+    try:
+        values = json.loads(line)
+        voters = {str(name): str(Choice(vote)) for name, vote in values["voters"].items()}
+        counts = Counter(voters.values())
+        return Votes(int(values["answer"]), Choice(values["choice"]), {str(c): counts[c] for c in Choice}, voters)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        return None

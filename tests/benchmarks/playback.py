@@ -1,30 +1,40 @@
 """Frame rhythm and key latency of the window while everything trains: real child processes, synthetic key presses.
 
     xvfb-run -a .venv/bin/python tests/benchmarks/playback.py --seconds 120
+    xvfb-run -a -s '-screen 0 1920x1080x24' .venv/bin/python tests/benchmarks/playback.py --voters 200
 
-Prints one JSON object. Run it on an idle machine; it asserts nothing.
+With --voters no keys are pressed: an audience votes on each pair in demo mode, every guest once a second over the network,
+and votes.jsonl is compared with what the guests were told. Prints one JSON object. Run it on an idle machine; it asserts
+nothing.
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QMessageBox
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from app.clips.clip_pair import ClipPair
 from app.clips.clip_player import ClipPlayer
+from app.keys.commands import Command
 from app.labelling.pair_queue import Pair
 from app.session.controller import Controller
 from app.windows.main import MainWindow
 from core.config import Config, replaced
 from core.session.session import Session
-from tests.benchmarks.windowed import application, close, parser, press_oracle_key, show, wait_seconds
+from core.types import Teacher
+from core.voting.record import read_votes
+from tests.benchmarks.windowed import application, close, parser, press_oracle_key, show, trains, wait, wait_seconds
 
 _NOMINAL = 1000 / 30
 _BEAT_MS = 5
@@ -34,9 +44,12 @@ _LABEL_EVERY_MS = 2500
 class Probe(QObject):
     """Records when each clip was painted, when keys were pressed, and how long the event loop stalled."""
 
-    def __init__(self, window: MainWindow, controller: Controller) -> None:
+    def __init__(self, window: MainWindow, controller: Controller, presses: bool = True) -> None:
+        """presses: whether a key is pressed for each pair"""
         super().__init__()
         self._window, self._controller = window, controller
+        self.clips: ClipPair = window.clips
+        """The clips on screen, which are watched."""
         self.intervals: list[float] = []
         self.waits: list[float] = []
         self.stalls: list[float] = []
@@ -49,7 +62,8 @@ class Probe(QObject):
         self._beat.start()
         self._press = QTimer(self, singleShot=True)
         self._press.timeout.connect(self._on_press)
-        controller.labelling.pair_shown.connect(lambda pair: self._press.start(_LABEL_EVERY_MS))
+        if presses:
+            controller.labelling.pair_shown.connect(lambda pair: self._press.start(_LABEL_EVERY_MS))
 
     def painted(self, player: ClipPlayer) -> None:
         """Records a paint of a clip. An interval runs between two frames of one loop of a pair."""
@@ -59,7 +73,7 @@ class Probe(QObject):
             self.intervals.append(1000 * (now - before[2]))
         if before is None or before[:2] != (id(frames), player.index):
             self._painted[player] = (id(frames), player.index, now)
-        shown = self._window.clips.shown
+        shown = self.clips.shown
         if self._pressed and shown is not None and shown is not self._pressed[1] and frames is shown.right:
             flash = self._controller.labelling.flash_timer.interval()  # the answered pair stays for it, with its tick
             self.waits.append(1000 * (now - self._pressed[0]) - flash)
@@ -71,7 +85,7 @@ class Probe(QObject):
         self._beat_at = now
 
     def _on_press(self) -> None:
-        shown = self._window.clips.shown
+        shown = self.clips.shown
         if shown is None:
             return
         if self._controller.labelling.pairs.ready:
@@ -81,13 +95,13 @@ class Probe(QObject):
         press_oracle_key(self._controller, self._window)
 
 
-def watch(probe: Probe, window: MainWindow) -> None:
-    """Reports each paint of the two clips to the probe."""
+def watch(probe: Probe) -> None:
+    """Reports each paint of the two clips to their probe."""
     paint = ClipPlayer.paintEvent
 
     def paint_and_tell(player: ClipPlayer, event: QPaintEvent) -> None:
         paint(player, event)
-        if player in (window.clips.left, window.clips.right):
+        if player in (probe.clips.left, probe.clips.right):
             probe.painted(player)
 
     ClipPlayer.paintEvent = paint_and_tell  # type: ignore[method-assign]
@@ -113,20 +127,57 @@ def figures(probe: Probe, controller: Controller, seconds: float) -> dict[str, o
     }
 
 
+def begin_votes(controller: Controller, window: MainWindow) -> ClipPair:
+    """Opens demo mode with the page for votes, once training is under way. The clips on screen."""
+    controller.labelling.set_teacher(Teacher.ORACLE)
+    wait(lambda: trains(controller))
+    window.commands[Command.VOTE].trigger()
+    (box,) = window.findChildren(QMessageBox)
+    box.button(QMessageBox.StandardButton.Yes).click()
+    wait(lambda: bool(controller.room.url))
+    assert window.demo_commands.demo is not None
+    return window.demo_commands.demo.clips
+
+
+def compare_votes(told: dict[str, Any], folder: Path) -> dict[str, object]:
+    """What the guests were told beside what was written down. The last round may have been open at the end."""
+    rounds = [votes for _, votes in sorted(told.pop("last").items(), key=lambda item: int(item[0]))]
+    kept = [votes.voters for _, votes in sorted(read_votes(folder).items())]
+    closed = rounds[: len(kept)]
+    lost = sum(
+        votes.get(voter) != choice for ours, votes in zip(closed, kept, strict=True) for voter, choice in ours.items()
+    )
+    return {**told, "rounds": len(kept), "voters_in_each": [len(votes) for votes in kept], "votes_lost": lost}
+
+
 def main() -> None:
     given = {"seconds": (120.0, "seconds measured"), "warm_up": (20.0, "seconds excluded at the start")}
-    options = parser(__doc__, **given).parse_args()
+    options = parser(__doc__, **given, voters=(0, "guests who vote in place of the keys")).parse_args()
     with application() as (_, scratch):
         config = replaced(Config(), teacher="human", labels=100, steps=10**12)
         controller, window = show(Session.create(scratch / "session", config))
-        probe = Probe(window, controller)
-        watch(probe, window)
+        probe = Probe(window, controller, presses=not options.voters)
+        watch(probe)  # before the first paint, from which on Qt calls the method that it has found
         controller.start()
+        audience = None
+        if options.voters:
+            probe.clips = begin_votes(controller, window)
+            command = ["nice", sys.executable, Path(__file__).with_name("voters.py"), controller.room.url]  # not phones
+            command += ["--voters", options.voters, "--seconds", options.warm_up + options.seconds]
+            audience = subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, text=True)
         wait_seconds(options.warm_up)
         for measured in (probe.intervals, probe.waits, probe.stalls):
             measured.clear()
         wait_seconds(options.seconds)
         result = figures(probe, controller, options.seconds)
+        if audience is not None:
+            rounds = controller.progress.labels
+            wait(lambda: audience.poll() is not None)
+            wait(lambda: controller.progress.labels > rounds)  # the round that the guests left ends
+            told = json.loads(audience.communicate()[0])
+            wait_seconds(1)
+            result["votes"] = compare_votes(told, controller.session.folder)
+            window.demo_commands.leave_demo()
         close(window)
     print(json.dumps(result))
 

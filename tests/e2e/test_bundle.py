@@ -129,6 +129,17 @@ def test_each_kind_of_task_is_taught_and_filmed(task: str, tmp_path: Path) -> No
     assert (tmp_path / "x.mp4").read_bytes()[4:8] == b"ftyp"
 
 
+def test_it_exports_onnx_files_that_it_has_compared_with_itself(tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", None)
+    done = started([*HEADLESS, "--session", tmp_path / "s", "--json"], environ)
+    assert done.returncode == 0, done.stderr
+    done = started([PROGRAM, "export", tmp_path / "s", "--onnx", tmp_path / "o/flip.onnx"], environ)
+    assert done.returncode == 0 and "onnxruntime" not in done.stderr, done.stderr  # which would be its warnings
+    assert "differs by at most" in done.stdout + done.stderr
+    contract = json.loads((tmp_path / "o/contract.json").read_text("utf-8"))
+    assert contract["versions"]["onnxruntime"] and contract["parity"]["largest_differences"]["policy"] <= 1e-5
+
+
 _NEWEST_OF_UBUNTU_22 = {b"GLIBC_2": 35, b"GLIBCXX_3.4": 30, b"CXXABI_1.3": 13}
 """The versions that its C library, glibc 2.35, and its C++ library, of GCC 12, go up to."""
 

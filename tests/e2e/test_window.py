@@ -9,6 +9,7 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from socket import SOCK_DGRAM
 
 import psutil
 from PySide6.QtTest import QTest
@@ -22,6 +23,7 @@ from core.config import Config, replaced
 from core.session.session import Session
 from core.system.child_process import JobProcess
 from core.types import Choice
+from core.voting.server import local_address
 from tests.app.fakes import KEYS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,6 +53,9 @@ def test_answers_are_stored_and_train_the_reward_and_the_untrained_policy_can_be
         assert [(answer.query.id, answer.choice) for answer in answers] == given
         assert all(answer.query.left.states.any() for answer in answers)
         watch_untrained(controller, window, qtbot)
+        assert listening() == []
+        serve_votes(controller, qtbot)
+        assert listening() == []
     finally:
         with qtbot.waitSignal(window.closed, timeout=_PATIENCE_MS):
             window.close()
@@ -80,6 +85,26 @@ def watch_untrained(controller: Controller, window: MainWindow, qtbot: QtBot) ->
     assert live.policy.shown and live.policy.shown.snapshot and live.policy.shown.snapshot.env_steps == 0
     assert live.policy.shown.frames.pixels.shape == (240, 288, 288, 3) and live.policy.shown.frames.pixels.std() > 10
     assert live.title.text() == "Untrained" and live.policy.clock.playing
+
+
+def listening() -> list[str]:
+    """Addresses at which this process or one of its children can be reached over a network."""
+    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    sockets = [socket for process in processes for socket in process.net_connections("inet")]
+    return [socket.laddr.ip for socket in sockets if socket.status == psutil.CONN_LISTEN or socket.type == SOCK_DGRAM]
+
+
+def serve_votes(controller: Controller, qtbot: QtBot) -> None:
+    """Switches the page for votes on and off again."""
+    try:
+        address = local_address()
+    except OSError:
+        return  # this machine is in no network
+    with qtbot.waitSignal(controller.room.opened, timeout=_PATIENCE_MS):
+        controller.room.start()
+    assert listening() == [address]
+    with qtbot.waitSignal(controller.room.ended, timeout=_PATIENCE_MS):
+        controller.room.stop()
 
 
 def test_ctrl_c_ends_everything_cleanly(tmp_path: Path) -> None:

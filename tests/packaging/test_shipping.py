@@ -99,6 +99,29 @@ def test_the_package_is_compressed_as_its_flavour_is(script: Script, tmp_path: P
     assert "./usr/lib/somersault/lib/x.so\n" in unpacked.stdout
 
 
+@pytest.mark.skipif(not (shutil.which("mksquashfs") and shutil.which("dpkg")), reason="makes a squashfs on Debian")
+def test_an_appimage_is_the_runtime_and_then_the_program_with_what_desktops_lack(
+    script: Script, tmp_path: Path
+) -> None:
+    bundle, target = tmp_path / "b", tmp_path / "x.AppImage"
+    (bundle / "lib/_internal").mkdir(parents=True)
+    (bundle / "licences").mkdir()
+    (bundle / "licences/INDEX.txt").write_text("numpy\n")
+    (bundle / "somersault").write_text("#!/bin/sh\nbuilt_with=2.3\n")
+    (tmp_path / "runtime").write_bytes(b"R" * 4096)
+    appimage = script("appimage")
+    appimage.build(bundle, tmp_path / "runtime", tmp_path / "tree", target, 1_700_000_000)
+    assert target.read_bytes()[:4100] == b"R" * 4096 + b"hsqs" and os.access(target, os.X_OK)
+    command = ["unsquashfs", "-o", "4096", "-llc", str(target)]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "squashfs-root/AppRun -> usr/lib/somersault/somersault" in listed
+    assert all(f"usr/lib/somersault/lib/_internal/{name}\n" in listed for name in appimage.CARRIED)
+    assert "\nExec=somersault\n" in (tmp_path / "tree/somersault.desktop").read_text()
+    assert "libxcb-cursor0" in (tmp_path / "tree/usr/lib/somersault/licences/INDEX.txt").read_text()
+    assert (bundle / "licences/INDEX.txt").read_text() == "numpy\n"  # of which the tree has a hard link
+    assert "built_with=2.3\n" in (bundle / "somersault").read_text() != (tmp_path / "tree/AppRun").read_text()
+
+
 @pytest.mark.skipif(not shutil.which("makensis"), reason="there is no makensis")
 def test_the_windows_installer_compiles(tmp_path: Path) -> None:
     (tmp_path / "b/licences").mkdir(parents=True)

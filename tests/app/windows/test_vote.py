@@ -50,6 +50,7 @@ def test_nothing_is_served_unless_the_person_says_so(face: Face) -> None:
 def test_the_majority_is_one_answer_with_its_votes(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
     face, demo, child = voting
     assert demo.code.url == URL and demo.bars.isVisible() and not demo.tiles[Choice.LEFT].isVisible()
+    face.wait_until(lambda: demo.code.height() > demo.height() / 4)  # to be read from the back of a room
     face.offer(make_query(), make_query())
     face.wait_until(lambda: bool(child.got(VoteOpened)))
     number = child.got(VoteOpened)[-1].round

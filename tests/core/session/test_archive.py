@@ -24,6 +24,8 @@ from core.session.archive import export_session, import_session
 from core.session.diagnostics import collect
 from core.session.session import Session
 from core.types import Choice
+from core.voting.record import NAME as VOTES
+from core.voting.record import append_votes, read_votes
 from tests.core.builders import query, tiny
 
 
@@ -52,10 +54,16 @@ def test_what_was_exported_comes_back_whole(session: Session, tmp_path: Path) ->
     curves, again_curves = Metrics(), Metrics()
     curves.append("loss", 1.5, 0.25)
     metrics_file.save(session.folder, curves)
+    append_votes(session.folder, 1, Choice.LEFT, {"a" * 32: Choice.LEFT, "b" * 32: Choice.TIE})
+    with open(session.folder / VOTES, "a") as file:
+        file.write('{"answer": 2, "choi')  # a crash while votes were written down
+    append_votes(session.folder, 3, Choice.RIGHT, {"b" * 32: Choice.RIGHT})
     export_session(session, tmp_path / "shared.somersault")
     import_session(tmp_path / "shared.somersault", tmp_path / "deep" / "back")
     metrics_file.load(tmp_path / "deep" / "back", again_curves)
     assert again_curves.series()["loss"].points().tolist() == [[1.5, 0.25]]
+    votes = read_votes(tmp_path / "deep" / "back")
+    assert votes == read_votes(session.folder) and [*votes] == [1, 3]
     again = Session.open(tmp_path / "deep" / "back")
     assert again.config == session.config
     with closing(again.store()) as store, closing(session.store()) as original:
@@ -177,6 +185,10 @@ def hungry_config(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
         lambda opened, content: content.pop("preferences/log.jsonl"),
         also("preferences/log.jsonl", bytes(17 << 20)),
         also("preferences/00000002.safetensors"),
+        also(VOTES, b'{"answer": 1, "choice": "left", "voters": {"a": "left"}}\n{"answer": 2, "choi'),
+        also(VOTES, b"", stat.S_IFLNK),
+        also(VOTES, bytes((64 << 20) + 1)),
+        also("voices.jsonl"),
     ],
 )
 def test_what_no_export_writes_is_refused_and_leaves_no_trace(

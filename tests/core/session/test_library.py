@@ -70,7 +70,7 @@ def test_a_copy_has_everything_and_goes_its_own_way(make: Make) -> None:
     folder = make("s", answers=2, opened_at=7.0)
     (folder / summary.PICTURE).write_bytes(b"a picture")
     (folder / "policies").mkdir()
-    beside = ("policies/000000001000.safetensors", "metrics.safetensors")
+    beside = ("policies/000000001000.safetensors", "metrics.safetensors", "votes.jsonl")
     for name in beside:
         (folder / name).write_bytes(name.encode())
     session = Session.open(folder)

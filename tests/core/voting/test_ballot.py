@@ -59,5 +59,6 @@ def test_votes_are_kept_by_answer_and_voter_and_a_torn_line_is_left_out(tmp_path
     append_votes(tmp_path / "s", 5, Choice.RIGHT, {"a" * 32: Choice.RIGHT})
     with open(tmp_path / "s" / NAME, "a") as file:
         file.write('{"answer": 6, "choi')
+    append_votes(tmp_path / "s", 7, Choice.TIE, {"c" * 32: Choice.TIE})
     found = read_votes(tmp_path / "s")
-    assert [*found] == [4, 5] and found[4].counts["left"] == 1 and found[4].voters["b" * 32] == "tie"
+    assert [*found] == [4, 5, 7] and found[4].counts["left"] == 1 and found[4].voters["b" * 32] == "tie"

@@ -1,0 +1,96 @@
+"""Guests on their phones: each polls the page for votes and votes once a second, from one of many addresses.
+
+    .venv/bin/python tests/benchmarks/voters.py URL --voters 200 --seconds 60
+
+Starts in a process of its own beside the window that serves the page, and prints one JSON object: the replies, how long
+they took, the requests without a reply, and the last vote of each guest that counted, by round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import re
+import secrets
+import time
+from collections import Counter, defaultdict
+
+_PER_ADDRESS = 5
+"""Guests at one address; the program takes no more than eight in a round."""
+_TIMEOUT_SECONDS = 20.0
+
+
+class Audience:
+    """All guests, and what became of their votes."""
+
+    def __init__(self, url: str) -> None:
+        found = re.fullmatch(r"http://([\d.]+):(\d+)(/.*)", url)
+        assert found, url
+        self._host, self._port, self._path = found[1], int(found[2]), found[3]
+        self.verdicts: Counter[str] = Counter()
+        self.unanswered: list[str] = []
+        self.seconds: list[float] = []
+        self.last: defaultdict[int, dict[str, str]] = defaultdict(dict)
+
+    async def guest(self, number: int, until: float) -> None:
+        voter = secrets.token_hex(16)
+        source = f"127.0.{1 + number // _PER_ADDRESS // 200}.{1 + number // _PER_ADDRESS % 200}"
+        turn = time.monotonic() + random.random()
+        while turn < until:
+            await asyncio.sleep(turn - time.monotonic())
+            turn += 1.0
+            try:
+                state = re.search(rb'\{"round": (\d+), "seconds": ([\d.]+)\}', await self._ask("GET", b"", source))
+                if state and float(state[2]) > 0:
+                    await self._vote(voter, int(state[1]), source)
+            except (OSError, TimeoutError, EOFError) as error:
+                self.unanswered.append(repr(error))
+
+    async def _vote(self, voter: str, number: int, source: str) -> None:
+        choice = random.choice(["left", "left", "right", "tie"])
+        content = json.dumps({"voter": voter, "round": number, "choice": choice}).encode()
+        began = time.monotonic()
+        reply = await self._ask("POST", content, source)
+        self.seconds.append(time.monotonic() - began)
+        verdict = reply.rpartition(b"\r\n\r\n")[2].decode().strip()
+        self.verdicts[verdict] += 1
+        if verdict in ("counted", "changed"):
+            self.last[number][voter] = choice
+
+    async def _ask(self, method: str, content: bytes, source: str) -> bytes:
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
+            reader, writer = await asyncio.open_connection(self._host, self._port, local_addr=(source, 0))
+            head = f"{method} {self._path} HTTP/1.1\r\nHost: {self._host}:{self._port}\r\n"
+            head += f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+            writer.write(head.encode() + content)
+            reply = await reader.read(-1)
+            writer.close()
+        if not reply:
+            raise EOFError("closed without a reply")
+        return reply
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("url")
+    parser.add_argument("--voters", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    options = parser.parse_args()
+    audience, until = Audience(options.url), time.monotonic() + options.seconds
+    await asyncio.gather(*(audience.guest(number, until) for number in range(options.voters)))
+    taken = sorted(audience.seconds) or [float("nan")]
+    result = {
+        "verdicts": audience.verdicts,
+        "unanswered": len(audience.unanswered),
+        "why_unanswered": Counter(audience.unanswered),
+        "reply_median_ms": round(1000 * taken[len(taken) // 2], 1),
+        "reply_p99_ms": round(1000 * taken[len(taken) * 99 // 100], 1),
+        "last": audience.last,
+    }
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,107 @@
+"""The AppImage, of the bundle that packaging/build.py made, on a desktop that lacks some of Qt's libraries.
+
+    .venv/bin/python -m pytest -m slow tests/e2e/test_appimage.py
+
+Wants root, mksquashfs and squashfuse. SOMERSAULT_APPIMAGE_RUNTIME names the AppImage project's runtime; without it a
+stand-in of a few lines mounts the image and starts AppRun, as that runtime does.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.bundle import (
+    BUNDLE,
+    HAS_CUDA,
+    ROOT,
+    answers,
+    environment,
+    may_mount,
+    needs_bundle,
+    started,
+    taught,
+    with_mounts,
+)
+
+pytestmark = [
+    *needs_bundle,
+    pytest.mark.skipif(HAS_CUDA, reason="CUDA's bundle is not made for distribution"),
+    pytest.mark.skipif(
+        not (may_mount() and Path("/usr/bin/mksquashfs").exists() and Path("/usr/bin/squashfuse").exists()),
+        reason="only root with mksquashfs and squashfuse can make and mount an image",
+    ),
+]
+_ENOUGH = 5
+_MOST_GLIBC = 35
+"""Ubuntu 22.04 has glibc 2.35."""
+_STAND_IN = """#!/bin/sh
+place=$(mktemp -d)
+squashfuse -o offset=@SIZE@ "$(readlink -f "$0")" "$place" || exit 1
+trap 'kill $program' TERM
+"$place/AppRun" "$@" & program=$!
+wait $program; code=$?
+wait $program 2>/dev/null && code=$?
+umount --lazy "$place"; rmdir "$place"
+exit $code
+"""
+
+
+def _runtime(folder: Path) -> Path:
+    if named := os.environ.get("SOMERSAULT_APPIMAGE_RUNTIME"):
+        return Path(named)
+    text = _STAND_IN.replace("@SIZE@", "512")
+    path = folder / "runtime"
+    path.write_bytes(text.encode().ljust(512, b"\n"))
+    return path
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The file, with the tree that it was made of beside it; gone afterwards."""
+    folder = tmp_path_factory.mktemp("appimage")
+    target = folder / "Somersault.AppImage"
+    parts = [str(part) for part in (BUNDLE, _runtime(folder), folder / "tree", target)]
+    script = "import sys; sys.path.insert(0, 'packaging'); import pathlib, appimage; *p, e = sys.argv[1:]; "
+    script += "appimage.build(*map(pathlib.Path, p), int(e))"
+    epoch = int(BUNDLE.stat().st_mtime)  # the tree has hard links to the bundle's files, and gives them this time
+    subprocess.run([sys.executable, "-c", script, *parts, str(epoch)], cwd=ROOT, check=True)
+    yield target
+    shutil.rmtree(folder)
+
+
+def _lacking() -> list[str]:
+    """Mounts that hide the libraries which the image has to bring along."""
+    sys.path.insert(0, str(ROOT / "packaging"))
+    try:
+        import appimage
+    finally:
+        sys.path.pop(0)
+    return [f"--bind /dev/null {appimage.find_library(name)}" for name in appimage.CARRIED]
+
+
+def test_it_opens_a_window_that_teaches_without_what_a_desktop_may_lack(
+    image: Path, display: str, tmp_path: Path
+) -> None:
+    environ = environment(tmp_path / "home", display)
+    command = [image, "--task", "hopper-backflip", "--teacher", "oracle", "--session", tmp_path / "s"]
+    done = taught(with_mounts(_lacking(), command), environ, tmp_path / "s", _ENOUGH)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert answers(tmp_path / "s") >= _ENOUGH
+
+
+def test_it_has_all_commands_and_asks_for_no_newer_c_library_than_ubuntu_22_has(image: Path, tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", None)
+    assert started([image, "--version"], environ).stdout.startswith("somersault ")
+    assert "hopper-backflip" in started([image, "tasks"], environ).stdout
+    launcher = (image.parent / "tree/usr/lib/somersault/somersault").read_text("utf-8")
+    (needed,) = [line for line in launcher.splitlines() if line.startswith("built_with=2.")]
+    assert int(needed.rpartition(".")[2]) <= _MOST_GLIBC
+    index = (image.parent / "tree/usr/lib/somersault/licences/INDEX.txt").read_text("utf-8")
+    assert "libxcb-cursor0, a library of the build system" in index
