@@ -140,7 +140,7 @@ def begin_votes(controller: Controller, window: MainWindow) -> ClipPair:
 
 
 def compare_votes(told: dict[str, Any], folder: Path) -> dict[str, object]:
-    """What the guests were told beside what was written down. The last round may have been open at the end."""
+    """Compare the replies to the guests with the votes on disk. The last round may have been open at the end."""
     rounds = [votes for _, votes in sorted(told.pop("last").items(), key=lambda item: int(item[0]))]
     kept = [votes.voters for _, votes in sorted(read_votes(folder).items())]
     closed = rounds[: len(kept)]

@@ -1,4 +1,4 @@
-"""Guests on their phones: each polls the page for votes and votes once a second, from one of many addresses.
+"""Simulated guests: each polls the page for votes and votes once a second, from one of many addresses.
 
     .venv/bin/python tests/benchmarks/voters.py URL --voters 200 --seconds 60
 

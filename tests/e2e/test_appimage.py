@@ -64,7 +64,7 @@ def _runtime(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The file, with the tree that it was made of beside it; gone afterwards."""
+    """An AppImage next to the tree that it was made of; both are deleted afterwards."""
     folder = tmp_path_factory.mktemp("appimage")
     target = folder / "Somersault.AppImage"
     parts = [str(part) for part in (BUNDLE, _runtime(folder), folder / "tree", target)]
