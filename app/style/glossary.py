@@ -25,7 +25,7 @@ class Glossary(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.text = QTextBrowser(openExternalLinks=True)
         self.text.setAccessibleName("Glossary")
-        self.text.setMarkdown(PAGE.read_text("utf-8"))
+        self.text.setMarkdown(_page())
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         column((self.text, 1), buttons, of=self, margins=None)
@@ -84,9 +84,14 @@ def word_of(widget: QWidget | None) -> str:
 
 
 @cache
+def _page() -> str:
+    """Read the page, once for all buttons."""
+    return PAGE.read_text("utf-8")
+
+
 def definition(word: str) -> str:
     """Return the first sentence of the page about a word."""
-    after = PAGE.read_text("utf-8").partition(f"### {word}\n\n")[2]
+    after = _page().partition(f"### {word}\n\n")[2]
     text = after.partition("\n\n")[0].replace("\n", " ").replace("*", "").replace("`", "")
     return text.partition(". ")[0].removesuffix(".") + "."
 

@@ -72,9 +72,14 @@ def predictions(pairs: Sequence[Query], predict: PredictReturns) -> list[tuple[f
     """For each pair, every member's P[left is preferred] (2.2.3), without the labeller's errors."""
     if not pairs:
         return []
-    returns = predict([pair.left for pair in pairs] + [pair.right for pair in pairs])
-    probabilities = _preference_probability(returns[:, : len(pairs)], returns[:, len(pairs) :])
+    probabilities = _preference_probability(*_sides([(pair.left, pair.right) for pair in pairs], predict))
     return [tuple(members.tolist()) for members in probabilities.T]
+
+
+def _sides(pairs: Sequence[_Pair], predict: PredictReturns) -> tuple[Float32, Float32]:
+    """Predicted returns of the left and of the right segments, (M, pairs) each."""
+    returns = predict([left for left, _ in pairs] + [right for _, right in pairs])
+    return returns[:, : len(pairs)], returns[:, len(pairs) :]
 
 
 def _preference_probability(left: Float32, right: Float32) -> Float64:
@@ -135,8 +140,7 @@ class QuerySelector:
         pairs = self._draw(pool, count * config.candidates)
         if not pairs:
             return []
-        returns = predict([left for left, _ in pairs] + [right for _, right in pairs])
-        left, right = returns[:, : len(pairs)], returns[:, len(pairs) :]
+        left, right = _sides(pairs, predict)
         variance = scores = disagreement(left, right)
         if config.selection == "mutual_information":
             scores = information(left, right, self._error_rate)
@@ -154,8 +158,7 @@ class QuerySelector:
         pairs = self._draw(pool, self._config.candidates)
         if not pairs:
             return 0.0
-        returns = predict([left for left, _ in pairs] + [right for _, right in pairs])
-        return float(disagreement(returns[:, : len(pairs)], returns[:, len(pairs) :]).max())
+        return float(disagreement(*_sides(pairs, predict)).max())
 
     def _draw_challenge(self, pool: list[Segment], predict: PredictReturns) -> tuple[_Pair, float] | None:
         """A pair of the segment that one member prefers to all others and the one most disputed in comparison with it.
@@ -165,10 +168,9 @@ class QuerySelector:
         bad clips are not asked for. The idea is that of dueling bandits (Wu and Liu, Double Thompson Sampling for
         Dueling Bandits, 2016). Returns the pair and the disagreement, or None if all such pairs were offered or are alike.
         """
-        pool = [segment for segment in pool if segment.id not in self._shown]
+        pool, rows = self._rested(pool)
         if len(pool) < 2:
             return None
-        rows = features(pool) if self._config.alike else None
         for _ in range(_TRIES):
             drawn = self._rng.choice(len(pool), min(self._config.candidates, len(pool)), replace=False)
             returns = predict([pool[i] for i in drawn])
@@ -177,7 +179,7 @@ class QuerySelector:
             champion = pool[drawn[best]]
             variance[[i == best or _key(champion, pool[j]) in self._offered for i, j in enumerate(drawn)]] = -1
             if rows is not None:
-                variance[np.square(rows[drawn] - rows[drawn[best]]).mean(1) < 2 * self._config.alike**2] = -1
+                variance[self._alike(rows[drawn], rows[drawn[best]])] = -1
             other = int(variance.argmax())
             if variance[other] < 0:
                 continue
@@ -190,14 +192,13 @@ class QuerySelector:
     def _draw(self, pool: list[Segment], count: int) -> list[_Pair]:
         """Up to `count` distinct random pairs that were not offered before; fewer from a small pool."""
         pairs: dict[tuple[int, int], _Pair] = {}
-        pool = [segment for segment in pool if segment.id not in self._shown]
+        pool, rows = self._rested(pool)
         if len(pool) < 2:
             return []
         content = cache(lambda i: fingerprint(pool[i]))
-        rows = features(pool) if self._config.alike else None
         for _ in range(10 * count):
             i, j = self._rng.choice(len(pool), 2, replace=False)
-            if rows is not None and np.square(rows[i] - rows[j]).mean() < 2 * self._config.alike**2:
+            if rows is not None and self._alike(rows[i], rows[j]):
                 continue
             key = _key(pool[i], pool[j])
             if key not in self._offered and pair_of(content(i), content(j)) not in self._excluded:
@@ -205,6 +206,15 @@ class QuerySelector:
             if len(pairs) == count:
                 break
         return list(pairs.values())
+
+    def _rested(self, pool: list[Segment]) -> tuple[list[Segment], Float32 | None]:
+        """Return the segments that were not shown lately, and their features if alike ones are not to be paired."""
+        rested = [segment for segment in pool if segment.id not in self._shown]
+        return rested, features(rested) if self._config.alike else None
+
+    def _alike(self, rows: Float32, row: Float32) -> Any:
+        """Features (..., f) and (f,) -> (...) bool: too near to each other for a pair."""
+        return np.square(rows - row).mean(-1) < 2 * self._config.alike**2
 
     def _draw_spread(self, pool: list[Segment], count: int) -> list[_Pair]:
         """Up to `count` pairs of segments that differ from each other and from those shown last.

@@ -268,7 +268,7 @@ def press_restart(face: Face) -> None:
 
 
 def numbers(face: Face) -> dict[str, int]:
-    """Of each job in the newest checkpoint: the number of the request that its state answered."""
+    """Return, for each job in the newest checkpoint, the number of the request that its state answered."""
     loaded = face.controller.session.load()
     return {name: state.values["n"] for name, state in loaded[1].items()}
 

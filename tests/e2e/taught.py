@@ -57,7 +57,7 @@ class Taught:
         return self.outcome
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Of the last policy, and of the last reward if there is one."""
+        """Return the parameters of the last policy, and of the last reward if there is one."""
         found = {f"policy {n}": a for n, a in self.all(PolicyPublished)[-1].weights.items()}
         rewards = self.all(RewardPublished)
         return found | ({f"reward {n}": a for n, a in rewards[-1].weights.items()} if rewards else {})

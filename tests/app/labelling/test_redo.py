@@ -17,7 +17,7 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 
 def answered(face: Face, count: int) -> list[Query]:
-    """So many answers given with different keys; one more pair is on screen."""
+    """Give `count` answers with different keys, so that one more pair is on screen; return the queries."""
     queries = face.offer(*[make_query() for _ in range(count + 1)])
     for key, following in zip(KEYS[:count], queries[1:], strict=True):
         face.press(key)

@@ -170,7 +170,7 @@ def test_clips_that_fill_more_of_a_fine_screen_are_rendered_larger(face: Face) -
 
 def test_a_live_view_that_fills_more_of_a_fine_screen_is_rendered_larger(face: Face) -> None:
     def sizes() -> set[int]:
-        """Of what is drawn for the live view, with recordings as often as they are asked for."""
+        """Record once more; return the sizes in which recordings were rendered so far."""
         face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(0, np.float32), 1000))
         return {event.size for event in face.engine["clips"].got(ClipsRequested) if len(event.segments) == 1}
 

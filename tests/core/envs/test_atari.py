@@ -102,7 +102,7 @@ def blanked(task: AtariTask) -> np.ndarray:
 
 @pytest.mark.parametrize("name", ["pong", "enduro-even"])
 def test_observations_are_those_of_a_slow_reference_bit_for_bit(name: str) -> None:
-    """Of one game without the console's memory and one with, as they run in different emulators."""
+    """One game is without the console's memory and one with it, as they run in different emulators."""
     task, steps = get_task(name), 60
     env = make(name, 2, seed=7)
     choices = np.random.default_rng(1).integers(env.sizes[1], size=(steps, 2))

@@ -197,7 +197,7 @@ TEACH = ["teach", "hopper-backflip", "--session", "s"]
 
 
 def configured(words: list[str], monkeypatch: pytest.MonkeyPatch) -> Config:
-    """Of the session that these words would begin."""
+    """Return the config of the session that these words would begin."""
     monkeypatch.setattr(sys, "argv", ["core", *TEACH, *words])
     session = new_session(make_parser().parse_args())
     session.close()

@@ -383,7 +383,7 @@ def test_a_rescue_keeps_what_was_undone_changed_and_repeated(
 
 @needs_posix
 def test_writing_follows_no_link(store: PreferenceStore, folder: Path, tmp_path: Path) -> None:
-    """Whoever made the folder may have pointed its files at the person's own."""
+    """A folder from a stranger may have links to the person's own files."""
     own = tmp_path / "own"
     own.write_text("mine")
     (folder / "00000004.part").symlink_to(own)

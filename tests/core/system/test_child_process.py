@@ -95,7 +95,7 @@ def test_what_a_child_raises_is_raised_here_with_its_traceback(
 
 
 def test_a_child_leaves_requests_to_stop_to_its_parent(spawn: Spawn) -> None:
-    """Those that reach the whole group of processes: of a terminal, a service manager or a log-out."""
+    """A terminal, a service manager or a log-out sends such requests to the whole group of processes."""
     child = spawn()
     ask(child, "echo", 1)
     for number in STOPPING:
