@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import sys
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
 from tests.screens import x_server
 
 _screen = ExitStack()
+_GRACE_SECONDS = 60
+"""Time in which a test has to end once pytest-timeout has interrupted it, and in which its fixtures have to."""
+_stderr = 2
+"""Where a process that is ended writes its stacks."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -19,6 +25,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Also restores Ctrl+C: a shell that starts the tests in the background has SIGINT ignored.
     """
+    os.environ["SOMERSAULT_NICE"] = "0"  # else a busy machine does not slow the tests' children down but stops them
+    global _stderr
+    _stderr = os.dup(2)  # while a test runs, its output is captured
     signal.signal(signal.SIGINT, signal.default_int_handler)
     only_distributes = getattr(config.option, "numprocesses", None) and "PYTEST_XDIST_WORKER" not in os.environ
     if sys.platform == "linux" and not only_distributes:
@@ -28,3 +37,27 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure() -> None:
     _screen.close()
+
+
+def _watch(seconds: float) -> None:
+    """Ends this process with the stacks of all threads unless the next event comes in time.
+
+    Python calls the handler of pytest-timeout only between two of its instructions, and only once: a test that hangs in
+    native code, or again while it is being ended, would hold up the whole run.
+    """
+    faulthandler.dump_traceback_later(seconds, exit=True, file=_stderr)
+
+
+def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> None:
+    """A hook of pytest-timeout, which sets its own timer too."""
+    _watch(settings.timeout + _GRACE_SECONDS)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    _watch(_GRACE_SECONDS)
+
+
+def pytest_timeout_cancel_timer(item: pytest.Item) -> None:
+    """The test has ended, with its fixtures."""
+    faulthandler.cancel_dump_traceback_later()

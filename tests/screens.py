@@ -1,13 +1,16 @@
-"""Displays that only the tests draw on, and processes that have one or none."""
+"""Displays that only the tests draw on, and programs that have one or none."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+import psutil
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -31,3 +34,19 @@ def run_python(*arguments: object, **environ: str) -> subprocess.CompletedProces
     variables = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT), **environ}
     command = [sys.executable, *map(str, arguments)]
     return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=60, check=False)
+
+
+@contextmanager
+def running(command: Sequence[object], **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """Starts a program; `options` are Popen's. At the end it is killed, with all processes that it has started.
+
+    Popen alone would wait for it, without a limit, where a test that has failed asks nothing of it any more.
+    """
+    with subprocess.Popen([*map(str, command)], text=True, **options) as program:
+        try:
+            yield program
+        finally:
+            if program.poll() is None:
+                for process in (*psutil.Process(program.pid).children(recursive=True), program):
+                    with suppress(psutil.NoSuchProcess):
+                        process.kill()

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.screens import x_server
+from tests.screens import ROOT, running, x_server
 
 _PATIENCE_SECONDS = 900
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def newest_bundle() -> Path | None:
@@ -60,11 +59,7 @@ def started(
 ) -> subprocess.CompletedProcess[str]:
     """Runs the command to its end."""
     with _running(command, environ, user) as program:
-        try:
-            output, errors = program.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            program.kill()
-            raise
+        output, errors = program.communicate(timeout=timeout)
     return subprocess.CompletedProcess(program.args, program.returncode, output, errors)
 
 
@@ -80,10 +75,12 @@ def taught(
     return subprocess.CompletedProcess(program.args, program.returncode, output, errors)
 
 
-def _running(command: Sequence[object], environ: dict[str, str], user: int | None) -> subprocess.Popen[str]:
+def _running(
+    command: Sequence[object], environ: dict[str, str], user: int | None
+) -> AbstractContextManager[subprocess.Popen[str]]:
     groups: list[str | int] | None = None if user is None else []
-    return subprocess.Popen(
-        [*map(str, command)],
+    return running(
+        command,
         env=environ,
         cwd=environ["HOME"],
         user=user,
@@ -91,7 +88,6 @@ def _running(command: Sequence[object], environ: dict[str, str], user: int | Non
         extra_groups=groups,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
     )
 
 

@@ -41,6 +41,8 @@ def test_a_request_to_stop_in_the_middle_of_an_update_changes_nothing_of_what_is
     teach: Teach, finished: Finished, sent: signal.Signals
 ) -> None:
     before = signal.getsignal(sent)
+    if before == signal.SIG_IGN:
+        pytest.skip("what started the tests, such as nohup, ignores it, and so does the program")
     whole, stopped = finished(**SHORT), teach("stopped", **SHORT)
     interrupted_at_batch(stopped, 6, times=1, sent=sent)
     assert len(stopped.all(PolicyUpdated)) == 6  # from the batch under way, too

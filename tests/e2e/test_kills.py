@@ -7,25 +7,25 @@ import random
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import psutil
 import pytest
 
 from core.session.session import Session
+from tests.screens import ROOT, running
 
-ROOT = Path(__file__).resolve().parents[2]
 _STARTING_SECONDS, _WORKING_SECONDS = 4.0, 3.0
 _WHILE_STARTING = 0.2
 """Share of the kills that come while the program starts; the others when it has shown its first answer."""
 _PATIENCE_SECONDS = 60
 
 
-def start(kind: str, folder: Path) -> subprocess.Popen[str]:
+def started(kind: str, folder: Path) -> AbstractContextManager[subprocess.Popen[str]]:
     environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "tests.e2e.killable", kind, str(folder)]
-    return subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True)
+    return running(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE)
 
 
 def wait(program: subprocess.Popen[str], rng: random.Random) -> str:
@@ -40,8 +40,8 @@ def kill(program: subprocess.Popen[str], said: str = "") -> list[str]:
     """Kills it; what it had said in whole lines, `said` first. None of its children lives on."""
     family = psutil.Process(program.pid).children(recursive=True)
     program.kill()
-    with program:
-        said += program.stdout.read()
+    said += program.stdout.read()
+    program.wait(_PATIENCE_SECONDS)
     _, alive = psutil.wait_procs(family, timeout=_PATIENCE_SECONDS)
     assert not alive
     return said[: said.rfind("\n") + 1].splitlines()
@@ -60,10 +60,10 @@ def killed_again_and_again(kind: str, folder: Path, times: int, rng: random.Rand
     """Returns how many answers were shown. The same session is opened each time anew."""
     shown: list[str] = []
     for number in range(times):
-        program = start(kind, folder)
-        said = wait(program, rng)
-        assert program.poll() is None, f"start {number} ended by itself"
-        shown += kill(program, said)
+        with started(kind, folder) as program:
+            said = wait(program, rng)
+            assert program.poll() is None, f"start {number} ended by itself"
+            shown += kill(program, said)
         there = kept(folder)
         assert set(shown) <= set(there), f"kill {number}: lost {set(shown) - set(there)}"
         print(f"{kind}: kill {number + 1}, {len(shown)} answers shown, {len(there)} on disk", flush=True)
@@ -73,11 +73,11 @@ def killed_again_and_again(kind: str, folder: Path, times: int, rng: random.Rand
 
 def goes_on(kind: str, folder: Path) -> None:
     before = kept(folder)
-    program = start(kind, folder)
-    while (line := program.stdout.readline().strip()) in before:  # a headless run takes those from the store again
-        pass
-    assert line
-    kill(program)
+    with started(kind, folder) as program:
+        while (line := program.stdout.readline().strip()) in before:  # a headless run takes those from the store again
+            pass
+        assert line
+        kill(program)
     assert len(kept(folder)) > len(before)
 
 
@@ -106,21 +106,21 @@ def test_after_many_kills(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("seconds", [10, 30, 90])
 def test_a_window_shows_what_it_had_learned_half_a_minute_before_the_kill(seconds: int, tmp_path: Path) -> None:
     """The window and all its children are killed so many seconds after the first fit."""
-    program, shown = start("learning", tmp_path / "s"), list[tuple[float, int]]()
-    fitted = None
-    while fitted is None or time.monotonic() < fitted + seconds:
-        kind, number = program.stdout.readline().split()
-        if kind == "shown":
-            shown.append((time.monotonic(), int(number)))
-        elif fitted is None:
-            fitted = time.monotonic()
-    killed = time.monotonic()
-    kill(program)
+    shown, fitted = list[tuple[float, int]](), None
+    with started("learning", tmp_path / "s") as program:
+        while fitted is None or time.monotonic() < fitted + seconds:
+            kind, number = program.stdout.readline().split()
+            if kind == "shown":
+                shown.append((time.monotonic(), int(number)))
+            elif fitted is None:
+                fitted = time.monotonic()
+        killed = time.monotonic()
+        kill(program)
     before = max([steps for at, steps in shown if at <= killed - 30], default=0)
-    program = start("learning", tmp_path / "s")
-    while (line := program.stdout.readline().split())[0] != "shown":
-        pass
-    kill(program)
+    with started("learning", tmp_path / "s") as program:
+        while (line := program.stdout.readline().split())[0] != "shown":
+            pass
+        kill(program)
     print(
         f"killed {seconds} s after the first fit, at {shown[-1][1]:,} steps; half a minute before {before:,}",
         flush=True,

@@ -21,8 +21,8 @@ from core.session.session import Session
 from core.types import Choice
 from tests.core.builders import tiny
 from tests.e2e.mutations import mutated
+from tests.screens import ROOT, running
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="it asks the system for the memory taken as Unix has it"
 )
@@ -34,14 +34,13 @@ def opened(orders: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Opens these copies in one process. Returns a result for each; the one that hangs or ends the process is the last."""
     command = [sys.executable, "-m", "tests.e2e.opener"]
     lines = "".join(f"{json.dumps(order)}\n" for order in orders)
-    with subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with running(command, cwd=ROOT, **pipes) as process:
         try:
             output, _ = process.communicate(lines, timeout=_PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
-            output, _ = process.communicate()
+            output, _ = process.communicate(timeout=_PATIENCE_SECONDS)
     results = [json.loads(line) for line in output.splitlines()]
     return results if len(results) == len(orders) else [*results, {"outcome": "hung or died"}]
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.e2e.test_kills import ROOT, kept, kill
+from tests.e2e.test_kills import kept, kill
+from tests.screens import ROOT, running
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows can't hold a process still")
 _NAP_SECONDS = 2.0
@@ -53,14 +54,16 @@ def test_a_session_goes_on_after_sleep_and_with_the_clock_set_back(tmp_path: Pat
     script.write_text(_WINDOW)
     environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(script), str(folder), str(set_back)]
-    with (tmp_path / "complaints").open("w") as complaints:
-        program = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=complaints, text=True)
     rng = random.Random(5)
-    shown = answers(program)
-    nap(program, rng)
-    set_back.touch()
-    shown += answers(program)
-    lines = kill(program, shown)
+    with (
+        (tmp_path / "complaints").open("w") as complaints,
+        running(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=complaints) as program,
+    ):
+        shown = answers(program)
+        nap(program, rng)
+        set_back.touch()
+        shown += answers(program)
+        lines = kill(program, shown)
     there = kept(folder)
     assert len(lines) >= 2 * _ANSWERS and set(lines) <= set(there)
     assert [int(answer.split()[0]) for answer in there] == list(range(1, len(there) + 1))

@@ -25,8 +25,8 @@ from core.system.child_process import JobProcess
 from core.types import Choice
 from core.voting.server import local_address
 from tests.app.fakes import KEYS
+from tests.screens import ROOT, running
 
-ROOT = Path(__file__).resolve().parents[2]
 _PATIENCE_MS = 60_000
 _SMALL = {"teacher": "human", "labels": 8, "rollout.environments": 16, "rollout.steps": 80}
 
@@ -111,9 +111,7 @@ def test_ctrl_c_ends_everything_cleanly(tmp_path: Path) -> None:
     """Ctrl+C reaches the children too; they must leave the answer to the window and end when it says so."""
     environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
     command = [sys.executable, "-m", "app", "--session", str(tmp_path / "s"), "--teacher", "oracle"]
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environ, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as program:
+    with running(command, cwd=ROOT, env=environ, stderr=subprocess.PIPE, start_new_session=True) as program:
         while not list((tmp_path / "s").glob("policies/*")) and program.poll() is None:  # all jobs have started
             time.sleep(0.1)
         family = psutil.Process(program.pid).children(recursive=True)

@@ -18,8 +18,7 @@ from core.system.child_process import JobProcess, JobSpec
 from core.system.shared_memory import Envelope
 from tests.core.builders import tiny
 from tests.core.children import SECONDS, Start, batch, is_gone, next_of, pid_of
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.screens import ROOT, running
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +115,7 @@ def test_a_job_and_its_collectors_end_with_their_parent(tmp_path: Path, whose: s
     script = tmp_path / "parent.py"
     script.write_text(PARENT)
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, env=environ) as parent:
+    with running([sys.executable, script], stdout=subprocess.PIPE, env=environ) as parent:
         busy, job, *collectors = map(int, parent.stdout.readline().split())
         assert len(collectors) == 1 and all(map(psutil.pid_exists, collectors))
         os.kill(parent.pid if whose == "the parent's" else job, signal.SIGKILL)

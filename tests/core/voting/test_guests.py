@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from core.voting.ballot import CHOICES
-from tests.screens import ROOT
+from tests.screens import ROOT, running
 
 _HOST, _GUEST = "10.77.0.1", "10.77.0.2"
 _SERVE = """
@@ -92,11 +92,8 @@ def network() -> Iterator[Network]:
 def served(network: Network) -> Iterator[subprocess.Popen[str]]:
     """The job that serves the page with an open round; prints the address, then the counts as they change."""
     command = [*network.host, sys.executable, "-c", _SERVE]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
-    ) as job:
+    with running(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}) as job:
         yield job
-        job.terminate()
 
 
 def counts_after(job: subprocess.Popen[str], wanted: dict[str, int]) -> dict[str, int]:
