@@ -197,6 +197,11 @@ class RolloutConfig(_Checked):
     )
     demonstrate_every: int = number(0, "batches between two recordings for the live view; 0 for none", "", 0)
 
+    @property
+    def falling_steps(self) -> int:
+        """Environment steps of a finish at a falling learning rate: its second half."""
+        return self.finish_steps // 2
+
 
 @dataclass(frozen=True)
 class Config(_Checked):
@@ -234,8 +239,8 @@ class Config(_Checked):
 
     @property
     def finishing_steps(self) -> int:
-        """Environment steps at the end at a falling learning rate: half of the finish, at most a quarter of all."""
-        return min(self.rollout.finish_steps // 2, self.planned_steps // 4)
+        """Environment steps at the end of a headless session at a falling learning rate, at most a quarter of all."""
+        return min(self.rollout.falling_steps, self.planned_steps // 4)
 
     def _contradictions(self) -> Iterator[tuple[bool, str]]:
         """Yield each rule as (whether the config breaks it, the sentence that says so)."""

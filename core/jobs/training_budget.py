@@ -15,7 +15,7 @@ class TrainingBudget:
 
     A human's session holds when the answers given have been trained on for config.rollout.steps_per_answer each, so
     that its result depends neither on the machine's speed nor on the human's. The hold can be lifted. A finish, which
-    the human asks for and the next answer ends, takes config.rollout.finish_steps more, half of them at a falling
+    the human asks for and the next answer ends, takes config.rollout.finish_steps more, the last of them at a falling
     learning rate. In a headless session answers come when they are due, and the finish is its last part.
     """
 
@@ -49,20 +49,23 @@ class TrainingBudget:
             return ""
         if self._lifted or self._finished_from is not None:  # later answers count from here
             self._started, self._answers = env_steps, answers
-            return FINISHED if self.progress(env_steps) >= 1 else ""
+            return FINISHED if self._end is not None and env_steps >= self._end else ""
         allowed = self._config.rollout.steps_per_answer * max(0, answers - self._answers)
         return HOLDS if env_steps >= self._started + allowed else ""
 
     def progress(self, env_steps: int) -> float:
         """Share of the training at a falling learning rate that is done: the whole session with the paper's schedule."""
+        config = self._config
         if not self._by_answers:
-            return min(1.0, env_steps / self._config.planned_steps)
-        if self._config.teacher != Teacher.HUMAN:
-            return finishing(env_steps, self._config)
-        steps = self._config.rollout.finish_steps
-        if self._finished_from is None:
-            return 0.0
-        return min(1.0, max(0.0, 2 * (env_steps - self._finished_from) / max(1, steps) - 1))
+            return min(1.0, env_steps / config.planned_steps)
+        if config.teacher != Teacher.HUMAN:
+            return finishing(env_steps, config.planned_steps, config.finishing_steps)
+        return 0.0 if self._end is None else finishing(env_steps, self._end, config.rollout.falling_steps)
+
+    @property
+    def _end(self) -> int | None:
+        """Environment steps at the end of the finish that a human has asked for."""
+        return None if self._finished_from is None else self._finished_from + self._config.rollout.finish_steps
 
     def get_state(self) -> dict[str, Any]:
         """JSON values."""

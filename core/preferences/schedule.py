@@ -57,10 +57,9 @@ def planned_steps(config: Config) -> int:
     return explored + (1 + later) * config.rollout.steps_per_answer + config.rollout.finish_steps
 
 
-def finishing(env_steps: int, config: Config) -> float:
-    """Progress of the training at a falling learning rate, at the end of a headless session, from 0 to 1."""
-    steps = config.finishing_steps
-    return min(1.0, max(0.0, 1 - (config.planned_steps - env_steps) / steps)) if steps else 0.0
+def finishing(env_steps: int, end: int, falling_steps: int) -> float:
+    """Progress of the training at a falling learning rate, the last falling_steps before `end`, from 0 to 1."""
+    return min(1.0, max(0.0, 1 - (end - env_steps) / falling_steps)) if falling_steps else 0.0
 
 
 def _most_steps(config: Config) -> float:

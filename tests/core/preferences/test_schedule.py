@@ -57,6 +57,14 @@ def test_a_fast_person_leaves_less_training_between_two_answers() -> None:
 
 
 def test_training_after_the_last_answer_runs_from_0_to_1() -> None:
+    assert [finishing(t, end=1800, falling_steps=200) for t in (0, 1600, 1650, 1700, 1800, 2000)] == [
+        0,
+        0,
+        0.25,
+        0.5,
+        1,
+        1,
+    ]
+    assert finishing(1800, end=1800, falling_steps=0) == 0
     config = by_answers()
-    assert [finishing(t, config) for t in (0, 1600, 1650, 1700, 1800, 2000)] == [0, 0, 0.25, 0.5, 1, 1]
-    assert finishing(1800, by_answers(rollout__finish_steps=0)) == 0
+    assert (config.planned_steps, config.finishing_steps) == (1800, 200)
