@@ -16,7 +16,7 @@ action[NAME]: the policy's action for an actuator, from -1 to 1; an actuator wit
 height[GEOM]: lowest point of a geom above the floor
 contact[GEOM]: 1 if that is less than CONTACT_HEIGHT above where contact forces begin, and the geom can touch the floor;
     else 0
-airborne: 1 if no geom of the robot is in contact with the floor, else 0
+airborne: 1 if no geom of the root body's tree is in contact with the floor, else 0
 time: seconds since the episode began
 """
 

@@ -17,7 +17,7 @@ from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, FilmMade, FilmProgressed, FilmRequested, JobSpec, PreferenceAdded, RolloutReported
 from core.headless.catalogue import behaviour_entries, robot_entries, signals_page, task_entries
-from core.headless.settings import make_config
+from core.headless.settings import make_config, require_whole_clips
 from core.io import files
 from core.io.session_log import session_log, warnings_to_stderr
 from core.presets import ABLATIONS
@@ -168,6 +168,7 @@ def new_session(args: argparse.Namespace) -> Session:
         raise UserError(
             f"segment_steps is {config.query.segment_steps}; give at most the {task.episode_steps} of an episode."
         )
+    require_whole_clips(config)
     build_ensemble(config, CPU)  # fails here if the environment or the predictors can't be made
     if args.take and not args.begin_from:
         raise UserError("--take says what --from DIR takes over: name the session.")

@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.config import Config, replaced
+from core.errors import UserError
 from core.preferences.schedule import planned_steps
 from core.presets import merge_presets, paper_changes
 from core.tasks import get_task
-from core.tasks.base import Task
+from core.tasks.base import RobotTask, Task
+from core.types import Teacher
 
 Changes = Mapping[str, Any]
 _PLANNING = ("query.first_share", "query.first_labels", "rollout.exploration_steps")
 """Settings that the planned length of a session depends on and that an ablation may change."""
+_EPISODES, _FEWEST_ROBOTS = 2, 8
+"""Episodes for which the steps of a session should suffice for each robot, and number of robots that is not reduced."""
 
 
 def task_presets(task: Task, preset: str) -> Changes:
@@ -34,7 +38,8 @@ def make_config(name: str, preset: str, given: Changes, ablation: Changes, setti
     given: values of the command's own options, among them "policy.algorithm"
     settings: as --set gives them
     Without steps, a session whose answers drive training is as long as they allow. An ablation does not change that
-    length. Raises UserError for an unknown name, an invalid value or a contradiction.
+    length. A session of few steps has fewer robots than the preset says, if that is not the paper's, so that their
+    episodes come to an end. Raises UserError for an unknown name, an invalid value or a contradiction.
     """
     task = get_task(name)
     algorithm = settings.get("policy.algorithm", given.get("policy.algorithm"))
@@ -43,7 +48,23 @@ def make_config(name: str, preset: str, given: Changes, ablation: Changes, setti
     if config.query.schedule == "answers" and "steps" not in given and "steps" not in settings:
         kept = {name: usual.get(name, _default(name)) for name in _PLANNING if name in ablation}
         config = replaced(config, steps=planned_steps(replaced(config, **kept)))
+    if isinstance(task, RobotTask) and preset != "paper" and "rollout.environments" not in {**given, **settings}:
+        most = max(_FEWEST_ROBOTS, config.steps // (_EPISODES * task.episode_steps))
+        config = replaced(config, **{"rollout.environments": min(config.rollout.environments, most)})
     return config
+
+
+def require_whole_clips(config: Config) -> None:
+    """Raise UserError if the session ends before any robot could finish a clip to ask about."""
+    task, rollout = get_task(config.task), config.rollout
+    length = config.query.length(task.segment_steps)
+    batches = -(-config.steps // (rollout.environments * rollout.steps))
+    if config.teacher != Teacher.NONE and batches * rollout.steps < length:
+        raise UserError(
+            f"{config.steps:,} steps are {batches * rollout.steps} for each of {rollout.environments} environments, and"
+            f" a clip has {length}: give at least {rollout.environments * length:,} steps, or fewer"
+            " rollout.environments."
+        )
 
 
 def _default(name: str) -> Any:

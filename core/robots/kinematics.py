@@ -85,6 +85,9 @@ class Kinematics:
         self.joint_offsets = [at if at.any() else None for at in model.jnt_pos]
         self.sensed = [geom for geom in self.geoms.values() if self.touchable(geom)]
         """Geoms that can touch the floor."""
+        trees = model.body_treeid[model.geom_bodyid]
+        self.standing = [geom for geom in self.sensed if trees[geom] == model.body_treeid[self.root]]
+        """Those of the root body's tree: the robot itself, without a ball or a box that lies about."""
         self.corners = {geom: _corners(model, geom) for geom in self.geoms.values()}
 
     def touchable(self, geom: int) -> bool:
@@ -96,9 +99,9 @@ class Kinematics:
         return any({geom, self.floor} == set(pair) for pair in pairs)
 
     def lowest(self, positions: Float64) -> Float64:
-        """(N,) height above the floor in m of the lowest point of all geoms that can touch it."""
+        """(N,) height above the floor in m of the lowest point of the robot's geoms that can touch it."""
         poses = Poses(self, positions)
-        return np.min([poses.height(geom) for geom in self.sensed or self.geoms.values()], axis=0)
+        return np.min([poses.height(geom) for geom in self.standing or self.sensed or self.geoms.values()], axis=0)
 
 
 class Poses:

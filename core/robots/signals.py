@@ -182,13 +182,14 @@ class SignalSource:
 
     def _floor(self) -> dict[str, Signal]:
         kinematics, signals = self.kinematics, dict[str, Signal]()
-        touchable: list[str] = []
+        own: list[str] = []
         for name, geom in kinematics.geoms.items():
             signals[write("height", name)] = lambda step, geom=geom: step.poses.height(geom)  # type: ignore[misc]
             if not kinematics.touchable(geom):
                 signals[write("contact", name)] = lambda step: np.zeros(step.count)
                 continue
-            touchable.append(name)
+            if geom in kinematics.standing:
+                own.append(name)
             margin = self.model.geom_margin[geom] + self.model.geom_margin[kinematics.floor] + CONTACT_HEIGHT
             signals[write("contact", name)] = lambda step, geom=geom, margin=margin: (  # type: ignore[misc]
                 step.poses.height(geom) < margin
@@ -196,7 +197,7 @@ class SignalSource:
 
         def airborne(step: StepSignals) -> Float64:
             touching = np.zeros(step.count)
-            for name in touchable:
+            for name in own:
                 np.maximum(touching, step[write("contact", name)], out=touching)
             return 1 - touching
 

@@ -125,9 +125,11 @@ def _timed(robot: RobotTask, behaviour: Behaviour) -> RobotTask:
     if behaviour.control_rate is not None:
         skip = 1 / (behaviour.control_rate * robot.timestep)
         if abs(skip - round(skip)) > 1e-6 or round(skip) < 1:
+            whole = max(1, round(skip))
+            near = [1 / (robot.timestep * number) for number in (whole, whole + (1 if skip > whole else -1)) if number]
             raise UserError(
                 f"control_rate is {behaviour.control_rate:g}, but the robot's physics has {1 / robot.timestep:g} steps a"
-                " second: give that number divided by a whole one."
+                f" second, so that an action takes a whole number of them: give {' or '.join(f'{r:.10g}' for r in near)}."
             )
         robot = replace(robot, frame_skip=round(skip))
     return replace(robot, episode_steps=max(2, round(seconds / robot.step_seconds)))

@@ -6,15 +6,26 @@ python control_suite_peer.py DOMAIN TASK STATES SEED FILE.npz
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 from dm_control import suite
+
+
+def steps_of_an_episode(env: Any) -> int:
+    env.reset()
+    steps = 1
+    while not env.step(np.zeros(env.action_spec().shape)).last():
+        steps += 1
+    return steps
 
 
 def main(domain: str, name: str, states: int, seed: int, path: str) -> None:
     env = suite.load(domain, name)
     physics, rng = env.physics, np.random.default_rng(seed)
     size, model = physics.model.nq, physics.model
+    sub_steps = round(env.control_timestep() / physics.timestep())
+    episode_steps = steps_of_an_episode(env)
     lows, highs = np.where(model.jnt_limited.astype(bool)[:, None], model.jnt_range, [-3.0, 3.0]).T
     rows: dict[str, list[np.ndarray]] = {
         "positions": [],
@@ -36,7 +47,7 @@ def main(domain: str, name: str, states: int, seed: int, path: str) -> None:
         rows["velocities"].append(velocities)
         rows["rewards"].append(np.asarray(env.task.get_reward(physics)))
         physics.set_control(action)
-        physics.step(env._n_sub_steps)
+        physics.step(sub_steps)
         rows["actions"].append(action)
         rows["next"].append(physics.data.qpos.copy())
         rows["next_velocities"].append(physics.data.qvel.copy())
@@ -44,7 +55,7 @@ def main(domain: str, name: str, states: int, seed: int, path: str) -> None:
     np.savez(
         path,
         step_seconds=env.control_timestep(),
-        episode_steps=env._step_limit,
+        episode_steps=episode_steps,
         **{name: np.array(each) for name, each in rows.items()},
     )
 

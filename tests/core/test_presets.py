@@ -79,6 +79,20 @@ def test_every_task_and_behaviour_has_the_papers_preset(task: str) -> None:
     assert make_config(task, "paper", {"policy.algorithm": "ppo"}, {}, {}).policy.algorithm == "ppo"
 
 
+@pytest.mark.parametrize("preset", ["task", "default"])
+def test_in_a_short_session_so_many_robots_that_their_episodes_end(preset: str) -> None:
+    steps = get_task("hopper").episode_steps
+
+    def robots(preset: str, settings: dict[str, Any], **given: Any) -> int:
+        return make_config("hopper", preset, given, {}, settings).rollout.environments
+
+    usual = robots(preset, {})
+    assert robots(preset, {}, steps=2 * steps * usual) == usual
+    assert robots(preset, {}, steps=2 * steps * 20) == 20 and robots(preset, {}, steps=1) == 8
+    assert robots(preset, {"rollout.environments": 50}, steps=1) == 50
+    assert robots("paper", {}, steps=1) == robots("paper", {})
+
+
 def test_each_number_has_its_section() -> None:
     for name, (_, section) in {**PAPER, **PAPER_ROBOT, **PAPER_GAME}.items():
         assert set(section.split(", ")) <= {"", "A", "A.1", "A.2", "2.2.1", "2.2.3", "2.2.4", "3.1.1"}, name

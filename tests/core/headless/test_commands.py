@@ -300,6 +300,10 @@ def test_a_task_without_a_true_reward_has_no_oracle(
         ([*TEACH, "--teacher", "none", "--target"], "--teacher none"),
         ([*TEACH, "--oracle-mistakes", "2"], "mistakes"),
         ([*TEACH, "--set", "query.segment_steps=321"], "segment_steps"),
+        (
+            [*TEACH, "--steps", "900", "--set", "rollout.environments=100", "--set", "rollout.steps=9"],
+            "give at least 4,000 steps",
+        ),
         ([*TEACH, "--set", "true_reward=best"], "true_reward"),
         (["teach", "hopper", "--session", "s", "--set", "true_reward=openai"], "hopper has no true reward 'openai'"),
         ([*TEACH, "--video", "film.gif"], ".mp4"),

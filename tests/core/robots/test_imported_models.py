@@ -20,6 +20,7 @@ from core.robots.importing import import_robot
 from core.robots.kinematics import Kinematics, floor_of
 from core.robots.mjcf import read_mjcf, unpack
 from core.robots.models import compile_mjcf, load_model
+from core.robots.signals import SignalSource, StepStates
 from core.tasks.behaviour_tasks import behaviour_task
 
 MakeBatch = Callable[..., MujocoVectorEnv]
@@ -133,6 +134,19 @@ def test_the_root_is_that_of_the_part_that_is_moved() -> None:
     model, task = robot(world=ball)
     assert model.body == "box" and len(model.plain) == 7 + 5 and len(model.angles) == 1  # the box without its place
     assert set(task.names.geoms) == {"ball", "box", "arm"}
+
+
+def test_a_ball_beside_the_robot_neither_keeps_it_on_the_ground_nor_lifts_it() -> None:
+    ball = '<body name="ball" pos="1 0 .1"><freejoint/><geom name="ball" size=".1"/></body>'
+    model, task = robot(world=ball)
+    compiled = load_model(task)
+    positions = np.array([model.start] * 2)
+    box = int(compiled.joint(compiled.body("box").jntadr[0]).qposadr[0])
+    positions[:, box + 2] = [1, 0.02]  # up in the air, and deep in the floor
+    states = StepStates(positions, positions, np.zeros((2, compiled.nv)), np.zeros((2, 1)), np.zeros(2), 0.02)
+    signals = SignalSource(Kinematics(compiled)).step(states)
+    assert signals["contact[ball]"].tolist() == [1, 1] and signals["airborne"].tolist() == [1, 0]
+    assert Kinematics(compiled).lowest(positions) == pytest.approx([0.9, -0.08])
 
 
 def test_sensors_and_lights_are_left_out_and_the_heavy_integrator_replaced(batch: MakeBatch) -> None:

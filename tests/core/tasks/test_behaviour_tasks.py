@@ -126,7 +126,10 @@ def test_figures_and_starts_survive_threads_and_restoring(name: str, batch: Make
         ({"measure": {"name": "a", "expression": "height"}}, "a, column 1: height has a value at each step"),
         ({"plots": [{"title": "Up", "expression": "mean(upp)"}]}, "plot 'Up', column 6: there is no signal upp"),
         ({"robot": "swimmer", "start": "lying", "oracle": None, "plots": []}, "swimmer does not stand on a floor"),
-        ({"control_rate": 70}, "physics has 200 steps a second: give that number divided by a whole one"),
+        (
+            {"control_rate": 70},
+            "physics has 200 steps a second, so that an action takes a whole number of them: give 66.6666",
+        ),
         ({"robot": "gym:CartPole-v1"}, "gym:CartPole-v1 has no signals, so the behaviour can't have an oracle"),
     ],
 )
@@ -137,6 +140,15 @@ def test_what_does_not_fit_the_robot_is_one_sentence(changes: dict[str, Any], to
     Path("mine.json").write_text(json.dumps({**REST, **changes}))
     with pytest.raises(UserError, match=r"mine\.json is wrong: "):
         task_text("mine.json")
+
+
+@pytest.mark.parametrize(("rate", "near"), [(40, "50 or 33.33333333"), (90, "100 or 50"), (200, "100")])
+def test_a_control_rate_that_is_named_can_be_given(rate: float, near: str) -> None:
+    with pytest.raises(UserError, match=rf"give {near}\.$"):
+        task_of(robot="ant", control_rate=rate, oracle=None, plots=[], measure=None)
+    for named in near.split(" or "):
+        task = task_of(robot="ant", control_rate=float(named), oracle=None, plots=[], measure=None)
+        assert task.step_seconds == pytest.approx(1 / float(named))
 
 
 def test_a_gymnasium_environment_has_the_files_words() -> None:

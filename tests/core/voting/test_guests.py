@@ -196,7 +196,9 @@ def test_a_browser_shows_the_round_and_votes_by_its_buttons(browser: Browser, se
     assert served.stdout is not None
     url = served.stdout.readline().strip()
     browser.call("Page.navigate", url=url)
-    browser.wait_for("!document.querySelector('[data-choice=left]')?.disabled")
+    browser.wait_for(
+        "!document.querySelector('[data-choice=left]')?.disabled && document.getElementById('left').textContent"
+    )
     assert 0 < int(browser.value("document.getElementById('left').textContent")) <= 600
     browser.value("document.querySelector('[data-choice=left]').click()")
     browser.wait_for("document.getElementById('told').textContent.startsWith('Your vote counts')")
