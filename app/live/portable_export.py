@@ -49,7 +49,7 @@ class PortableExport(QObject):
         match event:
             case PortableMade(target, difference, note):
                 same = f"differs from this program by at most {difference:.0e}"
-                parts = f"{Path(target).name} is written with its contract.json and {same}.", note
+                parts = f"Saved {Path(target).name} with contract.json in {Path(target).parent}; it {same}.", note
                 self._outcome = " ".join(part for part in parts if part)
                 if self._job is not None:
                     self._job.cancel()
