@@ -134,6 +134,7 @@ class Controller(QObject):
         for ended in (self.file_tasks.task_done, self.file_tasks.task_failed):
             ended.connect(self._finish_stopping)
         self.film_export.film_made.connect(self.succeeded)
+        self.portable_export.export_made.connect(self.succeeded)
         self.labelling.teacher_changed.connect(self.true_reward.follow)
         self.labelling.replay_refused.connect(self._on_replay_refused)
         self.labelling.pair_shown.connect(self._on_pair_shown)
@@ -147,7 +148,7 @@ class Controller(QObject):
         self.policy_history.snapshots_changed.connect(self.folder_guard.copy_policies)
         for trouble in (
             *(self.checkpointer.damage_found, self.policy_history.trouble_arose, self.replays.replay_refused),
-            *(self.film_export.film_failed, self.film_export.film_refused, self.portable_export.export_ended),
+            *(self.film_export.film_failed, self.film_export.film_refused, self.portable_export.export_failed),
         ):
             trouble.connect(self.trouble_arose)
 

@@ -34,8 +34,8 @@ class Camera(Protocol):
     def take(self, widget: QWidget, name: str, screen: bool = False) -> None: ...
 
 
-def take_exports(camera: Camera, window: MainWindow, controller: Controller, until: Until) -> None:
-    """The Export menu, the dialog of a film, a film that is being made, and what is told when it is done."""
+def take_exports(camera: Camera, window: MainWindow, controller: Controller, archive: Path, until: Until) -> None:
+    """The Export menu, the dialog of a film, a film that is being made and cancelled, and what is told of a saved file."""
     menu = window.export_button.menu()
     menu.popup(window.export_button.mapToGlobal(QPoint(0, window.export_button.height())))
     wait_seconds(0.5)
@@ -50,8 +50,11 @@ def take_exports(camera: Camera, window: MainWindow, controller: Controller, unt
     controller.film_export.make(controller.session.folder.parent / "backflips-talk.mp4", talk=True)
     until(lambda: window.film_bar.bar.value() > 5)
     camera.take(window, "export-film-progress")
+    window.film_bar.cancel.click()
+    until(window.film_bar.isHidden)
+    controller.file_tasks.export(archive)
     until(window.toast.isVisible)
-    camera.take(window, "export-film-done")
+    camera.take(window, "export-done")
 
 
 def take_pause(camera: Camera, window: MainWindow, controller: Controller, until: Until) -> None:

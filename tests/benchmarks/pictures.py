@@ -79,21 +79,25 @@ def make(out: Path, session: Path | None, answers: int, readme: bool, only: str 
     with tempfile.TemporaryDirectory(prefix="somersault-pictures-") as scratch:
         if session is None:
             session = Path(scratch) / "backflips"
-            _run("teach", SCREENS[0], session, out, answers)
+            _run("teach", SCREENS[0], session, out, answers, Path(scratch))
         for screen in (screen for screen in SCREENS if only in (None, screen.name)):
-            _run(screen.name, screen, session, out, answers)
+            _run(screen.name, screen, session, out, answers, Path(scratch))
     contact_sheet(out)
     if readme:
         shutil.copyfile(out / "session-learning-720p-light.png", README)
 
 
-def _run(part: str, screen: Screen, session: Path, out: Path, answers: int) -> None:
-    """Run this file again on a screen of its own, with settings and data that are not the user's."""
+def _run(part: str, screen: Screen, session: Path, out: Path, answers: int, cache: Path) -> None:
+    """Run this file again on a screen of its own, with settings and data that are not the user's.
+
+    cache: folder of the start page's previews, which all screens share
+    """
     with tempfile.TemporaryDirectory(prefix="somersault-pictures-") as home:
         size = f"-screen 0 {screen.width}x{screen.height}x24"
         words = ["xvfb-run", "-a", "-s", size, sys.executable, "-m", "tests.benchmarks.pictures", "--part", part]
         words += ["--session", str(session), "--out", str(out), "--answers", str(answers)]
-        folders = {f"XDG_{kind}_HOME": f"{home}/{kind.lower()}" for kind in ("CONFIG", "DATA", "CACHE")}
+        folders = {f"XDG_{kind}_HOME": f"{home}/{kind.lower()}" for kind in ("CONFIG", "DATA")}
+        folders["XDG_CACHE_HOME"] = str(cache)
         environment = {**os.environ, **folders, "QT_SCALE_FACTOR": str(screen.scale)}
         subprocess.run(words, cwd=ROOT, env=environment, check=True)
 
@@ -185,16 +189,14 @@ def _take_session(photographer: Photographer, folder: Path) -> None:
     _take_progress(photographer, window, controller)
     picture_deeds.take_pause(photographer, window, controller, until)
     picture_deeds.take_failure(photographer, window, controller, until)
-    picture_deeds.take_exports(photographer, window, controller, until)
+    archive = folder.with_suffix(".somersault")
+    picture_deeds.take_exports(photographer, window, controller, archive, until)
     for name, widget in _dialogs(window):
         wait_seconds(1)
         photographer.take(widget, name)
         widget.close()
     _take_demo(photographer, window, controller)
     picture_deeds.take_votes(photographer, window, controller, until)
-    archive = folder.with_suffix(".somersault")
-    controller.file_tasks.export(archive)
-    until(archive.exists)
     controller.stop()
     until(lambda: controller.state == State.STOPPED)
     wait_seconds(0.5)
