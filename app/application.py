@@ -100,6 +100,7 @@ class Application(QObject):
         self._returns_to_start, self._quitting = False, False
         self._moved_to: Session | None = None
         """The session that takes the place of the open one, whose folder is gone."""
+        self._moved_text = ""
         self.crash_reporter = CrashReporter(parent=QApplication.instance())
         self.crash_reporter.quit_requested.connect(self.quit)
         self._pulse = QTimer(self, interval=_PULSE_MS)
@@ -162,7 +163,7 @@ class Application(QObject):
             return
         self.start.hide()
 
-    def _show_session(self, session: Session, teacher: str | None = None) -> None:
+    def _show_session(self, session: Session, teacher: str | None = None, message: str = "") -> None:
         controller = Controller(session, JobProcess)
         controller.labelling.set_teacher(teacher or last_teacher(session))
         stack = ExitStack()
@@ -175,11 +176,13 @@ class Application(QObject):
         self.crash_reporter.log_file = str(session.folder / NAME)
         self.open = _OpenSession(controller, window, SummaryWriter(controller), stack)
         _show_in_front(window)
+        if message:
+            window.toast.show_message(message)
         controller.start()
 
-    def _on_moved(self, session: Session) -> None:
+    def _on_moved(self, session: Session, text: str) -> None:
         assert self.open is not None
-        self._moved_to = session
+        self._moved_to, self._moved_text = session, text
         self.open.window.close()
 
     def _on_start_page_requested(self) -> None:
@@ -198,7 +201,7 @@ class Application(QObject):
             moved.close()
         if moved is not None and not self._quitting:
             keep_listed(moved.folder, sessions_folder())
-            self._show_session(moved, closed.controller.labelling.teacher)
+            self._show_session(moved, closed.controller.labelling.teacher, self._moved_text)
         elif self._returns_to_start and not self._quitting:
             self.show_start(closed.controller.session.folder)
             if self.start and closed.controller.file_tasks.abandoned:

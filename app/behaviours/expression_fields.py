@@ -80,7 +80,9 @@ class ExpressionFields(QWidget):
             self._rows,
             row(self.add, None),
             label("settingName", "Oracle"),
-            label("settingHelp", "The true reward of a step. With it, the computer can answer too.", wrap=True),
+            label(
+                "settingHelp", "The true reward of one step, by which the computer can answer in your place.", wrap=True
+            ),
             self.oracle,
             label("settingName", "Measure"),
             label("settingHelp", "The figure that is reported first; by default the first plot.", wrap=True),

@@ -152,14 +152,14 @@ class BehaviourPage(QWidget):
         )
         examples = column(*(label("settingHelp", text, wrap=True) for text in _EXAMPLES), None, spacing=5)
         robot_header = row((label("sectionName", "Robot"), 1), self.robot_file)
-        parts: tuple[QWidget | QLayout, ...] = (
+        parts: tuple[QWidget | QLayout | tuple[QWidget, int], ...] = (
             *(label("pageTitle", "A behaviour of your own"), robot_header, self.robots),
-            *(row((names, 3), (examples, 2), spacing=20), label("sectionName", "Plots"), self.plots_help, self.signals),
+            *(row((names, 3), (examples, 2), spacing=20), label("sectionName", "Plots"), self.plots_help),
+            (self.signals, 1),
         )
         content = column(*parts, of=inside, margins=(2, 0, 16, 0), spacing=10)
         content.addWidget(self.fold, 0, Qt.AlignmentFlag.AlignLeft)
         content.addWidget(self.expressions)
-        content.addStretch(1)
         self.area = QScrollArea(widgetResizable=True)
         self.area.setWidget(inside)
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -287,13 +287,19 @@ class BehaviourPage(QWidget):
         self.plots_help.setText(_plots_help(draft))
         self.instruction_problem.setText(draft.problems.get("instruction", ""))
         self.instruction_problem.setVisible("instruction" in draft.problems)
-        self.problem.setText(self._what_to_correct())
+        self._show_problem(self._what_to_correct(), is_mistake=bool(draft.problems))
         for button in (self.save, self.start, self.practise):
             button.setEnabled(draft.behaviour is not None)
         self.practise.setVisible(draft.task is not None)
         self.begin_from.show_fitting(draft.behaviour)
         if draft.scene_text() != self._scene:
             self._draw()
+
+    def _show_problem(self, sentence: str, is_mistake: bool = True) -> None:
+        """is_mistake: else the sentence says what to do next"""
+        self.problem.setText(sentence)
+        self.problem.setProperty("kind", "" if is_mistake else "hint")
+        self.problem.style().polish(self.problem)
 
     def _what_to_correct(self) -> str:
         """Sentence for the page's foot; '' if nothing has to be corrected."""
@@ -311,7 +317,7 @@ class BehaviourPage(QWidget):
 
     def _on_scene_refused(self, sentence: str) -> None:
         self.view.play(None)
-        self.problem.setText(sentence)
+        self._show_problem(sentence)
         self.practice.refuse(sentence)
 
     def _begin_practice(self) -> None:

@@ -28,12 +28,12 @@ class SignalList(QWidget):
         self.list = QListWidget()
         self.list.setObjectName("signals")
         self.list.setAccessibleName("Signals to plot")
-        self.list.setFixedHeight(_HEIGHT)
+        self.list.setMinimumHeight(_HEIGHT)
         self.list.setUniformItemSizes(True)
         self.list.itemChanged.connect(self._on_changed)
         self.list.itemActivated.connect(lambda item: item.setCheckState(_opposite(item.checkState())))
         self._titles: dict[str, str] = {}
-        column(self.search, self.list, of=self, spacing=6)
+        column(self.search, (self.list, 1), of=self, spacing=6)
 
     def set_signals(self, titles: Mapping[str, str], plotted: Callable[[str], bool]) -> None:
         """titles: by name; plotted: whether a signal is ticked"""

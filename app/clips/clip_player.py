@@ -20,8 +20,14 @@ _KEPT_BYTES = 128 << 20
 """Most bytes of scaled frames: an episode of eight seconds at 370 pixels, a clip at 1,000."""
 
 
+_WRAPPED = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+
+
 class ClipPlayer(QWidget):
-    """Shows frame number `index` of `frames`, scaled smoothly, as large as fits."""
+    """Shows frame number `index` of `frames`, scaled smoothly, as large as fits.
+
+    placeholder: text in place of a picture while there are no frames
+    """
 
     def __init__(
         self, name: str, parent: QWidget | None = None, side: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignHCenter
@@ -35,7 +41,7 @@ class ClipPlayer(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.frames: Frames | None = None
-        self.index = 0
+        self.index, self.placeholder = 0, ""
         self._flash: tuple[QColor, str] | None = None
         self._kept: dict[int, QImage] = {}
         """Scaled frames, by their index."""
@@ -85,6 +91,9 @@ class ClipPlayer(QWidget):
             painter.fillRect(event.rect(), QColor(theme.palette().background))
         if self.frames is None:
             painter.fillRect(self._place, QColor(theme.palette().panel))
+            painter.setPen(QColor(theme.palette().muted))
+            set_font(painter, 13)
+            painter.drawText(self._place.adjusted(12, 0, -12, 0), _WRAPPED, self.placeholder)
         else:
             self._draw_picture(painter, self.frames)
         painter.setClipRegion(

@@ -118,7 +118,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.ORACLE: CommandInfo(
         "C&omputer",
         ("F7",),
-        "The computer answers by the true reward, if the task has one (the oracle)",
+        "The computer answers by the true reward, if the task has one",
         checkable=True,
     ),
     Command.EXPORT: CommandInfo("&Session as one file…", ("Ctrl+E",), "Writes everything, to be imported elsewhere"),

@@ -5,6 +5,9 @@ from core.types import Teacher
 
 _LABELLER = "guest: "
 """Precedes the name, so that a guest called Oracle is not taken for the oracle."""
+_UNNAMED = "Guest "
+"""Begins the names of guests who give none."""
+_NAMES = {Teacher.HUMAN.value: "you", Teacher.ORACLE.value: "computer", Teacher.PERSON.value: "simulated person"}
 _COUNT = "demo/guests"
 MAX_NAME = 40
 
@@ -14,8 +17,11 @@ def is_guest(labeller: str) -> bool:
 
 
 def name_of(labeller: str) -> str:
-    """Return what lists call a labeller."""
-    return {Teacher.ORACLE.value: "computer", Teacher.PERSON.value: "simulated person"}.get(labeller, labeller)
+    """Return what lists call a labeller: 'you', 'computer', 'Guest 2', 'Ada (guest)'."""
+    if is_guest(labeller):
+        name = labeller.removeprefix(_LABELLER)
+        return name if name.startswith(_UNNAMED) else f"{name} (guest)"
+    return _NAMES.get(labeller, labeller)
 
 
 class Guests:
@@ -35,7 +41,7 @@ class Guests:
     @property
     def next_name(self) -> str:
         """Name of a guest who gives none."""
-        return f"Guest {_count() + 1}"
+        return f"{_UNNAMED}{_count() + 1}"
 
     def welcome(self, name: str) -> None:
         """Let another guest answer."""

@@ -22,6 +22,7 @@ class PolicyPlayer(QWidget):
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.player, self.reward_timeline = ClipPlayer(name, self), RewardTimeline(self)
+        self.player.placeholder = "Recording an episode…"
         self.legend = RewardLegend(self)
         self.shown: Demonstration | None = None
         self._next: Demonstration | None = None

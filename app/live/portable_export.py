@@ -14,29 +14,31 @@ class PortableExport(QObject):
     """Starts a child process for each export, and ends it.
 
     Signals:
-        export_ended(str): the files are written, or could not be made; one sentence.
+        export_made(str): the files are written; one or two sentences.
+        export_failed(str): they could not be made; one sentence.
     """
 
-    export_ended = Signal(str)
+    export_made = Signal(str)
+    export_failed = Signal(str)
 
     def __init__(self, folder: Path, config: Config, make_process: MakeProcess, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._folder, self._config, self._make_process = folder, config, make_process
         self._job: JobWorker | None = None
-        self._outcome = ""
+        self._made, self._outcome = "", ""
 
     def make(self, target: Path) -> None:
-        """Export the newest checkpoint. One export_ended follows."""
+        """Export the newest checkpoint. One export_made or export_failed follows."""
         if self._job is not None:
-            self.export_ended.emit("ONNX files are being written already: wait for them.")
+            self.export_failed.emit("ONNX files are being written already: wait for them.")
             return
-        self._outcome = ""
+        self._made, self._outcome = "", ""
         target = target if target.suffix else target.with_suffix(".onnx")
         spec = JobSpec("portable", self._config.to_dict(), builder="core.portable")
         try:
             self._job = run_job(self._make_process, spec, self._on_event, self._on_end, self)
         except UserError as error:
-            self.export_ended.emit(f"The ONNX files could not be made: {error}.")
+            self.export_failed.emit(f"The ONNX files could not be made: {error}.")
             return
         self._job.send(PortableRequested(str(self._folder), str(target)))
 
@@ -49,8 +51,8 @@ class PortableExport(QObject):
         match event:
             case PortableMade(target, difference, note):
                 same = f"differs from this program by at most {difference:.0e}"
-                parts = f"{Path(target).name} is written with its contract.json and {same}.", note
-                self._outcome = " ".join(part for part in parts if part)
+                parts = f"Saved {Path(target).name} with contract.json in {Path(target).parent}; it {same}.", note
+                self._made = " ".join(part for part in parts if part)
                 if self._job is not None:
                     self._job.cancel()
             case Failed():
@@ -58,4 +60,7 @@ class PortableExport(QObject):
 
     def _on_end(self, name: str, reason: str) -> None:
         self._job = None
-        self.export_ended.emit(self._outcome or "The ONNX files could not be made: try again.")
+        if self._made:
+            self.export_made.emit(self._made)
+        else:
+            self.export_failed.emit(self._outcome or "The ONNX files could not be made: try again.")

@@ -21,7 +21,7 @@ from app.live.replays import Replays
 from app.session.factory import window_config
 from app.session.folder_guard import FolderGuard
 from app.session.metrics_recorder import EpisodeRewards, record, record_labels
-from app.session.recovery import RecoveryAction, failure_sentence, recovery_action, saved_work
+from app.session.recovery import RecoveryAction, failure_sentence, recovery_action, saved_elsewhere, saved_work
 from app.voting.room import Room
 from app.workers.checkpointer import Checkpointer
 from app.workers.file_tasks import FileTasks
@@ -73,7 +73,8 @@ class Controller(QObject):
         succeeded(str): something that the person asked for is done; one sentence.
         trouble_arose(str): a notice for the person, one sentence; nothing stops.
         stopped(): all children have ended and the session is saved.
-        moved(object): all is saved in a new folder, whose Session is open: continue there, and close this one.
+        moved(object, str): all is saved in a new folder, whose Session is open: continue there, and close this one. What
+            was saved, in a sentence or two.
     """
 
     state_changed = Signal(str)
@@ -81,7 +82,7 @@ class Controller(QObject):
     succeeded = Signal(str)
     trouble_arose = Signal(str)
     stopped = Signal()
-    moved = Signal(object)
+    moved = Signal(object, str)
 
     def __init__(self, session: Session, make_process: MakeProcess, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -98,6 +99,8 @@ class Controller(QObject):
         """Number of the checkpoint that stopping waits for."""
         self._checkpoint_trouble_told = False
         self._moved_to: Session | None = None
+        self._moved_policies = 0
+        """Number of earlier policies in the new folder."""
         self._moving_checkpoint = 0
         """Number of the checkpoint that moving waits for."""
         config, measure = self._recovery.config, self.task.measure_name
@@ -131,6 +134,7 @@ class Controller(QObject):
         for ended in (self.file_tasks.task_done, self.file_tasks.task_failed):
             ended.connect(self._finish_stopping)
         self.film_export.film_made.connect(self.succeeded)
+        self.portable_export.export_made.connect(self.succeeded)
         self.labelling.teacher_changed.connect(self.true_reward.follow)
         self.labelling.replay_refused.connect(self._on_replay_refused)
         self.labelling.pair_shown.connect(self._on_pair_shown)
@@ -141,9 +145,10 @@ class Controller(QObject):
         self.folder_guard.answers_saved.connect(self._on_answers_saved)
         self.folder_guard.refused.connect(self.trouble_arose)
         self.policy_history.snapshots_changed.connect(self.progress.take_time_from)
+        self.policy_history.snapshots_changed.connect(self.folder_guard.copy_policies)
         for trouble in (
             *(self.checkpointer.damage_found, self.policy_history.trouble_arose, self.replays.replay_refused),
-            *(self.film_export.film_failed, self.film_export.film_refused, self.portable_export.export_ended),
+            *(self.film_export.film_failed, self.film_export.film_refused, self.portable_export.export_failed),
         ):
             trouble.connect(self.trouble_arose)
 
@@ -262,12 +267,19 @@ class Controller(QObject):
         self._open_labelling()
         self.state_changed.emit(self.state)
 
-    def _on_answers_saved(self, session: Session) -> None:
-        """The answers are safe: save the state of training there too."""
+    def _on_answers_saved(self, session: Session, policies: int) -> None:
+        """The answers and `policies` earlier policies are safe: save the state of training there too."""
+        self._moved_policies = policies
         self._moved_to = self.checkpointer.session = session
         self._moving_checkpoint = self.checkpointer.request(self._jobs_to_start)
         if not self._moving_checkpoint:
-            self.moved.emit(session)
+            self._finish_moving(trained=False)
+
+    def _finish_moving(self, trained: bool) -> None:
+        assert self._moved_to is not None
+        known = len(self.policy_history.snapshots)
+        counts = self.progress.labels, self._moved_policies, known
+        self.moved.emit(self._moved_to, saved_elsewhere(self._moved_to.folder, *counts, trained))
 
     def _on_loaded(self, states: dict[str, JobState]) -> None:
         names = self._jobs_to_start
@@ -390,7 +402,7 @@ class Controller(QObject):
 
     def _on_saved(self, number: int) -> None:
         self._checkpoint_trouble_told = False
-        self._dismiss_after(number)
+        self._dismiss_after(number, saved=True)
 
     def _on_checkpoint_refused(self, sentence: str, number: int) -> None:
         """number: the checkpoint that could not be saved; 0 if none could be loaded."""
@@ -403,12 +415,12 @@ class Controller(QObject):
         elif number == 0 or self.state == State.STOPPING or not self._checkpoint_trouble_told:
             self._checkpoint_trouble_told = number > 0  # a missing folder is reported once, not every minute
             self.trouble_arose.emit(sentence)
-        self._dismiss_after(number)
+        self._dismiss_after(number, saved=False)
 
-    def _dismiss_after(self, checkpoint: int) -> None:
+    def _dismiss_after(self, checkpoint: int, saved: bool) -> None:
         if self._moved_to is not None and checkpoint == self._moving_checkpoint > 0:
             self._moving_checkpoint = 0
-            self.moved.emit(self._moved_to)
+            self._finish_moving(trained=saved)
         if self.state == State.STOPPING and checkpoint == self._final_checkpoint:
             self._dismiss_jobs()
 

@@ -114,7 +114,9 @@ def session_config(name: str, changes: Mapping[str, Any] | None = None) -> Confi
     if config.teacher == Teacher.NONE:
         raise UserError(f"A session without a teacher needs no window: use {COMMAND_LINE} teach --teacher none.")
     if config.teacher == Teacher.ORACLE and not task.has_true_reward:
-        raise UserError(f"{task.title} has no true reward for the oracle: choose yourself as the teacher.")
+        raise UserError(
+            f"{task.title} has no true reward for the computer to answer by: choose yourself as the teacher."
+        )
     if config.reward.target == "returns":
         raise UserError("In a window no true returns are known: choose target=comparisons.")
     require_explorable(config, task)

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.workers.answer_copy import AnswerCopy
 from app.workers.background_thread import BackgroundThread
+from app.workers.file_copy import FileCopy
 from app.workers.preference_writer import PreferenceWriter
 from core.io.tensor_file import DAMAGE
 from core.preferences.store import FOLDER
@@ -20,21 +21,23 @@ class FolderGuard(QObject):
     """Looks after the folder every second, and after each refused answer.
 
     gone: the folder was deleted or moved away; nothing can be saved there
+    copied: number of files other than answers of which there are copies: earlier policies, and the votes of an audience
 
     Signals:
         gone_changed(bool): the folder is gone, or is there again.
-        answers_saved(object): all answers are in a new session; the Session, open.
+        answers_saved(object, int): all answers and earlier policies are in a new session; the Session, open, and the number
+            of policies.
         refused(str): they could not be saved; one sentence.
     """
 
     gone_changed = Signal(bool)
-    answers_saved = Signal(object)
+    answers_saved = Signal(object, int)
     refused = Signal(str)
 
     def __init__(self, session: Session, writer: PreferenceWriter, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session, self.gone, self._checking = session, False, False
-        self._copy = AnswerCopy(session.folder / FOLDER)
+        self._session, self.gone, self.copied, self._checking = session, False, 0, False
+        self._copy, self._others = AnswerCopy(session.folder / FOLDER), FileCopy(session.folder)
         self._thread = BackgroundThread(self)
         self._thread.start()
         for changed in (
@@ -51,18 +54,37 @@ class FolderGuard(QObject):
         """Look whether the folder is there, in a thread, as its disk may be slow."""
         if not self._checking:
             self._checking = True
-            self._thread.do(lambda: not (self._session.folder / CONFIG).is_file(), self._on_checked, self._on_checked)
+            self._thread.do(self._look, self._on_checked, self._on_checked)
 
     def save_answers(self, folder: Path) -> None:
         """Make a session with all answers in this new folder; `answers_saved` or `refused` follows."""
         config = self._session.config
-        self._thread.do(lambda: self._copy.write_session(folder, config), self.answers_saved.emit, self.refused.emit)
+
+        def write() -> tuple[Session, int]:
+            return self._copy.write_session(folder, config, self._others.write), self._others.policies
+
+        self._thread.do(write, lambda written: self.answers_saved.emit(*written), self.refused.emit)
+
+    def copy_policies(self) -> None:
+        """Copy what was saved since the last time, except answers."""
+        self._thread.do(self._others.update, self._on_copied)
 
     def close(self) -> None:
         """End the thread; block until it has ended."""
         self._timer.stop()
         self._thread.do(self._copy.close)
+        self._thread.do(self._others.close)
         self._thread.close()
+
+    def _look(self) -> bool:
+        """Return whether the folder is gone; if not, what is new in it is copied next. In the guard's thread."""
+        gone = not (self._session.folder / CONFIG).is_file()
+        if not gone:
+            self.copy_policies()
+        return gone
+
+    def _on_copied(self, number: int) -> None:
+        self.copied = number
 
     def _on_answers_changed(self) -> None:
         self._thread.do(self._update)

@@ -1,11 +1,13 @@
-"""Messages and remedies for a job that failed. Pure; no Qt."""
+"""Messages and remedies for a job that failed and a folder that is gone. Pure; no Qt."""
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from core.config import Config, replaced
 from core.errors import Lack
 from core.events import Failed
+from core.formatting import pluralize
 
 _SMALLEST_POLICY_BATCH, _SMALLEST_REWARD_BATCH = 64, 8
 """Smaller batches make gradients too noisy, and save little memory."""
@@ -55,3 +57,22 @@ def saved_work(answers: int, checkpoint_at: float | None) -> str:
     if checkpoint_at is None:
         return f"{saved}; this run has no checkpoint yet."
     return f"{saved}; the last checkpoint is from {time.strftime('%H:%M:%S', time.localtime(checkpoint_at))}."
+
+
+def saved_elsewhere(folder: Path, answers: int, policies: int, known: int, trained: bool) -> str:
+    """Say what was saved in a new folder in place of one that is gone, and what could not be.
+
+    policies: earlier policies that were saved; known: those that the session had; trained: its training was saved
+    """
+    parts = [pluralize(answers, "answer"), *(["the training"] if trained else [])]
+    if policies:
+        parts.append(_policies(policies))
+    saved = f"Saved {', '.join(parts[:-1])}{' and ' if parts[1:] else ''}{parts[-1]} in {folder}."
+    if policies < known:
+        lost = known - policies
+        saved += f" {_policies(lost)} {'was' if lost == 1 else 'were'} deleted before a copy was made."
+    return saved if trained else f"{saved} The training could not be saved: it starts again with these answers."
+
+
+def _policies(count: int) -> str:
+    return f"{count:,} earlier {'policy' if count == 1 else 'policies'}"

@@ -101,7 +101,7 @@ def _write_summary(folder: Path, current: Summary, falls: bool) -> None:
     try:
         earlier = summary.read(folder)
     except UserError as error:
-        log.warning("%s A new one is written.", error)
+        log.warning("%s Writing a new one.", error)
         earlier = None
     if earlier is not None:
         best = earlier.best if best is None else summary.better(best, earlier.best, falls)

@@ -17,6 +17,8 @@ from app.style.layouts import row
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 """Characters that the name of a folder can't have, here or on another system to which the session may be moved."""
 _LONGEST = 100
+_WIDTH = 640
+"""Most pixels, so that the button stays near the folder that it changes."""
 
 
 class FolderField(QWidget):
@@ -41,6 +43,7 @@ class FolderField(QWidget):
         self.other.clicked.connect(
             lambda: ask_for_folder(self, "Folder for the session", self._parent, self._on_other_chosen)
         )
+        self.setMaximumWidth(_WIDTH)
         row((self.where, 1), self.other, of=self)
 
     @property

@@ -16,7 +16,7 @@ from core.session.library import SessionEntry
 
 _WIDTH = 430
 _ABOUT = "Sessions save automatically."
-_EMPTY = "Your sessions will be listed here. Choose a task to start the first one."
+_EMPTY = "Your sessions will be listed here. Click a goal to start the first one."
 
 
 class SessionsPanel(QFrame):

@@ -7,12 +7,28 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 Then = Callable[[Path], object]
+_KINDS = {
+    ".mp4": "Videos",
+    ".zip": "Zip files",
+    ".png": "Pictures",
+    ".svg": "Drawings",
+    ".csv": "Tables",
+    ".somersault": "Sessions",
+    ".onnx": "ONNX files",
+    ".json": "Behaviours",
+}
+"""Names of what is written, by the ending of its file."""
 
 
 def ask_for_file(parent: QWidget, title: str, name: str, then: Then) -> None:
-    """Ask for a file to write; `name` is proposed."""
+    """Ask for a file to write; `name` is proposed, and its ending is added to a name without one."""
     dialog = QFileDialog(parent, title, str(Path.home() / name))
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    dialog.setLabelText(QFileDialog.DialogLabel.LookIn, "Save in:")
+    ending = Path(name).suffix
+    if ending in _KINDS:  # else it is a folder
+        dialog.setNameFilters([f"{_KINDS[ending]} (*{ending})", "All files (*)"])
+        dialog.setDefaultSuffix(ending)
     dialog.selectFile(name)
     _open(dialog, then)
 

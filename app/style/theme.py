@@ -122,4 +122,5 @@ def _qt_palette(chosen: Palette) -> QPalette:
 def _filled(sheet: str, chosen: Palette) -> str:
     for name, colour in chosen.named().items():
         sheet = sheet.replace(f"@{name};", f"{colour};").replace(f"@{name} ", f"{colour} ")
+    sheet = sheet.replace("@TICK", "tick-dark.svg" if chosen.dark else "tick-light.svg")
     return sheet.replace("@RESOURCES", RESOURCES.as_posix())

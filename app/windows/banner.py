@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent
-from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QSizePolicy, QWidget
 
 from app.style.labels import button
 from app.style.layouts import row
@@ -136,6 +136,7 @@ class FilmProgress(QFrame):
         self.bar.setFixedWidth(_BAR)
         self.cancel.setObjectName("quiet")
         row(QLabel("Making the film"), self.bar, self.cancel, of=self, margins=(8, 0, 8, 0), spacing=10)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         self.hide()
 
     def set_share(self, share: float) -> None:

@@ -16,6 +16,7 @@ from app.keys.commands import Command, KeyAction
 from app.keys.key_map import KeyMap, key_symbol
 from app.labelling.guests import Guests
 from app.session.controller import Controller, State
+from app.start_page.goals import goal
 from app.style.labels import label
 from app.style.layouts import column, row
 from app.voting.panel import VoteBars, VoteCode
@@ -101,8 +102,8 @@ class DemoWindow(QWidget):
         self.tiles = {choice: self._make_tile(choice, name) for choice, name in _NAMES.items()}
         self._grid = QGridLayout(self)
         self.title = self._label("title")
-        instruction = self._label("instruction", self._controller.task.instruction, wrap=True)
-        self._grid.addLayout(column(self.title, self.question, instruction), 0, 0, 1, 2)
+        self.instruction = self._label("instruction", wrap=True)
+        self._grid.addLayout(column(self.title, self.question, self.instruction), 0, 0, 1, 2)
         self._grid.addWidget(self.pair_page, 1, 0)
         self._side = column(self.side)
         self._grid.addLayout(self._side, 1, 1, 2, 1)
@@ -288,7 +289,9 @@ class DemoWindow(QWidget):
 
     def _update_question(self) -> None:
         oracle = self._controller.labelling.teacher == Teacher.ORACLE
+        task = self._controller.task
         self.question.setText(_ORACLE_ANSWERS if oracle else _QUESTION)
+        self.instruction.setText(goal(task) if oracle else task.instruction)
 
 
 def _font_rule(name: str, scale: float) -> str:

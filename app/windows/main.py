@@ -60,7 +60,7 @@ class MainWindow(QMainWindow):
     def __init__(self, controller: Controller, keys: KeyMap | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._controller = controller
-        self._closing = False
+        self._closing = self._can_undo = self._can_redo = False
         self.true_reward = controller.true_reward
         self.setWindowTitle(window_title(controller))
         self.commands = Actions(keys or load_key_map(), self)
@@ -114,9 +114,9 @@ class MainWindow(QMainWindow):
         self.play_button.setToolTip(COMMANDS[Command.PLAY_GAME].tip)
         self.play_button.setVisible(playable(self._controller.task))
         self.play_button.clicked.connect(self.commands[Command.PLAY_GAME].trigger)
-        self.play_advice = label("caption", "for about five minutes before you answer", centred=True)
+        self.play_advice = label("caption", "Best for five minutes before you answer", centred=True)
         self.play_advice.setVisible(playable(self._controller.task))
-        return row((self.instruction, 1), column(self.play_button, self.play_advice, spacing=2))
+        return row((self.instruction, 1), column(self.play_button, self.play_advice, None, spacing=4))
 
     def _make_dock(self) -> None:
         task, config = self._controller.task, self._controller.session.config
@@ -303,9 +303,13 @@ class MainWindow(QMainWindow):
         self.status_strip.refresh()
 
     def _on_undo_changed(self, can_undo: bool, can_redo: bool) -> None:
-        """Enable what is possible, and both while an answer is on its way to the disk: what follows is not known yet."""
-        busy = not self._controller.labelling.idle
-        can_undo, can_redo = can_undo or busy, can_redo or busy
+        """Enable what is possible, and both while an answer is on its way to the disk: what follows is not known yet.
+
+        Nothing is possible while the session is stopped.
+        """
+        labelling = self._controller.labelling
+        self._can_undo, self._can_redo = can_undo, can_redo
+        can_undo, can_redo = ((can or not labelling.idle) and labelling.open for can in (can_undo, can_redo))
         self.commands[Command.UNDO].setEnabled(can_undo)
         self.commands[Command.REDO].setEnabled(can_redo)
         self.key_hints.enable_undo(can_undo)
@@ -329,6 +333,7 @@ class MainWindow(QMainWindow):
         self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))
         self.paused_bar.setVisible(state == State.PAUSED)
         self.setWindowTitle(window_title(self._controller))
+        self._on_undo_changed(self._can_undo, self._can_redo)
         gone = self._controller.folder_guard.gone  # stopping would lose the training
         self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED) and not gone)
         if state in (State.RUNNING, State.STOPPED):

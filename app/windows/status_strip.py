@@ -1,4 +1,4 @@
-"""Row of figures below the clips: answers, how sure the predictors are, pace, steps."""
+"""Row of figures below the clips: answers, steps, how sure the predictors are, pace."""
 
 import math
 
@@ -12,10 +12,12 @@ from core.formatting import format_age
 
 _CAPTIONS = ("Answers given", "Until training starts", "Predictors agree on new pairs", "Answers per minute")
 _START, _AGREE = 1, 2
+_STEPS = "Steps"
+"""Caption in place of _START once training has started."""
 _DIVERGED = "Diverged"
 _DIVERGED_TIP = "The simulation diverged this many times. It was reset each time, and no clip shows it."
-_LONGEST = ("99,999", "999", "100 %", "999")
-_LONGEST_BETTER, _LONGEST_STEPS, _LONGEST_COUNT = "better 59 minutes ago", "999,999,999 steps", "9,999"
+_LONGEST = ("99,999", "999,999,999", "100 %", "999")
+_LONGEST_BETTER, _LONGEST_COUNT = "better 59 minutes ago", "9,999"
 """Texts that the cells have room for, so that nothing moves as the figures grow."""
 
 
@@ -27,22 +29,19 @@ class StatusStrip(QWidget):
         self.setAccessibleName("Figures of the session")
         self._controller = controller
         self._figures = [_reserved(label("figure", "–"), text) for text in _LONGEST]
-        self._captions = [label("caption", caption) for caption in _CAPTIONS]
+        self._captions = [_reserved(label("caption", caption), caption) for caption in _CAPTIONS]
         self._better = _reserved(label("caption"), _LONGEST_BETTER)
-        self._steps = _reserved(label("caption"), _LONGEST_STEPS)
         self._diverged = _reserved(label("figure"), _LONGEST_COUNT)
         self._diverged_caption = label("caption", _DIVERGED)
         for part in (self._diverged, self._diverged_caption):
             part.setToolTip(tip(_DIVERGED_TIP))
-        start = self._figures[_START], self._captions[_START]
-        for part in (*start, self._diverged, self._diverged_caption):
             policy = part.sizePolicy()
             policy.setRetainSizeWhenHidden(True)
             part.setSizePolicy(policy)
         cells = [column(*cell, spacing=0) for cell in zip(self._figures, self._captions, strict=True)]
         cells[_AGREE] = column(row(self._figures[_AGREE], self._better, None), self._captions[_AGREE], spacing=0)
         diverged = column(self._diverged, self._diverged_caption, spacing=0)
-        parts: list[QWidget | QLayout] = [*cells, self._steps, diverged, help_button("answers given")]
+        parts: list[QWidget | QLayout] = [*cells, diverged, help_button("answers given")]
         spaced = [item for part in parts for item in (None, part)][1:]
         row(*spaced, of=self, margins=(4, 0, 4, 0))
 
@@ -50,18 +49,16 @@ class StatusStrip(QWidget):
         progress = self._controller.progress
         texts = (
             f"{progress.labels:,}",
-            f"{progress.labels_to_start}",
+            f"{progress.labels_to_start}" if progress.labels_to_start else f"{progress.env_steps:,}",
             "–" if math.isnan(progress.agreement) else f"{100 * progress.agreement:.0f} %",
             f"{progress.labels_per_minute:.0f}",
         )
+        self._captions[_START].setText(_CAPTIONS[_START] if progress.labels_to_start else _STEPS)
         better = progress.seconds_since_better
         self._better.setText("" if better is None else f"better {format_age(better)}")
         for figure, name, text in zip(self._figures, self._captions, texts, strict=True):
             figure.setText(text)
             figure.setAccessibleName(f"{name.text()}: {text}")
-        for part in (self._figures[_START], self._captions[_START]):
-            part.setVisible(progress.labels_to_start > 0)
-        self._steps.setText(f"{progress.env_steps:,} steps")
         count = f"{progress.divergences:,}"
         self._diverged.setText(count)
         self._diverged.setAccessibleName(f"{_DIVERGED}: {count}")

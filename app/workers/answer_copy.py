@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -39,11 +40,15 @@ class AnswerCopy:
                 self._add(f"{body['answer']['id']:08d}.safetensors")
         self._log = log
 
-    def write_session(self, folder: Path, config: Config) -> Session:
-        """Make a session with these answers in a new folder, on disk. Raise UserError if that is impossible."""
+    def write_session(self, folder: Path, config: Config, write_more: Callable[[Path], None]) -> Session:
+        """Make a session with these answers in a new folder, on disk. Raise UserError if that is impossible.
+
+        write_more: writes other files of the session into the folder; may raise OSError
+        """
         session = Session.create(folder, config)
         try:
             write_store(self._contents(), folder)
+            write_more(folder)
             files.sync_tree(folder)
             with closing(session.reader()):
                 return session

@@ -41,7 +41,7 @@ _GUEST = "guest: "
 """Precedes the name of a guest of demo mode, as the window stores it."""
 _LABELLERS: Mapping[str, str] = {
     Teacher.HUMAN: "a person",
-    Teacher.ORACLE: "the oracle, a program that knows the true reward",
+    Teacher.ORACLE: "the computer, which knows the true reward",
     Teacher.PERSON: "a simulated person",
 }
 """Names for an audience; other labellers have their own."""

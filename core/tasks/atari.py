@@ -200,7 +200,8 @@ BREAKOUT = AtariTask(
 ENDURO = AtariTask(
     name="enduro",
     title="Enduro",
-    instruction="Choose the clip in which the white car at the bottom overtakes more cars, and is overtaken by fewer.",
+    instruction="Choose the clip in which the white car at the bottom overtakes more cars, and is overtaken by fewer."
+    + _NOTHING,
     game="enduro",
     controls="Space is the accelerator: hold it      ← → steer      ↓ brakes",
     sizes=(PIXELS, 9),

@@ -28,12 +28,13 @@ from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QWidget
 from app.application import Application
 from app.command_line import parsed
 from app.keys.commands import Command
-from app.session.controller import State
+from app.session.controller import Controller, State
 from app.session.factory import create_session, open_or_create, session_config
 from app.style import theme
 from app.style.theme import Appearance
 from app.windows.main import MainWindow
 from core.types import Teacher
+from tests.benchmarks import picture_deeds
 from tests.benchmarks.windowed import application, close, parser, press_oracle_key, show, wait_seconds
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,21 +79,25 @@ def make(out: Path, session: Path | None, answers: int, readme: bool, only: str 
     with tempfile.TemporaryDirectory(prefix="somersault-pictures-") as scratch:
         if session is None:
             session = Path(scratch) / "backflips"
-            _run("teach", SCREENS[0], session, out, answers)
+            _run("teach", SCREENS[0], session, out, answers, Path(scratch))
         for screen in (screen for screen in SCREENS if only in (None, screen.name)):
-            _run(screen.name, screen, session, out, answers)
+            _run(screen.name, screen, session, out, answers, Path(scratch))
     contact_sheet(out)
     if readme:
         shutil.copyfile(out / "session-learning-720p-light.png", README)
 
 
-def _run(part: str, screen: Screen, session: Path, out: Path, answers: int) -> None:
-    """Run this file again on a screen of its own, with settings and data that are not the user's."""
+def _run(part: str, screen: Screen, session: Path, out: Path, answers: int, cache: Path) -> None:
+    """Run this file again on a screen of its own, with settings and data that are not the user's.
+
+    cache: folder of the start page's previews, which all screens share
+    """
     with tempfile.TemporaryDirectory(prefix="somersault-pictures-") as home:
         size = f"-screen 0 {screen.width}x{screen.height}x24"
         words = ["xvfb-run", "-a", "-s", size, sys.executable, "-m", "tests.benchmarks.pictures", "--part", part]
         words += ["--session", str(session), "--out", str(out), "--answers", str(answers)]
-        folders = {f"XDG_{kind}_HOME": f"{home}/{kind.lower()}" for kind in ("CONFIG", "DATA", "CACHE")}
+        folders = {f"XDG_{kind}_HOME": f"{home}/{kind.lower()}" for kind in ("CONFIG", "DATA")}
+        folders["XDG_CACHE_HOME"] = str(cache)
         environment = {**os.environ, **folders, "QT_SCALE_FACTOR": str(screen.scale)}
         subprocess.run(words, cwd=ROOT, env=environment, check=True)
 
@@ -125,11 +130,13 @@ class Photographer:
     def __init__(self, screen: Screen, out: Path) -> None:
         self._screen, self._out = screen, out
 
-    def take(self, widget: QWidget, name: str) -> None:
+    def take(self, widget: QWidget, name: str, screen: bool = False) -> None:
+        """screen: all of the screen, with what lies over the window"""
         for appearance in (Appearance.LIGHT, Appearance.DARK):
             theme.choose(appearance)
             wait_seconds(0.5)  # plots and previews follow
-            widget.grab().save(str(self._out / f"{name}-{self._screen.name}-{appearance}.png"))
+            grabbed = QApplication.primaryScreen().grabWindow(0) if screen else widget.grab()
+            grabbed.save(str(self._out / f"{name}-{self._screen.name}-{appearance}.png"))
             print(f"{name} {self._screen.name} {appearance}", flush=True)
 
 
@@ -165,6 +172,7 @@ def _take_start(photographer: Photographer) -> None:
     start.show_new_behaviour()
     wait_seconds(4)
     photographer.take(start, "behaviour")
+    picture_deeds.take_robot_file(photographer, start, until)
     program.close_down()
 
 
@@ -174,8 +182,36 @@ def _take_session(photographer: Photographer, folder: Path) -> None:
     program.begin(open_or_create(options))
     assert program.open is not None
     window, controller = program.open.window, program.open.controller
+    ended: list[bool] = []
+    program.ended.connect(lambda: ended.append(True))
     _fill_screen(window)
     photographer.take(window, "session-starting")
+    _take_progress(photographer, window, controller)
+    picture_deeds.take_pause(photographer, window, controller, until)
+    picture_deeds.take_failure(photographer, window, controller, until)
+    archive = folder.with_suffix(".somersault")
+    picture_deeds.take_exports(photographer, window, controller, archive, until)
+    for name, widget in _dialogs(window):
+        wait_seconds(1)
+        photographer.take(widget, name)
+        widget.close()
+    _take_demo(photographer, window, controller)
+    picture_deeds.take_votes(photographer, window, controller, until)
+    controller.stop()
+    until(lambda: controller.state == State.STOPPED)
+    wait_seconds(0.5)
+    photographer.take(window, "session-stopped")
+    window.run_action(Command.START_PAGE)
+    until(lambda: program.open is None and program.start is not None)
+    picture_deeds.take_import(photographer, program, archive, until)
+    picture_deeds.take_lost_folder(photographer, program, until)
+    program.quit()
+    until(lambda: bool(ended))
+    program.close_down()
+
+
+def _take_progress(photographer: Photographer, window: MainWindow, controller: Controller) -> None:
+    """The groups of plots, and an earlier policy."""
     until(lambda: window.pair_page.has_pair and window.live.policy.shown is not None)
     window.true_reward.hide(False)
     before = controller.progress.labels
@@ -193,10 +229,9 @@ def _take_session(photographer: Photographer, folder: Path) -> None:
     until(lambda: window.live.policy.shown is not None and window.live.policy.shown.snapshot is not None)
     photographer.take(window, "session-earlier")
     window.live.go_live()
-    for name, widget in _dialogs(window):
-        wait_seconds(1)
-        photographer.take(widget, name)
-        widget.close()
+
+
+def _take_demo(photographer: Photographer, window: MainWindow, controller: Controller) -> None:
     window.run_action(Command.DEMO)
     demo = window.demo_commands.demo
     assert demo is not None
@@ -206,17 +241,9 @@ def _take_session(photographer: Photographer, folder: Path) -> None:
     controller.labelling.set_teacher(Teacher.ORACLE)
     wait_seconds(0.5)
     photographer.take(demo, "demo-oracle")
+    picture_deeds.take_demo_failure(photographer, demo, controller, until)
     demo.close()
     controller.labelling.set_teacher(Teacher.HUMAN)
-    ended: list[bool] = []
-    program.ended.connect(lambda: ended.append(True))
-    controller.stop()
-    until(lambda: controller.state == State.STOPPED)
-    wait_seconds(0.5)
-    photographer.take(window, "session-stopped")
-    program.quit()
-    until(lambda: bool(ended))
-    program.close_down()
 
 
 def _dialogs(window: MainWindow) -> Iterator[tuple[str, QWidget]]:

@@ -104,9 +104,9 @@ def test_before_and_after_go_in_step_from_the_same_start(taught: Path, tmp_path:
 @pytest.mark.parametrize(
     ("labels", "labellers", "by_true_reward", "told"),
     [
-        (305, {"oracle": 305}, False, "305 choices .* Chosen by the oracle, a program that knows the true reward\\."),
+        (305, {"oracle": 305}, False, "305 choices .* Chosen by the computer, which knows the true reward\\."),
         (1, {"human": 1}, False, r"1 choice between two short clips\. Chosen by a person\."),
-        (7, {"human": 4, "oracle": 3}, False, r"a person \(4\) and the oracle, .* \(3\)\."),
+        (7, {"human": 4, "oracle": 3}, False, r"a person \(4\) and the computer, .* \(3\)\."),
         (9, {"guest: Ada": 4, "guest: Alan": 5}, False, r"Chosen by guests\."),
         (0, {}, True, "Learned from the task's own reward."),
     ],
@@ -128,7 +128,7 @@ def test_the_title_is_about_the_session_and_no_labellers_instruction(
     labels = PreferenceStore(taught / FOLDER, read_only=True)
     with closing(labels):
         count = labels.count()
-    assert f"{count} choices between two short clips. Chosen by the oracle" in text.replace("  ", " ")
+    assert f"{count} choices between two short clips. Chosen by the computer" in text.replace("  ", " ")
     assert "Choose the clip" not in text and get_task("reacher").title in written
 
 

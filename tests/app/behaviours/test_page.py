@@ -89,6 +89,7 @@ def drop(page: Page, path: Path) -> bool:
 def test_a_name_and_a_sentence_are_enough_for_a_session_and_all_of_it_goes_by_keys(page: Page) -> None:
     made = opened(page)
     assert made.robots.cards["hopper"].hasFocus() and made.problem.text() == "Give the behaviour a name."
+    assert made.problem.palette().windowText().color().name() == theme.palette().muted  # no mistake yet
     page.press(Qt.Key.Key_Right)
     assert made.robots.chosen == "walker" and made.robots.cards["walker"].hasFocus()
     page.press(Qt.Key.Key_Tab)
@@ -175,6 +176,7 @@ def test_signals_are_found_by_words_and_ticked_and_expressions_are_checked_as_th
         QTest.keyClicks(field.expression, text)
         assert field.problem.text() == told and not made.start.isEnabled()
         assert made.problem.text() == "Correct the marked fields."
+        assert made.problem.palette().windowText().color().name() == theme.palette().amber
         field.expression.selectAll()
         QTest.keyClicks(field.expression, "1 - up" if field is fields.oracle else "share(height < 1)")
         assert field.problem.isHidden() and made.start.isEnabled()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.history.preference_text import GUESTS, PreferenceFilter
-from app.labelling.guests import MAX_NAME, Guests
+from app.labelling.guests import MAX_NAME, Guests, name_of
 from core.preferences.store import PreferenceSummary
 from core.types import Choice
 
@@ -30,3 +30,11 @@ def test_the_history_filters_guests_apart_from_the_teachers(labeller: str, is_gu
     row = PreferenceSummary(1, Choice.LEFT, labeller, 0.0)
     assert PreferenceFilter(labeller=GUESTS).passes(row) == is_guest
     assert PreferenceFilter(labeller=labeller).passes(row) and PreferenceFilter().passes(row)
+
+
+@pytest.mark.parametrize(
+    ("labeller", "told"),
+    [("human", "you"), ("oracle", "computer"), ("guest: Guest 2", "Guest 2"), ("guest: oracle", "oracle (guest)")],
+)
+def test_lists_call_those_who_answer_as_the_window_does(labeller: str, told: str) -> None:
+    assert name_of(labeller) == told

@@ -17,7 +17,7 @@ from tests.app.fakes import Face, take_file
     [
         (
             PortableMade("x/policy.onnx", 2e-7, "Only the policy."),
-            "policy.onnx is written .* at most 2e-07. Only the policy.",
+            "Saved policy.onnx with contract.json in x; it differs .* at most 2e-07. Only the policy.",
         ),
         (Failed("portable", "It has no checkpoint yet: teach for a minute first.", ""), "It has no checkpoint yet"),
         (None, "could not be made: try again"),
@@ -32,5 +32,6 @@ def test_the_menu_asks_a_child_and_tells_what_came_of_it(
     child = face.engine["portable"]
     assert child.got(PortableRequested) == [PortableRequested(str(face.folder), str(tmp_path / "policy.onnx"))]
     child.play(event) if event else child.die()
-    face.wait_until(lambda: re.search(told, face.window.banner.text.text()) is not None)
+    place = face.window.toast if isinstance(event, PortableMade) else face.window.banner.text  # success is no warning
+    face.wait_until(lambda: re.search(told, place.text()) is not None and place.isVisible())
     assert child.stopped

@@ -1,10 +1,12 @@
-"""Recovery from failed jobs: the CPU, smaller batches, or a plain restart."""
+"""Recovery from failed jobs: the CPU, smaller batches, or a plain restart; what is told when a folder is gone."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from app.session.recovery import recovery_action
+from app.session.recovery import recovery_action, saved_elsewhere
 from core.config import Config, replaced
 from core.errors import Lack
 from core.events import Failed
@@ -40,3 +42,24 @@ def test_the_button_restarts_with_the_change_and_the_session_keeps_its_config(fa
     assert face.controller.session.config.device == "auto"
     face.die("reward")
     assert face.window.banner.restart.text() == "Restart"
+
+
+@pytest.mark.parametrize(
+    ("policies", "trained", "told"),
+    [
+        (4, True, "Saved 3 answers, the training and 4 earlier policies in there."),
+        (
+            3,
+            True,
+            "Saved 3 answers, the training and 3 earlier policies in there. 1 earlier policy was deleted before a copy was made.",
+        ),
+        (
+            0,
+            False,
+            "Saved 3 answers in there. 4 earlier policies were deleted before a copy was made."
+            " The training could not be saved: it starts again with these answers.",
+        ),
+    ],
+)
+def test_what_could_not_be_saved_elsewhere_is_said(policies: int, trained: bool, told: str) -> None:
+    assert saved_elsewhere(Path("there"), 3, policies, 4, trained) == told

@@ -47,7 +47,7 @@ def test_it_has_the_task_at_once_and_answers_steps_and_the_best_figure_with_the_
     (face.folder / summary.NAME).write_bytes(b"\0")  # a damaged one is replaced
     keep(face)
     face.wait_until(lambda: (face.folder / summary.NAME).stat().st_size > 50)
-    assert "A new one is written" in caplog.text
+    assert "Writing a new one" in caplog.text
     first = read(face)
     assert (first.task, first.teacher, first.labels, first.planned) == ("hopper-backflip", "human", 0, 100)
     assert (first.best, first.measure_title) == (None, "Backflips an episode (8 s)")

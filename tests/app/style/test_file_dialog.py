@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtWidgets import QFileDialog, QToolButton, QWidget
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.style.file_dialog import ask_for_file
@@ -30,3 +33,24 @@ def test_the_icons_of_its_buttons_can_be_recognized(qtbot: QtBot, tmp_path: Path
     assert len(buttons) >= 5 and min(map(drawn_size, buttons)) >= 8
     assert max(map(drawn_size, buttons)) >= 14
     dialog.close()
+
+
+@pytest.mark.parametrize(
+    ("proposed", "typed", "chosen"), [("flip.mp4", "jump", "jump.mp4"), ("my.session", "new", "new")]
+)
+def test_it_says_where_and_what_is_saved_and_a_name_without_ending_gets_one(
+    qtbot: QtBot, tmp_path: Path, proposed: str, typed: str, chosen: str
+) -> None:
+    parent, taken = QWidget(), list[Path]()
+    qtbot.addWidget(parent)
+    parent.show()
+    ask_for_file(parent, "Save", proposed, taken.append)
+    dialog = parent.findChild(QFileDialog)
+    dialog.setDirectory(str(tmp_path))
+    texts = [part.text() for part in dialog.findChildren(QLabel)]
+    assert "Save in:" in texts and ("Videos" in dialog.nameFilters()[0]) == (proposed == "flip.mp4")
+    name = dialog.findChild(QLineEdit)
+    name.selectAll()
+    QTest.keyClicks(name, typed)
+    QTest.keyClick(name, Qt.Key.Key_Return)
+    assert taken == [tmp_path / chosen]

@@ -141,6 +141,9 @@ def test_the_oracle_plays_by_itself_until_one_leaves(face: Face, monkeypatch: py
     face.labelling.oracle_timer.setInterval(0)
     demo = opened(face, Qt.KeyboardModifier.ShiftModifier)
     assert face.labelling.teacher == Teacher.ORACLE and demo.question.text() == "The computer is choosing"
+    assert (
+        demo.instruction.text() == "A one-legged robot jumps and turns over backward."
+    )  # the audience chooses nothing
     queries = [make_query(1.0, 0.0), make_query(0.0, 1.0)]
     face.engine.offer(*queries)
     face.wait_until(lambda: len(face.answers()) == 2)
@@ -157,7 +160,7 @@ def test_a_guests_key_takes_over_from_the_oracle_and_a_key_gives_back(face: Face
     QTest.keyClick(demo, Qt.Key.Key_Right)
     face.wait_until(lambda: len(face.answers()) == 1)
     assert face.answers()[0].labeller == "guest: Guest 1" and face.labelling.teacher == Teacher.HUMAN
-    assert demo.question.text() == "Which is better?"
+    assert demo.question.text() == "Which is better?" and demo.instruction.text().startswith("Choose the clip")
     QTest.keyClick(demo, Qt.Key.Key_F7)
     assert face.labelling.teacher == Teacher.ORACLE
     demo.close()

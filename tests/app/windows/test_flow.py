@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -20,9 +21,11 @@ from app.command_line import parsed
 from app.session.controller import State
 from app.session.factory import sessions_folder
 from core.config import Config, replaced
-from core.events import JobSpec
+from core.events import JobSpec, PolicyPublished
+from core.session.policy_snapshots import PolicySnapshots
 from core.session.session import Session
 from core.types import Choice, Teacher
+from core.voting.record import append_votes, read_votes
 from tests.app.fakes import Engine, FakeProcess, make_query, take_file
 from tests.app.session.test_closing import endless
 from tests.app.start_page_driver import Drawers
@@ -222,6 +225,15 @@ def answer(flow: Flow, count: int) -> None:
         flow.wait_until(lambda before=before: progress.labels == before + 1)
 
 
+def learn(flow: Flow, *steps: int) -> None:
+    """Let the policy learn, and wait until its snapshots are saved."""
+    history = flow.program.open.controller.policy_history
+    for number in steps:
+        weights = {"weights": np.full(4, number, np.float32)}
+        flow.engine["policy"].play(PolicyPublished(number, weights, number))
+        flow.wait_until(lambda number=number: [s.env_steps for s in history.snapshots][-1:] == [number])
+
+
 def delete(flow: Flow, folder: Path) -> None:
     """Delete the folder, repeatedly, as the program may be writing into it."""
     flow.wait_until(lambda: not folder.exists() or shutil.rmtree(folder, ignore_errors=True) or not folder.exists())
@@ -234,6 +246,9 @@ def test_a_session_whose_folder_is_deleted_is_saved_elsewhere_with_all_answers_a
     flow.wait_for_session()
     answer(flow, 3)
     lost = flow.program.open
+    learn(flow, 0, 10**10)
+    append_votes(tmp_path / "mine", 1, Choice.LEFT, {"a": Choice.LEFT})
+    flow.wait_until(lambda: lost.controller.folder_guard.copied == 3)
     lost.controller.labelling.set_teacher(Teacher.ORACLE)
     delete(flow, tmp_path / "mine")
     bar = lost.window.lost_folder_bar
@@ -255,6 +270,11 @@ def test_a_session_whose_folder_is_deleted_is_saved_elsewhere_with_all_answers_a
     flow.wait_until(lambda: controller.progress.labels == 3)
     assert controller.labelling.teacher == Teacher.ORACLE
     assert flow.engine["policy"].spec.state is not None  # training continues from where it was
+    told = f"Saved 3 answers, the training and 2 earlier policies in {tmp_path / 'saved'}."
+    assert flow.program.open.window.toast.isVisible() and flow.program.open.window.toast.text() == told
+    flow.wait_until(lambda: flow.program.open.window.live.slider.maximum() == 2)
+    assert [PolicySnapshots(tmp_path / "saved").load(steps)[1]["weights"][0] for steps in (0, 10**10)] == [0, 1e10]
+    assert read_votes(tmp_path / "saved")[1].choice == Choice.LEFT
     controller.labelling.set_teacher(Teacher.HUMAN)
     answer(flow, 1)
     with closing(controller.session.reader()) as store:

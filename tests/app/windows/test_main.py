@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
+from app.keys.commands import Command
 from app.session.controller import State
 from core.events import (
     Failed,
@@ -92,11 +93,17 @@ def test_stop_saves_a_checkpoint_and_start_goes_on_from_it(face: Face) -> None:
     assert all(state is not None and state.values == {"n": 1} for state in states.values())
 
 
-def test_keys_do_nothing_once_stopped(face: Face) -> None:
-    face.offer(make_query())
+def test_keys_do_nothing_once_stopped_and_no_button_says_otherwise(face: Face) -> None:
+    face.answered()
+    undo = face.window.commands[Command.UNDO]
+    assert undo.isEnabled()
     face.stop()
-    face.press(Qt.Key.Key_Left)
-    assert face.labelling.idle and face.answers() == []
+    for key in (Qt.Key.Key_Left, Qt.Key.Key_Backspace):
+        face.press(key)
+    assert face.labelling.idle and len(face.answers()) == 1
+    assert not undo.isEnabled() and not face.window.key_hints.buttons[Command.UNDO].isEnabled()
+    face.window.pause_action.trigger()
+    face.wait_until(undo.isEnabled)
 
 
 def test_a_job_that_does_not_answer_cannot_hold_up_the_end(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +172,8 @@ def test_the_strip_tells_answers_what_starts_training_and_how_sure_the_predictor
     face.controller.progress.counted(2)
     face.engine["rollout"].play(report(3000, agreement=0.875))
     face.wait_until(lambda: figures(face).get("Predictors agree on new pairs") == "88 %")
-    assert figures(face)["Answers given"] == "2" and "Until training starts" not in figures(face)
+    told = figures(face)
+    assert (told["Answers given"], told["Steps"]) == ("2", "3,000") and "Until training starts" not in told
 
 
 def test_the_strip_tells_blow_ups_once_there_are_some(face: Face) -> None:

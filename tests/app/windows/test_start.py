@@ -19,6 +19,7 @@ from core.behaviours.shipped import shipped_behaviours
 from core.tasks import CATALOGUE, get_task
 from tests.app.clipping import clipped
 from tests.app.start_page_driver import Page, make_session
+from tests.app.tape import has_colour
 
 Picture = Callable[[QWidget, str], None]
 
@@ -100,6 +101,11 @@ def test_cards_say_in_one_sentence_what_is_to_be_reached_and_stand_in_groups(pag
         below = [other.y() for other in shown if other.y() > heading.y()] or [grid.height()]
         assert heading.y() < grid.cards[name].y() < min(below)
     assert not grid.headings[OWN].isVisible()
+    card, palette = grid.cards["reacher"], theme.palette()
+    image = card.grab().toImage().copy(card.width() // 2, 0, card.width() // 2 - 6, card.height() - 6)
+    third = image.height() // 3
+    for place, colour in ((third // 2, palette.muted), (2 * third, palette.blue)):  # the goal, and below it the effort
+        assert has_colour(image.copy(0, place, image.width(), third), colour)
 
 
 def test_a_search_finds_cards_by_any_of_their_words(page: Page) -> None:
