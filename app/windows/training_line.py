@@ -65,7 +65,8 @@ def _sentence(controller: Controller) -> str:
     if controller.state != State.RUNNING:
         return ""
     if (share := course.finishing) is not None:
-        return f"Finishing training: {100 * share:.0f} %"
+        trial = " (a new policy is tried; the better one stays)" if course.tries_anew else ""
+        return f"Finishing training: {100 * share:.0f} %{trial}"
     if course.finished:
         return _result(course)
     if course.holding:
