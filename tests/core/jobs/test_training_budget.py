@@ -75,7 +75,11 @@ def test_a_new_policy_is_tried_at_the_start_of_a_finish() -> None:
     assert not made.attempts(2000)
     made.receive(FinishRequested(), 2000)
     assert [made.attempts(steps) for steps in (2000, 2149, 2150)] == [True, True, False]
-    assert [made.progress(steps) for steps in (2150, 2275, 2400)] == [0, 0, 1]  # of the other 250 half is at a falling rate
+    assert [made.progress(steps) for steps in (2150, 2275, 2400)] == [
+        0,
+        0,
+        1,
+    ]  # of the other 250 half is at a falling rate
     made.receive(PreferenceAdded(preference(1)), 2100)
     assert not made.attempts(2100)
 
