@@ -12,7 +12,9 @@ from core.types import Choice
 
 _QUIET = 4
 """Margin of a QR code in modules, which readers need to find it."""
-_ROWS = {Choice.LEFT: "Left", Choice.TIE: "Alike", Choice.RIGHT: "Right"}
+VOTED = {Choice.LEFT: "Left", Choice.TIE: "Alike", Choice.RIGHT: "Right"}
+_LETTER = 0.72
+"""Width of a bold letter in heights of the font, at most."""
 _CENTRE = Qt.AlignmentFlag.AlignCenter
 _REFRESH_MS = 200
 
@@ -34,7 +36,7 @@ class VoteCode(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        line = max(16, self.height() // 10)
+        line = max(16, self.height() // 8)
         count = len(self.modules) + 2 * _QUIET
         module = min(self.width(), self.height() - line) // count
         side = module * count
@@ -45,9 +47,10 @@ class VoteCode(QWidget):
                 if dark:
                     at = left + (x + _QUIET) * module, top + (y + _QUIET) * module
                     painter.fillRect(*at, module, module, QColor("black"))
-        set_font(painter, round(0.62 * line), bold=True)
+        address = self.url.removeprefix("http://")
+        set_font(painter, min(round(0.7 * line), round(self.width() / (_LETTER * len(address)))), bold=True)
         area = QRect(0, top + side, self.width(), line)
-        write_line(painter, area, self.url.removeprefix("http://"), theme.palette().text, _CENTRE)
+        write_line(painter, area, address, theme.palette().text, _CENTRE)
 
 
 class VoteBars(QWidget):
@@ -72,7 +75,7 @@ class VoteBars(QWidget):
 
     def set_votes(self, counts: dict[str, int], seconds: float) -> None:
         self.counts, self._until = counts, time.monotonic() + seconds
-        self.setAccessibleName(", ".join(f"{name} {counts.get(choice, 0)}" for choice, name in _ROWS.items()))
+        self.setAccessibleName(", ".join(f"{name} {counts.get(choice, 0)}" for choice, name in VOTED.items()))
         self.update()
 
     def halt(self) -> None:
@@ -81,13 +84,13 @@ class VoteBars(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, colours = QPainter(self), theme.palette()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        clock, height = self.height() * 1.1, self.height() / len(_ROWS)
+        clock, height = self.height() * 1.1, self.height() / len(VOTED)
         total, most = sum(self.counts.values()), max(self.counts.values(), default=0)
         size = round(0.5 * height)
         set_font(painter, size, bold=True)
         name_width, number_width = 3.2 * size, 2.4 * size
         room = self.width() - clock - name_width - number_width
-        for number, (choice, name) in enumerate(_ROWS.items()):
+        for number, (choice, name) in enumerate(VOTED.items()):
             count, top = self.counts.get(choice, 0), number * height
             write_line(painter, QRectF(0, top, name_width, height).toRect(), name, colours.text)
             track = QRectF(name_width, top + 0.2 * height, room, 0.6 * height)

@@ -19,7 +19,7 @@ from app.session.controller import Controller, State
 from app.start_page.goals import goal
 from app.style.labels import label
 from app.style.layouts import column, row
-from app.voting.panel import VoteBars, VoteCode
+from app.voting.panel import VOTED, VoteBars, VoteCode
 from app.windows.demo_side import DemoSide
 from app.windows.key_tile import KeyTile
 from app.windows.pair_page import PairPage
@@ -32,6 +32,12 @@ _RESTART_MS, _LONGEST_RESTART_MS = 2000, 60_000
 _NEXT_GUEST = "F2"
 _NAMES = {Choice.LEFT: "Left", Choice.TIE: "Tie", Choice.CANT_TELL: "Can't tell", Choice.RIGHT: "Right"}
 _QUESTION = "Which is better?"
+_DETAILS = {
+    State.FAILED: "It starts again by itself.",
+    State.PAUSED: "It continues when the presenter resumes it.",
+    State.STOPPED: "Everything is saved.",
+}
+"""What is said in place of the main window's buttons, which are not here."""
 _ORACLE_ANSWERS = "The computer is choosing"
 _DESIGNED = 1280, 720
 """Screen size in pixels that all sizes refer to; they scale with the screen."""
@@ -67,6 +73,8 @@ class DemoWindow(QWidget):
         self._teacher_before = controller.labelling.teacher
         self.code: VoteCode | None = None
         """The code for the audience's phones, while it votes."""
+        self._verdict = ""
+        """What the audience chose last, behind the title."""
         self._before: str = controller.state
         """State of the session before its next change."""
         self.guests = Guests()
@@ -174,7 +182,7 @@ class DemoWindow(QWidget):
         self.side.ask_for_before()
 
     def _show_votes(self, url: str) -> None:
-        """Show the code above the policy, and bars in place of the keys."""
+        """Show the code in place of the policies, and bars in place of the keys."""
         self._hide_votes("")
         self.code = VoteCode(url)
         self._side.insertWidget(0, self.code, 1)
@@ -190,6 +198,7 @@ class DemoWindow(QWidget):
             self.code = None
             self.side.make_room(False)
         self.bars.hide()
+        self._verdict = ""
         for tile in self.tiles.values():
             tile.show()
         if why:
@@ -218,10 +227,11 @@ class DemoWindow(QWidget):
         """Update the figures; called several times a second."""
         self.side.refresh()
         paused = "  ·  training is paused" if self._controller.state == State.PAUSED else ""
-        self.title.setText(f"{self._controller.task.title}{paused}")
+        self.title.setText(f"{self._controller.task.title}{paused}{self._verdict}")
         self._update_question()
         if not self.pair_page.has_pair:
             headline, detail = explanation(self._controller)
+            detail = _DETAILS.get(self._controller.state, detail)
             self.headline.setText(headline)
             self.detail.setText(detail)
 
@@ -259,6 +269,9 @@ class DemoWindow(QWidget):
         self.restart_timer.setInterval(_RESTART_MS)
         if preference.labeller != Teacher.ORACLE:  # a message stays until a person answers
             self.notice.clear()
+        if self.code is not None and preference.labeller == Teacher.HUMAN:  # guests at the keys have names
+            count, total = self.bars.counts.get(preference.choice, 0), sum(self.bars.counts.values())
+            self._verdict = f"  ·  the audience chose {VOTED[preference.choice].lower()}, {count} of {total}"
         self.clips.flash(preference.choice)
         self._clear_tiles()
         self.tiles[preference.choice].set_chosen(True)

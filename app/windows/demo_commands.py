@@ -85,6 +85,7 @@ class DemoCommands(QObject):
         box.setText(VOTE_QUESTION)
         box.setInformativeText(VOTE_REACH)
         box.setStandardButtons(QMessageBox.StandardButton.Yes | QMessageBox.StandardButton.Cancel)
+        box.button(QMessageBox.StandardButton.Yes).setText("&Start the vote")
         box.setDefaultButton(QMessageBox.StandardButton.Cancel)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.accepted.connect(self._start_votes)

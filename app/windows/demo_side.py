@@ -82,13 +82,14 @@ class DemoSide(QWidget):
         self.measure_title.setText(controller.task.measure_title)
         self.curve = LearningCurve()
         before, now = column(_unit("Before"), self.before), column(_unit("Now"), self.now)
-        players = row((before, 1), (now, 1), spacing=_GAP)
+        self.players = QWidget()
+        row((before, 1), (now, 1), of=self.players, spacing=_GAP)
         timeline = column(self.now.reward_timeline, self.now.legend, spacing=2)  # as wide as there is room
         answers = column(self.answers, _unit("answers"), spacing=0)
         steps = column(self.steps, self.steps_unit, spacing=0)
         measure = column(self.measure, self.measure_title, spacing=0)
         column(
-            *(players, timeline, row((answers, 1), (steps, 1)), measure),
+            *(self.players, timeline, row((answers, 1), (steps, 1)), measure),
             *((self.curve, 1), self.curve_title),
             of=self,
             spacing=8,
@@ -119,8 +120,8 @@ class DemoSide(QWidget):
         self.curve_title.setText(_PREDICTED_TITLE if hidden else f"{controller.task.measure_title} since the start")
 
     def make_room(self, made: bool) -> None:
-        """Show the policies and the counters alone, or everything."""
-        for part in (self.now.reward_timeline, self.now.legend, self.curve, self.curve_title):
+        """Show the counters alone, or everything."""
+        for part in (self.players, self.now.reward_timeline, self.now.legend, self.curve, self.curve_title):
             part.setVisible(not made)
 
     def set_scale(self, scale: float) -> None:

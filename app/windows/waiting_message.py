@@ -11,7 +11,7 @@ _EXPLORES = "Exploring gives more varied clips to compare."
 def explanation(controller: Controller) -> tuple[str, str]:
     """Headline, with a countdown if the time is known, and detail."""
     if controller.folder_guard.gone and controller.state not in (State.STOPPING, State.STOPPED):
-        return "The session's folder is gone", "Bring it back, or save elsewhere from the session's window."
+        return "The session's folder is gone", "Bring it back, or save everything elsewhere."
     match controller.state:
         case State.STARTING:
             return _with_countdown("Getting ready", controller.progress.first_pair.left), _STARTS

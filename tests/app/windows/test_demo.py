@@ -55,11 +55,13 @@ def test_f11_opens_it_full_screen_and_f11_or_esc_goes_back(face: Face, key: Qt.K
 def test_guests_answer_with_four_keys(face: Face, demo: DemoWindow) -> None:
     queries = face.offer(*[make_query() for _ in range(5)])
     assert demo.clips.shown and demo.clips.shown.query is queries[0]
+    demo.flash_timer.setInterval(60_000)
     for (key, choice), following in zip(KEYS.items(), queries[1:], strict=True):
         QTest.keyClick(demo, key)
         face.wait_until(lambda query=following: demo.clips.shown is not None and demo.clips.shown.query is query)
         assert [c for c, tile in demo.tiles.items() if tile.chosen] == [choice]
     assert [(p.choice, p.labeller) for p in face.answers()] == [(choice, "guest: Guest 1") for choice in KEYS.values()]
+    demo.flash_timer.start(0)
     face.wait_until(lambda: not any(tile.chosen for tile in demo.tiles.values()))
 
 
@@ -100,9 +102,12 @@ def test_after_a_crash_it_starts_again_by_itself_and_says_so(face: Face, demo: D
         return real[-1]
 
     face.controller.job_group.make_process = make
-    demo.restart_timer.setInterval(0)
     known = {child.pid for child in psutil.Process().children()}
+    demo.restart_timer.setInterval(60_000)
     fake["clips"].die()
+    face.wait_until(lambda: demo.headline.text() == "Training has stopped")
+    assert demo.detail.text() == "It starts again by itself."  # and no word of a button that is not here
+    demo.restart_timer.start(0)
     face.wait_until(lambda: len(real) == 1 and face.controller.state == State.RUNNING)
     face.wait_until(lambda: bool(spawned(known)), timeout=20_000)
     os.kill(spawned(known)[0], signal.SIGKILL)

@@ -35,6 +35,8 @@ def voting(face: Face) -> Iterator[tuple[Face, DemoWindow, FakeProcess]]:
 def accept(face: Face, button: QMessageBox.StandardButton = QMessageBox.StandardButton.Yes) -> None:
     (box,) = face.window.findChildren(QMessageBox)
     assert "Anyone in this computer's network who sees the address" in box.informativeText()
+    face.wait_until(box.isActiveWindow)
+    assert box.focusWidget() is box.button(QMessageBox.StandardButton.Cancel)
     QTest.mouseClick(box.button(button), Qt.MouseButton.LeftButton)
 
 
@@ -50,7 +52,7 @@ def test_nothing_is_served_unless_the_person_says_so(face: Face) -> None:
 def test_the_majority_is_one_answer_with_its_votes(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
     face, demo, child = voting
     assert demo.code.url == URL and demo.bars.isVisible() and not demo.tiles[Choice.LEFT].isVisible()
-    face.wait_until(lambda: demo.code.height() > demo.height() / 4)  # to be read from the back of a room
+    face.wait_until(lambda: demo.code.height() > demo.height() / 2)  # to be read from the back of a room
     face.offer(make_query(), make_query())
     face.wait_until(lambda: bool(child.got(VoteOpened)))
     number = child.got(VoteOpened)[-1].round
@@ -62,6 +64,8 @@ def test_the_majority_is_one_answer_with_its_votes(voting: tuple[Face, DemoWindo
     face.wait_until(lambda: bool(child.got(VoteKept)))
     (answer,) = face.answers()
     assert answer.choice == Choice.RIGHT
+    demo.refresh()
+    assert demo.title.text() == "Hopper: backflips  ·  the audience chose right, 3 of 4"
     assert child.got(VoteKept) == [VoteKept(str(face.folder), number, answer.id, "right")]
     face.wait_until(lambda: child.got(VoteOpened)[-1].round > number)  # the next pair
 
