@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import socket
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +24,8 @@ except ImportError as missing:
 
 _ANSWER_SECONDS = 5.0
 _PROBE_SECONDS = 600.0
+_HEAD_SECONDS = 20.0
+"""How long the head of the cluster may not answer. After a minute Ray would end this process itself, with a dump."""
 
 
 class RayBackend:
@@ -46,6 +49,7 @@ class RayBackend:
             where = f"the Ray cluster at {address}" if address else "Ray"
             raise UserError(f"{where} can't be used: {_first_sentence(error)}") from error
         self._head = address if address.startswith("ray://") else str(ray.get_runtime_context().gcs_address)
+        self._head_seen = time.monotonic()
         self._task = ray.remote(num_cpus=1, max_retries=0)(compute_elsewhere)
         self._cells: dict[Any, Cell] = {}
         self._new: list[Report] = []
@@ -86,8 +90,10 @@ class RayBackend:
         return reports
 
     def _require_head(self) -> None:
-        """Raise UserError if the head of the cluster is gone: after a minute of that Ray would end this process itself."""
-        if not _answers(self._head):
+        """Raise UserError if the head of the cluster is gone."""
+        if _answers(self._head):
+            self._head_seen = time.monotonic()
+        elif time.monotonic() - self._head_seen > _HEAD_SECONDS:
             raise UserError(
                 f"The head of the Ray cluster at {self._head} no longer answers: start it again; the same command continues."
             )
