@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import socket
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +24,8 @@ except ImportError as missing:
 
 _ANSWER_SECONDS = 5.0
 _PROBE_SECONDS = 600.0
+_HEAD_SECONDS = 20.0
+"""How long the head of the cluster may not answer. After a minute Ray would end this process itself, with a dump."""
 
 
 class RayBackend:
@@ -45,6 +48,8 @@ class RayBackend:
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             where = f"the Ray cluster at {address}" if address else "Ray"
             raise UserError(f"{where} can't be used: {_first_sentence(error)}") from error
+        self._head = address if address.startswith("ray://") else str(ray.get_runtime_context().gcs_address)
+        self._head_seen = time.monotonic()
         self._task = ray.remote(num_cpus=1, max_retries=0)(compute_elsewhere)
         self._cells: dict[Any, Cell] = {}
         self._new: list[Report] = []
@@ -78,10 +83,20 @@ class RayBackend:
     def reports(self, seconds: float) -> list[Report]:
         reports, self._new = self._new, []
         if not reports and self._cells:
+            self._require_head()
             with _cluster_errors():
                 ready, _ = ray.wait(list(self._cells), num_returns=1, timeout=seconds)
             reports = [_outcome(self._cells.pop(reference), reference) for reference in ready]
         return reports
+
+    def _require_head(self) -> None:
+        """Raise UserError if the head of the cluster is gone."""
+        if _answers(self._head):
+            self._head_seen = time.monotonic()
+        elif time.monotonic() - self._head_seen > _HEAD_SECONDS:
+            raise UserError(
+                f"The head of the Ray cluster at {self._head} no longer answers: start it again; the same command continues."
+            )
 
     def close(self) -> None:
         with contextlib.suppress(ray.exceptions.RayError, ConnectionError):  # the cluster is gone
@@ -119,14 +134,20 @@ def _require_answer(address: str) -> None:
     """Raise UserError if nothing listens at the address; Ray itself would wait for minutes."""
     if address == "auto":
         return
+    if not _answers(address):
+        raise UserError(
+            f"No Ray cluster answers at {address[:80]}: start one with ray start --head, and give its HOST:PORT."
+        )
+
+
+def _answers(address: str) -> bool:
+    """Return whether something listens at HOST:PORT or ray://HOST:PORT."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_SECONDS):
-            return
-    except (OSError, ValueError, OverflowError) as error:
-        raise UserError(
-            f"No Ray cluster answers at {address[:80]}: start one with ray start --head, and give its HOST:PORT."
-        ) from error
+            return True
+    except (OSError, ValueError, OverflowError):
+        return False
 
 
 def _first_sentence(error: BaseException) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from core.errors import UserError
 from core.sweep.backend import Ended, Lost, Report, Started, compute_elsewhere, probe, require_extra
-from core.sweep.cell import Cell
+from core.sweep.cell import Cell, encode, failed
 from core.sweep.environment import require_equal
 
 try:
@@ -23,6 +23,13 @@ _ROOM = 256
 _LOOK_SECONDS = 2.0
 _HOURS = 24
 _MEMORY_GB = 4
+_TOO_LONG = f"It was not done in {_HOURS} hours, the most that its job may take: give it fewer steps."
+_FINAL = {
+    "OUT_OF_MEMORY": f"There was not enough memory: its job may take {_MEMORY_GB} GB; give it smaller settings.",
+    "TIMEOUT": _TOO_LONG,
+    "CANCELLED": "Its job was cancelled.",
+}
+"""Reasons why a cell has failed, by the beginning of its job's state; it would fail again. Other jobs are submitted anew."""
 
 
 class SlurmBackend:
@@ -32,6 +39,7 @@ class SlurmBackend:
         """executor: of submitit; where: its name in sentences"""
         self._executor, self._where = executor, where
         self._jobs: dict[str, Any] = {}
+        self._cells: dict[str, Cell] = {}
         self._running: set[str] = set()
 
     @staticmethod
@@ -40,8 +48,11 @@ class SlurmBackend:
 
         folder: for submitit's files, on a disk that all machines share
         """
-        if shutil.which("sbatch") is None:
-            raise UserError("This machine has no Slurm (sbatch): start the sweep on a login node of the cluster.")
+        for program in ("sbatch", "srun"):  # submitit needs both
+            if shutil.which(program) is None:
+                raise UserError(
+                    f"This machine has no Slurm ({program}): start the sweep on a login node of the cluster."
+                )
         executor = submitit.AutoExecutor(folder=folder, cluster="slurm")
         executor.update_parameters(
             slurm_partition=partition, timeout_min=60 * _HOURS, cpus_per_task=1, mem_gb=_MEMORY_GB, name="somersault"
@@ -66,6 +77,7 @@ class SlurmBackend:
 
     def submit(self, cell: Cell) -> None:
         self._jobs[cell.digest] = self._submit(compute_elsewhere, cell.config.to_dict())
+        self._cells[cell.digest] = cell
 
     def _submit(self, function: Any, *arguments: Any) -> Any:
         try:
@@ -82,7 +94,7 @@ class SlurmBackend:
                 if job.done():
                     del self._jobs[digest]
                     self._running.discard(digest)
-                    reports.append(_outcome(digest, job))
+                    reports.append(_outcome(self._cells.pop(digest), job))
                 elif digest not in self._running and job.state == "RUNNING":
                     self._running.add(digest)
                     reports.append(Started(digest))
@@ -96,8 +108,15 @@ class SlurmBackend:
                 job.cancel()
 
 
-def _outcome(digest: str, job: Any) -> Report:
+def _outcome(cell: Cell, job: Any) -> Report:
     try:
-        return Ended(digest, job.result())
+        content: bytes = job.result()
     except (submitit.core.utils.UncompletedJobError, submitit.core.utils.FailedJobError):
-        return Lost(digest, f"Job {job.job_id} ended without a result ({job.state}): its log is {job.paths.stderr}.")
+        where = f"Job {job.job_id} ended without a result ({job.state}): its log is {job.paths.stderr}."
+        reason = next((reason for state, reason in _FINAL.items() if job.state.startswith(state)), None)
+        if reason is None:
+            return Lost(cell.digest, where)
+        return Ended(cell.digest, encode(failed(cell.config, reason, where)))
+    if b"UncompletedJobError" in content:  # submitit raises it in a cell whose time is nearly up
+        return Ended(cell.digest, encode(failed(cell.config, _TOO_LONG, content.decode())))
+    return Ended(cell.digest, content)

@@ -15,11 +15,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from tests.core.builders import QUICK
+from tests.e2e import slurm_stand_in
+from tests.screens import running
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(5400)]
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,10 +45,20 @@ def plan(folder: Path, seeds: int) -> Path:
     return path
 
 
+def command(path: Path, out: Path, on: str, python: str) -> list[str]:
+    return [python, "-m", "core", "sweep", str(path), "--on", on, "--out", str(out)]
+
+
+PIPES: dict[str, Any] = {
+    "cwd": ROOT,
+    "env": {**os.environ, "OMP_NUM_THREADS": "1", "RAY_USAGE_STATS_ENABLED": "0"},
+    "stdout": subprocess.PIPE,
+    "stderr": subprocess.PIPE,
+}
+
+
 def start(path: Path, out: Path, on: str, python: str = sys.executable) -> subprocess.Popen[str]:
-    command = [python, "-m", "core", "sweep", str(path), "--on", on, "--out", str(out)]
-    environ = {**os.environ, "OMP_NUM_THREADS": "1", "RAY_USAGE_STATS_ENABLED": "0"}
-    return subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command(path, out, on, python), text=True, **PIPES)
 
 
 def finish(program: subprocess.Popen[str]) -> str:
@@ -181,13 +194,15 @@ class Cluster:
                 self.kill(node)
 
 
-@pytest.fixture
-def cluster(with_ray: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def clusters(with_ray: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     made = Cluster(Path("/tmp") / tmp_path_factory.mktemp("ray"))
     try:
         yield made
     finally:
         made.close()
+
+
+cluster, another_cluster = pytest.fixture(clusters, name="cluster"), pytest.fixture(clusters, name="another_cluster")
 
 
 def test_on_a_ray_cluster_a_worker_and_then_the_driver_are_killed(cluster: Cluster, tmp_path: Path) -> None:
@@ -208,6 +223,23 @@ def test_on_a_ray_cluster_a_worker_and_then_the_driver_are_killed(cluster: Clust
     assert done() < 10
     finish(start(path, out, on, CLUSTER_PYTHON))
     assert_same(out, tmp_path / "whole", 10)
+
+
+def test_when_the_head_is_killed_the_sweep_ends_with_one_sentence_and_another_cluster_continues(
+    cluster: Cluster, another_cluster: Cluster, tmp_path: Path
+) -> None:
+    path, out = plan(tmp_path, 1), tmp_path / "out"
+    with running(command(path, out, f"ray:{cluster.address}", CLUSTER_PYTHON), **PIPES) as program:
+        wait_until(lambda: sum(state == "done" for _, state in journal(out)) >= 1, program)
+        cluster.close()
+        _, told = program.communicate(timeout=_SECONDS)
+    assert program.returncode == 2 and "Traceback" not in told
+    last = told.splitlines()[-1]
+    assert "no longer answers" in last and last.endswith("start it again; the same command continues.")
+    done = sum(state == "done" for _, state in journal(out))
+    finish(start(path, out, f"ray:{another_cluster.address}", CLUSTER_PYTHON))
+    states = [state for _, state in journal(out)]
+    assert states.count("done") == 10 and done >= 1 and "failed" not in states
 
 
 def refused(path: Path, on: str, python: str = CLUSTER_PYTHON) -> str:
@@ -251,6 +283,45 @@ def test_a_cell_whose_memory_ends_fails_and_the_others_are_done(tmp_path: Path) 
     assert [cell["state"] for cell in table["cells"]] == ["failed", "done"], done.stderr[-2000:]
     assert done.returncode == 1 and table["cells"][0]["reason"].startswith("There was not enough memory: ")
     assert "1 of 2 cells failed" in done.stderr.splitlines()[-1]
+
+
+def test_jobs_that_slurm_ends_are_one_sentence_each_and_the_others_are_done(tmp_path: Path) -> None:
+    """A stand-in for Slurm runs the jobs here, the first of which asks for versions."""
+    if not has("submitit"):
+        pytest.skip("submitit is not installed: pip install '.[slurm]', or name a Python that has it in SOMERSAULT_RAY")
+    limits = {"2": (100, 1e9), "3": (1e9, 20), "4": (1e9, 1e9)}
+    curves = [
+        {"name": "huge", "teacher": "none", "settings": {"policy.hidden": 512}},
+        {
+            "name": "long",
+            "teacher": "none",
+            "settings": {"policy.epochs": 1000, "policy.minibatch": 1, "policy.target_kl": 1e9},
+        },
+        {"name": "small", "teacher": "none"},
+    ]
+    values = {"tasks": ["reacher"], "seeds": [0], "steps": 8 * 32 * 5, "curves": curves, "settings": QUICK}
+    (tmp_path / "plan.json").write_text(json.dumps(values))
+    slurm_stand_in.install(tmp_path / "bin")
+    (tmp_path / "jobs").mkdir()
+    environ = {
+        **os.environ,
+        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+        "SLURM_STAND_IN": str(tmp_path / "jobs"),
+        "SLURM_STAND_IN_LIMITS": json.dumps(limits),
+        "OMP_NUM_THREADS": "1",
+    }
+    words = ["-m", "core", "sweep", str(tmp_path / "plan.json"), "--on", "slurm:here", "--out", str(tmp_path / "out")]
+    with running(
+        [CLUSTER_PYTHON, *words], cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as sweep:
+        _, told = sweep.communicate(timeout=_SECONDS)
+    cells = {cell["curve"]: cell for cell in json.loads((tmp_path / "out/table.json").read_bytes())["cells"]}
+    print(*(f"{name}: {cell['state']}. {cell.get('reason', '')}" for name, cell in cells.items()), sep="\n")
+    assert sweep.returncode == 1 and "2 of 3 cells failed" in told.splitlines()[-1] and "Traceback" not in told
+    assert [cell["state"] for cell in cells.values()] == ["failed", "failed", "done"]
+    assert cells["huge"]["reason"].startswith("There was not enough memory: its job may take 4 GB")
+    assert cells["long"]["reason"].startswith("It was not done in 24 hours")
+    assert told.count("begins again") == 0
 
 
 def test_submitit_carries_out_the_same_cells(tmp_path: Path) -> None:

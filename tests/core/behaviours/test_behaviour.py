@@ -38,6 +38,11 @@ def test_a_file_is_read_and_written() -> None:
     assert parse(json.dumps(KNEEL)) == Behaviour("kneel", "walker", *told, 1.5)
 
 
+def test_a_file_of_an_editor_that_marks_utf_8_is_read(tmp_path: Path) -> None:
+    (tmp_path / "kneel.json").write_text(json.dumps(KNEEL), encoding="utf-8-sig")
+    assert read_file(tmp_path / "kneel.json") == parse(json.dumps(KNEEL))
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
