@@ -1,6 +1,7 @@
 """Pausing the clips after a minute without input."""
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QKeyEvent
 
 from app.clips.clip_pair import ClipPair
 from app.style.labels import label
@@ -13,10 +14,14 @@ _INPUT = {
     QEvent.Type.MouseButtonPress,
     QEvent.Type.Wheel,
 }
+_COMMANDS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
+"""Keys with one of these do what they always do."""
 
 
 class Rest(QObject):
     """Stops the clips after a minute without input anywhere in the program, and plays them at the next input.
+
+    The key that plays them does nothing else: who comes back has not seen the clips yet.
 
     timer: time until the clips stop
     text: line over the clips while they rest
@@ -25,7 +30,7 @@ class Rest(QObject):
     def __init__(self, clips: ClipPair) -> None:
         super().__init__(clips)
         self._clips = clips
-        self.text = label("readout", "Press any key to play")
+        self.text = label("readout", "Press any key to play (it will not answer)")
         self.text.setParent(clips)
         self.text.hide()
         self.timer = QTimer(self, singleShot=True, interval=_REST_MS)
@@ -36,11 +41,17 @@ class Rest(QObject):
         app.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() in _INPUT:
-            self.timer.start()
-            if self.text.isVisible():
-                QTimer.singleShot(0, self, self._wake)  # after the key's own command, which may be about the playback
-        return False
+        if event.type() not in _INPUT:
+            return False
+        self.timer.start()
+        if not self.text.isVisible():
+            return False
+        plain = isinstance(event, QKeyEvent) and not event.modifiers() & _COMMANDS
+        if plain and event.type() == QEvent.Type.ShortcutOverride:
+            event.accept()  # it arrives again, as a key press instead of a command
+            return True
+        self._clips.toggle_playback()
+        return plain
 
     def _on_playback_changed(self) -> None:
         self.text.hide()
@@ -55,7 +66,3 @@ class Rest(QObject):
                 (self._clips.width() - self.text.width()) // 2, self._clips.height() - 2 * self.text.height()
             )
             self.text.show()
-
-    def _wake(self) -> None:
-        if self.text.isVisible():
-            self._clips.toggle_playback()

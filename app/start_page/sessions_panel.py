@@ -63,7 +63,7 @@ class SessionsPanel(QFrame):
         )
         self.other_actions = (
             self._action("Open folder…", "Ctrl+O", self._ask_for_folder, "Open a session saved elsewhere"),
-            self._action("Import…", "Ctrl+I", self._ask_for_import, "Import an exported session"),
+            self._action("Import session…", "Ctrl+I", self._ask_for_import, "Import an exported session"),
         )
         self.list.addActions([*self.selection_actions, *self.other_actions])
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)

@@ -12,7 +12,7 @@ from core.types import Choice
 
 _QUIET = 4
 """Margin of a QR code in modules, which readers need to find it."""
-VOTED = {Choice.LEFT: "Left", Choice.TIE: "Alike", Choice.RIGHT: "Right"}
+VOTED = {Choice.LEFT: "Left", Choice.TIE: "Tie", Choice.RIGHT: "Right"}
 _LETTER = 0.72
 """Width of a bold letter in heights of the font, at most."""
 _CENTRE = Qt.AlignmentFlag.AlignCenter
@@ -20,7 +20,7 @@ _REFRESH_MS = 200
 
 
 class VoteCode(QWidget):
-    """QR code of an address, with the address below for those who type it."""
+    """QR code of an address, with what to do above it and the address below for those who type it."""
 
     def __init__(self, url: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -38,15 +38,17 @@ class VoteCode(QWidget):
         painter = QPainter(self)
         line = max(16, self.height() // 8)
         count = len(self.modules) + 2 * _QUIET
-        module = min(self.width(), self.height() - line) // count
+        module = min(self.width(), self.height() - 2 * line) // count
         side = module * count
-        left, top = (self.width() - side) // 2, (self.height() - line - side) // 2
+        left, top = (self.width() - side) // 2, (self.height() - side) // 2
         painter.fillRect(left, top, side, side, QColor("white"))
         for y, row in enumerate(self.modules):
             for x, dark in enumerate(row):
                 if dark:
                     at = left + (x + _QUIET) * module, top + (y + _QUIET) * module
                     painter.fillRect(*at, module, module, QColor("black"))
+        set_font(painter, round(0.7 * line), bold=True)
+        write_line(painter, QRect(0, top - line, self.width(), line), "Scan to vote", theme.palette().text, _CENTRE)
         address = self.url.removeprefix("http://")
         set_font(painter, min(round(0.7 * line), round(self.width() / (_LETTER * len(address)))), bold=True)
         area = QRect(0, top + side, self.width(), line)
@@ -101,7 +103,7 @@ class VoteBars(QWidget):
                 painter.fillPath(rounded(track, 0.15 * height), QColor(colour))
             area = QRectF(name_width + room + 0.4 * size, top, number_width, height).toRect()
             write_line(painter, area, f"{count}", colours.text)
-        set_font(painter, round(0.62 * self.height()), bold=True)
+        set_font(painter, round(0.45 * self.height()), bold=True)
         left = round(self.seconds + 0.49)
         area = QRectF(self.width() - clock, 0, clock, self.height()).toRect()
-        write_line(painter, area, f"{left}" if left else "–", colours.amber, _CENTRE)
+        write_line(painter, area, f"{left} s" if left else "–", colours.amber, _CENTRE)

@@ -24,7 +24,7 @@ _UNTRAINED, _COMPARED, _CURVE, _FINAL = 5.0, 4.0, 4.0, 6.0
 _PAIRS = 3
 _CHOSEN = 0.45
 """Share of a comparison after which its choice is shown."""
-_WORDS = {Choice.LEFT: "Left is better", Choice.RIGHT: "Right is better", Choice.TIE: "Both are alike"}
+_WORDS = {Choice.LEFT: "Left is better", Choice.RIGHT: "Right is better", Choice.TIE: "Tie"}
 
 
 class TalkJob(FilmJob):

@@ -128,7 +128,10 @@ def expected_share(error_rate: float) -> float:
 def comment(found: Consistency, error_rate: float) -> str:
     """A sentence for the user on what the consistency means."""
     assumed = expected_share(error_rate)
-    method = f"The method assumes {error_rate:.0%} random answers, with which {assumed:.1%} would be alike"
+    method = (
+        f"If {error_rate:.0%} of the answers were given at random, as the method assumes, {assumed:.0%} of the repeated"
+        " ones would be the same"
+    )
     if not found.compared:
         return f"No pair has been asked twice yet. {method}."
     low, high = found.interval

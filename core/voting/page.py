@@ -13,7 +13,7 @@ main{flex:1;display:flex;flex-direction:column;gap:12px;padding:0 14px 18px}
 button{flex:1;border:3px solid #303843;border-radius:16px;background:#1c2128;color:#eceff4;font-size:30px;font-weight:700}
 button:disabled{opacity:.4}button.chosen{border-color:#4cc38a;background:#24405c}
 </style></head><body><h1>Which clip is better?</h1><div id="left" role="timer"></div><p id="told" role="status"></p>
-<main><button data-choice="left">&#9664; Left</button><button data-choice="tie">Both alike</button>
+<main><button data-choice="left">&#9664; Left</button><button data-choice="tie">Tie</button>
 <button data-choice="right">Right &#9654;</button></main>
 <script id="state" type="application/json">@STATE@</script>
 <script nonce="@NONCE@">

@@ -174,7 +174,7 @@ def test_an_exported_session_is_imported(page: Page, tmp_path: Path, way: str) -
     if way == "key":
         page.press(Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier)
     else:
-        page.click("Import…")
+        page.click("Import session…")
     take_file(page.window, tmp_path / "mine.somersault")
     page.wait_until(lambda: page.chosen == "mine-1")
     assert page.told == "Imported mine-1."

@@ -14,6 +14,8 @@ from core.preferences.schedule import FINISHED, HOLDS
 from tests.app.fakes import DRIVEN, Face, make_query
 from tests.app.windows.test_main import report
 
+WAITS = "Training waits for your next answer. Finish it when you like what the robot does."
+
 
 def shown(face: Face) -> str:
     face.window.training_line.refresh(at_once=True)
@@ -50,7 +52,7 @@ def test_it_says_what_training_waits_for(face: Face) -> None:
     train(face, 500)
     assert shown(face) == "Training is running."
     hold(face)
-    assert shown(face) == "Training waits for your next answer."
+    assert shown(face) == WAITS
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: shown(face) == "Training is running.")
@@ -110,11 +112,11 @@ def test_a_finish_tells_of_the_new_policy_that_is_tried(open_face: Callable[...,
 
 def test_the_text_does_not_flicker(face: Face) -> None:
     hold(face)
-    assert shown(face) == "Training waits for your next answer."
+    assert shown(face) == WAITS
     train(face, 2000)
     for _ in range(5):
         face.window.refresh()
-    assert face.window.training_line.text.text() == "Training waits for your next answer."
+    assert face.window.training_line.text.text() == WAITS
 
 
 def test_a_session_with_a_schedule_has_no_actions(open_face: Callable[..., Face], tmp_path: object) -> None:

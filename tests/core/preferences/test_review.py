@@ -97,7 +97,10 @@ def test_the_share_and_its_interval() -> None:
 )
 def test_the_comment_says_how_it_compares(found: Consistency, words: str) -> None:
     told = comment(found, 0.1)
-    assert words in told and "10% random answers, with which 90.5% would be alike" in told
+    assert (
+        words in told
+        and "If 10% of the answers were given at random, as the method assumes, 90% of the repeated" in told
+    )
 
 
 def test_only_what_a_person_said_long_enough_ago_may_come_again() -> None:
