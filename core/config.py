@@ -192,14 +192,15 @@ class RolloutConfig(_Checked):
     captured_envs: int = number(0, "environments that record pictures for clips (not robots)", "", 0, 16384)
     exploration_steps: int = number(0, "steps of exploration before the first question", "", 0, 10**12)
     steps_per_answer: int = number(0, "steps of training that each answer allows; 0 for no limit", "", 0, 10**12)
-    finish_steps: int = number(0, "steps of training after the last answer", "", 0, 10**12)
-    attempt_steps: int = number(0, "steps of them that a new policy has to become better (not games)", "", 0, 10**12)
+    finish_steps: int = number(
+        0, "steps of training after the last answer, half of them at a falling learning rate", "", 0, 10**12
+    )
     demonstrate_every: int = number(0, "batches between two recordings for the live view; 0 for none", "", 0)
 
     @property
     def falling_steps(self) -> int:
-        """Environment steps of a finish at a falling learning rate: the second half of what follows the attempt."""
-        return max(0, self.finish_steps - self.attempt_steps) // 2
+        """Environment steps of a finish at a falling learning rate: its second half."""
+        return self.finish_steps // 2
 
 
 @dataclass(frozen=True)

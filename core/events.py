@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import Lack
-from core.types import Float32, Frames, Observations, PolicyChange, Preference, Query, Segment
+from core.types import Float32, Frames, Observations, Preference, Query, Segment
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -106,7 +106,6 @@ class RolloutBatchReady(Event):
     end_observations: Observations
     last_observations: Observations
     learning_rate_scale: float = 1.0
-    change: PolicyChange = PolicyChange.NONE
 
 
 @dataclass(frozen=True)

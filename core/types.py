@@ -46,19 +46,6 @@ _MU: dict[Choice, tuple[float, float] | None] = {
 }
 
 
-class PolicyChange(StrEnum):
-    """What becomes of the policy that gathered a batch."""
-
-    NONE = "none"
-    """It is improved."""
-    START_ANEW = "start anew"
-    """It is set aside, and an untrained one takes its place."""
-    STAY = "stay"
-    """It has replaced the one that was set aside for good."""
-    RETURN = "return"
-    """The policy that was set aside takes its place again."""
-
-
 @dataclass(frozen=True, slots=True)
 class Segment:
     """k consecutive steps of one environment.

@@ -28,8 +28,6 @@ class TrainingCourse:
         self.follows_answers = config.query.schedule == "answers" and config.rollout.steps_per_answer > 0
         self.lifted = self.holding = self.finished = False
         self._steps = max(1, config.rollout.finish_steps)
-        self._attempt = min(1.0, config.rollout.attempt_steps / self._steps)
-        """Share of a finish in which a new policy is tried."""
         self._env_steps, self._fitted_before = 0, False
         self._finish_from: int | None = None
         self._before = math.nan
@@ -72,12 +70,6 @@ class TrainingCourse:
         if self._finish_from is None or self.finished:
             return None
         return min(1.0, max(0.0, (self._env_steps - self._finish_from) / self._steps))
-
-    @property
-    def tries_anew(self) -> bool:
-        """Whether a new policy is being tried: the first part of a finish."""
-        share = self.finishing
-        return share is not None and share < self._attempt
 
     @property
     def gain(self) -> float:

@@ -65,8 +65,7 @@ def _sentence(controller: Controller) -> str:
     if controller.state != State.RUNNING:
         return ""
     if (share := course.finishing) is not None:
-        trial = " (a new policy is tried; the better one stays)" if course.tries_anew else ""
-        return f"Finishing training: {100 * share:.0f} %{trial}"
+        return f"Finishing training: {100 * share:.0f} %"
     if course.finished:
         return _result(course)
     if course.holding:

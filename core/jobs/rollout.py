@@ -29,7 +29,6 @@ from core.events import (
 from core.io.segment_codec import LOOSE, from_arrays, state_size, to_arrays
 from core.jobs.collectors import Collectors
 from core.jobs.query_offers import QueryOffers
-from core.jobs.second_attempt import SecondAttempt
 from core.jobs.training_budget import TrainingBudget
 from core.nn.state import load_state_arrays, require_array, state_arrays
 from core.preferences.queries import agreement
@@ -45,7 +44,7 @@ from core.rollout.segments import SegmentPool
 from core.seeding import generator, get_rng_state, set_rng_state
 from core.session.routing import REWARD
 from core.tasks import get_task
-from core.types import Float32, PolicyChange, Segment, Teacher, require_count
+from core.types import Float32, Segment, Teacher, require_count
 
 log = logging.getLogger(__name__)
 _AGREEMENT_PAIRS, _AGREEMENT_WINDOW = 48, 400
@@ -84,7 +83,6 @@ class RolloutJob(Job):
         self._agreement = 0.0
         """Running share of pairs of new segments on which all members agree."""
         self.budget = TrainingBudget(config)
-        self._attempt = SecondAttempt()
         self._demonstrator = Actor(config, None)
         self._demonstration_rng = generator(config.seed, "demonstrations")
 
@@ -184,7 +182,6 @@ class RolloutJob(Job):
             std = self.config.reward.std
             recent = self._recent_predictions
             predicted = recent.normalized(raw, std) if self.task.pictures else normalize_reward(raw, std)
-        change = self._change_of_policy(batch)
         if exploring:
             novelty = knn_entropy_bonus(batch.observations)
             rewards: Float32 | None = normalize_reward(novelty[None], 1.0)
@@ -203,7 +200,6 @@ class RolloutJob(Job):
                 batch.end_observations,
                 batch.last_observations,
                 1 - self.config.policy.decay * self.budget.progress(self._env_steps),
-                change,
             )
         seconds = time.perf_counter() - started
         yield from self._renew_queries()
@@ -213,17 +209,11 @@ class RolloutJob(Job):
         if every and self._batches_sent % every == 0:
             yield from self._demonstrate()
 
-    def _change_of_policy(self, batch: RolloutBatch) -> PolicyChange:
-        if not isinstance(self.ensemble, RewardEnsemble):
-            return PolicyChange.NONE
-        return self._attempt.change(self.budget.attempts(self._env_steps), batch, self.ensemble)
-
     def _rewards(self, batch: RolloutBatch, raw: Float32 | None, predicted: Float32 | None) -> Float32 | None:
         """(T, N) rewards for the policy: the predicted reward, plus bonuses for the members' disagreement and novelty.
 
         The bonus for disagreement fades as the members come to agree on new pairs, and in the training after the last
-        answer. A new policy's attempt is at the predicted reward alone. With teacher 'none' these are the true rewards;
-        None before the first fit.
+        answer. With teacher 'none' these are the true rewards; None before the first fit.
         raw: (M, T, N) predictions of each member; predicted: (T, N) normalized mean
         """
         if self._on_true_reward:
@@ -235,8 +225,8 @@ class RolloutJob(Job):
         by_answers = self.config.query.schedule == "answers"
         finished = self.budget.progress(self._env_steps) if by_answers else 0.0
         bonus = self.config.reward.bonus * (1 - self._agreement) * (1 - finished)
-        if predicted is None or self._attempt.running:
-            return predicted
+        if predicted is None:
+            return None
         if bonus and raw is not None:
             predicted = predicted + bonus * disagreement_std(raw)
         if weight := self._novelty_weight():
@@ -323,7 +313,6 @@ class RolloutJob(Job):
         if self.ensemble is not None:
             arrays |= {f"{REWARD}{name}": array for name, array in state_arrays(self.ensemble).items()}
             arrays["recent"] = self._recent_predictions.raw.copy()
-        arrays |= self._attempt.get_state()
         values: dict[str, Any] = {
             **collectors.values,
             "env_steps": self._env_steps,
@@ -359,7 +348,6 @@ class RolloutJob(Job):
         self.offers.selector.set_state(values["selector"])
         self._agreement = float(values["agreement"])
         self.budget.set_state(values["budget"])
-        self._attempt.set_state(state.arrays)
 
     def close(self) -> None:
         """Ends the collectors' processes and simulations."""

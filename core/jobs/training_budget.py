@@ -6,7 +6,7 @@ from typing import Any
 
 from core.config import Config
 from core.events import Event, FinishRequested, HoldChanged, PreferenceAdded
-from core.preferences.schedule import FINISHED, HOLDS, finishing, first_labels, planned_steps
+from core.preferences.schedule import FINISHED, HOLDS, finishing, first_labels
 from core.types import Teacher
 
 
@@ -61,18 +61,6 @@ class TrainingBudget:
         if config.teacher != Teacher.HUMAN:
             return finishing(env_steps, config.planned_steps, config.finishing_steps)
         return 0.0 if self._end is None else finishing(env_steps, self._end, config.rollout.falling_steps)
-
-    def attempts(self, env_steps: int) -> bool:
-        """Return whether it is the time for a new policy's attempt: the first steps of a finish."""
-        config = self._config
-        if not self._by_answers or config.teacher == Teacher.NONE:
-            return False
-        if config.teacher == Teacher.HUMAN:
-            start = self._finished_from
-        else:
-            whole = config.planned_steps >= planned_steps(config)  # else answers come until nearly the end
-            start = config.planned_steps - config.rollout.finish_steps if whole else None
-        return start is not None and start <= env_steps < start + config.rollout.attempt_steps
 
     @property
     def _end(self) -> int | None:

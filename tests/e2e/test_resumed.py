@@ -19,15 +19,6 @@ from core.events import (
 )
 from tests.e2e.taught import SHORT, Finished, Taught, Teach, assert_resumes, same, stored
 
-_BATCH = 8 * 32
-TRIED: dict[str, Any] = {
-    "query__schedule": "answers",
-    "query__first_labels": 3,
-    "rollout__steps_per_answer": _BATCH // 2,
-    "rollout__finish_steps": 9 * _BATCH,
-    "rollout__attempt_steps": 5 * _BATCH,
-    "policy__lag": 1,
-}
 CASES: dict[str, tuple[int, dict[str, Any]]] = {
     "without a checkpoint": (0, {}),
     "a person, without a checkpoint": (0, {"teacher": "person", "policy__lag": 1}),
@@ -41,8 +32,6 @@ CASES: dict[str, tuple[int, dict[str, Any]]] = {
     "an environment without a state": (7, {"task": "gym:Pendulum-v1"}),
     "episodes of different lengths": (7, {"task": "gym:CartPole-v1"}),
     "rollouts ahead of the policy": (7, {"policy__lag": 1}),
-    "a new policy is tried": (9, TRIED),
-    "a new policy has been tried": (12, TRIED),
 }
 
 
@@ -56,7 +45,6 @@ def test_a_resumed_run_ends_as_if_it_had_not_stopped(
     first, published = resumed.all(RolloutBatchReady)[0], resumed.all(PolicyPublished)[0]
     assert first.policy_version == published.version  # it acts by the saved policy, not by an untrained one
     assert published.waiting == (chosen.get("policy__lag", 0) if cycles else 0)
-    assert any(batch.change != "none" for batch in whole.all(RolloutBatchReady)) == (changes is TRIED)
     if published.waiting:
         batches = zip(whole.all(RolloutBatchReady), whole.all(PolicyUpdated), strict=True)
         assert sum(batch.policy_version < update.version - 1 for batch, update in batches) > 5  # it does run ahead

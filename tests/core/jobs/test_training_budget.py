@@ -68,6 +68,7 @@ def test_a_finish_takes_its_steps_and_the_next_answer_ends_it() -> None:
 def test_with_the_papers_schedule_the_whole_session_is_the_progress() -> None:
     made = budget(query__schedule="paper", teacher="oracle", steps=1000)
     assert [made.progress(steps) for steps in (0, 250, 1000, 5000)] == [0, 0.25, 1, 1]
+<<<<<<< HEAD
 
 
 def test_a_new_policy_is_tried_at_the_start_of_a_finish() -> None:
@@ -97,3 +98,5 @@ def test_a_new_policy_is_tried_at_the_start_of_a_finish() -> None:
 def test_a_headless_session_tries_one_if_its_finish_fits(changes: dict[str, Any], attempts: list[int]) -> None:
     made = budget(labels=20, rollout__attempt_steps=150, **changes)
     assert [steps for steps in range(0, 2000, 100) if made.attempts(steps)] == attempts
+=======
+>>>>>>> parent of b13961b1 (Try a new policy after the last answer, and keep the better one by the predicted reward)
