@@ -90,24 +90,13 @@ def test_training_is_finished_and_an_answer_ends_that(face: Face, after: float, 
     face.wait_until(lambda: len(face.engine["rollout"].got(FinishRequested)) == 1)
     assert shown(face) == "Finishing training: 0 %"
     train(face, 24_000, 5.0)
-    assert shown(face) == "Finishing training: 40 %"  # this session tries no new policy
+    assert shown(face) == "Finishing training: 40 %"
     train(face, 29_500, after)
     face.engine["rollout"].play(Waited("rollout", FINISHED))
     face.wait_until(lambda: shown(face) == result)
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: shown(face) == "Training is running.")
-
-
-def test_a_finish_tells_of_the_new_policy_that_is_tried(open_face: Callable[..., Face]) -> None:
-    face = open_face(**DRIVEN, rollout__attempt_steps=3_000)
-    hold(face, 20_000)
-    shown(face)
-    click(face.window.training_line.finish)
-    face.wait_until(lambda: len(face.engine["rollout"].got(FinishRequested)) == 1)
-    for steps, text in ((22_000, "20 % (a new policy is tried; the better one stays)"), (23_000, "30 %")):
-        train(face, steps)
-        assert shown(face) == f"Finishing training: {text}"
 
 
 def test_the_text_does_not_flicker(face: Face) -> None:

@@ -68,35 +68,3 @@ def test_a_finish_takes_its_steps_and_the_next_answer_ends_it() -> None:
 def test_with_the_papers_schedule_the_whole_session_is_the_progress() -> None:
     made = budget(query__schedule="paper", teacher="oracle", steps=1000)
     assert [made.progress(steps) for steps in (0, 250, 1000, 5000)] == [0, 0.25, 1, 1]
-<<<<<<< HEAD
-
-
-def test_a_new_policy_is_tried_at_the_start_of_a_finish() -> None:
-    made = budget(rollout__attempt_steps=150)
-    assert not made.attempts(2000)
-    made.receive(FinishRequested(), 2000)
-    assert [made.attempts(steps) for steps in (2000, 2149, 2150)] == [True, True, False]
-    assert [made.progress(steps) for steps in (2150, 2275, 2400)] == [
-        0,
-        0,
-        1,
-    ]  # of the other 250 half is at a falling rate
-    made.receive(PreferenceAdded(preference(1)), 2100)
-    assert not made.attempts(2100)
-
-
-@pytest.mark.parametrize(
-    ("changes", "attempts"),
-    [
-        ({"teacher": "oracle", "steps": 1500}, [1100, 1200]),  # 1,100 steps for 20 answers, of which ten are the first
-        ({"teacher": "person", "steps": 2000}, [1600, 1700]),
-        ({"teacher": "person", "steps": 1499}, []),  # too short: answers come until nearly the end
-        ({"teacher": "none", "steps": 1500}, []),
-        ({"teacher": "oracle", "steps": 1500, "query__schedule": "paper"}, []),
-    ],
-)
-def test_a_headless_session_tries_one_if_its_finish_fits(changes: dict[str, Any], attempts: list[int]) -> None:
-    made = budget(labels=20, rollout__attempt_steps=150, **changes)
-    assert [steps for steps in range(0, 2000, 100) if made.attempts(steps)] == attempts
-=======
->>>>>>> parent of b13961b1 (Try a new policy after the last answer, and keep the better one by the predicted reward)
