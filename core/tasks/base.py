@@ -192,8 +192,6 @@ def preset_for_steps(steps: int) -> dict[str, Any]:
 
 Observe = Callable[[Float64, Float64], Float64]
 """(positions (N, nq), velocities (N, nv)) -> observations (N, o)"""
-_EAGER_STD = 0.5
-"""Standard deviation of an untrained policy's actions from which on a robot seeks what is new with full weight."""
 _FASTEST = 10.0
 """Velocities in m/s and rad/s beyond which networks see no difference, as in Gymnasium's Hopper and Walker."""
 
@@ -254,8 +252,7 @@ class RobotTask(Task):
     contact_points: tuple[tuple[str, float], ...] = ()
     """(geom, end): ends of capsules, +1 or -1 along the axis, whose heights above the floor are sensed."""
     exploration_std: float = 0.5
-    """Standard deviation of an untrained policy's actions, which reach from -1 to 1; one below 0.5 also lowers the rewards
-    for what is new (docs/experiments/person.md)."""
+    """Standard deviation of an untrained policy's actions, which reach from -1 to 1 (docs/experiments/person.md)."""
     reset_noise: float = 5e-3
     """Starting positions are uniform within this distance of the model's own."""
     normal_speeds: bool = False
@@ -280,10 +277,7 @@ class RobotTask(Task):
 
     @property
     def default_presets(self) -> Mapping[str, Any]:
-        """The settings of all robots. One whose actions need little noise also seeks what is new less eagerly."""
-        eagerness = min(1.0, self.exploration_std / _EAGER_STD)
-        rewards = {name: eagerness * DEFAULT[name] for name in ("reward.novelty", "reward.bonus")}
-        return {**DEFAULT, **rewards, "policy.initial_std": self.exploration_std}
+        return {**DEFAULT, "policy.initial_std": self.exploration_std}
 
     @property
     def step_seconds(self) -> float:

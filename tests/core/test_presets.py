@@ -18,12 +18,6 @@ def made(*, task: dict[str, Any], paper_presets: dict[str, Any] | None = None, a
     return replaced(Config(), **merge_presets(task, paper_presets or {}, algorithm))
 
 
-@pytest.mark.parametrize(("task", "weight"), [("reacher", 0.2), ("ant-spin", 0.3), ("half-cheetah", 1), ("hopper", 1)])
-def test_a_robot_that_needs_little_noise_seeks_what_is_new_less_eagerly(task: str, weight: float) -> None:
-    config = make_config(task, "default", {}, {}, {})
-    assert (config.reward.novelty, config.reward.bonus) == pytest.approx((weight, weight))
-
-
 @pytest.mark.parametrize("algorithm", ALGORITHM_PRESETS)
 @pytest.mark.parametrize("task", CATALOGUE)
 def test_every_task_can_be_taught_with_every_algorithm(task: str, algorithm: str) -> None:
