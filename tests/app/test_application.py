@@ -122,7 +122,8 @@ def test_a_process_with_a_window_loads_no_heavy_library(tmp_path: Path, script: 
     done = run_python("-W", "error", tmp_path / "look.py", **fresh_user(tmp_path))
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-2:] == [*output, "[]"]
-    assert [path.name for path in tmp_path.rglob("*.jpg")] == [f"{line.split()[1]}.jpg" for line in output]
+    drawn = {path.stem for path in tmp_path.rglob("*.jpg")}  # more of them, if the next one is quick
+    assert {line.split()[1] for line in output} <= drawn and bool(drawn) == bool(output)
 
 
 @pytest.mark.parametrize("number", STOPPING[1:])
