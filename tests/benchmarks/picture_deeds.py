@@ -29,13 +29,13 @@ Until = Callable[[Callable[[], bool]], None]
 
 
 class Camera(Protocol):
-    """Takes a page, or the whole screen, under this name."""
+    """Save a picture of a page, or of the whole screen, under this name."""
 
     def take(self, widget: QWidget, name: str, screen: bool = False) -> None: ...
 
 
 def take_exports(camera: Camera, window: MainWindow, controller: Controller, archive: Path, until: Until) -> None:
-    """The Export menu, the dialog of a film, a film that is being made and cancelled, and what is told of a saved file."""
+    """Take pictures of the Export menu, the file dialog and the progress of a film, and the message about a saved file."""
     menu = window.export_button.menu()
     menu.popup(window.export_button.mapToGlobal(QPoint(0, window.export_button.height())))
     wait_seconds(0.5)
@@ -58,7 +58,7 @@ def take_exports(camera: Camera, window: MainWindow, controller: Controller, arc
 
 
 def take_pause(camera: Camera, window: MainWindow, controller: Controller, until: Until) -> None:
-    """A session that is paused, and the signals beside the live view."""
+    """Take pictures of a paused session and of the signals below the live view."""
     until(window.live.show_signals.isVisible)
     window.live.show_signals.click()
     wait_seconds(1)
@@ -71,7 +71,7 @@ def take_pause(camera: Camera, window: MainWindow, controller: Controller, until
 
 
 def take_failure(camera: Camera, window: MainWindow, controller: Controller, until: Until) -> None:
-    """A stage that was killed, and the session after Restart."""
+    """Take pictures of a session whose stage was killed, and the session after Restart."""
     kill_stage("policy")
     until(lambda: window.banner.shows_failure)
     wait_seconds(0.5)
@@ -81,7 +81,7 @@ def take_failure(camera: Camera, window: MainWindow, controller: Controller, unt
 
 
 def take_demo_failure(camera: Camera, demo: DemoWindow, controller: Controller, until: Until) -> None:
-    """Demo mode while training has failed, and after it has started again by itself."""
+    """Take pictures of demo mode while training has failed, and after it has started again by itself."""
     interval = demo.restart_timer.interval()
     demo.restart_timer.setInterval(600_000)
     kill_stage("policy")
@@ -94,7 +94,7 @@ def take_demo_failure(camera: Camera, demo: DemoWindow, controller: Controller, 
 
 
 def take_votes(camera: Camera, window: MainWindow, controller: Controller, until: Until) -> None:
-    """The question, the code, and a round of real votes from its beginning to the answer."""
+    """Take pictures of the question before a vote, the code, and a round of real votes from its beginning to the answer."""
     window.run_action(Command.VOTE)
     box = next(box for box in window.findChildren(QMessageBox) if box.isVisible())
     wait_seconds(0.5)
@@ -121,7 +121,7 @@ def take_votes(camera: Camera, window: MainWindow, controller: Controller, until
 
 
 def take_import(camera: Camera, program: Application, archive: Path, until: Until) -> None:
-    """The start page with an imported session, and that session as soon as it is open."""
+    """Take pictures of the start page with an imported session, and that session as soon as it is open."""
     start = program.start
     assert start is not None
     start.library.bring_in(archive)
@@ -142,7 +142,7 @@ def take_import(camera: Camera, program: Application, archive: Path, until: Unti
 
 
 def take_robot_file(camera: Camera, start: StartWindow, until: Until) -> None:
-    """The page of behaviours with a robot from an MJCF file, its expressions, a mistake in them, and practice."""
+    """Take pictures of the page of behaviours with a robot from an MJCF file, its expressions, a mistake in them, and practice."""
     found = find_spec("gymnasium")
     assert found and found.origin
     page, model = start.behaviour_page, Path(found.origin).parent / "envs" / "mujoco" / "assets" / "humanoid.xml"
@@ -169,7 +169,7 @@ def take_robot_file(camera: Camera, start: StartWindow, until: Until) -> None:
 
 
 def take_lost_folder(camera: Camera, program: Application, until: Until) -> None:
-    """A session whose folder is deleted, the question when one quits, and the session that was saved elsewhere."""
+    """Take pictures of a session whose folder is deleted, the question on quitting, and the session saved elsewhere."""
     assert program.open is not None
     window, controller = program.open.window, program.open.controller
     folder = controller.session.folder

@@ -1,4 +1,4 @@
-"""Recovery from failed jobs: the CPU, smaller batches, or a plain restart; what is told when a folder is gone."""
+"""Recovery from failed jobs by the CPU, smaller batches or a restart, and from the loss of the session's folder."""
 
 from __future__ import annotations
 

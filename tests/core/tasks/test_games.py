@@ -1,4 +1,4 @@
-"""Games as tasks: what a person is told."""
+"""Instructions of the games."""
 
 from __future__ import annotations
 
