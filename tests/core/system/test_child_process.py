@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -44,7 +43,6 @@ def spawn() -> Iterator[Spawn]:
     while made:
         made[-1].close()
         made.pop().close()  # does no harm
-    gc.collect()  # multiprocessing keeps two descriptors with each process that it remembers
     assert left_open() == before
 
 
