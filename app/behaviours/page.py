@@ -41,6 +41,7 @@ _EXAMPLES = (
     "“Choose the clip in which it moves further left without falling.”",
     "Say what is better, not how it is done.",
 )
+_NEXT = f"Practise with {PAIRS} pairs first, or start."
 _SENTENCE_HEIGHT = 74
 _LARGEST_PICTURE = 600
 _AROUND_PICTURE = 330
@@ -302,10 +303,13 @@ class BehaviourPage(QWidget):
         self.problem.style().polish(self.problem)
 
     def _what_to_correct(self) -> str:
-        """Sentence for the page's foot; '' if nothing has to be corrected."""
+        """Sentence for the page's foot: what is missing or wrong, or what can be done next."""
         problems = self.draft.problems
-        general = problems.get("title") or problems.get("robot") or self.draft.missing
-        return general or ("Correct the marked fields." if problems else "")
+        if general := problems.get("title") or problems.get("robot") or self.draft.missing:
+            return general
+        if problems:
+            return "Correct the marked fields."
+        return _NEXT if self.draft.task else ""
 
     def _draw(self) -> None:
         self._scene = self.draft.scene_text()

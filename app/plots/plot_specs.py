@@ -75,6 +75,8 @@ class PlotSpec:
     right_title: str = ""
     right_log: bool = False
     of_episode: bool = False
+    averaged: bool = False
+    """Points are means of the latest training episodes, which differ from the one episode of the live view."""
 
     def visible_curves(self, hidden: bool) -> tuple[CurveSpec, ...]:
         """Curves to draw; hidden: without those that reveal the true reward."""
@@ -103,7 +105,8 @@ def _member(number: int) -> Callable[[Palette], str]:
 
 def _measure(task: Task) -> PlotSpec:
     curve = CurveSpec(task.measure_title, task.measure_name, lambda s: s.green, tells_reward=task.has_true_reward)
-    return PlotSpec("measure", task.measure_title, (curve,), "Appears after the first finished episodes.")
+    empty = "Appears after the first finished episodes."
+    return PlotSpec("measure", task.measure_title, (curve,), empty, averaged=True)
 
 
 def _plots_of(task: Task) -> tuple[PlotSpec, ...]:
@@ -115,6 +118,7 @@ def _plots_of(task: Task) -> tuple[PlotSpec, ...]:
             title,
             (CurveSpec(title, name, lambda s: s.teal, tells_reward=task.has_true_reward),),
             "Appears after the first finished episodes.",
+            averaged=True,
         )
         for name, title in others.items()
     )
@@ -130,6 +134,7 @@ def _returns(task: Task) -> PlotSpec:
         left_title="predicted return",
         right_title="true return",
         word="return",
+        averaged=True,
     )
 
 

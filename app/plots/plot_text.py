@@ -28,8 +28,9 @@ def headline(spec: PlotSpec, source: Source, hidden: bool) -> str:
             newest.append(float(known[-1]))
     if not newest:
         return spec.title
-    mean = sum(newest) / len(newest)
-    return f"{spec.title}:  {mean:,.0f}" if abs(mean) >= 100 else f"{spec.title}:  {mean:.3g}"
+    value = sum(newest) / len(newest)
+    figure = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{spec.title}:  {figure} on average" if spec.averaged else f"{spec.title}:  {figure}"
 
 
 def legend(spec: PlotSpec, hidden: bool, palette: Palette) -> str:
