@@ -91,9 +91,10 @@ LEARNING, REWARD_MODEL, SESSION = "Learning", "Reward model", "Session"
 
 def groups(task: Task, reward: RewardConfig) -> dict[str, tuple[PlotSpec, ...]]:
     """All plots of a session, by tab."""
-    fit = (_ratio(reward), _episode(task), *((_CORRELATION,) if task.has_true_reward else ()))
+    held_out = (_ratio(reward),) if reward.holdout else ()
+    fit = (*held_out, _episode(task), *((_CORRELATION,) if task.has_true_reward else ()))
     return {
-        LEARNING: (_measure(task), *_plots_of(task), _returns(task), _loss(reward.members)),
+        LEARNING: (_measure(task), *_plots_of(task), _returns(task), _loss(reward)),
         REWARD_MODEL: fit,
         SESSION: _PACE,
     }
@@ -145,17 +146,19 @@ def _predicted_and_true(task: Task, figure: str, predicted_series: str, true_ser
     return (predicted, true) if task.has_true_reward else (predicted,)
 
 
-def _loss(members: int) -> PlotSpec:
+def _loss(reward: RewardConfig) -> PlotSpec:
     curves = []
-    for m in range(members):
+    for m in range(reward.members):
         curves.append(CurveSpec(f"training {m + 1}", of_member(metrics_recorder.TRAIN_LOSS, m), _member(m)))
-        curves.append(
-            CurveSpec(f"validation {m + 1}", of_member(metrics_recorder.VALIDATION_LOSS, m), _member(m), dashed=True)
-        )
-    return PlotSpec("loss", "Prediction error", tuple(curves), _FIRST_FIT, "loss", "— training  ┅ validation")
+        if reward.holdout:
+            series = of_member(metrics_recorder.VALIDATION_LOSS, m)
+            curves.append(CurveSpec(f"validation {m + 1}", series, _member(m), dashed=True))
+    legend = "— training  ┅ validation" if reward.holdout else "on the answers"
+    return PlotSpec("loss", "Prediction error", tuple(curves), _FIRST_FIT, "loss", legend)
 
 
 def _ratio(reward: RewardConfig) -> PlotSpec:
+    """Plot for sessions that hold out answers: what decides on the weight decay."""
     curves = []
     for m in range(reward.members):
         curves.append(CurveSpec(f"ratio {m + 1}", of_member(metrics_recorder.LOSS_RATIO, m), _member(m)))

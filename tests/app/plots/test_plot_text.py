@@ -41,6 +41,13 @@ def test_how_they_go_together_is_said_in_words(true: list[float] | None, said: s
     assert plot_text.agreement_text(episode([0, 1, 2, 3, 4, 5], true)) == said
 
 
+def test_without_held_out_answers_there_is_no_validation_to_plot() -> None:
+    specs = [one for group in groups(get_task("hopper-backflip"), RewardConfig(holdout=0.0)).values() for one in group]
+    assert "ratio" in PLOTS and "ratio" not in [spec.key for spec in specs]
+    (loss,) = [spec for spec in specs if spec.key == "loss"]
+    assert all(curve.name.startswith("training") for curve in loss.curves) and "validation" not in loss.legend
+
+
 def test_the_headline_has_the_newest_number_and_of_members_the_mean() -> None:
     metrics = Metrics()
     assert plot_text.headline(PLOTS["loss"], metrics, False) == "Prediction error"
