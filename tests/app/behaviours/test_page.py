@@ -263,7 +263,7 @@ def test_files_are_dropped(page: Page, tmp_path: Path) -> None:
     assert made.draft.model == SWINGER and not made.clips.start.isEnabled()
     page.wait_until(lambda: made.robots.cards["mjcf:swinger.xml"].preview is not None)
     fill(made, "Swinging")
-    assert made.problem.text() .startswith("Practise")
+    assert made.problem.text().startswith("Practise")
     QTest.mouseClick(made.save, _LEFT)
     page.wait_until(lambda: page.told == "Saved Swinging.")
     assert files(page)["swinging.json"].model == SWINGER
