@@ -29,7 +29,7 @@ _MENU_WIDTH = 56
 """Room for the menu's button beside the title."""
 _WRAPPED = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignTop
 _SHOWN = {
-    True: "The picture shows the goal, learned from a reward function.",
+    True: "The picture shows the goal.",
     False: "The picture shows it before any training.",
 }
 

@@ -1,4 +1,4 @@
-"""Clips of what is to be reached, for the cards of the start page: each robot's behaviour, learned from its true reward.
+"""Clips of what is to be reached, for the cards of the start page: a robot's behaviour, or points in a game.
 
     .venv/bin/python -m tests.benchmarks.goal_clips [TASK ...] [--sessions DIR] [--out resources/goals]
 
@@ -7,6 +7,8 @@ and writes the stretch of it that earns most and closes best as a loop: TASK.jpg
 as in the start page's cache, and its figures in clips.json. A policy that does not show the goal gets no clip, and its
 card keeps the picture of the untrained robot. --sessions keeps the trained sessions; those already there are not trained
 again. About two minutes a behaviour on a quiet core. Look at `contact-sheet.png` in the sessions' folder.
+
+A game takes hours to learn. Its clip is the best stretch of many games with random actions, by the true reward.
 """
 
 from __future__ import annotations
@@ -25,13 +27,15 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from core.envs import make_envs
+from core.envs.base import CaptureSchedule
 from core.envs.renderer import renderer_for
 from core.io import files
 from core.rollout.actor import Actor
 from core.rollout.episodes import DemonstrationEpisode, demonstrate
 from core.seeding import generator
 from core.session.session import Session
-from core.tasks import get_task
+from core.tasks import PAPER_GAMES, get_task
 from core.tasks.base import Task
 from core.types import Frames, Segment
 
@@ -62,11 +66,11 @@ RECIPES = {
     "half-cheetah-one-leg": Recipe(),
     "reacher": Recipe(500_000, whole=True),
     "pendulum": Recipe(300_000, 2.0),
-    "double-pendulum": Recipe(800_000, 2.0, reached=("share_upright", 0.9)),
-    "swimmer": Recipe(1_500_000, reached=("forward_speed", 0.25)),
+    "double-pendulum": Recipe(2_000_000, 2.0, reached=("share_upright", 0.9)),
+    "swimmer": Recipe(2_000_000, reached=("forward_speed", 0.12)),
     "half-cheetah": Recipe(1_000_000),
-    "hopper": Recipe(1_000_000, reached=("share_upright", 0.8)),
-    "walker": Recipe(reached=("share_upright", 0.9)),
+    "hopper": Recipe(3_000_000, reached=("share_upright", 0.8)),
+    "walker": Recipe(3_500_000, reached=("share_upright", 0.9)),
     "ant": Recipe(),
     "ant-spin": Recipe(500_000),
     "ant-two-legs": Recipe(600_000, reached=("share_on_two_legs", 0.3)),
@@ -74,13 +78,20 @@ RECIPES = {
     "half-cheetah-backflip": Recipe(1_000_000, reached=("backflips_per_episode", 1)),
     "half-cheetah-upright": Recipe(1_200_000),
     "hopper-frontflip": Recipe(reached=("frontflips_per_episode", 3)),
-    "hopper-stand-up": Recipe(600_000, 3.0, whole=True, reached=("share_standing", 0.5)),
+    "hopper-stand-up": Recipe(1_500_000, 3.0, whole=True, reached=("share_standing", 0.5)),
     "pendulum-aside": Recipe(400_000, 2.0),
     "reacher-wave": Recipe(500_000),
     "swimmer-whirl": Recipe(500_000, reached=("turns_per_episode", 1)),
     "walker-backward": Recipe(1_500_000, reached=("share_of_time_upright", 0.8)),
     "walker-kneel": Recipe(800_000),
 }
+
+
+GAMES = (*PAPER_GAMES, "enduro-even")
+_PLAYERS, _GAME_STEPS, _GAME_SECONDS = 16, 1500, 3.0
+"""Games at once, the steps of each, and the seconds that are shown."""
+_HELD_STEPS = (2, 30)
+"""Shortest and longest time for which a random action is held; longer ones pass cars and cross the screen."""
 
 
 def main() -> None:
@@ -91,9 +102,12 @@ def main() -> None:
     options = made.parse_args()
     with tempfile.TemporaryDirectory(prefix="somersault-goals-") as scratch:
         sessions = options.sessions or Path(scratch)
-        for name in options.tasks or RECIPES:
-            train(name, sessions / name)
-            make(name, sessions / name, options.out)
+        for name in options.tasks or (*RECIPES, *GAMES):
+            if name in GAMES:
+                make_game(name, options.out)
+            else:
+                train(name, sessions / name)
+                make(name, sessions / name, options.out)
         if options.sessions:
             contact_sheet(options.out, sessions / "contact-sheet.png")
 
@@ -115,28 +129,63 @@ def make(name: str, folder: Path, out: Path) -> None:
         config, task = session.config, get_task(session.config.task)
         assert config.seed == recipe.seed and recipe.steps <= config.steps, f"{folder} was trained by another recipe"
         episode = _episode(session, task)
-    index = out / "clips.json"
-    figures = json.loads(index.read_text("utf-8")) if index.exists() else {}
     if recipe.reached and episode.measure[recipe.reached[0]] < recipe.reached[1]:
         (out / f"{name}.jpg").unlink(missing_ok=True)
-        figures.pop(name, None)
-        _write(index, figures)
+        index = out / "clips.json"
+        _write(index, {other: figures for other, figures in _read(index).items() if other != name})
         print(f"{name}: no clip, as the policy does not show the goal: {episode.measure}", flush=True)
         return
     first, last = _loop(episode.segment, task, recipe)
     with closing(renderer_for(task)) as renderer:
         clip = renderer.render(episode.segment.states[first:last], SIZE, FPS)
-    out.mkdir(parents=True, exist_ok=True)
-    files.write_atomically(out / f"{name}.jpg", encoded(clip))
-    figures[name] = {
+    figures = {
         "steps": config.steps,
         "seed": config.seed,
         "measure": {key: round(value, 3) for key, value in episode.measure.items()},
         "from_second": round(first * task.step_seconds, 2),
         "seconds": round((last - first) * task.step_seconds, 2),
     }
-    _write(index, figures)
-    print(name, (out / f"{name}.jpg").stat().st_size, figures[name], flush=True)
+    _save(name, clip, figures, out)
+
+
+def make_game(name: str, out: Path) -> None:
+    """Write the clip of a game, and the points scored in it."""
+    task, rng = get_task(name), generator(0, f"goal clip of {name}")
+    length = round(_GAME_SECONDS / task.step_seconds)
+    env = make_envs(task, _PLAYERS, rng, staggered=False, film=CaptureSchedule(_PLAYERS, _GAME_STEPS))
+    states: list[npt.NDArray[Any]] = []
+    rewards = np.zeros((_GAME_STEPS, _PLAYERS))
+    actions, left = np.zeros(_PLAYERS, np.int64), np.zeros(_PLAYERS, np.int64)
+    try:
+        for step in range(_GAME_STEPS):
+            new = left == 0
+            actions[new] = rng.integers(env.sizes[1], size=new.sum())
+            left[new] = rng.integers(*_HELD_STEPS, size=new.sum())
+            left -= 1
+            states.append(env.states.copy())
+            rewards[step] = env.step(np.eye(env.sizes[1], dtype=np.float32)[actions]).true_rewards
+    finally:
+        env.close()
+    gained = np.concatenate([np.zeros((1, _PLAYERS)), np.cumsum(rewards, axis=0)])
+    stretches = gained[length:] - gained[:-length]
+    first, player = np.unravel_index(int(stretches.argmax()), stretches.shape)
+    with closing(renderer_for(task)) as renderer:
+        clip = renderer.render(np.stack([row[player] for row in states[first : first + length]]), SIZE, FPS)
+    scored = {"true_reward": round(float(stretches.max()), 3)}
+    _save(name, clip, {"measure": scored, "seconds": _GAME_SECONDS}, out)
+
+
+def _save(name: str, clip: Frames, figures: dict[str, Any], out: Path) -> None:
+    """Write a clip, and its figures beside those of the others."""
+    out.mkdir(parents=True, exist_ok=True)
+    files.write_atomically(out / f"{name}.jpg", encoded(clip))
+    index = out / "clips.json"
+    _write(index, {**_read(index), name: figures})
+    print(name, (out / f"{name}.jpg").stat().st_size, figures, flush=True)
+
+
+def _read(index: Path) -> dict[str, Any]:
+    return json.loads(index.read_text("utf-8")) if index.exists() else {}
 
 
 def _write(index: Path, figures: dict[str, Any]) -> None:
