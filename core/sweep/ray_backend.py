@@ -26,6 +26,7 @@ _ANSWER_SECONDS = 5.0
 _PROBE_SECONDS = 600.0
 _HEAD_SECONDS = 20.0
 """How long the head of the cluster may not answer. After a minute Ray would end this process itself, with a dump."""
+_HEAD_POLL_SECONDS = 1.0
 
 
 class RayBackend:
@@ -49,7 +50,6 @@ class RayBackend:
             where = f"the Ray cluster at {address}" if address else "Ray"
             raise UserError(f"{where} can't be used: {_first_sentence(error)}") from error
         self._head = address if address.startswith("ray://") else str(ray.get_runtime_context().gcs_address)
-        self._head_seen = time.monotonic()
         self._task = ray.remote(num_cpus=1, max_retries=0)(compute_elsewhere)
         self._cells: dict[Any, Cell] = {}
         self._new: list[Report] = []
@@ -72,10 +72,12 @@ class RayBackend:
 
     @property
     def room(self) -> int:
+        self._await_head()
         with _cluster_errors():
             return max(1, int(ray.cluster_resources().get("CPU", 0)))
 
     def submit(self, cell: Cell) -> None:
+        self._await_head()
         with _cluster_errors():
             self._cells[self._task.remote(cell.config.to_dict())] = cell
         self._new.append(Started(cell.digest))
@@ -83,20 +85,22 @@ class RayBackend:
     def reports(self, seconds: float) -> list[Report]:
         reports, self._new = self._new, []
         if not reports and self._cells:
-            self._require_head()
+            self._await_head()
             with _cluster_errors():
                 ready, _ = ray.wait(list(self._cells), num_returns=1, timeout=seconds)
             reports = [_outcome(self._cells.pop(reference), reference) for reference in ready]
         return reports
 
-    def _require_head(self) -> None:
-        """Raise UserError if the head of the cluster is gone."""
-        if _answers(self._head):
-            self._head_seen = time.monotonic()
-        elif time.monotonic() - self._head_seen > _HEAD_SECONDS:
-            raise UserError(
-                f"The head of the Ray cluster at {self._head} no longer answers: start it again; the same command continues."
-            )
+    def _await_head(self) -> None:
+        """Wait until the head of the cluster answers: without it Ray's own calls block. Raise UserError if it is gone."""
+        given_up = time.monotonic() + _HEAD_SECONDS
+        while not _answers(self._head):
+            if time.monotonic() > given_up:
+                raise UserError(
+                    f"The head of the Ray cluster at {self._head} no longer answers: start it again; "
+                    "the same command continues."
+                )
+            time.sleep(_HEAD_POLL_SECONDS)
 
     def close(self) -> None:
         with contextlib.suppress(ray.exceptions.RayError, ConnectionError):  # the cluster is gone

@@ -233,7 +233,7 @@ def test_when_the_head_is_killed_the_sweep_ends_with_one_sentence_and_another_cl
         wait_until(lambda: sum(state == "done" for _, state in journal(out)) >= 1, program)
         cluster.close()
         _, told = program.communicate(timeout=_SECONDS)
-    assert program.returncode == 2 and "Traceback" not in told
+    assert program.returncode == 2 and "Traceback" not in told, told
     last = told.splitlines()[-1]
     assert "no longer answers" in last and last.endswith("start it again; the same command continues.")
     done = sum(state == "done" for _, state in journal(out))
