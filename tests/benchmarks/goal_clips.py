@@ -67,10 +67,10 @@ RECIPES = {
     "reacher": Recipe(500_000, whole=True),
     "pendulum": Recipe(300_000, 2.0),
     "double-pendulum": Recipe(2_000_000, 2.0, reached=("share_upright", 0.9)),
-    "swimmer": Recipe(2_000_000, reached=("forward_speed", 0.12)),
+    "swimmer": Recipe(reached=("forward_speed", 0.25)),
     "half-cheetah": Recipe(1_000_000),
-    "hopper": Recipe(3_000_000, reached=("share_upright", 0.8)),
-    "walker": Recipe(3_500_000, reached=("share_upright", 0.9)),
+    "hopper": Recipe(3_000_000, reached=("forward_speed", 1)),
+    "walker": Recipe(reached=("share_upright", 0.9)),
     "ant": Recipe(),
     "ant-spin": Recipe(500_000),
     "ant-two-legs": Recipe(600_000, reached=("share_on_two_legs", 0.3)),
@@ -100,6 +100,7 @@ def main() -> None:
     made.add_argument("--sessions", type=Path, help="folder for the trained sessions (default: a temporary one)")
     made.add_argument("--out", type=Path, default=ROOT / "resources" / "goals")
     options = made.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="somersault-goals-") as scratch:
         sessions = options.sessions or Path(scratch)
         for name in options.tasks or (*RECIPES, *GAMES):
@@ -177,7 +178,6 @@ def make_game(name: str, out: Path) -> None:
 
 def _save(name: str, clip: Frames, figures: dict[str, Any], out: Path) -> None:
     """Write a clip, and its figures beside those of the others."""
-    out.mkdir(parents=True, exist_ok=True)
     files.write_atomically(out / f"{name}.jpg", encoded(clip))
     index = out / "clips.json"
     _write(index, {**_read(index), name: figures})
