@@ -84,6 +84,7 @@ class PlotSpec:
 
 
 _AFTER_TRAINING = "Appears when training has started"
+_FIRST_EPISODES = "Appears after the first finished episodes."
 _FIRST_FIT = f"{_AFTER_TRAINING}."
 
 LEARNING, REWARD_MODEL, SESSION = "Learning", "Reward model", "Session"
@@ -106,8 +107,7 @@ def _member(number: int) -> Callable[[Palette], str]:
 
 def _measure(task: Task) -> PlotSpec:
     curve = CurveSpec(task.measure_title, task.measure_name, lambda s: s.green, tells_reward=task.has_true_reward)
-    empty = "Appears after the first finished episodes."
-    return PlotSpec("measure", task.measure_title, (curve,), empty, averaged=True)
+    return PlotSpec("measure", task.measure_title, (curve,), _FIRST_EPISODES, averaged=True)
 
 
 def _plots_of(task: Task) -> tuple[PlotSpec, ...]:
@@ -118,7 +118,7 @@ def _plots_of(task: Task) -> tuple[PlotSpec, ...]:
             f"figure-{name}",
             title,
             (CurveSpec(title, name, lambda s: s.teal, tells_reward=task.has_true_reward),),
-            "Appears after the first finished episodes.",
+            _FIRST_EPISODES,
             averaged=True,
         )
         for name, title in others.items()

@@ -77,7 +77,6 @@ class RayBackend:
             return max(1, int(ray.cluster_resources().get("CPU", 0)))
 
     def submit(self, cell: Cell) -> None:
-        self._await_head()
         with _cluster_errors():
             self._cells[self._task.remote(cell.config.to_dict())] = cell
         self._new.append(Started(cell.digest))
