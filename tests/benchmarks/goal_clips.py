@@ -88,7 +88,7 @@ RECIPES = {
 
 
 GAMES = (*PAPER_GAMES, "enduro-even")
-_PLAYERS, _GAME_STEPS, _GAME_SECONDS = 16, 1500, 3.0
+_PLAYERS, _GAME_STEPS, _GAME_SECONDS = 16, 1500, 2.5
 """Games at once, the steps of each, and the seconds that are shown."""
 _HELD_STEPS = (2, 30)
 """Shortest and longest time for which a random action is held; longer ones pass cars and cross the screen."""

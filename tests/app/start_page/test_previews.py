@@ -147,4 +147,4 @@ def test_clips_of_the_goal_ship_for_known_tasks_and_are_small() -> None:
             clip is not None and clip.count >= 2 * FPS and clip.count == math.ceil(told[name]["seconds"] * FPS - 1e-9)
         )
     sizes = [path.stat().st_size for path in GOALS.glob("*.jpg")]
-    assert len(sizes) == len(told) and max(sizes) < 200_000 and sum(sizes) < 3_000_000
+    assert len(sizes) == len(told) and max(sizes) < 150_000 and sum(sizes) < 3_000_000
