@@ -173,7 +173,7 @@ def make_game(name: str, out: Path) -> None:
     with closing(renderer_for(task)) as renderer:
         clip = renderer.render(np.stack([row[player] for row in states[first : first + length]]), SIZE, FPS)
     scored = {"true_reward": round(float(stretches.max()), 3)}
-    _save(name, clip, {"measure": scored, "seconds": _GAME_SECONDS}, out)
+    _save(name, clip, {"measure": scored, "seconds": round(length * task.step_seconds, 2)}, out)
 
 
 def _save(name: str, clip: Frames, figures: dict[str, Any], out: Path) -> None:
