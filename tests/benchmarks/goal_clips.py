@@ -18,6 +18,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,7 @@ class Recipe:
     """steps: environment steps of training; seconds: of the loop; whole: it begins with the episode
 
     reached: figure of the filmed episode and the least value at which it shows what the card says
+    behaviour: fields of a behaviour file that is trained instead, where the task's own true reward leads elsewhere
     """
 
     steps: int = 1_500_000
@@ -59,29 +61,38 @@ class Recipe:
     whole: bool = False
     seed: int = 0
     reached: tuple[str, float] | None = None
+    behaviour: Mapping[str, Any] | None = None
 
 
+_WALKING = {
+    "robot": "walker",
+    "instruction": "Choose the clip in which the robot walks faster to the right, upright and on its feet.",
+    "clip_seconds": 1.5,
+    "oracle": "clip(forward_speed, -1, 2) + up + clip(height - 1, -1, 0.2) - 0.3 * contact[torso_geom]",
+    "measure": {"name": "share_upright", "expression": "share(height > 0.9 and up > 0.7)"},
+}
+"""Walking at two metres a second: the Walker's own reward has no limit, and its policies leap out of the picture."""
 RECIPES = {
     "hopper-backflip": Recipe(),
     "half-cheetah-one-leg": Recipe(),
     "reacher": Recipe(500_000, whole=True),
     "pendulum": Recipe(300_000, 2.0),
     "double-pendulum": Recipe(2_000_000, 2.0, reached=("share_upright", 0.9)),
-    "swimmer": Recipe(reached=("forward_speed", 0.25)),
+    "swimmer": Recipe(2_000_000, 4.0, reached=("forward_speed", 0.15)),
     "half-cheetah": Recipe(1_000_000),
     "hopper": Recipe(3_000_000, reached=("forward_speed", 1)),
-    "walker": Recipe(reached=("share_upright", 0.9)),
+    "walker": Recipe(reached=("share_upright", 0.75), behaviour=_WALKING),
     "ant": Recipe(),
     "ant-spin": Recipe(500_000),
     "ant-two-legs": Recipe(600_000, reached=("share_on_two_legs", 0.3)),
     "double-pendulum-windmill": Recipe(500_000, 2.0),
-    "half-cheetah-backflip": Recipe(1_000_000, reached=("backflips_per_episode", 1)),
+    "half-cheetah-backflip": Recipe(reached=("backflips_per_episode", 1)),
     "half-cheetah-upright": Recipe(1_200_000),
-    "hopper-frontflip": Recipe(reached=("frontflips_per_episode", 3)),
+    "hopper-frontflip": Recipe(seed=400, reached=("frontflips_per_episode", 3)),
     "hopper-stand-up": Recipe(1_500_000, 3.0, whole=True, reached=("share_standing", 0.5)),
     "pendulum-aside": Recipe(400_000, 2.0),
     "reacher-wave": Recipe(500_000),
-    "swimmer-whirl": Recipe(500_000, reached=("turns_per_episode", 1)),
+    "swimmer-whirl": Recipe(2_000_000, 4.0, reached=("turning_speed_rad_s", 0.25)),
     "walker-backward": Recipe(1_500_000, reached=("share_of_time_upright", 0.8)),
     "walker-kneel": Recipe(800_000),
 }
@@ -118,7 +129,12 @@ def train(name: str, folder: Path) -> None:
     if folder.exists():
         return
     recipe = RECIPES[name]
-    words = [sys.executable, "-m", "core", "teach", name, "--teacher", "none", "--preset", "default"]
+    trained = name
+    if recipe.behaviour:
+        path = folder.with_suffix(".json")
+        path.write_text(json.dumps({"name": f"{name}-goal", "title": name, **recipe.behaviour}))
+        trained = str(path)
+    words = [sys.executable, "-m", "core", "teach", trained, "--teacher", "none", "--preset", "default"]
     words += ["--steps", str(recipe.steps), "--seed", str(recipe.seed), "--session", str(folder)]
     subprocess.run(words, cwd=ROOT, check=True, stdout=sys.stderr)
 
