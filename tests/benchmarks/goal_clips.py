@@ -84,7 +84,7 @@ RECIPES = {
     "walker": Recipe(reached=("share_upright", 0.75), behaviour=_WALKING),
     "ant": Recipe(),
     "ant-spin": Recipe(500_000),
-    "ant-two-legs": Recipe(600_000, reached=("share_on_two_legs", 0.3)),
+    "ant-two-legs": Recipe(seconds=3.0, reached=("share_on_two_legs", 0.3)),
     "double-pendulum-windmill": Recipe(500_000, 2.0),
     "half-cheetah-backflip": Recipe(reached=("backflips_per_episode", 1)),
     "half-cheetah-upright": Recipe(1_200_000),
