@@ -38,12 +38,11 @@ def legend(spec: PlotSpec, hidden: bool, palette: Palette) -> str:
     shown = spec.visible_curves(hidden)
     if spec.legend or len(shown) < 2 and not (shown and shown != spec.curves):
         return spec.legend
-    two_scales = any(curve.right for curve in shown)
-    return " &nbsp; ".join(_legend_entry(curve, two_scales, palette) for curve in shown)
+    return " &nbsp; ".join(_legend_entry(curve, palette) for curve in shown)
 
 
-def _legend_entry(curve: CurveSpec, two_scales: bool, palette: Palette) -> str:
-    side = (" (right)" if curve.right else " (left)") if two_scales else ""
+def _legend_entry(curve: CurveSpec, palette: Palette) -> str:
+    side = " (right)" if curve.right else ""
     dashes = "┅ " if curve.dashed else ""
     return f"<span style='color:{curve.colour(palette)}'>{dashes}{curve.short or curve.name}{side}</span>"
 
