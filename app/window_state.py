@@ -1,7 +1,7 @@
 """Size and layout of windows, kept between runs."""
 
 from PySide6.QtCore import QPoint, QRect, QSize
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtWidgets import QMainWindow, QWidget
 
 from app import settings
 
@@ -12,13 +12,17 @@ _FRAME = QSize(16, 48)
 """Room for the frame and the title bar, whose sizes are unknown before a window is shown."""
 
 
+def fitting(window: QWidget, size: QSize) -> QSize:
+    """Return this size, limited to what the window's screen has room for."""
+    return size.boundedTo(window.screen().availableGeometry().size() - _FRAME)
+
+
 def restore(window: QMainWindow, name: str = "window", size: QSize = _DEFAULT_SIZE) -> None:
     """Restore a window; the first time give it this size, limited to what the screen has room for, in its middle.
 
     name: of the window in the settings
     """
-    available = window.screen().availableGeometry()
-    size = size.boundedTo(available.size() - _FRAME)
+    available, size = window.screen().availableGeometry(), fitting(window, size)
     corner = QRect(QPoint(), size + _FRAME)
     corner.moveCenter(available.center())
     window.resize(size)

@@ -185,9 +185,11 @@ class Controller(QObject):
 
     @property
     def can_finish(self) -> bool:
-        """True while training that follows the answers is under way or waits, and not being finished already."""
+        """True while training that follows the answers is under way or waits, can be saved, and is not being finished."""
         course = self.course
-        return self.state == State.RUNNING and course.follows_answers and course.started and course.finishing is None
+        if self.state != State.RUNNING or self.folder_guard.gone:
+            return False
+        return course.follows_answers and course.started and course.finishing is None
 
     def set_live_pixels(self, pixels: float) -> None:
         """Render the live view for a picture that fills so many pixels of the screen: an enlarged one is jagged."""

@@ -2,13 +2,14 @@
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QFocusEvent, QHideEvent, QKeyEvent, QPixmap
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.style.images import of_pixels
 from app.style.labels import label
 from app.style.layouts import column, row
+from app.window_state import fitting
 from app.workers.job_worker import JobWorker, MakeProcess, run_job
 from core.config import Config
 from core.errors import UserError
@@ -56,7 +57,7 @@ class PlayWindow(QWidget):
         head = row(self.score, None, label("caption", "Five minutes show what good play is. This game is not saved."))
         column(head, (self.screen_, 1), self.message, of=self, margins=(20, 14, 20, 14), spacing=10)
         self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.resize(620, 780)
+        self.resize(fitting(self, QSize(620, 780)))
 
     def show_game(self, shown: GameShown) -> None:
         self.pixels = shown.pixels

@@ -51,6 +51,7 @@ class TrainingLine(QWidget):
         self.keep.setVisible(can_finish and not course.finished)  # a finish ends with the next answer only
         self.keep.setText("Wait for answers" if course.lifted else "Keep training")
         text = _sentence(controller)
+        at_once = at_once or not text
         if text != self.text.text() and (at_once or self._clock() - self._changed_at >= _SETTLED_SECONDS):
             self._changed_at = self._clock()
             self.text.setText(text)
@@ -62,8 +63,8 @@ class TrainingLine(QWidget):
 
 def _sentence(controller: Controller) -> str:
     course, progress = controller.course, controller.progress
-    if controller.state != State.RUNNING:
-        return ""
+    if controller.state != State.RUNNING or controller.folder_guard.gone:
+        return ""  # a bar at the top says more
     if (share := course.finishing) is not None:
         return f"Finishing training: {100 * share:.0f} %"
     if course.finished:

@@ -256,6 +256,8 @@ def test_a_session_whose_folder_is_deleted_is_saved_elsewhere_with_all_answers_a
     assert "Save elsewhere" in bar.save.text() and str(tmp_path / "mine") in bar.text.text()
     assert not lost.controller.labelling.open and lost.controller.labelling.teacher == Teacher.ORACLE
     assert lost.window.empty.headline.text() == "The session's folder is gone"
+    flow.wait_until(lambda: lost.window.training_line.text.text() == "")
+    assert not lost.controller.can_finish
     assert not lost.window.stop_action.isEnabled()
     flow.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
     box = lost.window.findChild(QMessageBox)

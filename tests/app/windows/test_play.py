@@ -52,6 +52,10 @@ def controls(process: FakeProcess) -> list[ControlsHeld]:
     return process.got(ControlsHeld)
 
 
+def test_it_fits_the_screen_with_its_title_bar(window: PlayWindow) -> None:
+    assert window.height() <= window.screen().availableGeometry().height() - 40
+
+
 def test_keys_that_are_held_are_what_the_joystick_does(window: PlayWindow, engine: Engine) -> None:
     QTest.keyPress(window, Qt.Key.Key_Left)
     QTest.keyPress(window, Qt.Key.Key_Space)

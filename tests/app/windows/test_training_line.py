@@ -108,6 +108,15 @@ def test_the_text_does_not_flicker(face: Face) -> None:
     assert face.window.training_line.text.text() == WAITS
 
 
+def test_it_says_nothing_as_soon_as_training_has_stopped_by_itself(face: Face) -> None:
+    hold(face)
+    assert shown(face) == WAITS
+    face.engine["policy"].die()
+    face.wait_until(face.window.banner.isVisible)
+    face.window.refresh()
+    assert face.window.training_line.text.text() == ""
+
+
 def test_a_session_with_a_schedule_has_no_actions(open_face: Callable[..., Face], tmp_path: object) -> None:
     face = open_face()
     train(face, 1000)
