@@ -72,7 +72,9 @@ class RewardConfig(_Checked):
     activation: str = choice("leaky_relu", "activation in tasks without pictures", ("leaky_relu", "silu"), "A.1")
     bonus: float = number(0.0, "reward for disagreement between the members, which fades as they agree", "", 0)
     novelty: float = number(0.0, "reward for states that are rare among the newest", "", 0)
-    novelty_steps: int = number(0, "environment steps over which the reward for novelty fades", "", 0, 10**12)
+    novelty_steps: int = number(
+        0, "environment steps over which novelty fades, fewer if answers come faster", "", 0, 10**12
+    )
     error_rate: float = number(0.1, "assumed chance that the labeller answers at random", "2.2.3", 0, 0.999)
     holdout: float = number(math.exp(-1), "share of answers held out for validation", "2.2.3", 0, 0.9)
     std: float = number(1.0, "standard deviation of the normalized predicted reward (Atari: .05)", "A", 1e-6)

@@ -32,7 +32,7 @@ from core.jobs.query_offers import QueryOffers
 from core.jobs.training_budget import TrainingBudget
 from core.nn.state import load_state_arrays, require_array, state_arrays
 from core.preferences.queries import agreement
-from core.preferences.schedule import scheduled
+from core.preferences.schedule import novelty_steps, scheduled
 from core.reward.ensemble import RewardEnsemble, build_ensemble, disagreement_std, normalize_reward
 from core.reward.image_ensemble import ImageEnsemble
 from core.reward.normalization import RunningWindow
@@ -234,9 +234,9 @@ class RolloutJob(Job):
         return predicted
 
     def _novelty_weight(self) -> float:
-        """Weight of the reward for novelty: it falls from config.reward.novelty to 0 over reward.novelty_steps."""
-        reward = self.config.reward
-        return reward.novelty * max(0.0, 1 - self._env_steps / max(1, reward.novelty_steps))
+        """Weight of the reward for novelty, which falls from config.reward.novelty to 0."""
+        novelty = self.config.reward.novelty
+        return novelty and novelty * max(0.0, 1 - self._env_steps / max(1.0, novelty_steps(self.config)))
 
     def _note_agreement(self, segments: list[Segment]) -> None:
         """Updates the running agreement with pairs of a batch's new segments."""

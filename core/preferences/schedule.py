@@ -57,6 +57,16 @@ def planned_steps(config: Config) -> int:
     return explored + (1 + later) * config.rollout.steps_per_answer + config.rollout.finish_steps
 
 
+def novelty_steps(config: Config) -> float:
+    """Environment steps over which the reward for novelty fades: config.reward.novelty_steps at a person's pace.
+
+    Where answers follow each other after fewer steps than config.rollout.steps_per_answer, it fades in proportion: it is
+    of use until some tens of answers tell what is wanted, and costs return afterwards.
+    """
+    allowed = config.rollout.steps_per_answer
+    return config.reward.novelty_steps * (_most_steps(config) / allowed if allowed else 1.0)
+
+
 def finishing(env_steps: int, end: int, falling_steps: int) -> float:
     """Progress of the training at a falling learning rate, the last falling_steps before `end`, from 0 to 1."""
     return min(1.0, max(0.0, 1 - (end - env_steps) / falling_steps)) if falling_steps else 0.0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.config import Config, replaced
-from core.preferences.schedule import finishing, planned_steps, scheduled
+from core.preferences.schedule import finishing, novelty_steps, planned_steps, scheduled
 
 
 def by_answers(**changes: Any) -> Config:
@@ -68,3 +68,12 @@ def test_training_after_the_last_answer_runs_from_0_to_1() -> None:
     assert finishing(1800, end=1800, falling_steps=0) == 0
     config = by_answers()
     assert (config.planned_steps, config.finishing_steps) == (1800, 200)
+
+
+def test_the_reward_for_novelty_fades_as_much_sooner_as_answers_come_faster() -> None:
+    assert novelty_steps(by_answers(reward__novelty_steps=300)) == 300  # three answers of a hundred steps
+    faster = by_answers(reward__novelty_steps=300, steps=1000)  # an answer every fifty steps
+    assert novelty_steps(faster) == pytest.approx(150)
+    assert novelty_steps(by_answers(reward__novelty_steps=300, labels=30, steps=1000)) == pytest.approx(78.6, abs=0.1)
+    unlimited = by_answers(reward__novelty_steps=300, rollout__steps_per_answer=0, steps=1000)
+    assert novelty_steps(unlimited) == 300
