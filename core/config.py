@@ -72,8 +72,9 @@ class RewardConfig(_Checked):
     activation: str = choice("leaky_relu", "activation in tasks without pictures", ("leaky_relu", "silu"), "A.1")
     bonus: float = number(0.0, "reward for disagreement between the members, which fades as they agree", "", 0)
     novelty: float = number(0.0, "reward for states that are rare among the newest", "", 0)
-    novelty_steps: int = number(
-        0, "environment steps over which novelty fades, fewer if answers come faster", "", 0, 10**12
+    novelty_steps: int = number(0, "environment steps over which the reward for novelty fades", "", 0, 10**12)
+    novelty_answers: int = number(
+        0, "answers over which it fades, after the first, if their training takes fewer steps; 0 for any", "", 0
     )
     error_rate: float = number(0.1, "assumed chance that the labeller answers at random", "2.2.3", 0, 0.999)
     holdout: float = number(math.exp(-1), "share of answers held out for validation", "2.2.3", 0, 0.9)

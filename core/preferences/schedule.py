@@ -58,13 +58,13 @@ def planned_steps(config: Config) -> int:
 
 
 def novelty_steps(config: Config) -> float:
-    """Environment steps over which the reward for novelty fades: config.reward.novelty_steps at a person's pace.
+    """Environment steps over which the reward for novelty fades: fewer than usual where answers come fast.
 
-    Where answers follow each other after fewer steps than config.rollout.steps_per_answer, it fades in proportion: it is
-    of use until some tens of answers tell what is wanted, and costs return afterwards.
+    It is of use until some tens of answers tell what is wanted, and costs return afterwards.
     """
-    allowed = config.rollout.steps_per_answer
-    return config.reward.novelty_steps * (_most_steps(config) / allowed if allowed else 1.0)
+    reward = config.reward
+    most = reward.novelty_answers * _most_steps(config) if reward.novelty_answers else math.inf
+    return min(reward.novelty_steps, most)
 
 
 def finishing(env_steps: int, end: int, falling_steps: int) -> float:

@@ -70,10 +70,8 @@ def test_training_after_the_last_answer_runs_from_0_to_1() -> None:
     assert (config.planned_steps, config.finishing_steps) == (1800, 200)
 
 
-def test_the_reward_for_novelty_fades_as_much_sooner_as_answers_come_faster() -> None:
-    assert novelty_steps(by_answers(reward__novelty_steps=300)) == 300  # three answers of a hundred steps
-    faster = by_answers(reward__novelty_steps=300, steps=1000)  # an answer every fifty steps
-    assert novelty_steps(faster) == pytest.approx(150)
-    assert novelty_steps(by_answers(reward__novelty_steps=300, labels=30, steps=1000)) == pytest.approx(78.6, abs=0.1)
-    unlimited = by_answers(reward__novelty_steps=300, rollout__steps_per_answer=0, steps=1000)
-    assert novelty_steps(unlimited) == 300
+def test_the_reward_for_novelty_fades_over_some_steps_or_answers_whichever_end_sooner() -> None:
+    fading = {"reward__novelty_steps": 300, "reward__novelty_answers": 5}
+    assert novelty_steps(by_answers(**fading)) == 300  # five answers of a hundred steps are more
+    assert novelty_steps(by_answers(**fading, steps=1000)) == 250  # an answer every fifty steps
+    assert novelty_steps(by_answers(**{**fading, "reward__novelty_answers": 0}, steps=1000)) == 300
