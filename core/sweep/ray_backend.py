@@ -64,6 +64,8 @@ class RayBackend:
                 theirs = ray.get(ask.options(scheduling_strategy=place).remote(), timeout=_PROBE_SECONDS)
             except ray.exceptions.GetTimeoutError as error:
                 raise UserError(f"{where} does not answer: start it again, or stop it.") from error
+            except ray.exceptions.TaskUnschedulableError:
+                continue  # it has left the cluster, which takes some seconds to notice
             except ray.exceptions.RayError as error:
                 raise UserError(
                     f"{where} can't load Somersault ({_first_sentence(error)}): install the same version there."
