@@ -1,0 +1,72 @@
+"""A session that follows the answers of a person depends neither on their pace nor on how many were meant to come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.events import PolicyPublished, PreferenceAdded
+from core.preferences.schedule import planned_steps
+from tests.core.builders import tiny
+from tests.e2e.taught import Finished, Taught, Teach, choices, same
+
+BATCH = 8 * 32
+FIRST, ALL = 4, 14
+
+
+def followed(labels: int = ALL, **changes: Any) -> dict[str, Any]:
+    """Settings of a person's session: an answer for each batch after the first ones, and four batches after the last."""
+    settings: dict[str, Any] = {
+        "teacher": "person",
+        "person__cant_tell": 0.0,
+        "labels": labels,
+        "query__schedule": "answers",
+        "query__first_labels": FIRST,
+        "rollout__steps_per_answer": BATCH,
+        "rollout__finish_steps": 4 * BATCH,
+        "reward__bonus": 1.0,
+        "reward__novelty": 1.0,
+        "reward__novelty_steps": 6 * BATCH,
+        **changes,
+    }
+    return settings | {"steps": planned_steps(tiny(**settings))}
+
+
+@pytest.mark.parametrize("pace", [4.0, 40.0])
+def test_a_slow_and_a_fast_person_teach_the_same(teach: Teach, finished: Finished, pace: float) -> None:
+    usual = finished(**followed())
+    other = teach("other", **followed(person__pace=pace))
+    other.finished()
+    assert len(choices(usual)) == ALL
+    assert choices(other) == choices(usual) and same(other, usual)
+
+
+def test_one_core_and_two_teach_the_same(teach: Teach, finished: Finished) -> None:
+    usual = finished(**followed())
+    other = teach("other", threads=2, **followed())
+    other.finished()
+    assert choices(other) == choices(usual) and same(other, usual)
+
+
+def test_until_a_session_is_stopped_it_is_as_one_that_was_meant_to_have_fewer_answers(finished: Finished) -> None:
+    short, long = finished(**followed()), finished(**followed(labels=2 * ALL))
+    assert len(choices(long)) == 2 * ALL
+    assert choices(long)[:ALL] == choices(short)
+    ended = _published_with_all(short)
+    assert len(ended) > 5
+    for one, other in zip(ended, _published_with_all(long), strict=False):
+        assert one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def _published_with_all(taught: Taught) -> list[dict[str, np.ndarray]]:
+    """Return the weights of each policy published until one batch after answer ALL."""
+    answers, weights = 0, list[dict[str, np.ndarray]]()
+    for event in taught.events:
+        answers += isinstance(event, PreferenceAdded)
+        if isinstance(event, PolicyPublished):
+            weights.append(event.weights)
+            if answers >= ALL:
+                break
+    return weights
