@@ -32,7 +32,7 @@ from core.jobs.query_offers import QueryOffers
 from core.jobs.training_budget import TrainingBudget
 from core.nn.state import load_state_arrays, require_array, state_arrays
 from core.preferences.queries import agreement
-from core.preferences.schedule import novelty_steps, scheduled
+from core.preferences.schedule import exploration_share, scheduled
 from core.reward.ensemble import RewardEnsemble, build_ensemble, disagreement_std, normalize_reward
 from core.reward.image_ensemble import ImageEnsemble
 from core.reward.normalization import RunningWindow
@@ -82,6 +82,7 @@ class RolloutJob(Job):
         """The newest policy has been recorded, or there is none yet."""
         self._agreement = 0.0
         """Running share of pairs of new segments on which all members agree."""
+        self._exploration = exploration_share(config)
         self.budget = TrainingBudget(config)
         self._demonstrator = Actor(config, None)
         self._demonstration_rng = generator(config.seed, "demonstrations")
@@ -213,7 +214,7 @@ class RolloutJob(Job):
         """(T, N) rewards for the policy: the predicted reward, plus bonuses for the members' disagreement and novelty.
 
         The bonus for disagreement fades as the members come to agree on new pairs, and in the training after the last
-        answer. With teacher 'none' these are the true rewards; None before the first fit.
+        answer. Both are less where answers come fast. With teacher 'none' these are the true rewards; None before the first fit.
         raw: (M, T, N) predictions of each member; predicted: (T, N) normalized mean
         """
         if self._on_true_reward:
@@ -224,7 +225,7 @@ class RolloutJob(Job):
             return normalize_reward(batch.true_rewards[None], 1.0)
         by_answers = self.config.query.schedule == "answers"
         finished = self.budget.progress(self._env_steps) if by_answers else 0.0
-        bonus = self.config.reward.bonus * (1 - self._agreement) * (1 - finished)
+        bonus = self.config.reward.bonus * self._exploration * (1 - self._agreement) * (1 - finished)
         if predicted is None:
             return None
         if bonus and raw is not None:
@@ -235,8 +236,9 @@ class RolloutJob(Job):
 
     def _novelty_weight(self) -> float:
         """Weight of the reward for novelty, which falls from config.reward.novelty to 0."""
-        novelty = self.config.reward.novelty
-        return novelty and novelty * max(0.0, 1 - self._env_steps / max(1.0, novelty_steps(self.config)))
+        reward = self.config.reward
+        steps = max(1.0, self._exploration * reward.novelty_steps)
+        return reward.novelty and reward.novelty * max(0.0, 1 - self._env_steps / steps)
 
     def _note_agreement(self, segments: list[Segment]) -> None:
         """Updates the running agreement with pairs of a batch's new segments."""

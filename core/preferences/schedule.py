@@ -57,14 +57,14 @@ def planned_steps(config: Config) -> int:
     return explored + (1 + later) * config.rollout.steps_per_answer + config.rollout.finish_steps
 
 
-def novelty_steps(config: Config) -> float:
-    """Environment steps over which the reward for novelty fades: fewer than usual where answers come fast.
+def exploration_share(config: Config) -> float:
+    """Share of the usual exploration, less than 1 where answers come fast.
 
-    It is of use until some tens of answers tell what is wanted, and costs return afterwards.
+    The rewards for novelty and for disagreement find what is worth asking about. Both cost return once answers tell what
+    is wanted, so there is less of either where each answer has little training.
     """
-    reward = config.reward
-    most = reward.novelty_answers * _most_steps(config) if reward.novelty_answers else math.inf
-    return min(reward.novelty_steps, most)
+    interval = config.reward.answer_interval
+    return min(1.0, _most_steps(config) / interval) if interval else 1.0
 
 
 def finishing(env_steps: int, end: int, falling_steps: int) -> float:

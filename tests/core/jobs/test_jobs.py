@@ -53,9 +53,11 @@ def test_a_policy_that_meets_what_is_no_number_publishes_nothing_more(algorithm:
     assert policy.job.get_state().values["version"] == 1
 
 
-def rolled_out(bonus: float, count: int) -> list[tuple[RolloutBatchReady, RolloutReported]]:
+def rolled_out(bonus: float, count: int, interval: int = 0) -> list[tuple[RolloutBatchReady, RolloutReported]]:
     """Batches of a rollout under a policy and a reward that stay as they are, each with its report."""
-    rollout = Played("rollout", reward__bonus=bonus, reward__members=3, rollout__steps=64)
+    rollout = Played(
+        "rollout", reward__bonus=bonus, reward__answer_interval=interval, reward__members=3, rollout__steps=64
+    )
     events = rollout.turn(published(rollout, 0), rewarded(rollout))
     for version in range(1, count):
         events += rollout.turn(published(rollout, version))
@@ -78,6 +80,13 @@ def test_disagreement_is_rewarded_the_less_the_more_the_members_agree() -> None:
     for (without, _), (with_bonus, report) in zip(plain, paid, strict=True):
         gains = (with_bonus.rewards - without.rewards) / (2 * (1 - report.agreement))
         assert gains.min() >= -1e-6 and 0.3 < gains.mean() < 1.5  # deviation of standardized members
+
+
+def test_disagreement_is_rewarded_less_where_answers_come_fast() -> None:
+    """The session's answers are 614.4 steps apart, six tenths of 1,024."""
+    fast, slow, less = rolled_out(2.0, 2, interval=1024), rolled_out(2.0, 2, interval=600), rolled_out(1.2, 2)
+    assert fast[-1][0].rewards == pytest.approx(less[-1][0].rewards, abs=1e-5)
+    assert np.abs(fast[-1][0].rewards - slow[-1][0].rewards).max() > 0.1
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

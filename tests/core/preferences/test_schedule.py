@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.config import Config, replaced
-from core.preferences.schedule import finishing, novelty_steps, planned_steps, scheduled
+from core.preferences.schedule import exploration_share, finishing, planned_steps, scheduled
 
 
 def by_answers(**changes: Any) -> Config:
@@ -70,8 +70,7 @@ def test_training_after_the_last_answer_runs_from_0_to_1() -> None:
     assert (config.planned_steps, config.finishing_steps) == (1800, 200)
 
 
-def test_the_reward_for_novelty_fades_over_some_steps_or_answers_whichever_end_sooner() -> None:
-    fading = {"reward__novelty_steps": 300, "reward__novelty_answers": 5}
-    assert novelty_steps(by_answers(**fading)) == 300  # five answers of a hundred steps are more
-    assert novelty_steps(by_answers(**fading, steps=1000)) == 250  # an answer every fifty steps
-    assert novelty_steps(by_answers(**{**fading, "reward__novelty_answers": 0}, steps=1000)) == 300
+def test_there_is_less_exploration_where_answers_come_faster() -> None:
+    assert exploration_share(by_answers(reward__answer_interval=80)) == 1  # a hundred steps each
+    assert exploration_share(by_answers(reward__answer_interval=80, steps=1000)) == 50 / 80
+    assert exploration_share(by_answers(reward__answer_interval=0, steps=1000)) == 1
