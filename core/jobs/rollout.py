@@ -82,7 +82,7 @@ class RolloutJob(Job):
         """The newest policy has been recorded, or there is none yet."""
         self._agreement = 0.0
         """Running share of pairs of new segments on which all members agree."""
-        self._exploration = exploration_share(config)
+        self._exploration_share = exploration_share(config)
         self.budget = TrainingBudget(config)
         self._demonstrator = Actor(config, None)
         self._demonstration_rng = generator(config.seed, "demonstrations")
@@ -225,7 +225,7 @@ class RolloutJob(Job):
             return normalize_reward(batch.true_rewards[None], 1.0)
         by_answers = self.config.query.schedule == "answers"
         finished = self.budget.progress(self._env_steps) if by_answers else 0.0
-        bonus = self.config.reward.bonus * self._exploration * (1 - self._agreement) * (1 - finished)
+        bonus = self.config.reward.bonus * self._exploration_share * (1 - self._agreement) * (1 - finished)
         if predicted is None:
             return None
         if bonus and raw is not None:
@@ -237,7 +237,7 @@ class RolloutJob(Job):
     def _novelty_weight(self) -> float:
         """Weight of the reward for novelty, which falls from config.reward.novelty to 0."""
         reward = self.config.reward
-        steps = max(1.0, self._exploration * reward.novelty_steps)
+        steps = max(1.0, self._exploration_share * reward.novelty_steps)
         return reward.novelty and reward.novelty * max(0.0, 1 - self._env_steps / steps)
 
     def _note_agreement(self, segments: list[Segment]) -> None:
