@@ -214,8 +214,8 @@ class RolloutJob(Job):
         """(T, N) rewards for the policy: the predicted reward, plus bonuses for the members' disagreement and novelty.
 
         The bonus for disagreement fades as the members come to agree on new pairs, and in the training after the last
-        answer. Both are smaller where answers come fast. With teacher 'none' these are the true rewards; None before the first
-        fit.
+        answer. Both are smaller where answers come fast. With teacher 'none' these are the true rewards; None before
+        the first fit.
         raw: (M, T, N) predictions of each member; predicted: (T, N) normalized mean
         """
         if self._on_true_reward:
