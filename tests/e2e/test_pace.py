@@ -56,7 +56,7 @@ def test_until_a_session_is_stopped_it_is_as_one_that_was_meant_to_have_fewer_an
     assert choices(long)[:ALL] == choices(short)
     ended = _published_with_all(short)
     assert len(ended) > 5
-    for one, other in zip(ended, _published_with_all(long), strict=False):
+    for one, other in zip(ended, _published_with_all(long), strict=True):
         assert one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
 
 

@@ -26,13 +26,11 @@ def choose(face: Face, action: str, target: Path) -> None:
 
 
 def test_the_session_goes_into_one_file_with_the_answers_given_so_far(face: Face, tmp_path: Path) -> None:
-    query = make_query()
-    face.offer(query, make_query())
+    query, following = face.offer(make_query(), make_query())
     face.labelling.answer(Choice.TIE)
-    face.wait_until(lambda: len(face.answers()) == 1)
+    face.wait_until(lambda: len(face.answers()) == 1 and face.query is following)
     choose(face, "export", tmp_path / "shared.somersault")
     assert face.window.toast.text() == f"Saved shared.somersault in {tmp_path}." and not face.window.banner.isVisible()
-    face.qtbot.wait(500)  # the next pair follows the answer, with a layout of its own
     place = face.window.clips.geometry()
     face.window.toast.hide()
     face.qtbot.wait(50)  # a layout would follow
