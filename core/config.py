@@ -70,6 +70,12 @@ class RewardConfig(_Checked):
     members: int = number(3, "predictors in the ensemble", "2.2.3, A", 1, 100)
     hidden: int = number(64, "units in each of the two hidden layers", "A.1", 1, 4096)
     activation: str = choice("leaky_relu", "activation in tasks without pictures", ("leaky_relu", "silu"), "A.1")
+    inputs: str = choice(
+        "observation_action",
+        "what the predictors see in tasks without pictures",
+        ("observation_action", "observation"),
+        "2.2.1",
+    )
     bonus: float = number(0.0, "reward for disagreement between the members, which fades as they agree", "", 0)
     novelty: float = number(0.0, "reward for states that are rare among the newest", "", 0)
     novelty_steps: int = number(0, "environment steps over which the reward for novelty fades", "", 0, 10**12)

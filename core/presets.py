@@ -48,6 +48,7 @@ DEFAULT: dict[str, Any] = {
     "rollout.varied_starts": 0.25,
     "rollout.environments": 256,
     "rollout.steps": 48,
+    "reward.inputs": "observation",  # what a person sees in a clip; actions are not to be seen
     "reward.members": 5,
     "reward.bonus": 1.0,
     "reward.novelty": 1.0,
@@ -66,6 +67,7 @@ DEFAULT: dict[str, Any] = {
 PRESETS = ("task", "default", "paper")
 
 PAPER: dict[str, tuple[Any, str]] = {
+    "reward.inputs": ("observation_action", "2.2.1"),
     "reward.members": (3, "A"),
     "reward.error_rate": (0.1, "2.2.3"),
     "reward.holdout": (math.exp(-1), "2.2.3"),

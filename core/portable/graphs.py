@@ -127,15 +127,16 @@ def _to_controls(graph: Graph, x: str, controls: Controls) -> None:
 def reward_model(
     ensemble: RewardEnsemble | ImageEnsemble, normalizer: Normalizer, controls: Controls
 ) -> onnx.ModelProto:
-    """observation, action -> reward, as core.api.LearnedReward gives it; pictures alone for games."""
+    """observation, action -> reward, as core.api.LearnedReward gives it; no action where the predictors see none."""
     graph = Graph()
     x = _input(graph, controls)
     inputs = [_observation_input(controls)]
     if isinstance(ensemble, ImageEnsemble):
         raw = _image_members(graph, x, ensemble.network)
     else:
-        inputs.append(_action_output(controls))
-        x = graph.add("Concat", x, _from_controls(graph, controls, ensemble), axis=1)
+        if ensemble.see_actions:
+            inputs.append(_action_output(controls))
+            x = graph.add("Concat", x, _from_controls(graph, controls, ensemble), axis=1)
         raw = _vector_members(graph, x, ensemble)
     means, deviations = (graph.constant(values[:, None]) for values in (normalizer.means, normalizer.deviations))
     standard = graph.add("Div", graph.add("Sub", raw, means), deviations)

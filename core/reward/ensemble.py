@@ -42,9 +42,9 @@ def disagreement_std(raw: Float32) -> Float32:
 
 
 class RewardEnsemble(torch.nn.Module):
-    """M predictors of r(o, a) in one batched network, with the moments that normalize their inputs.
+    """M predictors of r(o, a), or of r(o), in one batched network, with the moments that normalize their inputs.
 
-    mean, std: buffers (inputs,), where inputs counts observations and actions
+    mean, std: buffers (inputs,); see_actions: whether the inputs are observations and actions, or observations alone
     """
 
     mean: Tensor
@@ -54,6 +54,7 @@ class RewardEnsemble(torch.nn.Module):
         self, inputs: int, config: RewardConfig, generator: torch.Generator, device: torch.device = CPU
     ) -> None:
         super().__init__()
+        self.see_actions = config.inputs == "observation_action"
         self.network = StackedMLP(config.members, inputs, config.hidden, config.activation, generator, device)
         self.register_buffer("mean", torch.zeros(inputs, device=device))
         self.register_buffer("std", torch.ones(inputs, device=device))
@@ -61,7 +62,7 @@ class RewardEnsemble(torch.nn.Module):
 
     def inputs(self, observations: Float32, actions: Float32) -> Float32:
         """Observations (..., o) and actions (..., a) -> network inputs (..., inputs), before normalization."""
-        return np.concatenate([observations, actions], axis=-1)
+        return np.concatenate([observations, actions], axis=-1) if self.see_actions else observations
 
     @torch.no_grad()
     def predict(self, observations: Float32, actions: Float32) -> Float32:
@@ -95,4 +96,5 @@ def build_ensemble(
     if task.pictures:
         return ImageEnsemble(task.pictures, config.reward, start, device, dtype)
     observations, actions = sizes(config)
-    return RewardEnsemble(observations + actions, config.reward, start, device)
+    inputs = observations + actions if config.reward.inputs == "observation_action" else observations
+    return RewardEnsemble(inputs, config.reward, start, device)

@@ -21,8 +21,8 @@ from core.tasks.base import RobotTask, Task
 
 PARTS = ("reward", "policy", "answers")
 _POLICY_SHAPE = ("algorithm", "hidden", "vision")
-_REWARD_SHAPE = ("members", "hidden", "activation", "observed")
-"""Settings that decide what networks look like, as far as the configs have them."""
+_REWARD_SHAPE = ("members", "hidden", "activation", "inputs")
+"""Settings that decide what networks look like."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,11 +113,11 @@ def same_body(old: Task, new: Task) -> bool:
 
 def _require_same(part: str, old: PolicyConfig | RewardConfig, new: object, names: Collection[str]) -> None:
     for name in names:
-        before, now = getattr(old, name, None), getattr(new, name, None)
+        before, now = getattr(old, name), getattr(new, name)
         if before != now:
             raise UserError(
                 f"The {part} to begin from was made with {part}.{name}={before}, and the new session has {now}: give the"
-                f" new one --set {part}.{name}={before}."
+                f" new one --set {part}.{name}={before}, or take the answers alone."
             )
 
 

@@ -85,6 +85,17 @@ def assert_equal_to_the_program(folder: Path, target: Path) -> None:
         assert predicted == pytest.approx([reward], abs=1e-4)  # the program's own sums are of single precision too
 
 
+def test_a_reward_of_observations_alone_takes_no_action(tmp_path: Path) -> None:
+    folder = taught(tmp_path / "s", tiny(task="pendulum", reward__inputs="observation"))
+    export_onnx(folder, tmp_path / "p.onnx")
+    judge, env = loaded(tmp_path / "p-reward.onnx"), LearnedReward(environment(folder), folder)
+    observation, _ = env.reset(seed=3)
+    for action in (-1.0, 1.0):
+        predicted = judge(observation=observation[None])["reward"]
+        observation, reward, *_ = env.step(np.array([action]))
+        assert predicted == pytest.approx([reward], abs=1e-4)
+
+
 @pytest.mark.parametrize("name", ["pendulum", "gym:CartPole-v1", "mjcf"])
 def test_the_files_compute_what_the_program_computes(tmp_path: Path, name: str) -> None:
     task = mjcf_task() if name == "mjcf" else name

@@ -58,6 +58,17 @@ def test_each_member_is_the_two_layer_network_of_a_1(activation: str, bent: Call
     )  # as in training
 
 
+def test_predictors_of_observations_alone_give_a_state_one_reward_whatever_the_action() -> None:
+    settings = {"inputs": "observation", "hidden": 8}
+    one, other = segment(1), segment(2)
+    made = RewardEnsemble(one.observations.shape[1], RewardConfig(**settings), torch.Generator().manual_seed(0))
+    predicted = made.predict(one.observations, one.actions)
+    assert (predicted == made.predict(one.observations, other.actions)).all() and predicted.std() > 0
+    assert (
+        ensemble(0).predict(one.observations, one.actions) != ensemble(0).predict(one.observations, other.actions)
+    ).any()
+
+
 def test_disagreement_by_hand() -> None:
     raw = np.array([[0.0, 2.0, 1.0, 1.0], [30.0, 10.0, 50.0, 30.0]], np.float32)
     # standardized: [-1 1 0 0] * sqrt(2) and [0 -1 1 0] * sqrt(2); the std of two values is half their difference
