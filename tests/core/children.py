@@ -59,7 +59,7 @@ def left_open() -> int:
     """Return the number of this process's open descriptors. Memory files have no name, and go with their last one.
 
     Descriptors of garbage are closed first: an earlier test's, and the two that multiprocessing keeps with each process
-    that it remembers.
+    that it remembers. It forgets some later, so that there may be fewer after a test than before it.
     """
     gc.collect()
     return len(os.listdir("/proc/self/fd"))
