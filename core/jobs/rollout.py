@@ -236,10 +236,9 @@ class RolloutJob(Job):
         return predicted
 
     def _novelty_weight(self) -> float:
-        """Weight of the reward for novelty, which falls from config.reward.novelty to 0."""
-        reward = self.config.reward
-        steps = max(1.0, self._exploration_share * reward.novelty_steps)
-        return reward.novelty and reward.novelty * max(0.0, 1 - self._env_steps / steps)
+        """Weight of the reward for novelty, which falls to 0; both weight and steps are less where answers come fast."""
+        reward, share = self.config.reward, self._exploration_share
+        return share * reward.novelty * max(0.0, 1 - self._env_steps / max(1.0, share * reward.novelty_steps))
 
     def _note_agreement(self, segments: list[Segment]) -> None:
         """Updates the running agreement with pairs of a batch's new segments."""

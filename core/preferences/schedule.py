@@ -60,8 +60,8 @@ def planned_steps(config: Config) -> int:
 def exploration_share(config: Config) -> float:
     """Share of the usual exploration, less than 1 where answers come fast.
 
-    The rewards for novelty and for disagreement find what is worth asking about. Both cost return once answers tell what
-    is wanted, so there is less of either where each answer has little training.
+    Rewards for novelty and for disagreement, and robots that start in any way, show what is worth asking about. They cost
+    return once answers tell what is wanted, so there is less of them where each answer has little training.
     """
     interval = config.reward.answer_interval
     return min(1.0, _most_steps(config) / interval) if interval else 1.0

@@ -12,6 +12,7 @@ from core.envs import make_envs
 from core.envs.base import CaptureSchedule, VectorEnv
 from core.events import Arrays, JobState
 from core.nn.state import load_state_arrays
+from core.preferences.schedule import exploration_share
 from core.reward.ensemble import build_ensemble
 from core.rollout.actor import Actor, acting_device
 from core.rollout.exploration import StartVariety
@@ -165,6 +166,11 @@ def _divide(total: int, parts: int) -> tuple[int, ...]:
     return tuple((total + parts - 1 - number) // parts for number in range(parts))
 
 
+def _exploring(config: Config) -> float:
+    """Share of the usual varied starts; none on the true reward, which needs no questions."""
+    return 0.0 if config.teacher == Teacher.NONE else exploration_share(config)
+
+
 def segment_period(config: Config, task: Task) -> int:
     """Return the steps from the start of a robot's segment to that of its next one: at least the task's usual length.
 
@@ -198,7 +204,7 @@ class Collector:
             self._env_rng,
             threads,
             film=film if config.rollout.captured_envs else None,
-            varied_starts=0.0 if config.teacher == Teacher.NONE else config.rollout.varied_starts,
+            varied_starts=config.rollout.varied_starts * _exploring(config),
         )
         self._actor = Actor(config, self._act_rng)
         self._ensemble = build_ensemble(config, acting_device(config))

@@ -13,6 +13,7 @@ from core.events import PreferenceAdded, QueryOffered, RolloutBatchReady
 from core.preferences.schedule import HOLDS, labels_due, scheduled
 from core.rollout.exploration import knn_entropy_bonus
 from core.session.session import Session
+from core.types import Float32
 from tests.core.builders import preference, tiny
 from tests.core.played import Played, of, published, rewarded
 
@@ -82,3 +83,18 @@ def test_a_game_seen_in_pictures_is_refused_before_anything_is_made(tmp_path: Pa
     with pytest.raises(UserError, match=r"^pong is seen in pictures.*rollout.exploration_steps=0"):
         Session.create(tmp_path / "s", config)
     assert not (tmp_path / "s").exists()
+
+
+def test_novelty_counts_less_where_answers_come_fast() -> None:
+    """An answer comes after each batch here: with eight batches as the usual interval, an eighth of weight and duration."""
+
+    def rewards(**chosen: float) -> Float32:
+        by_answers = {"query__schedule": "answers", "query__first_labels": 1, "rollout__steps_per_answer": BATCH}
+        rollout = Played("rollout", labels=12, steps=100 * BATCH, **by_answers, **chosen)
+        said = rollout.turn(published(rollout, 0), rewarded(rollout)) + rollout.turn(published(rollout, 1))
+        return of(RolloutBatchReady, said)[0].rewards
+
+    new = {"reward__novelty": 1.0, "reward__novelty_steps": 16 * BATCH}
+    plain, usual, fast = rewards(), rewards(**new), rewards(**new, reward__answer_interval=8 * BATCH)
+    assert (usual - plain).std() == pytest.approx(15 / 16, rel=1e-4)  # after one batch of sixteen
+    assert (fast - plain).std() == pytest.approx(1 / 8 * 1 / 2, rel=1e-4)  # after one batch of two

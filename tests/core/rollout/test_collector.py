@@ -35,3 +35,13 @@ def test_a_segment_has_the_chosen_true_reward() -> None:
     sums = sorted(float(one.true_rewards.sum()) for one in batch.segments if one.true_rewards is not None)
     first = batch.true_rewards[:8].sum(axis=0)  # the next ones begin a usual clip's length later
     assert sums == pytest.approx(sorted(first.tolist()), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("interval", "teacher", "varied"), [(0, "oracle", 8), (10**9, "oracle", 0), (0, "none", 0)], ids=str
+)
+def test_robots_start_in_any_way_unless_answers_come_fast(interval: int, teacher: str, varied: int) -> None:
+    settings = {"rollout__varied_starts": 0.5, "reward__answer_interval": interval, "rollout__environments": 16}
+    collector = Collector(tiny(teacher=teacher, **settings), 0, np.zeros(16, np.int64), threads=1)
+    with closing(collector.env):
+        assert collector.env.varied.sum() == varied
