@@ -61,8 +61,11 @@ def exploration_share(config: Config) -> float:
     """Share of the usual exploration, less than 1 where answers come fast.
 
     Rewards for novelty and for disagreement, and robots that start in any way, show what is worth asking about. They cost
-    return once answers tell what is wanted, so there is less of them where each answer has little training.
+    return once answers tell what is wanted, so there is less of them where each answer has little training, and none on
+    the true reward.
     """
+    if config.teacher == Teacher.NONE:
+        return 0.0
     interval = config.reward.answer_interval
     return min(1.0, _most_steps(config) / interval) if interval else 1.0
 

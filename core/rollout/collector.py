@@ -21,7 +21,7 @@ from core.seeding import generator, get_rng_state, set_rng_state
 from core.tasks import get_task
 from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask, Task
-from core.types import Float32, Observations, Segment, Teacher, require_count
+from core.types import Float32, Observations, Segment, require_count
 
 FinishedEpisode = tuple[float, dict[str, float]]
 """True return and measure."""
@@ -166,11 +166,6 @@ def _divide(total: int, parts: int) -> tuple[int, ...]:
     return tuple((total + parts - 1 - number) // parts for number in range(parts))
 
 
-def _exploring(config: Config) -> float:
-    """Share of the usual varied starts; none on the true reward, which needs no questions."""
-    return 0.0 if config.teacher == Teacher.NONE else exploration_share(config)
-
-
 def segment_period(config: Config, task: Task) -> int:
     """Return the steps from the start of a robot's segment to that of its next one: at least the task's usual length.
 
@@ -204,7 +199,7 @@ class Collector:
             self._env_rng,
             threads,
             film=film if config.rollout.captured_envs else None,
-            varied_starts=config.rollout.varied_starts * _exploring(config),
+            varied_starts=config.rollout.varied_starts * exploration_share(config),
         )
         self._actor = Actor(config, self._act_rng)
         self._ensemble = build_ensemble(config, acting_device(config))
