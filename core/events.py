@@ -55,7 +55,7 @@ class Job(Protocol):
     """One stage of training, or a service such as drawing clips."""
 
     turn_over: bool = False
-    """Whether other jobs should have their turn within a longer piece of work (core.headless.lockstep)."""
+    """True if other jobs should have their turn within a longer piece of work (core.headless.lockstep)."""
 
     def run(self) -> Iterator[Event | None]:
         """Yield events; None marks a point at which the job may be paused or given events."""
@@ -126,6 +126,8 @@ class RolloutReported(Event):
     """Simulations that failed and were restarted, in the whole session."""
     agreement: float = math.nan
     """Share of pairs of new segments on which all members agree, over the last few hundred."""
+    finishing: float | None = None
+    """Share that is done of the finish that a human has asked for; None if none is under way."""
 
 
 @dataclass(frozen=True)
@@ -369,7 +371,7 @@ class RobotFileRefused(Event):
 
 @dataclass(frozen=True)
 class DemonstrationRecorded(Event):
-    """An episode of the current policy, for the live view.
+    """An episode of the newest policy, for the live view.
 
     segment: the episode without its last step
     predicted (k,): normalized predicted reward of each step; (0,) before the first snapshot
@@ -417,7 +419,7 @@ class ReplayRefused(Event):
 class FilmRequested(Event):
     """A film of the policies kept in a session's folder should be made.
 
-    before_after: show the untrained and the current policy side by side, instead of the course of learning
+    before_after: show the untrained and the newest policy side by side, instead of the course of learning
     height: in pixels, a multiple of 18; the width is 16/9 of it
     """
 

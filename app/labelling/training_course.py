@@ -21,15 +21,18 @@ class TrainingCourse:
     follows_answers: training holds without answers and can be finished
     lifted: the person lets training continue without answers
     holding: training waits for the next answer
+    finishing: share of the finish that is done; None if none is under way
     finished: the finish is over
     """
 
     def __init__(self, config: Config) -> None:
         self.follows_answers = config.query.schedule == "answers" and config.rollout.steps_per_answer > 0
         self.lifted = self.holding = self.finished = False
+        self.finishing: float | None = None
         self._steps = max(1, config.rollout.finish_steps)
         self._env_steps, self._fitted_before = 0, False
         self._finish_from: int | None = None
+        """Environment steps at which the person asked for a finish; None for one that continues in a reopened session."""
         self._before = math.nan
         self._returns: deque[tuple[int, float]] = deque(maxlen=1000)
         """Environment steps and predicted return of the latest batches."""
@@ -41,35 +44,30 @@ class TrainingCourse:
     def waited(self, reason: str) -> None:
         """Take the rollout's reason for waiting."""
         self.holding, self.finished = reason == HOLDS, reason == FINISHED
+        if self.holding or self.finished:
+            self.finishing = None
 
-    def reported(self, env_steps: int, predicted_return: float) -> None:
-        """Take a report: training is under way."""
-        self._env_steps = env_steps
+    def reported(self, env_steps: int, predicted_return: float, finishing: float | None = None) -> None:
+        """Take a report: training is under way. finishing: as of RolloutReported"""
+        self._env_steps, self.finishing = env_steps, finishing
         self.holding = self.finished = False
         if math.isfinite(predicted_return):
             self._returns.append((env_steps, predicted_return))
 
     def answered(self) -> None:
         """An answer ends a finish, and allows more training."""
-        self._finish_from = None
+        self._finish_from = self.finishing = None
         self.holding = self.finished = False
 
     def finish(self) -> None:
         self._before = self._mean_return_since(self._env_steps - _JUDGED_SHARE * self._steps)
-        self._finish_from = self._env_steps
+        self._finish_from, self.finishing = self._env_steps, 0.0
         self.finished = False
 
     @property
     def started(self) -> bool:
         """True once there is a reward to train on."""
         return self._fitted_before or bool(self._returns)
-
-    @property
-    def finishing(self) -> float | None:
-        """Share of the finish that is done; None if none is under way."""
-        if self._finish_from is None or self.finished:
-            return None
-        return min(1.0, max(0.0, (self._env_steps - self._finish_from) / self._steps))
 
     @property
     def gain(self) -> float:

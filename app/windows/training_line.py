@@ -70,9 +70,9 @@ def _sentence(controller: Controller) -> str:
     if course.finished:
         return _result(course)
     if course.holding:
-        return "Training waits for your next answer. Finish it when you like what the robot does."
+        return "Training waits for your next answer. Choose Finish training when you like what the robot does."
     if progress.explores:
-        return "Exploring before the first question."
+        return "Exploring before the first pair."
     if progress.labels_to_start:  # the strip counts them: a line that changes every two seconds would lag
         return f"Training starts after the first {progress.first_labels} answers."
     if not course.started:
@@ -85,5 +85,5 @@ def _result(course: TrainingCourse) -> str:
     if math.isnan(gain):
         return "Training is finished."
     if gain == 0:
-        return "Training is finished; the last part brought no further gain."
-    return f"Training is finished; the last part gained {100 * gain:.0f} %."
+        return "Training is finished; the predicted return rose no further in its last part."
+    return f"Training is finished; the predicted return rose by {100 * gain:.0f} % in its last part."

@@ -122,7 +122,7 @@ class RolloutJob(Job):
 
     @property
     def _exploring(self) -> bool:
-        """Whether the policy still explores, before any query, even if there are answers from before its start."""
+        """True if the policy still explores, before any query, even if there are answers from before its start."""
         return not self._on_true_reward and self._env_steps < self.config.explored_steps
 
     def _offer_queries(self) -> Iterator[Event | None]:
@@ -138,7 +138,7 @@ class RolloutJob(Job):
             yield from self.offers.renew(self.pool, self._env_steps, self.ensemble)
 
     def _reason_to_wait(self) -> str:
-        """Why no batch can be collected now; '' if one can."""
+        """Reason for which no batch can be collected now; '' if one can."""
         if self._policy_version < 0:
             return "waiting for the policy"
         if self._env_steps >= self.config.steps:
@@ -280,6 +280,7 @@ class RolloutJob(Job):
             correlation=correlation,
             divergences=self.collectors.divergences,
             agreement=self._agreement if self.ensemble is not None else float("nan"),
+            finishing=self.budget.finishing(self._env_steps),
         )
 
     def _demonstrate_at_rest(self) -> Iterator[Event | None]:

@@ -28,6 +28,8 @@ class TrainingBudget:
         self._answers = first_labels(config.labels, config.query) - 1
         """Answers that count for no steps after these."""
         self._finished_from: int | None = None
+        self._newest_answer = 0
+        """Id of the newest preference: those that are replayed after a restart end no finish."""
         self._lifted = False
 
     def receive(self, event: Event, env_steps: int) -> None:
@@ -36,7 +38,8 @@ class TrainingBudget:
                 self._lifted = not on
             case FinishRequested():
                 self._finished_from = env_steps
-            case PreferenceAdded():
+            case PreferenceAdded(preference) if preference.id > self._newest_answer:
+                self._newest_answer = preference.id
                 self._finished_from = None
 
     def start(self, env_steps: int) -> None:
@@ -62,6 +65,12 @@ class TrainingBudget:
             return finishing(env_steps, config.planned_steps, config.finishing_steps)
         return 0.0 if self._end is None else finishing(env_steps, self._end, config.rollout.falling_steps)
 
+    def finishing(self, env_steps: int) -> float | None:
+        """Return the share of the finish that is done; None if no human has asked for one since the last answer."""
+        if self._finished_from is None:
+            return None
+        return min(1.0, (env_steps - self._finished_from) / max(1, self._config.rollout.finish_steps))
+
     @property
     def _end(self) -> int | None:
         """Environment steps at the end of the finish that a human has asked for."""
@@ -69,10 +78,15 @@ class TrainingBudget:
 
     def get_state(self) -> dict[str, Any]:
         """JSON values."""
-        return {"started": self._started, "answers": self._answers, "finished_from": self._finished_from}
+        return {
+            "started": self._started,
+            "answers": self._answers,
+            "finished_from": self._finished_from,
+            "newest_answer": self._newest_answer,
+        }
 
     def set_state(self, values: dict[str, Any]) -> None:
         self._started, self._finished_from = (
             None if values[name] is None else int(values[name]) for name in ("started", "finished_from")
         )
-        self._answers = int(values["answers"])
+        self._answers, self._newest_answer = int(values["answers"]), int(values["newest_answer"])

@@ -225,15 +225,25 @@ class QuerySelector:
         if rows is None:
             return self._draw(pool, count)
         near = [i for i, segment in enumerate(pool) if segment.id in self._shown]
-        distances = np.square(rows[:, None] - rows[near]).sum(2).min(1) if near else np.ones(len(pool))
-        chosen: list[int] = []
-        while len(chosen) < 2 * count and distances.any():
-            chosen.append(int(self._rng.choice(len(pool), p=distances / distances.sum())))
-            distances = np.minimum(
-                distances if len(chosen) > 1 or near else np.inf, np.square(rows - rows[chosen[-1]]).sum(1)
-            )
-        order = self._rng.permutation(chosen)
-        return [(pool[i], pool[j]) for i, j in zip(order[::2], order[1::2], strict=False)]
+        pairs: dict[tuple[int, int], _Pair] = {}
+        for _ in range(_TRIES):
+            distances = np.square(rows[:, None] - rows[near]).sum(2).min(1) if near else np.ones(len(pool))
+            chosen: list[int] = []
+            while len(chosen) < 2 * (count - len(pairs)) and distances.any():
+                chosen.append(int(self._rng.choice(len(pool), p=distances / distances.sum())))
+                distances = np.minimum(
+                    distances if len(chosen) > 1 or near else np.inf, np.square(rows - rows[chosen[-1]]).sum(1)
+                )
+            order = self._rng.permutation(chosen)
+            drawn = [(pool[i], pool[j]) for i, j in zip(order[::2], order[1::2], strict=False)]
+            pairs |= {_key(*pair): pair for pair in drawn if not self._was_asked(*pair)}
+            if len(pairs) == count:
+                break
+        return list(pairs.values())
+
+    def _was_asked(self, left: Segment, right: Segment) -> bool:
+        """True if the pair was offered before, or by a session before a restart."""
+        return _key(left, right) in self._offered or pair_of(fingerprint(left), fingerprint(right)) in self._excluded
 
     def _offer(self, pair: _Pair, variance: float) -> Query:
         left, right = pair

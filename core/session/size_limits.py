@@ -37,29 +37,31 @@ def require_bearable(config: Config, task: Task) -> None:
     cut = environments * (gray + length * COLOUR_BYTES)
     if cut > _MAX_CUT:
         raise UserError(
-            f"{environments:,} environments with segments of {length} steps would not fit the memory, as {task.name}"
-            " is seen in pictures: give fewer rollout.environments or query.segment_steps."
+            f"{environments:,} environments with segments of {length} steps would not fit into memory, because {task.name}"
+            " has image observations: give fewer rollout.environments or query.segment_steps."
         )
     if environments * config.rollout.steps * pixels > _MAX_BATCH:
         raise UserError(
-            f"A batch of {environments * config.rollout.steps:,} steps would not fit the memory, as {task.name} is"
-            " seen in pictures: give fewer rollout.environments or rollout.steps."
+            f"A batch of {environments * config.rollout.steps:,} steps would not fit into memory, because {task.name} has"
+            " image observations: give fewer rollout.environments or rollout.steps."
         )
     loose = config.query.pool * gray if gray <= DEFERRED_BYTES else 0
     if loose > _MAX_POOL or cut + _pooled(config, length) > _MAX_CHECKPOINT:
         raise UserError(
-            f"A pool of {config.query.pool:,} segments of {length} steps would not fit into the memory or a checkpoint,"
-            f" as {task.name} is seen in pictures: give a smaller query.pool, fewer query.segment_steps"
+            f"A pool of {config.query.pool:,} segments of {length} steps would not fit into memory or a checkpoint,"
+            f" because {task.name} has image observations: give a smaller query.pool, fewer query.segment_steps"
             " or fewer rollout.environments."
         )
 
 
 def require_explorable(config: Config, task: Task) -> None:
-    """Raise UserError if exploration is on for a task that is seen in pictures."""
-    if config.rollout.exploration_steps and task.pictures:
-        raise UserError(
-            f"{task.name} is seen in pictures, in which novelty cannot be measured: set rollout.exploration_steps=0."
-        )
+    """Raise UserError if novelty is rewarded in a task with image observations."""
+    for name, on in (
+        ("rollout.exploration_steps", config.rollout.exploration_steps),
+        ("reward.novelty", config.reward.novelty),
+    ):
+        if on and task.pictures:
+            raise UserError(f"{task.name} has image observations, in which novelty can't be measured: set {name}=0.")
 
 
 def _pooled(config: Config, length: int) -> int:

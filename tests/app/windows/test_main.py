@@ -22,9 +22,15 @@ from core.types import Choice
 from tests.app.fakes import DRIVEN, Face, make_query
 
 
-def report(env_steps: int, divergences: int = 0, predicted: float = 4.0, agreement: float = 0.75) -> RolloutReported:
+def report(
+    env_steps: int,
+    divergences: int = 0,
+    predicted: float = 4.0,
+    agreement: float = 0.75,
+    finishing: float | None = None,
+) -> RolloutReported:
     measure = {"backflips_per_episode": 2.5}
-    return RolloutReported(env_steps, 0.5, 1000, 3, 10.0, predicted, measure, 0.8, divergences, agreement)
+    return RolloutReported(env_steps, 0.5, 1000, 3, 10.0, predicted, measure, 0.8, divergences, agreement, finishing)
 
 
 def test_the_tick_is_on_the_answered_pair_and_keys_during_it_are_ignored(face: Face) -> None:

@@ -14,7 +14,7 @@ from core.preferences.schedule import FINISHED, HOLDS
 from tests.app.fakes import DRIVEN, Face, make_query
 from tests.app.windows.test_main import report
 
-WAITS = "Training waits for your next answer. Finish it when you like what the robot does."
+WAITS = "Training waits for your next answer. Choose Finish training when you like what the robot does."
 
 
 def shown(face: Face) -> str:
@@ -31,8 +31,8 @@ def face(open_face: Callable[..., Face]) -> Face:
     return open_face(**DRIVEN)
 
 
-def train(face: Face, env_steps: int, predicted: float = 4.0) -> None:
-    face.engine["rollout"].play(report(env_steps, predicted=predicted))
+def train(face: Face, env_steps: int, predicted: float = 4.0, finishing: float | None = None) -> None:
+    face.engine["rollout"].play(report(env_steps, predicted=predicted, finishing=finishing))
     face.wait_until(lambda: face.controller.progress.env_steps == env_steps)
 
 
@@ -78,9 +78,9 @@ def test_training_can_go_on_without_answers_even_after_a_restart(face: Face) -> 
 @pytest.mark.parametrize(
     ("after", "result"),
     [
-        (6.0, "Training is finished; the last part gained 50 %."),
-        (4.0, "Training is finished; the last part brought no further gain."),
-        (3.0, "Training is finished; the last part brought no further gain."),
+        (6.0, "Training is finished; the predicted return rose by 50 % in its last part."),
+        (4.0, "Training is finished; the predicted return rose no further in its last part."),
+        (3.0, "Training is finished; the predicted return rose no further in its last part."),
     ],
 )
 def test_training_is_finished_and_an_answer_ends_that(face: Face, after: float, result: str) -> None:
@@ -89,14 +89,29 @@ def test_training_is_finished_and_an_answer_ends_that(face: Face, after: float, 
     click(face.window.training_line.finish)
     face.wait_until(lambda: len(face.engine["rollout"].got(FinishRequested)) == 1)
     assert shown(face) == "Finishing training: 0 %"
-    train(face, 24_000, 5.0)
+    train(face, 24_000, 5.0, finishing=0.4)
     assert shown(face) == "Finishing training: 40 %"
-    train(face, 29_500, after)
+    train(face, 29_500, after, finishing=0.95)
     face.engine["rollout"].play(Waited("rollout", FINISHED))
     face.wait_until(lambda: shown(face) == result)
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: shown(face) == "Training is running.")
+
+
+def test_a_finish_that_a_restart_has_lost_can_be_asked_for_again(face: Face) -> None:
+    hold(face, 20_000)
+    click(face.window.training_line.finish)
+    train(face, 24_000, finishing=0.4)
+    assert shown(face) == "Finishing training: 40 %" and not face.window.training_line.finish.isVisible()
+    face.die("rollout")
+    face.restart()
+    face.engine["rollout"].play(report(20_000))  # the checkpoint is from before the finish
+    face.engine["rollout"].play(Waited("rollout", HOLDS))
+    face.wait_until(lambda: face.controller.course.holding)
+    assert shown(face) == WAITS
+    click(face.window.training_line.finish)
+    face.wait_until(lambda: len(face.engine["rollout"].got(FinishRequested)) == 1)
 
 
 def test_the_text_does_not_flicker(face: Face) -> None:

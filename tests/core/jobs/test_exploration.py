@@ -79,10 +79,11 @@ def test_nobody_explores_who_has_the_true_reward() -> None:
 
 
 def test_a_game_seen_in_pictures_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    config = replaced(Config(task="pong"), **{"rollout.exploration_steps": 1000, "rollout.environments": 2})
-    with pytest.raises(UserError, match=r"^pong is seen in pictures.*rollout.exploration_steps=0"):
-        Session.create(tmp_path / "s", config)
-    assert not (tmp_path / "s").exists()
+    for name in ("rollout.exploration_steps", "reward.novelty"):
+        config = replaced(Config(task="pong"), **{name: 1, "rollout.environments": 2})
+        with pytest.raises(UserError, match=f"^pong has image observations.*set {name}=0"):
+            Session.create(tmp_path / "s", config)
+        assert not (tmp_path / "s").exists()
 
 
 def test_novelty_counts_less_where_answers_come_fast() -> None:

@@ -31,14 +31,15 @@ from tests.core.builders import preference, segment, tiny
 from tests.core.played import Played, of, published, rewarded
 
 ASKED = {"teacher": "human", "query__ready": 4, "labels": 40, "steps": 100_000}
+"""By the paper's schedule; robots in the window follow the answers."""
 
 
 class Lent:
     """A rollout as a port, and what is offered by it and not answered."""
 
-    def __init__(self, store: PreferenceStore, state: JobState | None = None) -> None:
-        self.played = Played("rollout", state, **ASKED)
-        self.store = store
+    def __init__(self, store: PreferenceStore, state: JobState | None = None, schedule: str = "paper") -> None:
+        self.played = Played("rollout", state, **ASKED, query__schedule=schedule)
+        self.store, self.schedule = store, schedule
         self.before_the_labeller: list[Query] = []
 
     def send(self, event: Event) -> None:
@@ -57,9 +58,9 @@ class Lent:
         self.turn(PreferenceAdded(self.store.add(query, Choice.LEFT, "human")))
         return query
 
-    def started_again(self, state: JobState, waiting: tuple[Query, ...] = ()) -> tuple[Lent, list[Query]]:
+    def started_again(self, state: JobState | None, waiting: tuple[Query, ...] = ()) -> tuple[Lent, list[Query]]:
         """Another from that state, and what it offers once it has heard of the answers."""
-        again = Lent(self.store, state)
+        again = Lent(self.store, state, self.schedule)
         replayed = [PreferenceAdded(preference) for preference in self.store.each()]
         return again, again.turn(*replayed, AnswersReplayed(waiting), published(again.played, 0))
 
@@ -103,6 +104,18 @@ def test_what_was_answered_after_the_checkpoint_is_not_offered_again(store: Pref
     offered += [again.answer() for _ in range(20)]
     assert len(pairs(answered)) == 18 and len(offered) == 24
     assert not pairs(offered) & pairs(answered)
+
+
+@pytest.mark.parametrize("schedule", ["paper", "answers"])
+def test_what_was_answered_before_the_first_checkpoint_is_not_offered_again(
+    store: PreferenceStore, schedule: str
+) -> None:
+    rollout = Lent(store, schedule=schedule)
+    rollout.turn(published(rollout.played, 0))
+    answered = [rollout.answer() for _ in range(4)]
+    again, offered = rollout.started_again(None)
+    offered += [again.answer() for _ in range(4)]
+    assert len(pairs(answered)) == 4 and not pairs(offered) & pairs(answered)
 
 
 def test_the_pair_on_screen_is_not_offered_again_and_counts_as_one_that_is_ready(store: PreferenceStore) -> None:

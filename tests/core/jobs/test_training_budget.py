@@ -57,12 +57,25 @@ def test_a_finish_takes_its_steps_and_the_next_answer_ends_it() -> None:
     made.receive(FinishRequested(), 2000)
     assert [made.reason_to_hold(steps, 10) for steps in (2000, 2399, 2400)] == ["", "", "training is finished"]
     assert [made.progress(steps) for steps in (2000, 2200, 2250, 2400, 9999)] == [0, 0, 0.25, 1, 1]
+    assert [made.finishing(steps) for steps in (2000, 2100, 2400, 9999)] == [0, 0.25, 1, 1]
+    made.receive(PreferenceAdded(preference(1)), 2400)
+    assert made.progress(2400) == 0 and made.finishing(2400) is None and made.reason_to_hold(2400, 10) == HOLDS
+    assert [made.reason_to_hold(2400 + steps, 11) for steps in (0, 99, 100)] == ["", "", HOLDS]
+
+
+def test_a_restart_continues_a_finish_unless_an_answer_came_after_the_checkpoint() -> None:
+    made = budget()
+    for number in (1, 2):
+        made.receive(PreferenceAdded(preference(number)), 1000)
+    made.receive(FinishRequested(), 2000)
+    assert made.reason_to_hold(2100, 10) == ""
     again = budget()
     again.set_state(made.get_state())
-    assert again.reason_to_hold(2400, 10) == "training is finished"
-    made.receive(PreferenceAdded(preference(1)), 2400)
-    assert made.progress(2400) == 0 and made.reason_to_hold(2400, 10) == HOLDS
-    assert [made.reason_to_hold(2400 + steps, 11) for steps in (0, 99, 100)] == ["", "", HOLDS]
+    for number in (1, 2):  # all answers are replayed
+        again.receive(PreferenceAdded(preference(number)), 2100)
+    assert again.finishing(2100) == 0.25 and again.reason_to_hold(2400, 10) == "training is finished"
+    again.receive(PreferenceAdded(preference(3)), 2100)
+    assert again.finishing(2100) is None
 
 
 def test_with_the_papers_schedule_the_whole_session_is_the_progress() -> None:

@@ -29,12 +29,12 @@ def test_a_game_of_an_absurd_size_is_neither_made_nor_opened(
     tmp_path: Path, changes: dict[str, Any], named: str
 ) -> None:
     config = replaced(Config(task="pong"), **{"rollout__environments": 16, "rollout__steps": 64, **changes})
-    with pytest.raises(UserError, match=f"pong is seen in pictures: .*{named}") as made:
+    with pytest.raises(UserError, match=f"pong has image observations: .*{named}") as made:
         Session.create(tmp_path / "s", config)
     assert not (tmp_path / "s").exists() and "\n" not in str(made.value)
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "config.json").write_text(json.dumps(config.to_dict()))
-    with pytest.raises(UserError, match="pictures"):
+    with pytest.raises(UserError, match="image observations"):
         Session.open(tmp_path / "t")
 
 
