@@ -30,7 +30,7 @@ _PATIENCE_SECONDS = 600.0
 """Longest wait for one thing to happen; the first pair takes some ten seconds on two quiet cores."""
 _TROUBLE = re.compile(r" (WARNING|ERROR|CRITICAL) .*")
 Wait = tuple[str, Callable[[], bool]]
-"""What is waited for, in words, and whether it has happened."""
+"""Description of an awaited condition, and a function that returns True once it holds."""
 
 
 def self_test(folder: Path) -> int:

@@ -88,7 +88,7 @@ def add_commands(commands: Any) -> None:
     film.add_argument("session", help="the session's folder")
     film.add_argument("--out", required=True, help="the .mp4 file to write; an existing one is replaced")
     film.add_argument(
-        "--before-after", action="store_true", help="show the untrained and the latest policy side by side instead"
+        "--before-after", action="store_true", help="show the untrained and the newest policy side by side instead"
     )
     film.add_argument(
         "--talk", action="store_true", help="half a minute for a talk: before, clips with their choices, curve, after"
@@ -102,12 +102,12 @@ def add_commands(commands: Any) -> None:
     export.add_argument(
         "--onnx",
         metavar="FILE",
-        help="write the policy to this .onnx file, with its reward and contract.json beside it",
+        help="write the policy to this .onnx file, with its reward and contract.json in the same folder",
     )
     imported = commands.add_parser("import", help="make a session from an exported file")
     imported.add_argument("file", help="a file that export wrote")
     imported.add_argument("session", help="the new session's folder")
-    answers = commands.add_parser("preferences", help="export or import answers as a JSON table and arrays")
+    answers = commands.add_parser("preferences", help="export or import answers as a folder: a log and their segments")
     answers.add_argument("action", choices=("export", "import"))
     answers.add_argument("source", help="export: a session's folder; import: a folder of exported answers")
     answers.add_argument("target", help="export: a new folder for the answers; import: a new folder for the session")
@@ -120,7 +120,7 @@ def add_commands(commands: Any) -> None:
     sweep = commands.add_parser("sweep", help="carry out a plan of many runs; the same command continues it")
     sweep.add_argument("plan", help=f"a .json or .toml file, or one of {', '.join(PLANS)}")
     _add_sweep(sweep)
-    reproduce = commands.add_parser("reproduce", help="reproduce a figure of the paper: a sweep on this machine")
+    reproduce = commands.add_parser("reproduce", help="another name for sweep")
     reproduce.add_argument("plan", metavar="figure", help=f"one of {', '.join(PLANS)}")
     _add_sweep(reproduce)
 
@@ -154,7 +154,7 @@ def _add_teach(teach: argparse.ArgumentParser) -> None:
     teach.add_argument(
         "--preset",
         choices=PRESETS,
-        help="settings: the task's own, those for every task, or the paper's (default task)",
+        help="settings: the task's own, those that all robots share, or the paper's (default task)",
     )
     teach.add_argument(
         "--algorithm", choices=tuple(ALGORITHM_PRESETS), help="policy optimizer (default: that of the task)"

@@ -59,8 +59,9 @@ def _check(field: dataclasses.Field[Any], value: Any) -> None:
         kind, types = ("a whole number", int) if limits["integer"] else ("a number", int | float)
         valid = isinstance(value, types) and not isinstance(value, bool) and math.isfinite(value)
         if not valid or not limits["low"] <= value <= limits["high"]:
-            upwards = f"to {limits['high']:g}" if math.isfinite(limits["high"]) else "on"
-            raise UserError(f"{field.name} is {value!r}; give {kind} from {limits['low']:g} {upwards}.")
+            low, high = limits["low"], limits["high"]
+            bounds = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of at least {low:g}"
+            raise UserError(f"{field.name} is {value!r}; give {kind} {bounds}.")
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class QueryConfig(_Checked):
     schedule: str = choice("paper", "labelling rate: the paper's, or evenly by answers", ("paper", "answers"), "A")
     half_life: float = number(2e6, "h in the labelling rate h / (T + h), in environment steps (Atari: 5e6)", "A", 1)
     horizon: int = number(
-        0, "environment steps by which all questions are asked; 0 for those of the session", "", 0, 10**12
+        0, "environment steps by which all pairs are asked; 0 for those of the session", "", 0, 10**12
     )
     recency: float = number(50_000.0, "age in steps that halves a pair's score, for selection=recency", "", 1)
     segment_steps: int = number(0, "steps of a clip; 0 for the task's own", "3.3", 0, 1000)
@@ -199,7 +200,7 @@ class RolloutConfig(_Checked):
     threads: int = number(0, "physics threads; 0 for one per core if batches are large enough", "", 0, 1024)
     varied_starts: float = number(0.0, "share of robots that start in any way, while that shows more", "", 0, 0.9)
     captured_envs: int = number(0, "environments that record pictures for clips (not robots)", "", 0, 16384)
-    exploration_steps: int = number(0, "steps of exploration before the first question", "", 0, 10**12)
+    exploration_steps: int = number(0, "steps of exploration before the first pair", "", 0, 10**12)
     steps_per_answer: int = number(0, "steps of training that each answer allows; 0 for no limit", "", 0, 10**12)
     finish_steps: int = number(
         0, "steps of training after the last answer, half of them at a falling learning rate", "", 0, 10**12
@@ -243,7 +244,7 @@ class Config(_Checked):
 
     @property
     def explored_steps(self) -> int:
-        """Environment steps before the first question: at most a quarter of the planned ones."""
+        """Environment steps before the first pair: at most a quarter of the planned ones."""
         return min(self.rollout.exploration_steps, self.planned_steps // 4)
 
     @property

@@ -178,7 +178,7 @@ ABLATIONS: dict[str, Ablation] = {
         {"reward.members": 1, "reward.bonus": 0.0, "query.selection": "random"},
     ),
     "no-online-queries": Ablation(
-        "ask all questions at the beginning, about the untrained policy",
+        "ask all pairs at the beginning, about the untrained policy",
         {
             "query.first_share": 1.0,
             "query.first_labels": 0,

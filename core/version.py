@@ -8,10 +8,10 @@ VERSION = "0.1.0"
 """The only statement of the version: pyproject.toml, the packages and Help > About read it from here."""
 
 FROZEN = bool(getattr(sys, "frozen", False))
-"""Whether this is the packaged program rather than Python with its sources."""
+"""True if this is the packaged program rather than Python with its sources."""
 
 _COMMAND = FROZEN or Path(sys.argv[0]).stem == "somersault"
-"""Whether the `somersault` command was typed, rather than `python -m`. Child processes have their parent's sys.argv."""
+"""True if the `somersault` command was typed, rather than `python -m`. Child processes have their parent's sys.argv."""
 
 WINDOW = "somersault" if _COMMAND else "python -m app"
 

@@ -16,8 +16,8 @@ from core.tasks.behaviour_tasks import behaviour_task
 
 _USUAL = ("reward", "policy")
 _TIPS = {
-    "reward": "What the robot is to do, as far as it was learned",
-    "policy": "What the robot can do",
+    "reward": "The reward model: what the robot should do",
+    "policy": "The policy: what the robot can already do",
     "answers": "Counted as answers about this behaviour: only where the clips are as long",
 }
 

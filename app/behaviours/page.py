@@ -72,10 +72,10 @@ class BehaviourPage(QWidget):
         super().__init__(parent)
         self._scenes = scenes
         self._key = ""
-        """Which draft is shown: the path of a behaviour's file, the name of one that is copied, or '' for a new one."""
+        """Key of the draft on screen: the path of a behaviour's file, the name of one that is copied, or '' for a new one."""
         self._unsaved: dict[str, BehaviourDraft] = {}
         self._origin: dict[str, Behaviour | None] = {}
-        """What each draft began with; None for an empty one."""
+        """Behaviour from which each draft was made; None for an empty one."""
         self._models: dict[str, RobotModel] = {}
         self._pictured: dict[str, str] = {}
         """Names of imported robots by the tasks that picture them."""

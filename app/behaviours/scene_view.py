@@ -42,7 +42,7 @@ class SceneView(ClipPlayer):
         self.view = CameraView(90, 12, 4)
         self.usual = self.view
         self.clip: Frames | None = None
-        """What is played, whether the camera is being turned or not."""
+        """Frames that are played, also while the camera is turned."""
         self.clock = FrameClock(self)
         self.clock.frame_due.connect(self._on_frame_due)
         self._dragged_from: QPointF | None = None

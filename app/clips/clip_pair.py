@@ -38,7 +38,7 @@ class ClipPair(QWidget):
         super().__init__(parent)
         self.left = ClipPlayer(
             "Left clip", self, Qt.AlignmentFlag.AlignRight
-        )  # beside each other, as they are compared
+        )  # next to each other, as they are compared
         self.right = ClipPlayer("Right clip", self, Qt.AlignmentFlag.AlignLeft)
         self.overlay = PredictionOverlay(self)
         self.shown: Pair | None = None

@@ -8,7 +8,7 @@ from app.style import theme
 from app.style.painting import LEFT, RIGHT, set_font, write_line
 
 _HEIGHT, _WIDEST, _BAR = 68, 460, 14
-_TITLE = "Predicted preference for the last pair"
+_TITLE = "Predicted answer to the last pair"
 
 
 class PredictionOverlay(QWidget):
@@ -18,7 +18,7 @@ class PredictionOverlay(QWidget):
         super().__init__(over)
         self._over = over
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.setAccessibleName("Predicted preference")
+        self.setAccessibleName("Predicted answer")
         self.members: tuple[float, ...] = ()
         self.hide()
 

@@ -56,7 +56,7 @@ class ClipCache(QObject):
         """Ids of answers without stills."""
         self._to_play: int | None = None
         self._task: tuple[bool, int] | None = None
-        """What is being read or rendered: True for clips or False for stills, and the answer's id."""
+        """Answer that is being read or rendered: True for clips or False for stills, and the answer's id."""
         self._token = 0
         """Of the latest rendering."""
 

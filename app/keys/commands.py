@@ -100,7 +100,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.PREDICTIONS: CommandInfo(
         "Show what was pre&dicted",
         ("T",),
-        "Shows the predicted preference for half a second after each answer, never before it",
+        "Shows the predicted answer for half a second after each answer, never before it",
         checkable=True,
     ),
     Command.EDIT_KEYS: CommandInfo("&Keys…", (), "Change the keys of all commands"),
@@ -112,7 +112,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.FINISH: CommandInfo(
         "&Finish training",
         (),
-        "Trains one last time, at a falling learning rate; your next answer continues the teaching",
+        "Trains one last time, the second half at a falling learning rate; your next answer resumes teaching",
     ),
     Command.HUMAN: CommandInfo("&You", ("F6",), "You are now answering", checkable=True),
     Command.ORACLE: CommandInfo(
@@ -141,7 +141,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "&Earlier policy", ("[",), "Shows in the live view how the policy acted earlier", repeats=True
     ),
     Command.LATER_POLICY: CommandInfo("&Later policy", ("]",), repeats=True),
-    Command.CURRENT_POLICY: CommandInfo("&Current policy", ("\\",)),
+    Command.CURRENT_POLICY: CommandInfo("&Newest policy", ("\\",)),
     Command.DEMO: CommandInfo("De&mo mode", ("F11",), "Full screen for an audience: guests answer with four keys"),
     Command.SELF_RUNNING_DEMO: CommandInfo(
         "Sel&f-running demo", ("Shift+F11",), "Full screen: the computer answers until you leave"
@@ -155,15 +155,15 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "&Film of the training…", (), "A captioned video of how the policy learned, as one file"
     ),
     Command.BEFORE_AFTER_FILM: CommandInfo(
-        "Film &before and after…", (), "The untrained and the current policy side by side, as one video file"
+        "Film &before and after…", (), "The untrained and the newest policy side by side, as one video file"
     ),
     Command.TALK_FILM: CommandInfo(
         "Film for a tal&k…",
         (),
-        "Half a minute in 1920 x 1080: the untrained policy, clips with their choices, the curve, the current policy",
+        "Half a minute in 1920 x 1080: the untrained policy, clips with their choices, the curve, the newest policy",
     ),
     Command.LEARNING_PLOTS: CommandInfo(
-        "Plots: learnin&g", ("Ctrl+1",), "The task's performance measure, returns, and the error in predicting answers"
+        "Plots: learnin&g", ("Ctrl+1",), "The task's performance measure, returns, and the loss of the reward model"
     ),
     Command.REWARD_PLOTS: CommandInfo(
         "Plots: rewar&d model", ("Ctrl+2",), "How well the predicted reward fits your answers"

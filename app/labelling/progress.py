@@ -131,7 +131,7 @@ class Progress:
 
     @property
     def explores(self) -> bool:
-        """True during the exploration before the first question, which old answers don't end.
+        """True during the exploration before the first pair, which old answers don't end.
 
         A session with answers explores only if the rollout has reported so: most have explored before.
         """

@@ -33,7 +33,7 @@ class Demonstration:
     predicted: (k,) float32 predicted reward of each step; (0,) before the first reward fit
     labels: answers that the session had when the episode was recorded
     figure: the task's measure of this episode; nan if unknown
-    snapshot: the policy's snapshot; None for the present policy
+    snapshot: the policy's snapshot; None for the newest policy
     signals: of a robot, by name, (k,) for each step
     """
 

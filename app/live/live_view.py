@@ -29,11 +29,11 @@ class LiveView(QWidget):
 
     The title and the figure are always of the episode on screen: they change with the picture.
 
-    live: newest demonstration of the present policy, on screen or not
+    live: newest demonstration of the newest policy, on screen or not
     loading: line over the picture, with the policy at the slider until its picture comes
 
     Signals:
-        snapshot_chosen(object): this SnapshotInfo is wanted; None for the present policy.
+        snapshot_chosen(object): this SnapshotInfo is wanted; None for the newest policy.
         picture_resized(float): the picture fills so many pixels of the screen now.
     """
 
@@ -46,7 +46,7 @@ class LiveView(QWidget):
         self._snapshots: tuple[SnapshotInfo, ...] = ()
         self.live: Demonstration | None = None
         self._requested: SnapshotInfo | None = None
-        self.title, self.figure = label("plotTitle", "Current policy"), label("plotKey")
+        self.title, self.figure = label("plotTitle", "Newest policy"), label("plotKey")
         self.figure.setToolTip("The figure of the episode on screen; the plot has the mean of the latest episodes")
         self.policy = PolicyPlayer("The policy acting", self)
         self.policy.demonstration_started.connect(self._show_caption)
@@ -86,13 +86,13 @@ class LiveView(QWidget):
 
     @property
     def _wanted(self) -> SnapshotInfo | None:
-        """As `snapshot`; the newest snapshot stands in for the present policy until there is a demonstration of it."""
+        """As `snapshot`; the newest snapshot stands in for the newest policy until there is a demonstration of it."""
         if self.snapshot is None and self.live is None and self._snapshots:
             return self._snapshots[-1]
         return self.snapshot
 
     def set_live(self, demonstration: Demonstration) -> None:
-        """Take a demonstration of the present policy; show it next if the slider is at its right end."""
+        """Take a demonstration of the newest policy; show it next if the slider is at its right end."""
         self.live = demonstration
         if self.snapshot is None:
             self.policy.play_next(demonstration)

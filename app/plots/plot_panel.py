@@ -21,7 +21,7 @@ from core.metrics import Metrics
 from core.tasks.base import Task
 
 _SCALE, _MARGIN = 54, 8
-"""Pixels beside the plots of a tab: of a scale, and of the margin where none of them has a right scale."""
+"""Pixels to the side of the plots of a tab: of a scale, and of the margin where none of them has a right scale."""
 
 
 class PlotPanel(QTabWidget):

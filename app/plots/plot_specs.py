@@ -154,7 +154,7 @@ def _loss(reward: RewardConfig) -> PlotSpec:
             series = of_member(metrics_recorder.VALIDATION_LOSS, m)
             curves.append(CurveSpec(f"validation {m + 1}", series, _member(m), dashed=True))
     legend = "— training  ┅ validation" if reward.holdout else "on the answers"
-    return PlotSpec("loss", "Prediction error", tuple(curves), _FIRST_FIT, "loss", legend)
+    return PlotSpec("loss", "Loss", tuple(curves), _FIRST_FIT, "loss", legend)
 
 
 def _ratio(reward: RewardConfig) -> PlotSpec:

@@ -31,7 +31,7 @@ FPS = 12.0
 GOALS = theme.RESOURCES / "goals"
 """Clips of trained policies, by the tasks' names; tests/benchmarks/goal_clips.py makes them."""
 UNTRAINED = "untrained"
-"""What is written on the others."""
+"""Text on the previews of untrained policies."""
 _DRAWING = 1
 """Part of the cache's path. Raise it when tasks are rendered differently, so that old pictures are not shown."""
 _LONGEST = 16 << 20

@@ -26,7 +26,7 @@ LEAST_WIDTH, HEIGHT = 340, 132
 _MARGIN, _RADIUS, _LINE = 10, 12, 18
 _MUCH_SMALLER = 0.75
 _MENU_WIDTH = 56
-"""Room for the menu's button beside the title."""
+"""Room for the menu's button to the right of the title, in pixels."""
 _WRAPPED = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignTop
 _SHOWN = {
     True: "The picture shows the goal.",

@@ -37,7 +37,7 @@ _DETAILS = {
     State.PAUSED: "It continues when the presenter resumes it.",
     State.STOPPED: "Everything is saved.",
 }
-"""What is said in place of the main window's buttons, which are not here."""
+"""Texts that replace the main window's buttons, which this window lacks."""
 _ORACLE_ANSWERS = "The computer is choosing"
 _DESIGNED = 1280, 720
 """Screen size in pixels that all sizes refer to; they scale with the screen."""
@@ -74,7 +74,7 @@ class DemoWindow(QWidget):
         self.code: VoteCode | None = None
         """The code for the audience's phones, while it votes."""
         self._verdict = ""
-        """What the audience chose last, behind the title."""
+        """Latest choice of the audience, shown after the title."""
         self._before: str = controller.state
         """State of the session before its next change."""
         self.guests = Guests()

@@ -39,7 +39,7 @@ def _while_running(controller: Controller) -> tuple[str, str]:
         return "Paused", "Press Resume to continue simulating."
     reason = _sentence_case(controller.waits.get("rollout", ""))
     if progress.explores:
-        return _with_countdown("Exploring before the first question", progress.seconds_of_exploring), _EXPLORES
+        return _with_countdown("Exploring before the first pair", progress.seconds_of_exploring), _EXPLORES
     if progress.first_pair.under_way and not progress.env_steps:
         headline = reason or "Recording the first clips"
         return _with_countdown(headline, progress.first_pair.left), "They appear here when they are rendered."

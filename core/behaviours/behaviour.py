@@ -182,7 +182,7 @@ def _require_fields(what: str, values: Any, required: tuple[str, ...], optional:
 
 def _text(field: str, value: Any, longest: int) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise UserError(f"{field} is {value!r:.40}: give a text.")
+        raise UserError(f"{field} is {value!r:.40}: give a non-empty string.")
     if len(value) > longest:
         raise UserError(f"{field} has {len(value)} characters: give at most {longest}.")
     if not value.replace("\n", " ").isprintable():

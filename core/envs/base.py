@@ -75,7 +75,7 @@ class VectorEnv(Protocol):
     divergences: int
     """Number of simulations that failed and were restarted."""
     varies_starts: bool
-    """Whether episodes that begin from now on may start lying, tilted or thrown, in environments that can do so."""
+    """True if episodes that begin from now on may start lying, tilted or thrown, in environments that can do so."""
     varied: npt.NDArray[np.bool_]
     """(N,): the present episode has started so."""
 

@@ -1,1 +1,1 @@
-"""The engine without a window: commands, lockstep run, benchmark, figures."""
+"""The engine without a window: commands, lockstep run, benchmark."""

@@ -153,7 +153,7 @@ def new_session(args: argparse.Namespace) -> Session:
     reward_settings = {**ablated, **_oracle_settings(args)}
     if args.teacher == "none" and reward_settings:
         raise UserError(
-            "With --teacher none there are no queries and no reward fit: leave out the options that change them."
+            "With --teacher none no pairs are asked and no reward is fitted: leave out the options that change them."
         )
     settings = parse_settings(args.set)
     person = {"person.pace": args.pace, "person.wrong": args.wrong}

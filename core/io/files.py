@@ -63,7 +63,7 @@ def clear_away(path: Path) -> None:
 def require_new(path: Path, advice: str = "name a new one") -> None:
     """Raise UserError if `path` exists. Other problems are left to the attempt to write it."""
     if os.path.exists(path):  # Path.exists raises some of them
-        raise UserError(f"{path} exists already: {advice}.")
+        raise UserError(f"{path} already exists: {advice}.")
 
 
 def require_empty(folder: Path) -> None:

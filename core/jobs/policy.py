@@ -46,7 +46,7 @@ class PolicyJob(Job):
         self._version = 0
         self._env_steps = 0
         self._saves_batches = get_task(config.task).pictures is None
-        """Whether waiting batches are part of the state. One of images takes 60 MB and is lost when a session stops."""
+        """True if waiting batches are part of the state. One of images takes 60 MB and is lost when a session stops."""
 
     def _untrained(self) -> OnPolicyOptimizer:
         return OPTIMIZERS[self._config.policy.algorithm](build_policy(self._config), self._config, self._rng)

@@ -162,7 +162,7 @@ class RewardJob(Job):
         self._in_round, self._epochs_left, self._answers_passed = False, 0, 0.0
 
     def _passed_batch_share(self) -> bool:
-        """Whether, after an epoch, the epochs have passed as many answers as steps_per_label allots to one batch.
+        """Return True once the epochs have passed as many answers as steps_per_label allots to one batch.
 
         Rounds but the first are spread over the batches between two of them, so that jobs which run in turns need not
         wait for a whole round.

@@ -68,7 +68,7 @@ class OnPolicyOptimizer(ABC):
     """
 
     differentiable_values = False
-    """Whether TrainingBatch.values carry gradients: saves a forward pass if there is one gradient step a batch."""
+    """True if TrainingBatch.values carry gradients: saves a forward pass if there is one gradient step a batch."""
 
     def __init__(self, network: ActorCritic, config: Config, rng: np.random.Generator) -> None:
         """Optimizes the network's weights in place. rng: draws minibatches."""

@@ -33,7 +33,7 @@ _POSES = 40
 _PATIENCE = 30.0
 """Seconds that simulating _TRIED_SECONDS may take."""
 _HALVINGS = 2
-"""How often the timestep is halved in search of a stable simulation."""
+"""Number of times the timestep is halved in search of a stable simulation."""
 _START_KEYS = ("home", "stand", "standing", "default")
 """Keyframes to start from; without one of these, the first."""
 _PICTURE = 0.65

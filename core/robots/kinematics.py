@@ -130,7 +130,7 @@ class Poses:
         return self._heights[geom]
 
     def floor_sense(self) -> Float64:
-        """Return the nearness to the floor of each of Kinematics.sensed, (N, sensed): 0 or less on it, 1 from SENSED."""
+        """Return the height above the floor of each of Kinematics.sensed, (N, sensed): 0 or less on it, 1 from SENSED."""
         heights = np.stack([self.height(geom) for geom in self._kinematics.sensed], axis=1)
         return np.clip(heights / SENSED, -1, 1)
 

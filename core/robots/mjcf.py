@@ -59,7 +59,7 @@ def read_mjcf(path: Path) -> tuple[str, dict[str, bytes]]:
     Raises UserError if a file can't be read or used, or is outside the folder.
     """
     if path.suffix.lower() not in (".xml", ".mjcf"):
-        raise UserError("it is no MJCF file: name an .xml file.")
+        raise UserError("it is not an MJCF file: name an .xml file.")
     folder = path.parent.resolve()
     root = _parse(path, _read(path, folder, _MAX_XML))
     _include(root, folder, 0)

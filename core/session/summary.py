@@ -30,7 +30,7 @@ class Summary:
     best: float | None
     """Best mean of the task's measure over recent episodes so far; None before the first."""
     opened_at: float
-    """When the session was last opened, in seconds since the epoch."""
+    """Time at which the session was last opened, in seconds since the epoch."""
 
 
 def write(folder: Path, summary: Summary) -> None:

@@ -113,7 +113,9 @@ def _backend(word: str, cells: Sequence[Cell], folder: Path) -> Backend:
             from core.sweep.slurm_backend import SlurmBackend
 
             return SlurmBackend.of_partition(rest, folder / "slurm")
-    raise UserError(f"--on {word[:60]} is no place to run: give local, local:N, ray, ray:ADDRESS or slurm:PARTITION.")
+    raise UserError(
+        f"--on {word[:60]} is not a known backend: give local, local:N, ray, ray:ADDRESS or slurm:PARTITION."
+    )
 
 
 class _Bar:

@@ -15,7 +15,7 @@ from core.sweep.cell_files import CellFiles
 from core.sweep.environment import environment
 
 _ATTEMPTS = 3
-"""How often a cell is begun whose process or machine is lost each time."""
+"""Number of attempts at a cell whose process or machine is lost each time."""
 _POLL_SECONDS = 1.0
 
 

@@ -110,11 +110,11 @@ def slots_for(wanted: int | None, least_memory: int) -> int:
 
 
 def parse_slots(text: str) -> int | None:
-    """Return N of local:N, or None if it is ''. Raises UserError if it is no number from 1 on."""
+    """Return N of local:N, or None if it is ''. Raises UserError if it is not a number of at least 1."""
     if text == "":
         return None
     if not text.isascii() or not text.isdigit() or not 1 <= int(text[:6]) <= 1024 or len(text) > 4:
-        raise UserError(f"local:{text[:20]} is no number of cells: give local:N with N from 1 to 1024.")
+        raise UserError(f"local:{text[:20]} is not a number of cells: give local:N with N from 1 to 1024.")
     return int(text)
 
 

@@ -189,11 +189,11 @@ def _read(path: Path, task_text: Callable[[str], str]) -> Plan:
     except OSError as error:
         raise UserError(f"{path} can't be read ({reason(error)}): name a plan's file.") from error
     except ValueError as error:
-        raise UserError(f"{path} is no plan: it must be UTF-8 text.") from error
+        raise UserError(f"{path} is not a plan: it must be UTF-8 text.") from error
     try:
         values = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is no {path.suffix[1:].upper()} ({str(error).rstrip('.')}).") from error
+        raise UserError(f"{path} is not valid {path.suffix[1:].upper()} ({str(error).rstrip('.')}).") from error
     try:
         return _plan(path.stem, values, lambda word: task_text(_beside(path, word)))
     except UserError as error:
@@ -216,7 +216,7 @@ def _plan(name: str, values: Any, task_text: Callable[[str], str]) -> Plan:
         _require_known("preset", preset, PRESETS)
     steps = values.get("steps")
     if steps is not None and (type(steps) is not int or steps < 1):
-        raise UserError(f"steps is {steps!r:.40}: give a whole number from 1 on.")
+        raise UserError(f"steps is {steps!r:.40}: give a whole number of at least 1.")
     curves = [_curve(each) for each in _list("curves", values["curves"], dict)]
     names = [curve.name for curve in curves]
     for doubled in {curve for curve in names if names.count(curve) > 1}:
@@ -232,7 +232,7 @@ def _curve(values: Mapping[str, Any]) -> PlannedCurve:
     _require_fields("a curve", values, _CURVE_FIELDS, ("name",))
     name, labels = values["name"], values.get("labels", 0)
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 60:
-        raise UserError(f"the name of a curve is {name!r:.40}: give a short text.")
+        raise UserError(f"the name of a curve is {name!r:.40}: give a short string.")
     teacher, ablation = values.get("teacher", Teacher.ORACLE.value), values.get("ablation", "")
     _require_known("teacher", teacher, _TEACHERS)
     if ablation != "":
@@ -240,7 +240,7 @@ def _curve(values: Mapping[str, Any]) -> PlannedCurve:
     if ablation and teacher == Teacher.NONE:
         raise UserError(f"{name} is on the true reward, of which nothing can be left out: leave out ablation.")
     if type(labels) is not int or labels < 0 or "labels" in values and labels == 0:
-        raise UserError(f"the labels of {name} are {labels!r:.40}: give a whole number from 1 on.")
+        raise UserError(f"the labels of {name} are {labels!r:.40}: give a whole number of at least 1.")
     settings = _settings(values.get("settings", {}))
     return PlannedCurve(name, teacher, labels, ablation, settings)
 
@@ -277,4 +277,4 @@ def _require_fields(what: str, values: Any, known: Sequence[str], needed: Sequen
 
 def _require_known(what: str, word: Any, known: Sequence[str]) -> None:
     if not isinstance(word, str) or word not in known:
-        raise UserError(f"{word!r:.40} is no {what.removeprefix('a ')}: {suggestion(str(word), known)}")
+        raise UserError(f"{word!r:.40} is not a known {what.removeprefix('a ')}: {suggestion(str(word), known)}")

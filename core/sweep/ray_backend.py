@@ -25,7 +25,7 @@ except ImportError as missing:
 _ANSWER_SECONDS = 5.0
 _PROBE_SECONDS = 600.0
 _HEAD_SECONDS = 20.0
-"""How long the head of the cluster may not answer. After a minute Ray would end this process itself, with a dump."""
+"""Longest silence of the head of the cluster. After a minute Ray would end this process itself, with a dump."""
 _HEAD_POLL_SECONDS = 1.0
 
 

@@ -33,7 +33,7 @@ from core.system.resources import release_memory
 from core.system.shared_memory import Envelope
 
 _IDLE_SECONDS = 0.5
-"""How long an idle job sleeps before it looks for work again, unless an event wakes it."""
+"""Time that an idle job sleeps before it looks for work again, unless an event wakes it."""
 _TRIM_SECONDS = 20.0
 """Time between two returns of freed memory to the system."""
 _EXIT_SECONDS = 1.0

@@ -32,7 +32,7 @@ def require_memory(least: int, meminfo: Path = _MEMINFO) -> None:
     free = free_memory(meminfo)
     if free is not None and free < least:
         raise UserError(
-            f"Only {free / 1e9:.1f} GB of memory are free and {least / 1e9:.1f} GB are needed: close other programs."
+            f"Only {free / 1e9:.1f} GB of memory is free, and {least / 1e9:.1f} GB is needed: close other programs."
         )
 
 
@@ -75,6 +75,6 @@ def require_room(folder: Path, least: int) -> None:
     free = shutil.disk_usage(existing).free
     if free < least:
         raise UserError(
-            f"Only {free / 1e6:.0f} MB are free on the disk of {folder} and a session needs {least / 1e6:.0f}:"
+            f"Only {free / 1e6:.0f} MB is free on the disk of {folder}, and a session needs {least / 1e6:.0f} MB:"
             " make room there, or choose a folder on another disk."
         )

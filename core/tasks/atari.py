@@ -119,7 +119,7 @@ class AtariTask(Task):
     episode_steps: int = 300
     """Of the live view, 20 s. The learner sees no end at all, and games end by themselves."""
     measure_name: str = "score_per_game"
-    measure_title: str = "Score of a game"
+    measure_title: str = "Score per game"
     measure_tells_reward: bool = True
     pictures: tuple[int, int, int] | None = (STACK, SIDE, SIDE)
     paper_presets: Mapping[str, Any] = field(

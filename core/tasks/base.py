@@ -222,7 +222,7 @@ class RobotTask(Task):
     robot: str
     """Name of the body in core.tasks.robots."""
     names: SignalNames = SignalNames()
-    """What signals are named after, for tasks made from robots."""
+    """Names of joints and geoms for the signals, for tasks made from robots."""
     model: str
     """File name of the model among Gymnasium's assets."""
     packed_model: bytes = b""
@@ -260,7 +260,7 @@ class RobotTask(Task):
     reset_hook: Callable[[np.random.Generator, Float64, Float64], None] | None = None
     """Changes starting positions (n, nq) and velocities (n, nv) in place, for starts that are more than noise."""
     start: str = "standing"
-    """How episodes start: one of core.behaviours.behaviour.STARTS. All but 'standing' need a floor."""
+    """Start of episodes: one of core.behaviours.behaviour.STARTS. All but 'standing' need a floor."""
     needs_signals: bool = False
     """True reward or measure reads Physics.signals."""
     floor_sense: bool = False

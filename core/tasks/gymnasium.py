@@ -41,7 +41,7 @@ def gym_task(name: str) -> GymTask:
         episode_steps=300,
         rest_steps=15,
         measure_name="return_per_episode",
-        measure_title="Return an episode",
+        measure_title="Return per episode",
         measure_tells_reward=True,
         presets={"steps": 300_000, "rollout.environments": 16, "rollout.steps": 256, "query.pool": 256},
     )

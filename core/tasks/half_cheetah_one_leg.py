@@ -24,7 +24,7 @@ _ENDS = (1.0, -1.0)
 _HIND_FOOT = tuple(("bfoot", end) for end in _ENDS)
 _HIND = (*_HIND_FOOT, *(("bshin", end) for end in _ENDS))
 _REST = tuple((geom, end) for geom in ("ffoot", "fshin", "torso", "head") for end in _ENDS)
-"""Parts that must stay off the floor: the front leg, and the body, lest the robot slide on its back."""
+"""Parts that must stay off the floor: the front leg, and the body, so that the robot does not slide on its back."""
 
 
 def _foot(points: Float64) -> Float64:

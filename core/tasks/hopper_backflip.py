@@ -160,7 +160,7 @@ HOPPER_BACKFLIP = RobotTask(
     other_rewards={"openai": openai_reward},
     measure=BackflipCounter,
     measure_name="backflips_per_episode",
-    measure_title="Backflips an episode (8 s)",
+    measure_title="Backflips per episode (8 s)",
     contact_points=(*_FOOT, *_REST),
     camera=Camera("torso", height=1.35, distance=4.6),
     exploration_std=1.0,

@@ -77,7 +77,9 @@ def _network_address() -> str:
     try:
         address = local_address()
     except OSError as error:
-        raise UserError("This computer is in no network: connect it to that of the guests' phones.") from error
+        raise UserError(
+            "This computer is not connected to a network: connect it to the one that the guests' phones use."
+        ) from error
     if not ipaddress.ip_address(address).is_private:
-        raise UserError(f"This computer's address, {address}, can be reached from everywhere: use a local network.")
+        raise UserError(f"This computer's address, {address}, can be reached from anywhere: use a local network.")
     return address

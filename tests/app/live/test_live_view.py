@@ -22,7 +22,7 @@ SNAPSHOTS = tuple(SnapshotInfo(1000 * i, 2 * i, 30.0 * i, i / 2 if i else math.n
 
 @pytest.fixture
 def view(qtbot: QtBot) -> LiveView:
-    made = LiveView("Backflips an episode (8 s)")
+    made = LiveView("Backflips per episode (8 s)")
     qtbot.addWidget(made)
     made.show()
     return made

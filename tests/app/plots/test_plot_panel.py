@@ -30,7 +30,7 @@ from tests.app.tape import (
     words,
 )
 
-_MEASURE = "Backflips an episode (8 s)"
+_MEASURE = "Backflips per episode (8 s)"
 
 
 def test_each_plot_shows_what_was_told(open_face: Callable[..., Face]) -> None:
@@ -165,9 +165,10 @@ def test_the_measure_is_hidden_with_the_true_reward(open_face: Callable[..., Fac
     assert measure.isHidden() and demo.side.measure.isHidden() and "123" not in words(face.window)
     show_true_reward(face)
     demo.refresh()
-    assert drawn(plot(face, "measure")) == {"Return an episode": ([1.0], [123.0])}
+    assert drawn(plot(face, "measure")) == {"Return per episode": ([1.0], [123.0])}
     assert (
-        face.window.live.figure.text() == "Return an episode: 123 in this episode" and demo.side.measure.text() == "123"
+        face.window.live.figure.text() == "Return per episode: 123 in this episode"
+        and demo.side.measure.text() == "123"
     )
     demo.close()
     face.window.plots.enlarge(measure.spec)

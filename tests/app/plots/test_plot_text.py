@@ -50,11 +50,11 @@ def test_without_held_out_answers_there_is_no_validation_to_plot() -> None:
 
 def test_the_headline_has_the_newest_number_and_of_members_the_mean() -> None:
     metrics = Metrics()
-    assert plot_text.headline(PLOTS["loss"], metrics, False) == "Prediction error"
+    assert plot_text.headline(PLOTS["loss"], metrics, False) == "Loss"
     for member, loss in enumerate((0.1, 0.2, 0.6)):
         metrics.append(of_member(metrics_recorder.TRAIN_LOSS, member), 1.0, loss)
         metrics.append(of_member(metrics_recorder.TRAIN_LOSS, member), 2.0, math.nan)
         metrics.append(of_member(metrics_recorder.VALIDATION_LOSS, member), 1.0, 9.0)
-    assert plot_text.headline(PLOTS["loss"], metrics, False) == "Prediction error:  0.3"
+    assert plot_text.headline(PLOTS["loss"], metrics, False) == "Loss:  0.3"
     metrics.append(metrics_recorder.PREDICTED, 1.0, 123.4)
     assert plot_text.headline(PLOTS["return"], metrics, False) == "Return:  123 on average"

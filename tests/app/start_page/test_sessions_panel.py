@@ -133,7 +133,7 @@ def test_a_session_goes_to_the_trash_and_comes_back(page: Page, way: str) -> Non
 def test_what_left_the_trash_or_has_a_successor_is_not_brought_back(page: Page) -> None:
     make_session(page.root, "mine")
     page.show()
-    for obstacle in ("mine exists already", "mine is no longer in the trash"):
+    for obstacle in ("mine already exists", "mine is no longer in the trash"):
         page.press(Qt.Key.Key_Delete)
         page.wait_until(lambda: page.entries == [])
         if "exists" in obstacle:

@@ -16,7 +16,7 @@ GIVEN_UP = {
     "root of every random stream": "same seed, same start",
     "suits the window": "Set for interactive use",
     "Acting.": "Simulation.",
-    "tries out whatever is new": "Exploring before the first question",
+    "tries out whatever is new": "Exploring before the first pair",
     "collecting the first segments": "Recording the first clips",
     "labels a minute": "Answers per minute",
     "stage has stopped": "Training has stopped",

@@ -86,6 +86,6 @@ def test_leaving_full_screen_ends_it(voting: tuple[Face, DemoWindow, FakeProcess
 
 def test_why_there_is_no_page_is_told_in_a_sentence(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
     face, demo, child = voting
-    child.play(Failed("voting", "This computer is in no network", "traceback"))
+    child.play(Failed("voting", "This computer is not connected to a network", "traceback"))
     face.wait_until(lambda: demo.code is None)
     assert demo.tiles[Choice.LEFT].isVisible() and not demo.bars.isVisible()

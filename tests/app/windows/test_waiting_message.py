@@ -107,12 +107,12 @@ def test_while_the_policy_explores_the_seconds_of_that_are_counted_down(
 ) -> None:
     face = open_face(rollout__exploration_steps=3000)
     progress = face.controller.progress = Progress(face.controller.session.config, clock)
-    assert told(face)[0] == "Exploring before the first question" and progress.due == 0
+    assert told(face)[0] == "Exploring before the first pair" and progress.due == 0
     progress.reported(0)
     clock.now += 2.0
     progress.reported(1000)
     assert told(face) == (
-        "Exploring before the first question: 4 s",
+        "Exploring before the first pair: 4 s",
         "Exploring gives more varied clips to compare.",
     )
     progress.reported(3000)

@@ -105,7 +105,7 @@ def _answers(folder: Path) -> list[Any]:
 
 REFUSED = [
     (["low.json", "--from", "nowhere"], "nowhere is not a session"),
-    (["other.json", "--from", "old"], "another robot"),
+    (["other.json", "--from", "old"], "a different robot"),
     (["low.json", "--from", "old", "--take", "reward,brain"], "'brain' can't be taken"),
     (["low.json", "--from", "old", "--take", ","], "Nothing is to be taken"),
     (["low.json", "--take", "policy"], "--from DIR"),

@@ -141,13 +141,13 @@ def test_a_file_is_json_or_toml_and_names_behaviour_files_beside_it() -> None:
 
 
 BAD: dict[str, tuple[Any, str]] = {
-    "no JSON": ("{", "is no JSON"),
+    "no JSON": ("{", "is not valid JSON"),
     "a list": ([], "has to be an object with tasks and curves"),
     "a field": ({**plan_values(), "sedes": 3}, "did you mean seeds?"),
     "no tasks": ({"curves": CURVES}, "'tasks' is missing"),
     "seeds": (plan_values(seeds=[0.5]), "seeds is [0.5]: give a list of whole numbers."),
     "steps": (plan_values(steps=0), "steps is 0"),
-    "preset": (plan_values(preset="best"), "'best' is no preset: "),
+    "preset": (plan_values(preset="best"), "'best' is not a known preset: "),
     "teacher": (plan_values(curves=[{"name": "a", "teacher": "human"}]), "'human' is no teacher"),
     "ablation": (plan_values(curves=[{"name": "a", "ablation": "no-ensembel"}]), "did you mean no-ensemble?"),
     "labels": (plan_values(curves=[{"name": "a", "labels": 0}]), "the labels of a are 0"),

@@ -244,10 +244,10 @@ def test_only_one_program_uses_a_folder(sweep: Swept, tmp_path: Path, capsys: py
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--on", "moon"], "--on moon is no place to run"),
+        (["--on", "moon"], "--on moon is not a known backend"),
         (["--on", "slurm"], "slurm:PARTITION"),
-        (["--on", "local:0"], "local:0 is no number of cells"),
-        (["--on", "local:" + "9" * 5000], "is no number of cells"),
+        (["--on", "local:0"], "local:0 is not a number of cells"),
+        (["--on", "local:" + "9" * 5000], "is not a number of cells"),
         (["--on", "ray"], "needs the optional dependency [ray]"),
         (["--on", "slurm:gpu"], "needs the optional dependency [slurm]"),
         (["--steps", "0"], "--steps must be at least 1"),

@@ -28,7 +28,7 @@ def meminfo(tmp_path: Path, available: int, swap: int = 0) -> Path:
 
 def test_too_little_memory_is_told_with_both_figures(tmp_path: Path) -> None:
     with pytest.raises(
-        UserError, match=r"^Only 0.7 GB of memory are free and 1.5 GB are needed: close other programs\.$"
+        UserError, match=r"^Only 0.7 GB of memory is free, and 1.5 GB is needed: close other programs\.$"
     ):
         resources.require_memory(1_500_000_000, meminfo(tmp_path, available=700_000))
 
@@ -36,7 +36,7 @@ def test_too_little_memory_is_told_with_both_figures(tmp_path: Path) -> None:
 def test_a_full_disk_refuses_a_new_session_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=99_400_000))
     with pytest.raises(
-        UserError, match="^Only 99 MB are free .* needs 100: make room there, or choose a folder on another disk"
+        UserError, match="^Only 99 MB is free .* needs 100 MB: make room there, or choose a folder on another disk"
     ):
         Session.create(tmp_path / "deep" / "down", tiny())
     assert list(tmp_path.iterdir()) == []
