@@ -79,7 +79,7 @@ class RewardConfig(_Checked):
     )
     bonus: float = number(0.0, "reward for disagreement between the members, which fades as they agree", "", 0)
     novelty: float = number(0.0, "reward for states that are rare among the newest", "", 0)
-    novelty_steps: int = number(0, "environment steps over which the reward for novelty fades", "", 0, 10**12)
+    novelty_steps: int = number(600_000, "environment steps over which the reward for novelty fades", "", 0, 10**12)
     answer_interval: int = number(
         0, "steps between answers below which all exploration shrinks in proportion; 0 for never", "", 0, 10**12
     )
@@ -117,7 +117,9 @@ class QueryConfig(_Checked):
     first_labels: int = number(0, "answers before policy training; 0 for first_share (Atari: 500)", "A.2", 0)
     first_clips: int = number(0, "clips collected for each pair asked before training; 0 for any number", "A", 0, 1000)
     schedule: str = choice("paper", "labelling rate: the paper's, or evenly by answers", ("paper", "answers"), "A")
-    half_life: float = number(2e6, "h in the labelling rate h / (T + h), in environment steps (Atari: 5e6)", "A", 1)
+    half_life: float = number(
+        2e6, "h in the labelling rate h / (T + h), in environment steps (Atari: 5e6 frames)", "A", 1
+    )
     horizon: int = number(
         0, "environment steps by which all pairs are asked; 0 for those of the session", "", 0, 10**12
     )

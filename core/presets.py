@@ -1,4 +1,4 @@
-"""Named sets of config changes: what suits each policy optimizer, and the ablations of the paper.
+"""Named sets of config changes: the settings that all robots share, the paper's, those of its optimizers, its ablations.
 
 Changes are given as to `core.config.replaced`. Imports little, since the window uses them too.
 """
@@ -52,7 +52,6 @@ DEFAULT: dict[str, Any] = {
     "reward.members": 5,
     "reward.bonus": 1.0,
     "reward.novelty": 1.0,
-    "reward.novelty_steps": 600_000,
     "reward.answer_interval": 13_000,
     "reward.error_rate": 0.2,
     "reward.holdout": 0.0,

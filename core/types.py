@@ -120,7 +120,7 @@ class Preference:
     query: Query
     choice: Choice
     labeller: str
-    """A Teacher other than NONE."""
+    """A Teacher other than NONE, or `guest: ` with a name."""
     answered_at: float
     """Seconds since the epoch."""
     returns: tuple[float, float] | None = None

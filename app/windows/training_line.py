@@ -37,6 +37,7 @@ class TrainingLine(QWidget):
             policy = part.sizePolicy()
             policy.setRetainSizeWhenHidden(controller.course.follows_answers)
             part.setSizePolicy(policy)
+            part.hide()  # until the first refresh: else the clips would jump
         self.finish.setToolTip(finish.statusTip())
         self.keep.clicked.connect(self._on_keep_clicked)
         self.finish.clicked.connect(finish.trigger)

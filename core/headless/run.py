@@ -71,7 +71,7 @@ class Outcome:
 
 
 class HeadlessRun:
-    """Trains one session to its end; the oracle answers its queries.
+    """Trains one session to its end; the oracle or the simulated person answers its queries.
 
     The results depend neither on the number of threads nor on whether the jobs have processes of their own.
     """

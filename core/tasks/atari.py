@@ -120,7 +120,6 @@ class AtariTask(Task):
     """Of the live view, 20 s. The learner sees no end at all, and games end by themselves."""
     measure_name: str = "score_per_game"
     measure_title: str = "Score per game"
-    measure_tells_reward: bool = True
     pictures: tuple[int, int, int] | None = (STACK, SIDE, SIDE)
     paper_presets: Mapping[str, Any] = field(
         default_factory=lambda: {
@@ -289,7 +288,6 @@ ENDURO_EVEN = AtariTask(
     needs_memory=True,
     measure_name="share_level",
     measure_title="Share of time level with the traffic",
-    measure_tells_reward=False,
     presets={**PRESETS, "labels": 1300, "steps": 1_000_000},  # 3.2: 1,300 queries and 4 million frames
 )
 GAMES = (BEAM_RIDER, BREAKOUT, ENDURO, PONG, QBERT, SEAQUEST, SPACE_INVADERS, ENDURO_EVEN)

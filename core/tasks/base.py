@@ -112,8 +112,6 @@ class Task:
     measure_name: str
     """Figure of the measure that is plotted and reported first."""
     measure_title: str
-    measure_tells_reward: bool = False
-    """That figure is the true return, so it must be hidden whenever the true return is."""
     measure_falls: bool = False
     """Smaller values of that figure are better."""
     plots: Mapping[str, str] = field(default_factory=dict)

@@ -42,6 +42,5 @@ def gym_task(name: str) -> GymTask:
         rest_steps=15,
         measure_name="return_per_episode",
         measure_title="Return per episode",
-        measure_tells_reward=True,
         presets={"steps": 300_000, "rollout.environments": 16, "rollout.steps": 256, "query.pool": 256},
     )

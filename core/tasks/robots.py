@@ -41,7 +41,6 @@ def _robot(task: RobotTask, name: str, title: str, names: SignalNames) -> RobotT
         measure=averages(forward_speed=forward),
         measure_name="forward_speed",
         measure_title="Forward speed (m/s)",
-        measure_tells_reward=False,
         measure_falls=False,
         contact_points=(),
         presets={},

@@ -35,6 +35,8 @@ def test_the_menu_asks_a_child_for_a_film_and_tells_how_far_it_is(
     choose(face, action, target)
     child = face.engine["film"]
     assert child.got(FilmRequested) == [FilmRequested(str(face.folder), str(target), before_after)]
+    line = face.window.training_line.text  # an empty one is a pixel lower
+    face.wait_until(lambda: bool(line.text()) and line.height() == line.sizeHint().height())
     place = face.window.pair_page.geometry()
     child.play(FilmProgressed(0.37))
     face.wait_until(lambda: face.window.film_bar.bar.value() == 37)

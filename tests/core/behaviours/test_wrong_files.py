@@ -10,7 +10,6 @@ import json
 import os
 import re
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -47,14 +46,12 @@ def refusal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     def teach(path: str) -> str:
         before = sorted(Path().rglob("*"))
         monkeypatch.setattr(sys, "argv", ["core", "teach", path, "--session", OCCUPIED, "--labels", "4"])
-        started = time.monotonic()
         assert main() == 2
-        seconds, printed = time.monotonic() - started, capsys.readouterr()
+        printed = capsys.readouterr()
         lines = printed.err.splitlines()
         assert len(lines) == 1 and printed.out == "", printed
         assert lines[0].startswith("somersault: ") and len(lines[0]) < 900 and "Traceback" not in lines[0]
         assert sorted(Path().rglob("*")) == before
-        assert seconds < 60
         return lines[0].removeprefix("somersault: ")
 
     return teach
