@@ -198,8 +198,9 @@ def hand_over(command: list[str]) -> int:
 
 
 def pytest_command(args: list[str]) -> list[str]:
-    """One process a core, at most four; on Linux each draws on a virtual screen of its own (tests/conftest.py)."""
-    return [str(PYTHON), "-m", "pytest", "-n", "logical", "--maxprocesses", "4", "--dist", "loadfile", *args]
+    """One process more than cores, as tests also wait, and at most four. On Linux each has a virtual screen of its own."""
+    processes = min(4, (os.cpu_count() or 1) + 1)
+    return [str(PYTHON), "-m", "pytest", "-n", str(processes), "--dist", "loadfile", *args]
 
 
 def run_tests(args: list[str], checks: tuple[str, ...] = CHECKS) -> int:

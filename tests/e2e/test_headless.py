@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import psutil
+import pytest
 
 from core.events import PolicyUpdated, PreferenceAdded, RewardFitted, RolloutBatchReady, RolloutReported
 from core.preferences.schedule import labels_due
@@ -41,6 +42,7 @@ def test_labels_keep_to_the_schedule_and_a_quarter_comes_before_the_policy_moves
     assert answered == 12
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_resumes_alike_with_collectors_in_processes(teach: Teach, finished: Finished) -> None:
     """With several collectors and a fit spread over batches."""
     chosen = {"policy__lag": 1, "rollout__environments": 256, "rollout__steps": 16, "steps": 256 * 16 * 6}

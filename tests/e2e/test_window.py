@@ -28,7 +28,7 @@ from tests.app.fakes import KEYS
 from tests.screens import ROOT, running
 
 _PATIENCE_MS = 60_000
-_SMALL = {"teacher": "human", "labels": 8, "rollout.environments": 16, "rollout.steps": 80}
+_SMALL = {"teacher": "human", "labels": 8, "steps": 12_800, "rollout.environments": 16, "rollout.steps": 80}
 
 
 def children() -> list[psutil.Process]:
