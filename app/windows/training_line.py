@@ -71,7 +71,7 @@ def _sentence(controller: Controller) -> str:
     if course.finished:
         return _result(course)
     if course.holding:
-        return "Training waits for your next answer. Choose Finish training when you like what the robot does."
+        return "Training waits for your next answer. Finish training when you like what the robot does."
     if progress.explores:
         return "Exploring before the first pair."
     if progress.labels_to_start:  # the strip counts them: a line that changes every two seconds would lag

@@ -14,7 +14,7 @@ from core.preferences.schedule import FINISHED, HOLDS
 from tests.app.fakes import DRIVEN, Face, make_query
 from tests.app.windows.test_main import report
 
-WAITS = "Training waits for your next answer. Choose Finish training when you like what the robot does."
+WAITS = "Training waits for your next answer. Finish training when you like what the robot does."
 
 
 def shown(face: Face) -> str:
