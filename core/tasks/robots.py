@@ -2,8 +2,8 @@
 
 Each is a RobotTask without a reward. Model, control rate, observation and camera are those of the paper's task of the
 same name. Observations differ from Gymnasium's where these suit one behaviour only: an angle that can go round is seen
-as sine and cosine, contact forces and forces of a rail's end are left out, and robots on a floor see how near to it
-each part is.
+as sine and cosine, contact forces and forces of a rail's end are left out, and robots on a floor see the height of
+each part above it, up to ten centimetres.
 """
 
 from dataclasses import replace
