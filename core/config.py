@@ -81,7 +81,7 @@ class RewardConfig(_Checked):
     novelty: float = number(0.0, "reward for states that are rare among the newest", "", 0)
     novelty_steps: int = number(600_000, "environment steps over which the reward for novelty fades", "", 0, 10**12)
     answer_interval: int = number(
-        0, "steps between answers below which all exploration shrinks in proportion; 0 for never", "", 0, 10**12
+        0, "steps between answers below which all exploration shrinks, by the cube; 0 for never", "", 0, 10**12
     )
     error_rate: float = number(0.1, "assumed chance that the labeller answers at random", "2.2.3", 0, 0.999)
     holdout: float = number(math.exp(-1), "share of answers held out for validation", "2.2.3", 0, 0.9)

@@ -87,7 +87,7 @@ def test_a_game_seen_in_pictures_is_refused_before_anything_is_made(tmp_path: Pa
 
 
 def test_novelty_counts_less_where_answers_come_fast() -> None:
-    """An answer comes after each batch here: with eight batches as the usual interval, an eighth of weight and duration."""
+    """An answer comes after each batch, half the usual interval: its cube is an eighth, of weight and duration."""
 
     def rewards(**chosen: float) -> Float32:
         by_answers = {"query__schedule": "answers", "query__first_labels": 1, "rollout__steps_per_answer": BATCH}
@@ -96,6 +96,6 @@ def test_novelty_counts_less_where_answers_come_fast() -> None:
         return of(RolloutBatchReady, said)[0].rewards
 
     new = {"reward__novelty": 1.0, "reward__novelty_steps": 16 * BATCH}
-    plain, usual, fast = rewards(), rewards(**new), rewards(**new, reward__answer_interval=8 * BATCH)
+    plain, usual, fast = rewards(), rewards(**new), rewards(**new, reward__answer_interval=2 * BATCH)
     assert (usual - plain).std() == pytest.approx(15 / 16, rel=1e-4)  # after one batch of sixteen
     assert (fast - plain).std() == pytest.approx(1 / 8 * 1 / 2, rel=1e-4)  # after one batch of two

@@ -83,8 +83,8 @@ def test_disagreement_is_rewarded_the_less_the_more_the_members_agree() -> None:
 
 
 def test_disagreement_is_rewarded_less_where_answers_come_fast() -> None:
-    """The session's answers are 614.4 steps apart, six tenths of 1,024."""
-    fast, slow, less = rolled_out(2.0, 2, interval=1024), rolled_out(2.0, 2, interval=600), rolled_out(1.2, 2)
+    """The session's answers are 614.4 steps apart, six tenths of 1,024, of which the cube is 0.216."""
+    fast, slow, less = rolled_out(2.0, 2, interval=1024), rolled_out(2.0, 2, interval=600), rolled_out(2.0 * 0.216, 2)
     assert fast[-1][0].rewards == pytest.approx(less[-1][0].rewards, abs=1e-5)
     assert np.abs(fast[-1][0].rewards - slow[-1][0].rewards).max() > 0.1
 

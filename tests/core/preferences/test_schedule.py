@@ -72,5 +72,5 @@ def test_training_after_the_last_answer_runs_from_0_to_1() -> None:
 
 def test_there_is_less_exploration_where_answers_come_faster() -> None:
     assert exploration_share(by_answers(reward__answer_interval=80)) == 1  # a hundred steps each
-    assert exploration_share(by_answers(reward__answer_interval=80, steps=1000)) == 50 / 80
+    assert exploration_share(by_answers(reward__answer_interval=80, steps=1000)) == pytest.approx((50 / 80) ** 3)
     assert exploration_share(by_answers(reward__answer_interval=0, steps=1000)) == 1
