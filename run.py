@@ -200,7 +200,8 @@ def hand_over(command: list[str]) -> int:
 def pytest_command(args: list[str]) -> list[str]:
     """One process more than cores, as tests also wait, and at most four. On Linux each has a virtual screen of its own."""
     processes = min(4, (os.cpu_count() or 1) + 1)
-    return [str(PYTHON), "-m", "pytest", "-n", str(processes), "--dist", "loadfile", *args]
+    spread = ["-n", str(processes), "--dist", "loadfile", "--no-loadscope-reorder"]  # else the longest files come last
+    return [str(PYTHON), "-m", "pytest", *spread, *args]
 
 
 def run_tests(args: list[str], checks: tuple[str, ...] = CHECKS) -> int:
