@@ -35,7 +35,7 @@ class Command(StrEnum):
     PROGRESS_PANEL = "panel"
     EARLIER_POLICY = "earlier policy"
     LATER_POLICY = "later policy"
-    CURRENT_POLICY = "live policy"
+    NEWEST_POLICY = "live policy"
     DEMO = "demo"
     SELF_RUNNING_DEMO = "demo alone"
     VOTE = "vote"
@@ -141,7 +141,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "&Earlier policy", ("[",), "Shows in the live view how the policy acted earlier", repeats=True
     ),
     Command.LATER_POLICY: CommandInfo("&Later policy", ("]",), repeats=True),
-    Command.CURRENT_POLICY: CommandInfo("&Newest policy", ("\\",)),
+    Command.NEWEST_POLICY: CommandInfo("&Newest policy", ("\\",)),
     Command.DEMO: CommandInfo("De&mo mode", ("F11",), "Full screen for an audience: guests answer with four keys"),
     Command.SELF_RUNNING_DEMO: CommandInfo(
         "Sel&f-running demo", ("Shift+F11",), "Full screen: the computer answers until you leave"

@@ -47,7 +47,7 @@ class TrainingCourse:
         if self.holding or self.finished:
             self.finishing = None
 
-    def reported(self, env_steps: int, predicted_return: float, finishing: float | None = None) -> None:
+    def reported(self, env_steps: int, predicted_return: float, finishing: float | None) -> None:
         """Take a report: training is under way. finishing: as of RolloutReported"""
         self._env_steps, self.finishing = env_steps, finishing
         self.holding = self.finished = False

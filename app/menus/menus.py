@@ -47,7 +47,7 @@ MENUS: tuple[tuple[str, tuple[tuple[KeyAction, ...], ...]], ...] = (
         (
             (Command.PROGRESS_PANEL, Command.HISTORY),
             (Command.LEARNING_PLOTS, Command.REWARD_PLOTS, Command.SESSION_PLOTS),
-            (Command.EARLIER_POLICY, Command.LATER_POLICY, Command.CURRENT_POLICY),
+            (Command.EARLIER_POLICY, Command.LATER_POLICY, Command.NEWEST_POLICY),
             (Command.DEMO, Command.SELF_RUNNING_DEMO, Command.VOTE),
             (Command.HIDE_TRUE_REWARD,),
             tuple(APPEARANCES),

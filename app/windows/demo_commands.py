@@ -39,7 +39,7 @@ class DemoCommands(QObject):
         self.handlers: dict[Command, Callable[[], object]] = {
             Command.EARLIER_POLICY: lambda: live.step(-1),
             Command.LATER_POLICY: lambda: live.step(1),
-            Command.CURRENT_POLICY: live.go_live,
+            Command.NEWEST_POLICY: live.go_live,
             Command.DEMO: self.open_demo,
             Command.SELF_RUNNING_DEMO: lambda: self.open_demo(self_running=True),
             Command.VOTE: self.ask_to_vote,

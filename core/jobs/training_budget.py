@@ -67,9 +67,7 @@ class TrainingBudget:
 
     def finishing(self, env_steps: int) -> float | None:
         """Return the share of the finish that is done; None if no human has asked for one since the last answer."""
-        if self._finished_from is None:
-            return None
-        return min(1.0, (env_steps - self._finished_from) / max(1, self._config.rollout.finish_steps))
+        return None if self._end is None else finishing(env_steps, self._end, self._config.rollout.finish_steps)
 
     @property
     def _end(self) -> int | None:

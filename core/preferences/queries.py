@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -185,7 +184,7 @@ class QuerySelector:
                 continue
             sides = champion, pool[drawn[other]]
             left, right = sides if self._rng.random() < 0.5 else sides[::-1]
-            if pair_of(fingerprint(left), fingerprint(right)) not in self._excluded:
+            if not self._was_asked(left, right):
                 return (left, right), float(variance[other])
         return None
 
@@ -195,14 +194,12 @@ class QuerySelector:
         pool, rows = self._rested(pool)
         if len(pool) < 2:
             return []
-        content = cache(lambda i: fingerprint(pool[i]))
         for _ in range(10 * count):
             i, j = self._rng.choice(len(pool), 2, replace=False)
             if rows is not None and self._alike(rows[i], rows[j]):
                 continue
-            key = _key(pool[i], pool[j])
-            if key not in self._offered and pair_of(content(i), content(j)) not in self._excluded:
-                pairs.setdefault(key, (pool[i], pool[j]))
+            if not self._was_asked(pool[i], pool[j]):
+                pairs.setdefault(_key(pool[i], pool[j]), (pool[i], pool[j]))
             if len(pairs) == count:
                 break
         return list(pairs.values())

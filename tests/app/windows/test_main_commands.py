@@ -80,7 +80,7 @@ OTHERS: dict[KeyAction, Happened] = {
     Command.REPEATS: lambda face: face.labelling.repeats.on,
     Command.EARLIER_POLICY: live_view_at(0),
     Command.LATER_POLICY: live_view_at(1),
-    Command.CURRENT_POLICY: live_view_at(None),
+    Command.NEWEST_POLICY: live_view_at(None),
     Command.REWARD_PLOTS: lambda face: face.window.plots.by_key["ratio"].hasFocus(),
     Command.SESSION_PLOTS: lambda face: face.window.plots.by_key["answers"].hasFocus(),
     Command.LEARNING_PLOTS: lambda face: face.window.plots.by_key["return"].hasFocus(),
