@@ -138,7 +138,7 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
     sweep.add_argument("--labels", nargs="+", type=int, help="numbers of labels (default: those of the plan)")
     sweep.add_argument("--teachers", nargs="+", choices=("none", "oracle", "person"), help="only these runs")
     sweep.add_argument("--preset", nargs="+", choices=PRESETS, help="settings of the runs (default: those of the plan)")
-    sweep.add_argument("--steps", type=int, help="environment steps of each run (default: those of the preset)")
+    sweep.add_argument("--steps", type=int, help="environment steps of each run (default: those of the plan)")
     sweep.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change any setting")
 
 
@@ -154,13 +154,17 @@ def _add_teach(teach: argparse.ArgumentParser) -> None:
     teach.add_argument(
         "--preset",
         choices=PRESETS,
-        help="settings: the task's own, those that all robots share, or the paper's (default task)",
+        help="settings: those that all robots share (games have theirs), or the paper's",
     )
     teach.add_argument(
-        "--algorithm", choices=tuple(ALGORITHM_PRESETS), help="policy optimizer (default: that of the task)"
+        "--algorithm", choices=tuple(ALGORITHM_PRESETS), help="policy optimizer (default: that of the preset)"
     )
-    teach.add_argument("--labels", type=int, help="answers in the whole session (default: those of the task)")
-    teach.add_argument("--steps", type=int, help="environment steps in the whole session (default: those of the task)")
+    teach.add_argument("--labels", type=int, help="answers in the whole session (default: 100, or those of the preset)")
+    teach.add_argument(
+        "--steps",
+        type=int,
+        help="environment steps in the whole session (default: those that the answers allow, or the preset's)",
+    )
     teach.add_argument("--seed", type=int, help="random seed (default 0)")
     teach.add_argument("--session", help="the new session's folder (default: one in sessions/)")
     teach.add_argument("--resume", metavar="DIR", help="continue this session")

@@ -109,7 +109,7 @@ class QueryConfig(_Checked):
     selection: str = choice(
         "disagreement",
         "how pairs are chosen",
-        ("disagreement", "random", "mutual_information", "recency", "challenge"),
+        ("disagreement", "random", "challenge"),
         "2.2.4",
     )
     candidates: int = number(10, "candidate pairs (challenge: clips) for each pair that is asked about", "A", 1, 1000)
@@ -123,7 +123,6 @@ class QueryConfig(_Checked):
     horizon: int = number(
         0, "environment steps by which all pairs are asked; 0 for those of the session", "", 0, 10**12
     )
-    recency: float = number(50_000.0, "age in steps that halves a pair's score, for selection=recency", "", 1)
     segment_steps: int = number(0, "steps of a clip; 0 for the task's own", "3.3", 0, 1000)
     repeats: str = choice("off", "ask about some pairs again to measure consistency", ("off", "on"), "2.2.3")
     repeat_share: float = number(0.05, "share of repeated pairs", "", 0, 0.5)
@@ -181,7 +180,6 @@ class PolicyConfig(_Checked):
     minibatch: int = number(2048, "steps in one gradient step; A2C uses the whole batch", "", 1)
     max_gradient: float = number(0.5, "largest gradient norm; longer gradients are clipped", "", 1e-6)
     target_kl: float = number(0.03, "PPO: KL divergence from the old policy that ends an update early", "", 1e-6)
-    excess_penalty: float = number(0.0, "PPO: penalty on the square of mean actions beyond the limits", "", 0)
     max_kl: float = number(0.01, "TRPO: largest mean KL divergence of one update", "", 1e-6)
     curvature_share: float = number(0.5, "TRPO: share of a batch used to estimate curvature", "", 1e-4, 1)
     damping: float = number(0.1, "TRPO: number added to the curvature", "", 0)
@@ -202,7 +200,6 @@ class RolloutConfig(_Checked):
     threads: int = number(0, "physics threads; 0 for one per core if batches are large enough", "", 0, 1024)
     varied_starts: float = number(0.0, "share of robots that start in any way, while that shows more", "", 0, 0.9)
     captured_envs: int = number(0, "environments that record pictures for clips (not robots)", "", 0, 16384)
-    exploration_steps: int = number(0, "steps of exploration before the first pair", "", 0, 10**12)
     steps_per_answer: int = number(0, "steps of training that each answer allows; 0 for no limit", "", 0, 10**12)
     finish_steps: int = number(
         0, "steps of training after the last answer, half of them at a falling learning rate", "", 0, 10**12
@@ -243,11 +240,6 @@ class Config(_Checked):
     def planned_steps(self) -> int:
         """Environment steps over which training is scheduled. A session in the window may continue after them."""
         return min(self.query.horizon or self.steps, self.steps)
-
-    @property
-    def explored_steps(self) -> int:
-        """Environment steps before the first pair: at most a quarter of the planned ones."""
-        return min(self.rollout.exploration_steps, self.planned_steps // 4)
 
     @property
     def finishing_steps(self) -> int:
@@ -305,12 +297,17 @@ class Config(_Checked):
 
     @staticmethod
     def from_dict(values: dict[str, Any]) -> Config:
-        """Build a config from JSON values; missing ones get their defaults.
+        """Build a config from JSON values; missing ones get their defaults, and those of _RETIRED are ignored.
 
         Raises UserError for an unknown name or an invalid value.
         """
         try:
-            sections = {name: kind(**values[name]) for name, kind in _SECTIONS.items() if name in values}
+            kept = {
+                section: {name: value for name, value in values[section].items() if f"{section}.{name}" not in _RETIRED}
+                for section in _SECTIONS
+                if section in values
+            }
+            sections = {section: kind(**kept[section]) for section, kind in _SECTIONS.items() if section in kept}
             return Config(**{**values, **sections})
         except (TypeError, AttributeError) as error:
             raise UserError(f"The config is not one of this program: {error}.") from error
@@ -324,6 +321,8 @@ _SECTIONS: dict[str, type[_Checked]] = {
     "oracle": OracleConfig,
     "person": PersonConfig,
 }
+_RETIRED = {"query.recency", "policy.excess_penalty", "rollout.exploration_steps"}
+"""Settings of earlier versions, which the configs of their sessions still have."""
 
 
 def replaced(config: Config, **changes: Any) -> Config:

@@ -62,8 +62,8 @@ DEFAULT: dict[str, Any] = {
     "policy.entropy_bonus": 0.003,
     "policy.lag": 1,
 }
-"""Settings for every robot and behaviour, taught by a person's answers."""
-PRESETS = ("task", "default", "paper")
+"""Settings for every robot and behaviour, chosen for a person's answers."""
+PRESETS = ("default", "paper")
 
 PAPER: dict[str, tuple[Any, str]] = {
     "reward.inputs": ("observation_action", "2.2.1"),
@@ -86,12 +86,12 @@ PAPER: dict[str, tuple[Any, str]] = {
     "query.alike": (0.0, ""),
     "query.segment_steps": (0, "A.1, A.2"),  # the task's own: 1.5 s, or 25 steps in games
     "query.horizon": (0, "A"),
-    "rollout.exploration_steps": (0, "A"),
     "policy.lag": (0, ""),
 }
 """The paper's own numbers for all tasks, each with its section; '' marks a choice that the paper is silent about."""
 PAPER_ROBOT: dict[str, tuple[Any, str]] = {
     "labels": (700, "3.1.1"),
+    "steps": (2_000_000, ""),
     "policy.algorithm": ("trpo", "2.2.1"),
     "policy.discount": (0.995, "A.1"),
     "policy.gae_lambda": (0.97, "A.1"),
@@ -125,11 +125,8 @@ PAPER_GAME: dict[str, tuple[Any, str]] = {
     "query.first_labels": (500, "A.2"),
     "query.half_life": (1.25e6, "A.2"),  # 5 million frames, of which a step has four
 }
-_PAPER_STEPS = 2_000_000
-"""Environment steps of a robot's session whose task names none; A.1 doesn't either."""
 _ALGORITHM_SETTINGS = {
     "policy.lag",  # only PPO learns as well from batches of an older policy
-    "policy.excess_penalty",  # only PPO has it
     *(name for preset in ALGORITHM_PRESETS.values() for name in preset),
 }
 """Settings chosen for one optimizer, which another one does not inherit from a task."""
@@ -150,15 +147,13 @@ def merge_presets(task: Changes, paper: Changes, algorithm: object = None) -> di
     return {**ALGORITHM_PRESETS.get(chosen, {}), **task, "policy.algorithm": chosen}
 
 
-def paper_changes(game: bool, own: Changes, usual: Changes) -> dict[str, Any]:
+def paper_changes(game: bool, own: Changes) -> dict[str, Any]:
     """Return the config changes of the preset 'paper' for a game or for a robot.
 
     own: the paper's numbers for this task alone
-    usual: the task's presets, which tell how long a robot's session is
     """
     numbers = {**PAPER, **(PAPER_GAME if game else PAPER_ROBOT)}
-    steps = {} if game else {"steps": usual.get("steps", _PAPER_STEPS)}
-    return {name: value for name, (value, _) in numbers.items()} | steps | dict(own)
+    return {name: value for name, (value, _) in numbers.items()} | dict(own)
 
 
 @dataclass(frozen=True)
@@ -182,7 +177,6 @@ ABLATIONS: dict[str, Ablation] = {
             "query.first_share": 1.0,
             "query.first_labels": 0,
             "query.first_clips": 4,  # else all are about the few clips of the first batch
-            "rollout.exploration_steps": 0,
         },
     ),
     "no-regularization": Ablation("fit without weight decay; dropout stays (3.3)", {"reward.l2": 0.0}),

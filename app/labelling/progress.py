@@ -127,22 +127,7 @@ class Progress:
     @property
     def due(self) -> int:
         """Labels that the schedule asks for by now (A); the person may be ahead or behind."""
-        return 0 if self.explores else scheduled(self.env_steps, self._config)
-
-    @property
-    def explores(self) -> bool:
-        """True during the exploration before the first pair, which old answers don't end.
-
-        A session with answers explores only if the rollout has reported so: most have explored before.
-        """
-        may_explore = self.labels == 0 or bool(self._steps)
-        return may_explore and self.env_steps < self._config.explored_steps
-
-    @property
-    def seconds_of_exploring(self) -> float | None:
-        """Expected seconds of exploration left; None if the speed is unknown."""
-        pace = self.steps_per_second
-        return max(1.0, (self._config.explored_steps - self.env_steps) / pace) if pace else None
+        return scheduled(self.env_steps, self._config)
 
     @property
     def labels_per_minute(self) -> float:

@@ -352,8 +352,6 @@ class Controller(QObject):
     def _on_reported(self, event: RolloutReported) -> None:
         self.progress.reported(event.env_steps, event.divergences, event.agreement)
         self.course.reported(event.env_steps, event.predicted_return, event.finishing)
-        if self.progress.explores:  # its start is no measure of other starts
-            self.progress.first_pair.drop()
         self.labelling.wake_oracle()
 
     def _snapshot_figures(self) -> tuple[int, float, float]:

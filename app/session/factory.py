@@ -18,7 +18,7 @@ from core.preferences.schedule import first_labels
 from core.presets import merge_presets
 from core.session.compatibility import require_fitting
 from core.session.session import CONFIG, Session
-from core.session.size_limits import FILMED_POOL, require_explorable
+from core.session.size_limits import FILMED_POOL, refuse_novelty_of_pictures
 from core.system import resources
 from core.tasks import get_task
 from core.tasks.behaviour_tasks import is_behaviour_text, task_text
@@ -119,7 +119,7 @@ def session_config(name: str, changes: Mapping[str, Any] | None = None) -> Confi
         )
     if config.reward.target == "returns":
         raise UserError("In a window no true returns are known: choose target=comparisons.")
-    require_explorable(config, task)
+    refuse_novelty_of_pictures(config, task)
     get_task(name, config.true_reward)
     if config.query.segment_steps > task.episode_steps:
         raise UserError(f"segment_steps is {config.query.segment_steps}; an episode has {task.episode_steps}.")
@@ -133,7 +133,7 @@ def task_defaults(name: str, changes: Mapping[str, Any]) -> Config:
     """
     task = get_task(name)
     labels = {"labels": changes["labels"]} if "labels" in changes else {}
-    chosen = merge_presets(task.default_presets, task.paper_presets, changes.get("policy.algorithm"))
+    chosen = merge_presets(task.presets, task.paper_presets, changes.get("policy.algorithm"))
     own = {"teacher": Teacher.HUMAN, "steps": _UNLIMITED_STEPS}
     if task.pictures is None:
         usual = {"labels": _UNLIMITED_LABELS, "query.ready": _READY}

@@ -72,8 +72,6 @@ def _sentence(controller: Controller) -> str:
         return _result(course)
     if course.holding:
         return "Training waits for your next answer. Finish training when you like what the robot does."
-    if progress.explores:
-        return "Exploring before the first pair."
     if progress.labels_to_start:  # the strip counts them: a line that changes every two seconds would lag
         return f"Training starts after the first {progress.first_labels} answers."
     if not course.started:

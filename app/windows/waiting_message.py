@@ -5,7 +5,6 @@ import math
 from app.session.controller import Controller, State
 
 _STARTS = "Starting simulation, reward model and policy."
-_EXPLORES = "Exploring gives more varied clips to compare."
 
 
 def explanation(controller: Controller) -> tuple[str, str]:
@@ -38,8 +37,6 @@ def _while_running(controller: Controller) -> tuple[str, str]:
     if controller.state == State.PAUSED:
         return "Paused", "Press Resume to continue simulating."
     reason = _sentence_case(controller.waits.get("rollout", ""))
-    if progress.explores:
-        return _with_countdown("Exploring before the first pair", progress.seconds_of_exploring), _EXPLORES
     if progress.first_pair.under_way and not progress.env_steps:
         headline = reason or "Recording the first clips"
         return _with_countdown(headline, progress.first_pair.left), "They appear here when they are rendered."

@@ -50,7 +50,7 @@ class Checkpointer(QObject):
         self._asked: set[str] = set()
         self._states: dict[str, JobState] = {}
         self._any_saved = self._metrics_read = self._saving = False
-        self.regular, self.schedule = False, CheckpointSchedule(session.config)
+        self.regular, self.schedule = False, CheckpointSchedule()
         self.saved_at: float | None = None
         self.disk = BackgroundThread(self)
         self.disk.start()

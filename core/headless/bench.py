@@ -37,6 +37,7 @@ from core.tasks.atari import FRAME_SKIP, AtariTask
 from core.tasks.base import RobotTask, Task
 from core.types import Choice, Float32, Float64, Observations, Preference, Query, Segment
 
+_ROBOT_SESSION = {"labels": 700, "steps": 2_000_000}
 _FIT_STEPS = 60
 _PICTURE_BATCHES = 24
 
@@ -52,11 +53,12 @@ def measure(
     """Env steps/s of raw physics, of collecting and of teaching, their ratios, and one epoch of a large fit.
 
     turns: of each workload, in alternation, since the speed of a machine and of a game changes by the second
-    session_steps: environment steps of the session that is taught; 0: as many as the task's presets say
+    session_steps: environment steps of the session that is taught; 0 for two million (robots) or those of the game's
+        presets
     changes: to the task's presets, named as for `replaced`
     """
     task = get_task(task_name)
-    config = replaced(Config(task=task.name), **{**task.presets, **changes})
+    config = replaced(Config(task=task.name), **{**_ROBOT_SESSION, **task.presets, **changes})
     torch.set_num_threads(1)  # as core.jobs.build has it: torch's own would take the cores from the physics
     threads.set_num_threads(os.cpu_count() or 1)
     before = _rates(_workloads(config, task), turns, turn_seconds)
@@ -194,12 +196,12 @@ def _teaching(config: Config) -> float:
 
 
 def _session_config(config: Config) -> Config:
-    """A robot's whole session, since fits take longer the more answers there are, without exploration; else a short one.
+    """A robot's whole session, since fits take longer the more answers there are; else a short one.
 
     With pictures, the first fit would take most of so short a session, and is reduced to one epoch. The later fits take
     the same time with any number of labels, because of config.reward.steps_per_label.
     """
-    whole = replaced(config, teacher="oracle", **{"rollout.exploration_steps": 0})
+    whole = replaced(config, teacher="oracle")
     task = get_task(config.task)
     if not task.pictures:
         return whole if isinstance(task, RobotTask) else replaced(whole, steps=min(config.steps, 200_000))

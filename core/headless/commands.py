@@ -161,7 +161,7 @@ def new_session(args: argparse.Namespace) -> Session:
         raise UserError("--pace and --wrong describe the simulated person: give --teacher person, or leave them out.")
     given |= {**person, "policy.algorithm": args.algorithm}
     given = {name: value for name, value in given.items() if value is not None}
-    config = make_config(name, args.preset or "task", given, reward_settings, settings)
+    config = make_config(name, args.preset or "default", given, reward_settings, settings)
     if not task.has_true_reward:
         raise UserError(f"{task.name} has no true reward for the oracle: teach it yourself in the window.")
     if config.query.segment_steps > task.episode_steps:

@@ -93,7 +93,7 @@ class HeadlessRun:
         """
         self._session, self._config = session, session.config
         self._listener = listener
-        self._checkpoints = CheckpointSchedule(self._config, checkpoint_seconds)
+        self._checkpoints = CheckpointSchedule(checkpoint_seconds)
         self._checkpoint, states = session.resume()
         self._batches_waiting = 0
         """Batches that the policy has not been updated on."""

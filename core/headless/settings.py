@@ -10,31 +10,20 @@ from core.errors import UserError
 from core.preferences.schedule import planned_steps
 from core.presets import merge_presets, paper_changes
 from core.tasks import get_task
-from core.tasks.base import RobotTask, Task
 from core.types import Teacher
 
 Changes = Mapping[str, Any]
-_PLANNING = ("query.first_share", "query.first_labels", "rollout.exploration_steps")
+_PLANNING = ("query.first_share", "query.first_labels")
 """Settings that the planned length of a session depends on and that an ablation may change."""
 _EPISODES, _FEWEST_ROBOTS = 2, 8
 """Episodes for which the steps of a session should suffice for each robot, and number of robots that is not reduced."""
-
-
-def task_presets(task: Task, preset: str) -> Changes:
-    """Return the task's settings under a preset of core.presets.PRESETS."""
-    match preset:
-        case "default":
-            return task.default_presets
-        case "paper":
-            return paper_changes(task.pictures is not None, task.paper_presets, task.presets)
-        case _:
-            return task.presets
 
 
 def make_config(name: str, preset: str, given: Changes, ablation: Changes, settings: Changes) -> Config:
     """Return the config of a session. Each argument overrides those before it.
 
     name: as Config.task
+    preset: one of core.presets.PRESETS
     given: values of the command's own options, among them "policy.algorithm"
     settings: as --set gives them
     Without steps, a session whose answers drive training is as long as they allow. An ablation does not change that
@@ -43,12 +32,13 @@ def make_config(name: str, preset: str, given: Changes, ablation: Changes, setti
     """
     task = get_task(name)
     algorithm = settings.get("policy.algorithm", given.get("policy.algorithm"))
-    usual = {**merge_presets(task_presets(task, preset), task.paper_presets, algorithm), **given, **settings}
+    preset_of_task = paper_changes(task.pictures is not None, task.paper_presets) if preset == "paper" else task.presets
+    usual = {**merge_presets(preset_of_task, task.paper_presets, algorithm), **given, **settings}
     config = replaced(Config(task=name), **{**usual, **ablation, **settings})
     if config.query.schedule == "answers" and "steps" not in given and "steps" not in settings:
         kept = {name: usual.get(name, _default(name)) for name in _PLANNING if name in ablation}
         config = replaced(config, steps=planned_steps(replaced(config, **kept)))
-    if isinstance(task, RobotTask) and preset != "paper" and "rollout.environments" not in {**given, **settings}:
+    if task.pictures is None and preset != "paper" and "rollout.environments" not in {**given, **settings}:
         most = max(_FEWEST_ROBOTS, config.steps // (_EPISODES * task.episode_steps))
         config = replaced(config, **{"rollout.environments": min(config.rollout.environments, most)})
     return config

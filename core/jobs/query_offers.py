@@ -30,7 +30,7 @@ class QueryOffers:
 
     def __init__(self, config: Config, rng: np.random.Generator) -> None:
         self._config = config
-        self.selector = QuerySelector(config.query, config.reward.error_rate, rng)
+        self.selector = QuerySelector(config.query, rng)
         self._outstanding: dict[int, tuple[Query | None, int]] = {}
         """Queries that await an answer, by id, oldest first, each with the environment steps when it was chosen. None
         stands for one whose segments only the labeller has."""

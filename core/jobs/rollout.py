@@ -120,13 +120,8 @@ class RolloutJob(Job):
     def _on_true_reward(self) -> bool:
         return self.config.teacher == Teacher.NONE
 
-    @property
-    def _exploring(self) -> bool:
-        """True if the policy still explores, before any query, even if there are answers from before its start."""
-        return not self._on_true_reward and self._env_steps < self.config.explored_steps
-
     def _offer_queries(self) -> Iterator[Event | None]:
-        if not (self._on_true_reward or self._exploring):
+        if not self._on_true_reward:
             clips = self.config.query.first_clips if self.ensemble is None else 0
             most = self.pool.added // clips if clips else None
             yield from self.offers.offer(self.pool, self._env_steps, self.ensemble, most)
@@ -143,11 +138,11 @@ class RolloutJob(Job):
             return "waiting for the policy"
         if self._env_steps >= self.config.steps:
             return "all steps of this session are done"
-        if self.ensemble and not self._exploring:
+        if self.ensemble:
             self.budget.start(self._env_steps)
             if hold := self.budget.reason_to_hold(self._env_steps, len(self.offers.usable)):
                 return hold
-        if self._on_true_reward or self.ensemble or self._exploring:
+        if self._on_true_reward or self.ensemble:
             ahead = self._batches_sent - self._policy_version
             return "waiting for the policy" if ahead > self.config.policy.lag else ""
         first = scheduled(self._env_steps, self.config)
@@ -165,7 +160,6 @@ class RolloutJob(Job):
             if batch is None:
                 yield None
         assert batch is not None
-        exploring = self._exploring
         for segment in batch.segments:
             self.pool.add(segment)
         self._env_steps += batch.log_probs.size
@@ -183,11 +177,7 @@ class RolloutJob(Job):
             std = self.config.reward.std
             recent = self._recent_predictions
             predicted = recent.normalized(raw, std) if self.task.pictures else normalize_reward(raw, std)
-        if exploring:
-            novelty = knn_entropy_bonus(batch.observations)
-            rewards: Float32 | None = normalize_reward(novelty[None], 1.0)
-        else:
-            rewards = self._rewards(batch, raw, predicted)
+        rewards = self._rewards(batch, raw, predicted)
         if rewards is not None:
             self._batches_sent += 1
             yield RolloutBatchReady(

@@ -93,13 +93,6 @@ class ActorCritic(torch.nn.Module, ABC):
         """Mean entropy over the rows, a scalar, in nats."""
 
     @abstractmethod
-    def action_bound_penalty(self, distribution: Distribution) -> Tensor:
-        """Mean over the rows of the squared distances of mean actions from [-1, 1], a scalar; 0 for discrete actions.
-
-        Far beyond these limits noise does not change what the motors do, so that nothing more can be learned of it.
-        """
-
-    @abstractmethod
     def kl(self, old: Distribution, new: Distribution) -> Tensor:
         """Mean over the rows of the divergence KL(old || new), a scalar."""
 
@@ -142,10 +135,6 @@ class GaussianActorCritic(ActorCritic):
         _, log_std = distribution
         return log_std.sum() + self.log_normalizer + 0.5 * log_std.numel()
 
-    def action_bound_penalty(self, distribution: Distribution) -> Tensor:
-        means, _ = distribution
-        return (means.abs() - 1).clamp_min(0).square().sum(-1).mean()
-
     def kl(self, old: Distribution, new: Distribution) -> Tensor:
         (old_means, old_log_std), (new_means, new_log_std) = old, new
         squared_distance = ((old_means - new_means) * torch.exp(-new_log_std)).square().sum(-1).mean()
@@ -172,9 +161,6 @@ class Categorical(ActorCritic):
     def entropy(self, distribution: Distribution) -> Tensor:
         (logs,) = distribution
         return -(logs.exp() * logs).sum(-1).mean()
-
-    def action_bound_penalty(self, distribution: Distribution) -> Tensor:
-        return torch.zeros((), device=self.device)
 
     def kl(self, old: Distribution, new: Distribution) -> Tensor:
         return (old[0].exp() * (old[0] - new[0])).sum(-1).mean()

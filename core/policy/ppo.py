@@ -95,15 +95,13 @@ class PPO(OnPolicyOptimizer):
         return flat(gradients), np.array([kl * share, entropy * share, float(squared_error.detach()) * share])
 
     def _policy_loss(self, batch: TrainingBatch, distribution: Distribution) -> tuple[Tensor, float, float]:
-        """Policy loss (scalar): clipped objective, entropy bonus and action-bound penalty; approximate KL; entropy."""
+        """Policy loss (scalar): clipped objective and entropy bonus; approximate KL; entropy."""
         network, config = self.network, self.config
         log_ratio = network.log_probs(distribution, batch.actions) - batch.log_probs
         assert log_ratio.shape == batch.advantages.shape == (len(batch.inputs),)
         objective, kl = clipped_objective(log_ratio, batch.advantages, config.clip)
         entropy = network.entropy(distribution)
         loss = -objective - config.entropy_bonus * entropy
-        if config.excess_penalty:
-            loss = loss + config.excess_penalty * network.action_bound_penalty(distribution)
         return loss, float(kl), float(entropy.detach())
 
 

@@ -27,26 +27,6 @@ def disagreement(left: Float32, right: Float32) -> Float64:
     return _preference_probability(left, right).var(axis=0)
 
 
-def information(left: Float32, right: Float32, error_rate: float) -> Float64:
-    """Predicted returns (M, pairs) -> (pairs,): expected information of the answer about which member is right, in nats.
-
-    This is the mutual information of answer and member, H(mean P) - mean H(P), where P includes the labeller's error
-    rate (2.2.3). At equal variance it favours members that are sure but disagree over members that are uncertain.
-    Section 2.2.4 names the value of information as the ideal and leaves it to future work.
-    """
-    probability = (1 - error_rate) * _preference_probability(left, right) + error_rate / 2
-    return _entropy(probability.mean(axis=0)) - _entropy(probability).mean(axis=0)
-
-
-def recency(env_steps: Float64, newest: int, half_life: float) -> Float64:
-    """Environment steps at which the segments were cut, (pairs, 2) -> weights (pairs,), halved every `half_life` steps.
-
-    The age of a pair is the mean age of its segments, relative to `newest`.
-    """
-    weights: Float64 = 0.5 ** ((newest - env_steps.mean(axis=1)) / half_life)
-    return weights
-
-
 def features(segments: Sequence[Segment]) -> Float32 | None:
     """Mean and standard deviation over a segment's steps of each number of its observations, (segments, 2 o) float32.
 
@@ -87,12 +67,6 @@ def _preference_probability(left: Float32, right: Float32) -> Float64:
     return np.asarray(1 / (1 + np.exp(-difference.clip(-60, 60))))
 
 
-def _entropy(probability: Float64) -> Float64:
-    """Entropy in nats of a choice of two, elementwise."""
-    p, q = probability.clip(1e-300, 1), (1 - probability).clip(1e-300, 1)
-    return np.asarray(-probability * np.log(p) - (1 - probability) * np.log(q))
-
-
 class QuerySelector:
     """Draws pairs of segments from the pool. No pair is offered twice, and no segment is paired with itself.
 
@@ -103,14 +77,13 @@ class QuerySelector:
     The window may show a person a pair a second time, to measure how often the answers agree (core.preferences.review).
     Such pairs come from the store and not from here.
 
-    With selection=recency, pairs are ranked by disagreement times `recency`, as recent behaviour matters more to the
-    present policy. With selection=challenge, a clip that may be the best is compared with the one most disputed against
-    it. next_id: id of the query offered last
+    With selection=challenge, a clip that may be the best is compared with the one most disputed against it.
+
+    next_id: id of the query offered last
     """
 
-    def __init__(self, config: QueryConfig, error_rate: float, rng: np.random.Generator) -> None:
+    def __init__(self, config: QueryConfig, rng: np.random.Generator) -> None:
         self._config = config
-        self._error_rate = error_rate
         self._rng = rng
         self._offered: set[tuple[int, int]] = set()
         self._excluded: set[str] = set()
@@ -140,13 +113,8 @@ class QuerySelector:
         if not pairs:
             return []
         left, right = _sides(pairs, predict)
-        variance = scores = disagreement(left, right)
-        if config.selection == "mutual_information":
-            scores = information(left, right, self._error_rate)
-        elif config.selection == "recency":
-            env_steps = np.array([[a.env_steps, b.env_steps] for a, b in pairs], np.float64)
-            scores = variance * recency(env_steps, max(s.env_steps for s in pool), config.recency)
-        best = np.argsort(-scores, kind="stable")[:count]
+        variance = disagreement(left, right)
+        best = np.argsort(-variance, kind="stable")[:count]
         return [self._offer(pairs[i], float(variance[i])) for i in best]
 
     def best_disagreement(self, pool: list[Segment], predict: PredictReturns) -> float:

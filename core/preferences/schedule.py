@@ -40,21 +40,19 @@ def labels_due(env_steps: int, labels: int, total_steps: int, config: QueryConfi
 
 
 def scheduled(env_steps: int, config: Config) -> int:
-    """Number of labels due after env_steps of a session, where T = 0 is the end of exploration."""
-    trained = max(0, env_steps - config.explored_steps)
+    """Number of labels due after env_steps of a session."""
     if config.query.schedule == "paper":
-        return labels_due(trained, config.labels, config.planned_steps - config.explored_steps, config.query)
+        return labels_due(env_steps, config.labels, config.planned_steps, config.query)
     first = first_labels(config.labels, config.query)
     if config.teacher == Teacher.PERSON:
-        return first + bisect_right(_later_labels(config), trained)
-    return min(config.labels, first + int(trained / _most_steps(config) + 1e-9))
+        return first + bisect_right(_later_labels(config), env_steps)
+    return min(config.labels, first + int(env_steps / _most_steps(config) + 1e-9))
 
 
 def planned_steps(config: Config) -> int:
     """Environment steps of a session that trains as long as its answers allow, and then finishes."""
     later = config.labels - first_labels(config.labels, config.query)
-    explored = config.rollout.exploration_steps
-    return explored + (1 + later) * config.rollout.steps_per_answer + config.rollout.finish_steps
+    return (1 + later) * config.rollout.steps_per_answer + config.rollout.finish_steps
 
 
 def exploration_share(config: Config) -> float:
@@ -79,13 +77,13 @@ def finishing(env_steps: int, end: int, falling_steps: int) -> float:
 def _most_steps(config: Config) -> float:
     """Environment steps between two labels: as many as one answer allows, or fewer if the session is too short."""
     later = config.labels - first_labels(config.labels, config.query)
-    available = config.planned_steps - config.explored_steps - config.finishing_steps
+    available = config.planned_steps - config.finishing_steps
     return min(config.rollout.steps_per_answer or math.inf, available / (later + 1))
 
 
 @lru_cache(maxsize=8)
 def _later_labels(config: Config) -> list[float]:
-    """Environment steps after exploration at which a simulated person gives each label but the first ones."""
+    """Environment steps at which a simulated person gives each label but the first ones."""
     later, longest = config.labels - first_labels(config.labels, config.query), _most_steps(config)
     rng, person = generator(config.seed, "person's pace"), config.person
     seconds = 60 / person.pace * rng.lognormal(-(_SPREAD**2) / 2, _SPREAD, later)

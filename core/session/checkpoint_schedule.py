@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 
-from core.config import Config
 from core.events import Event, RewardFitted, RolloutReported
 
 INTERVAL = 20.0
@@ -15,23 +14,22 @@ _MUCH = 1.25
 class CheckpointSchedule:
     """Follows the events of the jobs. The clock decides when states are saved, and never what they are.
 
-    A checkpoint is due when exploring ends, at the first fit, at a fit that has changed much, and after `interval`
-    seconds in which a batch was collected.
+    A checkpoint is due at the first fit, at a fit that has changed much, and after `interval` seconds in which a batch
+    was collected.
     """
 
-    def __init__(self, config: Config, interval: float = INTERVAL, clock: Callable[[], float] = time.monotonic) -> None:
-        self._explored, self._interval, self._clock = config.explored_steps, interval, clock
+    def __init__(self, interval: float = INTERVAL, clock: Callable[[], float] = time.monotonic) -> None:
+        self._interval, self._clock = interval, clock
         self._fitted = self._fitted_then = 0
         """Answers of the newest fit, and of the newest one in a checkpoint."""
-        self._worked = self._exploring_ended = False
+        self._worked = False
         self._saved_at = clock()
 
     def note(self, event: Event) -> None:
         """Take an event of a job; those that say nothing of its progress are ignored."""
         match event:
-            case RolloutReported(env_steps=env_steps, batch_steps=steps):
+            case RolloutReported(batch_steps=steps):
                 self._worked |= steps > 0
-                self._exploring_ended |= env_steps - steps < self._explored <= env_steps
             case RewardFitted(preferences=count):
                 self._fitted = count
 
@@ -39,10 +37,10 @@ class CheckpointSchedule:
     def due(self) -> bool:
         changed_much = self._fitted >= max(1, _MUCH * self._fitted_then)
         waited = self._worked and self._clock() - self._saved_at >= self._interval
-        return self._exploring_ended or changed_much or waited
+        return changed_much or waited
 
     def saved(self) -> None:
         """Count from here: the present states are being saved."""
         self._fitted_then = self._fitted
-        self._worked = self._exploring_ended = False
+        self._worked = False
         self._saved_at = self._clock()

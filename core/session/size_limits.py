@@ -24,13 +24,13 @@ FILMED_POOL = 256
 
 
 def require_bearable(config: Config, task: Task) -> None:
-    """Raise UserError if the pictures of the task would exceed the memory limits, or if exploration is on.
+    """Raise UserError if the pictures of the task would exceed the memory limits, or if novelty is rewarded.
 
     Tasks without pictures always pass: the config bounds them.
     """
     if task.pictures is None:
         return
-    require_explorable(config, task)
+    refuse_novelty_of_pictures(config, task)
     pixels, length = math.prod(task.pictures), config.query.length(task.segment_steps)
     environments, depth = config.rollout.environments, task.pictures[0]
     gray = (length + depth - 1) * pixels // depth
@@ -54,14 +54,12 @@ def require_bearable(config: Config, task: Task) -> None:
         )
 
 
-def require_explorable(config: Config, task: Task) -> None:
+def refuse_novelty_of_pictures(config: Config, task: Task) -> None:
     """Raise UserError if novelty is rewarded in a task with image observations."""
-    for name, on in (
-        ("rollout.exploration_steps", config.rollout.exploration_steps),
-        ("reward.novelty", config.reward.novelty),
-    ):
-        if on and task.pictures:
-            raise UserError(f"{task.name} has image observations, in which novelty can't be measured: set {name}=0.")
+    if config.reward.novelty and task.pictures:
+        raise UserError(
+            f"{task.name} has image observations, in which novelty can't be measured: set reward.novelty=0."
+        )
 
 
 def _pooled(config: Config, length: int) -> int:

@@ -58,7 +58,7 @@ class Plan:
     tasks: tuple[str, ...]
     seeds: tuple[int, ...]
     curves: tuple[PlannedCurve, ...]
-    presets: tuple[str, ...] = ("task",)
+    presets: tuple[str, ...] = ("default",)
     steps: int | None = None
     settings: Changes = field(default_factory=dict)
 
@@ -121,30 +121,34 @@ def _yardstick() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Named:
-    """A plan by name: its tasks (or behaviour files), labels, number of seeds, preset, and what makes its curves from the labels."""
+    """A plan by name: its tasks (or behaviour files), labels, number of seeds, and what makes its curves from the labels.
+
+    steps: environment steps of each run; None for those of the preset
+    """
 
     tasks: Callable[[], tuple[str, ...]]
     labels: tuple[int, ...]
     seeds: int
     curves: Callable[[Sequence[int]], tuple[PlannedCurve, ...]] = labels_curves
-    preset: str = "task"
+    steps: int | None = None
 
 
+_ROBOT_STEPS = 2_000_000
+"""With the many labels of the paper's figures, what the answers allow would take hours."""
 _NAMED: dict[str, _Named] = {
     # The 5,500 labels in the paper's figures 3 and 6 were given by people, and by the oracle.
-    "fig2": _Named(lambda: PAPER_ROBOTS, (350, 700, 1400), 5),
+    "fig2": _Named(lambda: PAPER_ROBOTS, (350, 700, 1400), 5, steps=_ROBOT_STEPS),
     "fig3": _Named(lambda: PAPER_GAMES, (350, 700, 1400, 3300, 5500), 3),
-    "fig5": _Named(lambda: PAPER_ROBOTS, (700,), 5, lambda labels: ablation_curves(labels, True), "default"),
+    "fig5": _Named(lambda: PAPER_ROBOTS, (700,), 5, lambda labels: ablation_curves(labels, True), _ROBOT_STEPS),
     "fig6": _Named(lambda: PAPER_GAMES, (5500,), 3, lambda labels: ablation_curves(labels, False)),
-    "behaviours": _Named(_behaviours, (100,), 3, preset="default"),
+    "behaviours": _Named(_behaviours, (100,), 3),
     "person": _Named(
         lambda: ("hopper-backflip", *PAPER_ROBOTS, "half-cheetah-one-leg"),
         (100,),
         5,
         lambda labels: labels_curves(labels, _TEACHERS),
-        "default",
     ),
-    "yardstick": _Named(_yardstick, (100,), 3, preset="default"),
+    "yardstick": _Named(_yardstick, (100,), 3),
 }
 NAMES = tuple(_NAMED)
 
@@ -165,7 +169,7 @@ def find_plan(word: str, task_text: Callable[[str], str], labels: Sequence[int] 
         raise UserError(f"There is no plan {word!r:.60}: choose one of {', '.join(NAMES)}, or a .json or .toml file.")
     named = _NAMED[word]
     tasks, curves = tuple(map(task_text, named.tasks())), named.curves(labels or named.labels)
-    return Plan(word, tasks, tuple(range(named.seeds)), curves, (named.preset,))
+    return Plan(word, tasks, tuple(range(named.seeds)), curves, steps=named.steps)
 
 
 def only_teachers(plan: Plan, teachers: Sequence[str]) -> Plan:
@@ -210,7 +214,7 @@ def _plan(name: str, values: Any, task_text: Callable[[str], str]) -> Plan:
     tasks = _list("tasks", values["tasks"], str)
     seeds = values.get("seeds", 3)
     seeds = list(range(seeds)) if type(seeds) is int and 1 <= seeds <= 1000 else _list("seeds", seeds, int)
-    presets = values.get("preset", ["task"])
+    presets = values.get("preset", ["default"])
     presets = [presets] if isinstance(presets, str) else _list("preset", presets, str)
     for preset in presets:
         _require_known("preset", preset, PRESETS)

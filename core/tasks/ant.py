@@ -6,7 +6,7 @@ the implicitfast integrator instead of the fourth-order Runge-Kutta: four times 
 
 import numpy as np
 
-from core.tasks.base import Camera, Physics, RobotTask, averages, forward, preset_for_steps
+from core.tasks.base import Camera, Physics, RobotTask, averages, forward
 from core.types import Float64
 
 _FALLEN = 0.2
@@ -56,16 +56,4 @@ ANT = RobotTask(
     # Decided in docs/experiments/robots.md, Ant: more noise throws it on its back, and a gait once begun is
     # seldom left, so answers come early and the fit takes larger steps.
     exploration_std=0.15,
-    presets={
-        **preset_for_steps(2_500_000),
-        "policy.initial_std": 0.15,
-        "policy.entropy_bonus": 0.003,
-        "policy.learning_rate": 5e-4,
-        "policy.minibatch": 512,
-        "policy.epochs": 5,
-        "reward.learning_rate": 3e-3,
-        "reward.steps_per_label": 12,
-        "query.half_life": 150_000,
-        "rollout.steps": 16,
-    },
 )

@@ -116,8 +116,6 @@ class Task:
     """Smaller values of that figure are better."""
     plots: Mapping[str, str] = field(default_factory=dict)
     """Titles of further figures of the measure that are worth a plot, by the figures' names."""
-    presets: Mapping[str, Any] = field(default_factory=dict)
-    """Config changes that suit the task (see core.config.replaced)."""
     paper_presets: Mapping[str, Any] = field(default_factory=dict)
     """The paper's numbers, used with an optimizer other than the task's own (core.presets.merge_presets)."""
     pictures: tuple[int, int, int] | None = None
@@ -127,9 +125,9 @@ class Task:
     """Widths of an observation and an action; None if only the environment knows."""
 
     @property
-    def default_presets(self) -> Mapping[str, Any]:
-        """Config changes for teaching any behaviour; games, which they do not suit, have their own presets."""
-        return self.presets if self.pictures else DEFAULT
+    def presets(self) -> Mapping[str, Any]:
+        """Config changes of the preset 'default' (see core.config.replaced)."""
+        return DEFAULT
 
     @property
     def step_seconds(self) -> float:
@@ -168,24 +166,6 @@ class Camera:
     """The camera stands still and looks at `centre`."""
     centre: tuple[float, float] = (0.0, 0.0)
     """Place (x, y) in m that a fixed camera looks at."""
-
-
-def preset_for_steps(steps: int) -> dict[str, Any]:
-    """Return the robots' common presets for a session of `steps` steps (decided in docs/experiments/robots.md)."""
-    return {
-        "labels": 700,  # figure 2
-        "steps": steps,
-        # As early in the session as the paper's, whose labelling rate halves after 2 million steps of many more (A.1).
-        "query.half_life": steps * 0.2,
-        "reward.epochs": 1,
-        # At 700 labels a round comes with each batch, at 1,400 with every second one. An outdated reward is costly.
-        "reward.steps_per_label": 15,
-        # At full speed after the last answers, a policy finds the errors of the predictor.
-        "policy.decay": 0.9,
-        "policy.lag": 1,  # policy and rollout work at the same time
-        "rollout.environments": 256,
-        "rollout.steps": 48,
-    }
 
 
 Observe = Callable[[Float64, Float64], Float64]
@@ -274,7 +254,7 @@ class RobotTask(Task):
     """Red, green and blue of geoms by name, in place of the model's own."""
 
     @property
-    def default_presets(self) -> Mapping[str, Any]:
+    def presets(self) -> Mapping[str, Any]:
         return {**DEFAULT, "policy.initial_std": self.exploration_std}
 
     @property

@@ -101,7 +101,6 @@ def behaviour_task(behaviour: Behaviour) -> Task:
         measure_name=first.name,
         measure_title=first.title,
         plots={plot.name: plot.title for plot in behaviour.plots},
-        presets=robot.default_presets,
         behaviour=behaviour,
     )
 

@@ -42,5 +42,4 @@ def gym_task(name: str) -> GymTask:
         rest_steps=15,
         measure_name="return_per_episode",
         measure_title="Return per episode",
-        presets={"steps": 300_000, "rollout.environments": 16, "rollout.steps": 256, "query.pool": 256},
     )

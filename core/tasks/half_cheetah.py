@@ -3,7 +3,7 @@
 Gymnasium controls it at 20 Hz, at which the authors played its clips: 30 steps last 1.5 s (A.1).
 """
 
-from core.tasks.base import Camera, RobotTask, averages, forward, observe_turning, preset_for_steps
+from core.tasks.base import Camera, RobotTask, averages, forward, observe_turning
 
 HALF_CHEETAH = RobotTask(
     name="half-cheetah",
@@ -27,11 +27,4 @@ HALF_CHEETAH = RobotTask(
     normal_speeds=True,
     camera=Camera("torso", height=1.3, distance=4.4),
     # Decided in docs/experiments/robots.md, Half-Cheetah: less noise keeps actions off the motors' limits.
-    presets={
-        **preset_for_steps(2_000_000),
-        "policy.initial_std": 0.5,
-        "policy.entropy_bonus": 0.001,
-        "reward.epochs": 2,
-        "reward.steps_per_label": 4,
-    },
 )

@@ -84,5 +84,4 @@ HALF_CHEETAH_ONE_LEG = replace(
     measure_title="Share of time on one leg",
     contact_points=(*_HIND, *_REST),
     # Decided in docs/experiments/robots.md, Half-Cheetah on one leg.
-    presets={**HALF_CHEETAH.presets, "labels": 200},
 )

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from core.presets import DEFAULT
 from core.tasks.base import Camera, Physics, RobotTask, clipped_velocities, observe_turning
 from core.types import Float64
 
@@ -164,7 +163,4 @@ HOPPER_BACKFLIP = RobotTask(
     contact_points=(*_FOOT, *_REST),
     camera=Camera("torso", height=1.35, distance=4.6),
     exploration_std=1.0,
-    # The settings of all robots: with fewer answers they teach better landings than those that were chosen for turns
-    # alone (docs/experiments/person.md).
-    presets={**DEFAULT, "policy.initial_std": 1.0},
 )

@@ -9,7 +9,7 @@ still teach nothing. With episodes of 5 s two thirds of all clips were such.
 
 import numpy as np
 
-from core.tasks.base import Camera, Physics, RobotTask, averages, observe_turning, preset_for_steps
+from core.tasks.base import Camera, Physics, RobotTask, averages, observe_turning
 from core.types import Float64
 
 _POLE = 0.6
@@ -72,7 +72,6 @@ PENDULUM = RobotTask(
     reset_noise=0.01,
     camera=Camera("pole", height=0.1, distance=5.0, fixed=True),
     floor_height=-0.5,
-    presets=preset_for_steps(600_000),  # decided in docs/experiments/robots.md, Pendulum
 )
 
 DOUBLE_PENDULUM = RobotTask(
@@ -102,5 +101,4 @@ DOUBLE_PENDULUM = RobotTask(
     floor_height=-1.4,
     # Decided in docs/experiments/robots.md, Double pendulum: with more noise, or in longer episodes, some policies
     # learn to swing the poles round and keep to it.
-    presets={**preset_for_steps(1_500_000), "policy.initial_std": 0.3},
 )

@@ -6,7 +6,7 @@ twice as long, which makes no difference to an arm that touches nothing.
 
 import numpy as np
 
-from core.tasks.base import Camera, Physics, RobotTask, averages, preset_for_steps
+from core.tasks.base import Camera, Physics, RobotTask, averages
 from core.types import Float64
 
 _INNER, _OUTER = 0.1, 0.11
@@ -89,12 +89,4 @@ REACHER = RobotTask(
     # Decided in docs/experiments/robots.md, Reacher: a full push turns the arm by a radian in one step, so noise is
     # small; results show within a second, so the horizon is short; fits are cheap and have to be precise.
     exploration_std=0.1,
-    presets={
-        **preset_for_steps(1_500_000),
-        "reward.epochs": 6,
-        "reward.steps_per_label": 3,
-        "policy.initial_std": 0.1,
-        "policy.entropy_bonus": 0.0,
-        "policy.discount": 0.9,
-    },
 )

@@ -43,7 +43,6 @@ def _robot(task: RobotTask, name: str, title: str, names: SignalNames) -> RobotT
         measure_title="Forward speed (m/s)",
         measure_falls=False,
         contact_points=(),
-        presets={},
     )
 
 

@@ -1,6 +1,6 @@
 """The Swimmer: three links in a thick fluid. Gymnasium's model at 40 Hz, so that a clip of 60 steps lasts 1.5 s (A.1)."""
 
-from core.tasks.base import Camera, RobotTask, averages, forward, observe_turning, preset_for_steps
+from core.tasks.base import Camera, RobotTask, averages, forward, observe_turning
 
 SWIMMER = RobotTask(
     name="swimmer",
@@ -22,16 +22,4 @@ SWIMMER = RobotTask(
     reset_noise=0.1,
     camera=Camera("torso", height=0.0, distance=5.3, elevation=60.0),
     paper_presets={"policy.entropy_bonus": 0.001},  # A.1, for the Swimmer alone
-    # Decided in docs/experiments/robots.md, Swimmer: a stroke pays off only after seconds, and without the penalty and
-    # with the paper's activation some seeds glide for good.
-    presets={
-        **preset_for_steps(2_000_000),
-        "policy.minibatch": 512,
-        "policy.excess_penalty": 0.2,
-        "policy.discount": 0.995,
-        "reward.activation": "silu",
-        "reward.learning_rate": 3e-4,
-        "reward.epochs": 2,
-        "reward.steps_per_label": 4,
-    },
 )

@@ -7,7 +7,7 @@ as with the backflip.
 
 import numpy as np
 
-from core.tasks.base import Camera, Physics, RobotTask, averages, forward, observe_turning, preset_for_steps
+from core.tasks.base import Camera, Physics, RobotTask, averages, forward, observe_turning
 from core.types import Float64
 
 _HEIGHT = 1
@@ -55,7 +55,6 @@ HOPPER = RobotTask(
     camera=Camera("torso", height=1.15, distance=4.0),
     # Decided in docs/experiments/robots.md, Hopper: its physics are so quick that fits would take most of the time.
     exploration_std=1.0,
-    presets={**preset_for_steps(2_000_000), "policy.epochs": 6, "reward.steps_per_label": 35},
 )
 
 WALKER = RobotTask(
@@ -82,11 +81,4 @@ WALKER = RobotTask(
     camera=Camera("torso", height=1.15, distance=4.0),
     # Decided in docs/experiments/robots.md, Walker: with the usual step size of the fit and no bonus it stays slow.
     exploration_std=1.0,
-    presets={
-        **preset_for_steps(2_000_000),
-        "reward.epochs": 2,
-        "reward.steps_per_label": 4,
-        "reward.learning_rate": 3e-3,
-        "reward.bonus": 0.3,
-    },
 )

@@ -36,7 +36,7 @@ def _taught(session: Session) -> HeadlessRun:
 
 
 def measure(task: str, folder: Path) -> dict[str, float]:
-    config = replaced(Config(task=task), **{**get_task(task).default_presets, "labels": 40, "query.first_labels": 15})
+    config = replaced(Config(task=task), **{**get_task(task).presets, "labels": 40, "query.first_labels": 15})
     steps, length = config.rollout.environments * config.rollout.steps, get_task(task).segment_steps
     config = replaced(config, steps=config.query.pool * length + 8 * steps)
     wall, processor, written = [], [], []

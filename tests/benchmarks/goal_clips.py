@@ -2,7 +2,7 @@
 
     .venv/bin/python -m tests.benchmarks.goal_clips [TASK ...] [--sessions DIR] [--out resources/goals]
 
-Trains each behaviour with `core teach --teacher none --preset default`, films an episode of the policy without noise,
+Trains each behaviour with `core teach --teacher none`, films an episode of the policy without noise,
 and writes the stretch of it that earns most and closes best as a loop: TASK.jpg, the frames of the loop below each other
 as in the start page's cache, and its figures in clips.json. A policy that does not show the goal gets no clip, and its
 card keeps the picture of the untrained robot. --sessions keeps the trained sessions; those already there are not trained
@@ -134,7 +134,7 @@ def train(name: str, folder: Path) -> None:
         path = folder.with_suffix(".json")
         path.write_text(json.dumps({"name": f"{name}-goal", "title": name, **recipe.behaviour}))
         trained = str(path)
-    words = [sys.executable, "-m", "core", "teach", trained, "--teacher", "none", "--preset", "default"]
+    words = [sys.executable, "-m", "core", "teach", trained, "--teacher", "none"]
     words += ["--steps", str(recipe.steps), "--seed", str(recipe.seed), "--session", str(folder)]
     subprocess.run(words, cwd=ROOT, check=True, stdout=sys.stderr)
 

@@ -32,8 +32,7 @@ _HUMANOID = {
 
 
 def teach(task: str, folder: Path, labels: int, steps: int) -> None:
-    preset = [] if task == "pong" else ["--preset", "default"]
-    words = [task, "--teacher", "oracle", "--labels", labels, "--steps", steps, "--session", folder, "--json", *preset]
+    words = [task, "--teacher", "oracle", "--labels", labels, "--steps", steps, "--session", folder, "--json"]
     command = [sys.executable, "-m", "core", "teach", *map(str, words)]
     subprocess.run(command, cwd=_ROOT, check=True, capture_output=True)
 

@@ -37,7 +37,7 @@ APPENDIX_ROBOTS = """
 reward.members 3, query.candidates 10, reward.holdout 0.36788, reward.ratio_low 1.1, reward.ratio_high 1.5,
 reward.error_rate 0.1, query.selection disagreement, query.schedule paper, query.first_share 0.25, query.half_life 2e6,
 policy.algorithm trpo, policy.discount 0.995, policy.gae_lambda 0.97, reward.hidden 64, reward.activation leaky_relu,
-reward.std 1.0, reward.bonus 0, reward.novelty 0, rollout.exploration_steps 0, labels 700
+reward.std 1.0, reward.bonus 0, reward.novelty 0, labels 700
 """
 APPENDIX_GAMES = """
 reward.members 3, query.candidates 10, reward.holdout 0.36788, reward.ratio_low 1.1, reward.ratio_high 1.5,
@@ -45,7 +45,7 @@ reward.error_rate 0.1, policy.algorithm a2c, policy.entropy_bonus 0.01, policy.l
 policy.decay 0.625, rollout.steps 5, rollout.environments 16, policy.discount 0.99, policy.rms_decay 0.99,
 policy.rms_epsilon 1e-5, policy.vision nature, reward.dropout 0.5, reward.hidden 64, reward.std 0.05,
 query.first_labels 500, reward.epochs_first 200, query.half_life 1.25e6, reward.steps_per_label 10,
-reward.max_labels 3000, labels 5500, steps 50e6, reward.bonus 0, rollout.exploration_steps 0
+reward.max_labels 3000, labels 5500, steps 50e6, reward.bonus 0
 """
 """The numbers of appendix A, as they were read from the paper. Its 5 million frames are 1.25 million steps."""
 
@@ -79,18 +79,18 @@ def test_every_task_and_behaviour_has_the_papers_preset(task: str) -> None:
     assert make_config(task, "paper", {"policy.algorithm": "ppo"}, {}, {}).policy.algorithm == "ppo"
 
 
-@pytest.mark.parametrize("preset", ["task", "default"])
-def test_in_a_short_session_so_many_robots_that_their_episodes_end(preset: str) -> None:
-    steps = get_task("hopper").episode_steps
+@pytest.mark.parametrize("task", ["hopper", "gym:CartPole-v1"])
+def test_in_a_short_session_so_many_environments_that_their_episodes_end(task: str) -> None:
+    steps = get_task(task).episode_steps
 
-    def robots(preset: str, settings: dict[str, Any], **given: Any) -> int:
-        return make_config("hopper", preset, given, {}, settings).rollout.environments
+    def environments(preset: str, settings: dict[str, Any], **given: Any) -> int:
+        return make_config(task, preset, given, {}, settings).rollout.environments
 
-    usual = robots(preset, {})
-    assert robots(preset, {}, steps=2 * steps * usual) == usual
-    assert robots(preset, {}, steps=2 * steps * 20) == 20 and robots(preset, {}, steps=1) == 8
-    assert robots(preset, {"rollout.environments": 50}, steps=1) == 50
-    assert robots("paper", {}, steps=1) == robots("paper", {})
+    usual = environments("default", {})
+    assert environments("default", {}, steps=2 * steps * usual) == usual
+    assert environments("default", {}, steps=2 * steps * 20) == 20 and environments("default", {}, steps=1) == 8
+    assert environments("default", {"rollout.environments": 50}, steps=1) == 50
+    assert environments("paper", {}, steps=1) == environments("paper", {})
 
 
 def test_each_number_has_its_section() -> None:

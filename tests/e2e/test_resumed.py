@@ -27,8 +27,6 @@ CASES: dict[str, tuple[int, dict[str, Any]]] = {
     "late": (10, {}),
     "trpo": (7, {"policy__algorithm": "trpo", "policy__decay": 0.5}),
     "a2c": (7, {"policy__algorithm": "a2c", "policy__decay": 0.5}),
-    "exploring": (3, {"rollout__exploration_steps": 8 * 32 * 5}),
-    "after exploring": (7, {"rollout__exploration_steps": 8 * 32 * 5}),
     "an environment without a state": (7, {"task": "gym:Pendulum-v1"}),
     "episodes of different lengths": (7, {"task": "gym:CartPole-v1"}),
     "rollouts ahead of the policy": (7, {"policy__lag": 1}),
@@ -96,10 +94,9 @@ def test_a_run_that_is_resumed_after_its_end_ends_with_the_same_figures(teach: T
     assert (again.labels, again.measure, again.env_steps) == (ended.labels, ended.measure, ended.env_steps)
 
 
-def test_answers_to_other_pairs_are_all_given_once_the_policy_has_explored(teach: Teach, finished: Finished) -> None:
+def test_answers_to_other_pairs_are_all_given_at_once(teach: Teach, finished: Finished) -> None:
     """The same holds for a session made from the answers of another one, and a kill right after they were given changes nothing."""
-    exploring = 8 * 32 * 2
-    chosen = {**SHORT, "labels": 15, "seed": 7, "rollout__exploration_steps": exploring}
+    chosen = {**SHORT, "labels": 15, "seed": 7}
     old, runs = finished(**SHORT).session.folder / "preferences", list[Taught]()
     for name, kills in (("whole", ()), ("stopped", (20, 40))):
         teach(name, **chosen).close()
@@ -110,8 +107,6 @@ def test_answers_to_other_pairs_are_all_given_once_the_policy_has_explored(teach
         runs.append(teach(name))
         runs[-1].finished()
     whole, resumed = runs
-    fitted, explored = whole.all(RewardFitted)[0], whole.all(RolloutBatchReady)[1]
-    assert (fitted.preferences, explored.env_steps) == (12, exploring)
-    assert whole.events.index(explored) < whole.events.index(fitted)
+    assert whole.all(RewardFitted)[0].preferences == 12
     assert [event.preference.id for event in whole.all(PreferenceAdded)] == list(range(1, 16))
     assert same(whole, resumed) and stored(whole) == stored(resumed)

@@ -22,11 +22,10 @@ _TEACHERS = ("oracle", "person")
 _WHOLE: dict[str, Any] = {
     "labels": 30,
     "steps": 8 * 32 * 320,  # more batches than thirty stops can reach
-    "rollout__exploration_steps": 8 * 32 * 6,
     "reward__epochs": 3,
     "policy__lag": 1,
 }
-"""A backflip of 20,480 steps in 80 batches, 6 of them exploring, with 30 answers: two seconds on a quiet core."""
+"""A backflip of 20,480 steps in 80 batches with 30 answers: two seconds on a quiet core."""
 _WHILE_STARTING, _STARTING_SECONDS = 0.2, 1.0
 """Share of the stops that come while the run starts, and their latest moment."""
 _BATCHES, _BATCH_SECONDS = 5, 0.1

@@ -18,9 +18,7 @@ from tests.e2e.taught import SHORT, TASK, Finished, Taught, Teach, assert_resume
 
 VARIANTS: dict[str, dict[str, Any]] = {
     **{name: dict(ablation.changes) for name, ablation in ABLATIONS.items()},
-    "mutual information": {"query.selection": "mutual_information"},
     "challenge": {"query.selection": "challenge"},
-    "recency": {"query.selection": "recency", "query.recency": 300},
     "dropout": {"reward.dropout": 0.5},
     "the latest labels": {"reward.max_labels": 5},
     "a number of first labels": {"query.first_labels": 5},
@@ -45,9 +43,9 @@ def test_a_variant_resumes_as_if_it_had_not_stopped(teach: Teach, finished: Fini
     assert asked_later > 0 or name == "no-online-queries"
 
 
-@pytest.mark.parametrize("name", [name for name in VARIANTS if name != "mutual information"])
+@pytest.mark.parametrize("name", VARIANTS)
 def test_every_variant_is_another_run(finished: Finished, name: str) -> None:
-    """Each switch has an effect. (Few pairs rank differently by information: tests/core/preferences.)"""
+    """Each switch has an effect."""
     assert not same(finished(**SHORT), finished(**SHORT, **VARIANTS[name]))
 
 

@@ -100,20 +100,3 @@ def test_paused_stopped_and_failed_say_what_to_do(face: Face) -> None:
     assert told(face)[0] == "Training has stopped"
     face.stop()
     assert told(face) == ("Stopped", "Everything is saved. Press Start to continue.")
-
-
-def test_while_the_policy_explores_the_seconds_of_that_are_counted_down(
-    open_face: Callable[..., Face], clock: Clock
-) -> None:
-    face = open_face(rollout__exploration_steps=3000)
-    progress = face.controller.progress = Progress(face.controller.session.config, clock)
-    assert told(face)[0] == "Exploring before the first pair" and progress.due == 0
-    progress.reported(0)
-    clock.now += 2.0
-    progress.reported(1000)
-    assert told(face) == (
-        "Exploring before the first pair: 4 s",
-        "Exploring gives more varied clips to compare.",
-    )
-    progress.reported(3000)
-    assert "Exploring" not in told(face)[0] and progress.due > 0

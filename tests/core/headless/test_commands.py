@@ -140,7 +140,7 @@ def test_a_behaviour_file_is_taught_kept_and_evaluated(call: Called) -> None:
     }
     measured = {"measure": {"name": "mean_height", "expression": "mean(height[cpole])"}, "oracle": "-height[cpole]"}
     Path("low.json").write_text(json.dumps({**file, **measured}))
-    small = ["--labels", "4", "--steps", str(8 * 32 * 6), *SETTINGS, "--set", "rollout.exploration_steps=0"]
+    small = ["--labels", "4", "--steps", str(8 * 32 * 6), *SETTINGS]
     result = call("teach", "low.json", "--session", "s", "--json", *small)
     assert (result["task"], result["labels"]) == ("low", 4) and result["measure"]["mean_height"] > 0
     Path("low.json").unlink()
@@ -209,7 +209,6 @@ NO_ONLINE_QUERIES = {
     "query__first_share": 1.0,
     "query__first_labels": 0,
     "query__first_clips": 4,
-    "rollout__exploration_steps": 0,
 }
 ABLATED = [
     ("--random-queries", {"query__selection": "random"}),

@@ -20,7 +20,7 @@ from core.reward.image_ensemble import ImageEnsemble
 
 GAME = (4, 84, 84)
 ROWS = 33
-CONFIG = replaced(Config(), policy__max_gradient=1e9, policy__excess_penalty=0.1)
+CONFIG = replaced(Config(), policy__max_gradient=1e9)
 Case = tuple[ActorCritic, Tensor]
 
 
@@ -89,8 +89,7 @@ def plain_gradient(ppo: PPO, batch: TrainingBatch) -> tuple[Tensor, np.ndarray]:
     log_ratio = network.log_probs(distribution, batch.actions) - batch.log_probs
     objective, kl = clipped_objective(log_ratio, batch.advantages, config.clip)
     entropy, error = network.entropy(distribution), value_loss(values, batch.returns)
-    penalty = config.excess_penalty * network.action_bound_penalty(distribution)
-    loss = error + penalty - objective - config.entropy_bonus * entropy
+    loss = error - objective - config.entropy_bonus * entropy
     gradients = torch.autograd.grad(loss, network.parameter_views)
     return torch.cat([g.reshape(-1) for g in gradients]), np.array([float(x.detach()) for x in (kl, entropy, error)])
 

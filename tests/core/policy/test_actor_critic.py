@@ -48,13 +48,6 @@ def test_log_probabilities_of_samples_and_entropy(kind: str) -> None:
     assert torch.allclose(network.entropy(distribution), expected.entropy().mean(), atol=1e-5)
 
 
-def test_the_penalty_is_for_means_beyond_the_limits_of_continuous_actions() -> None:
-    means, inside = torch.tensor([[1.5, -3.0, 1.0], [0.0, -1.0, 0.5]]), torch.zeros(3)
-    assert float(made("gaussian").action_bound_penalty((means, inside))) == pytest.approx((0.5**2 + 2.0**2) / 2)
-    network = made("categorical")
-    assert float(network.action_bound_penalty(network.distribution(rows()))) == 0
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_divergence_between_two_policies(kind: str) -> None:
     inputs, (old, new) = rows(), (made(kind, 0), made(kind, 1))

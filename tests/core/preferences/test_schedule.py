@@ -12,13 +12,12 @@ from core.preferences.schedule import exploration_share, finishing, planned_step
 
 
 def by_answers(**changes: Any) -> Config:
-    """Ten first answers after 300 steps, then one every 100 steps up to twenty, then 400 steps."""
+    """Ten first answers, then one every 100 steps up to twenty, then 400 steps."""
     settings: dict[str, Any] = {
         "teacher": "oracle",
         "labels": 20,
         "query__schedule": "answers",
         "query__first_labels": 10,
-        "rollout__exploration_steps": 300,
         "rollout__steps_per_answer": 100,
         "rollout__finish_steps": 400,
     }
@@ -28,32 +27,31 @@ def by_answers(**changes: Any) -> Config:
 
 def test_each_answer_allows_the_same_number_of_steps() -> None:
     config = by_answers()
-    assert config.steps == 300 + 11 * 100 + 400
-    assert [scheduled(t, config) for t in (0, 300, 399, 400, 450, 1300, 1800)] == [10, 10, 10, 11, 11, 20, 20]
+    assert config.steps == 11 * 100 + 400
+    assert [scheduled(t, config) for t in (0, 99, 100, 150, 1000, 1500)] == [10, 10, 11, 11, 20, 20]
 
 
 def test_fewer_steps_than_the_answers_allow_are_shared_among_them() -> None:
     config = by_answers(steps=1000)
-    assert (config.explored_steps, config.finishing_steps) == (250, 200)
+    assert config.finishing_steps == 200
     due = [scheduled(t, config) for t in range(0, 1001)]
     assert due[0] == 10 and due[800] == 20 and due == sorted(due)
-    assert np.diff(np.flatnonzero(np.diff(due))).tolist() == pytest.approx([550 / 11] * 9, abs=1)
-    shorter = by_answers(steps=400)
-    assert (shorter.explored_steps, shorter.finishing_steps) == (100, 100)
+    assert np.diff(np.flatnonzero(np.diff(due))).tolist() == pytest.approx([800 / 11] * 9, abs=1)
+    assert by_answers(steps=400).finishing_steps == 100
 
 
 @pytest.mark.parametrize("pace", [4.0, 12.0, 40.0])
 def test_a_person_slower_than_the_budget_gets_the_same_training_as_the_oracle(pace: float) -> None:
     config = by_answers(teacher="person", person__pace=pace, person__speed=1e6)
-    assert [scheduled(t, config) for t in range(300, 1800, 50)] == [
-        scheduled(t, by_answers()) for t in range(300, 1800, 50)
+    assert [scheduled(t, config) for t in range(0, 1500, 50)] == [
+        scheduled(t, by_answers()) for t in range(0, 1500, 50)
     ]
 
 
 def test_a_fast_person_leaves_less_training_between_two_answers() -> None:
     config = by_answers(labels=1000, teacher="person", person__pace=60.0, person__speed=10.0)
-    last = next(t for t in range(300, config.steps) if scheduled(t, config) == 1000)
-    assert 8 < (last - 300) / 990 < 16  # ten steps a second, one answer a second, and pauses
+    last = next(t for t in range(config.steps) if scheduled(t, config) == 1000)
+    assert 8 < last / 990 < 16  # ten steps a second, one answer a second, and pauses
 
 
 def test_training_after_the_last_answer_runs_from_0_to_1() -> None:
@@ -67,10 +65,10 @@ def test_training_after_the_last_answer_runs_from_0_to_1() -> None:
     ]
     assert finishing(1800, end=1800, falling_steps=0) == 0
     config = by_answers()
-    assert (config.planned_steps, config.finishing_steps) == (1800, 200)
+    assert (config.planned_steps, config.finishing_steps) == (1500, 200)
 
 
 def test_there_is_less_exploration_where_answers_come_faster() -> None:
     assert exploration_share(by_answers(reward__answer_interval=80)) == 1  # a hundred steps each
-    assert exploration_share(by_answers(reward__answer_interval=80, steps=1000)) == pytest.approx((50 / 80) ** 3)
+    assert exploration_share(by_answers(reward__answer_interval=80, steps=750)) == pytest.approx((563 / 11 / 80) ** 3)
     assert exploration_share(by_answers(reward__answer_interval=0, steps=1000)) == 1

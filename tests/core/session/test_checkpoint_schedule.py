@@ -8,9 +8,6 @@ import pytest
 
 from core.events import RewardFitted, RolloutReported
 from core.session.checkpoint_schedule import CheckpointSchedule
-from tests.core.builders import tiny
-
-EXPLORED = 500
 
 
 class Clock:
@@ -35,17 +32,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def schedule(clock: Clock) -> CheckpointSchedule:
-    return CheckpointSchedule(tiny(rollout__exploration_steps=EXPLORED), 20.0, clock)
-
-
-def test_the_first_is_due_when_exploring_ends(schedule: CheckpointSchedule) -> None:
-    due = []
-    for env_steps in range(100, 800, 100):
-        schedule.note(batch(env_steps))
-        due.append((env_steps, schedule.due))
-        if schedule.due:
-            schedule.saved()
-    assert [env_steps for env_steps, now in due if now] == [EXPLORED]
+    return CheckpointSchedule(20.0, clock)
 
 
 def test_a_fit_to_a_quarter_more_answers_is_saved(schedule: CheckpointSchedule) -> None:
