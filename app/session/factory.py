@@ -18,7 +18,7 @@ from core.preferences.schedule import first_labels
 from core.presets import merge_presets
 from core.session.compatibility import require_fitting
 from core.session.session import CONFIG, Session
-from core.session.size_limits import FILMED_POOL, refuse_novelty_of_pictures
+from core.session.size_limits import FILMED_POOL, require_bearable
 from core.system import resources
 from core.tasks import get_task
 from core.tasks.behaviour_tasks import is_behaviour_text, task_text
@@ -119,10 +119,7 @@ def session_config(name: str, changes: Mapping[str, Any] | None = None) -> Confi
         )
     if config.reward.target == "returns":
         raise UserError("In a window no true returns are known: choose target=comparisons.")
-    refuse_novelty_of_pictures(config, task)
-    get_task(name, config.true_reward)
-    if config.query.segment_steps > task.episode_steps:
-        raise UserError(f"segment_steps is {config.query.segment_steps}; an episode has {task.episode_steps}.")
+    require_bearable(config, get_task(name, config.true_reward))
     return config
 
 

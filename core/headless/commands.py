@@ -24,6 +24,7 @@ from core.presets import ABLATIONS
 from core.session.archive import export_session, import_session
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session, read_config
+from core.session.size_limits import require_bearable
 from core.session.taking import PARTS, begin, parts_of, take, with_answers
 from core.system import resources
 from core.tasks import CATALOGUE, behaviours, get_task
@@ -164,10 +165,7 @@ def new_session(args: argparse.Namespace) -> Session:
     config = make_config(name, args.preset or "default", given, reward_settings, settings)
     if not task.has_true_reward:
         raise UserError(f"{task.name} has no true reward for the oracle: teach it yourself in the window.")
-    if config.query.segment_steps > task.episode_steps:
-        raise UserError(
-            f"segment_steps is {config.query.segment_steps}; give at most the {task.episode_steps} of an episode."
-        )
+    require_bearable(config, task)
     require_whole_clips(config)
     build_ensemble(config, CPU)  # fails here if the environment or the predictors can't be made
     if args.take and not args.begin_from:

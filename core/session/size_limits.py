@@ -1,4 +1,4 @@
-"""Memory limits of sessions that see pictures: numbers that suit a robot may be far too large for a game."""
+"""What a task rules out: clips longer than an episode, and pictures beyond the memory, as numbers for a robot may be."""
 
 import math
 
@@ -24,13 +24,22 @@ FILMED_POOL = 256
 
 
 def require_bearable(config: Config, task: Task) -> None:
-    """Raise UserError if the pictures of the task would exceed the memory limits, or if novelty is rewarded.
+    """Raise UserError if the task rules out this config.
 
-    Tasks without pictures always pass: the config bounds them.
+    Clips must not be longer than an episode. Pictures must not exceed the memory limits (the config bounds the memory of
+    other tasks), and their novelty can't be rewarded.
     """
+    if config.query.segment_steps > task.episode_steps:
+        raise UserError(
+            f"segment_steps is {config.query.segment_steps}; give at most the {task.episode_steps} of an episode of"
+            f" {task.name}."
+        )
     if task.pictures is None:
         return
-    refuse_novelty_of_pictures(config, task)
+    if config.reward.novelty:
+        raise UserError(
+            f"{task.name} has image observations, in which novelty can't be measured: set reward.novelty=0."
+        )
     pixels, length = math.prod(task.pictures), config.query.length(task.segment_steps)
     environments, depth = config.rollout.environments, task.pictures[0]
     gray = (length + depth - 1) * pixels // depth
@@ -51,14 +60,6 @@ def require_bearable(config: Config, task: Task) -> None:
             f"A pool of {config.query.pool:,} segments of {length} steps would not fit into memory or a checkpoint,"
             f" because {task.name} has image observations: give a smaller query.pool, fewer query.segment_steps"
             " or fewer rollout.environments."
-        )
-
-
-def refuse_novelty_of_pictures(config: Config, task: Task) -> None:
-    """Raise UserError if novelty is rewarded in a task with image observations."""
-    if config.reward.novelty and task.pictures:
-        raise UserError(
-            f"{task.name} has image observations, in which novelty can't be measured: set reward.novelty=0."
         )
 
 

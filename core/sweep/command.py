@@ -21,6 +21,7 @@ from core.headless.commands import named_task, parse_settings
 from core.io.files import write_atomically
 from core.io.session_log import warnings_to_stderr
 from core.session.session import acquire_lock
+from core.session.size_limits import require_bearable
 from core.sweep.backend import Backend
 from core.sweep.cell import Cell, encode
 from core.sweep.cell_files import CellFiles
@@ -92,9 +93,7 @@ def _require_runnable(cells: Sequence[Cell]) -> None:
     for config in {cell.config.task: cell.config for cell in cells}.values():
         sizes(config)
     for cell in cells:
-        steps, longest = cell.config.query.segment_steps, get_task(cell.config.task).episode_steps
-        if steps > longest:
-            raise UserError(f"segment_steps is {steps}; give at most the {longest} of an episode of {cell.task}.")
+        require_bearable(cell.config, get_task(cell.config.task))
 
 
 def _backend(word: str, cells: Sequence[Cell], folder: Path) -> Backend:

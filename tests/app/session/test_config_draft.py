@@ -37,7 +37,7 @@ def test_the_defaults_of_every_task_are_valid(task: str) -> None:
         ({"labels": 0}, "0 labels", {"labels"}),
         ({"reward.ratio_low": 9.0, "reward.ratio_high": 10.0, "policy.clip": 7}, "clip is 7", {"policy.clip"}),
         ({"reward.target": "returns", "teacher": "oracle"}, "target=comparisons", {"reward.target"}),
-        ({"query.segment_steps": 500}, "an episode has 50", {"query.segment_steps"}),
+        ({"query.segment_steps": 500}, "at most the 50 of an episode", {"query.segment_steps"}),
         ({"rollout.environments": 16384, "rollout.steps": 2000}, "memory", set()),
     ],
 )

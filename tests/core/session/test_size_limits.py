@@ -16,10 +16,10 @@ from core.tasks import get_task
 
 ABSURD = [
     ({"rollout__environments": 16384, "rollout__steps": 2}, "rollout.environments"),
-    ({"rollout__environments": 64, "query__segment_steps": 1000}, "query.segment_steps"),
+    ({"rollout__environments": 128, "query__segment_steps": 300}, "query.segment_steps"),
     ({"rollout__environments": 16, "rollout__steps": 100_000}, "rollout.steps"),
     ({"query__segment_steps": 250, "rollout__captured_envs": 4}, "query.pool"),
-    ({"query__segment_steps": 500, "query__pool": 2048}, "query.pool"),
+    ({"query__segment_steps": 300, "query__pool": 3000}, "query.pool"),
     ({"query__pool": 8192}, "query.pool"),
 ]
 
@@ -52,3 +52,12 @@ def test_what_a_large_workstation_can_do_is_let_through(task: str) -> None:
     config = replaced(Config(task="pong"), rollout__environments=16, query__segment_steps=250)
     require_bearable(config, get_task("pong"))
     require_bearable(replaced(config, rollout__captured_envs=4, query__pool=FILMED_POOL), get_task("pong"))
+
+
+@pytest.mark.parametrize(("task", "steps"), [("hopper", 320), ("pong", 300)])
+def test_a_clip_is_no_longer_than_an_episode(tmp_path: Path, task: str, steps: int) -> None:
+    config = replaced(Config(task=task), rollout__environments=16)
+    require_bearable(replaced(config, query__segment_steps=steps), get_task(task))
+    with pytest.raises(UserError, match=rf"^segment_steps is {steps + 1}; give at most the {steps} of an episode"):
+        Session.create(tmp_path / "s", replaced(config, query__segment_steps=steps + 1))
+    assert not (tmp_path / "s").exists()
