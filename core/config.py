@@ -115,7 +115,7 @@ class QueryConfig(_Checked):
     candidates: int = number(10, "candidate pairs (challenge: clips) for each pair that is asked about", "A", 1, 1000)
     first_share: float = number(0.25, "share of the answers collected before policy training starts", "A.1", 0, 1)
     first_labels: int = number(0, "answers before policy training; 0 for first_share (Atari: 500)", "A.2", 0)
-    first_clips: int = number(0, "clips collected for each pair asked before training; 0 for any number", "A", 0, 1000)
+    first_clips: int = number(4, "clips collected for each pair asked before training", "", 1, 1000)
     schedule: str = choice("paper", "labelling rate: the paper's, or evenly by answers", ("paper", "answers"), "A")
     half_life: float = number(
         2e6, "h in the labelling rate h / (T + h), in environment steps (Atari: 5e6 frames)", "A", 1

@@ -80,7 +80,6 @@ PAPER: dict[str, tuple[Any, str]] = {
     "query.selection": ("disagreement", "2.2.4"),
     "query.candidates": (10, "A"),
     "query.schedule": ("paper", "A"),
-    "query.first_clips": (4, ""),
     "query.pool_old": (0.0, ""),
     "query.rest": (0, ""),
     "query.alike": (0.0, ""),
@@ -176,7 +175,6 @@ ABLATIONS: dict[str, Ablation] = {
         {
             "query.first_share": 1.0,
             "query.first_labels": 0,
-            "query.first_clips": 4,  # else all are about the few clips of the first batch
         },
     ),
     "no-regularization": Ablation("fit without weight decay; dropout stays (3.3)", {"reward.l2": 0.0}),

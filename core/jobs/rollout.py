@@ -51,8 +51,6 @@ _AGREEMENT_PAIRS, _AGREEMENT_WINDOW = 48, 400
 """Pairs of a batch whose predictions are compared, and pairs that the running agreement is over."""
 _EPISODES = 100
 """Finished episodes that the reported means are over."""
-_SEGMENTS_PER_QUERY = 4
-"""Segments collected for each query before the policy is trained."""
 _POOL = "pool_"
 """Prefix of the pool's arrays in the job's state."""
 
@@ -120,10 +118,15 @@ class RolloutJob(Job):
     def _on_true_reward(self) -> bool:
         return self.config.teacher == Teacher.NONE
 
+    @property
+    def _clips_suffice(self) -> bool:
+        """True if there are enough clips for the pairs to be asked before the policy is trained."""
+        return self.pool.added >= self.config.query.first_clips * scheduled(self._env_steps, self.config)
+
     def _offer_queries(self) -> Iterator[Event | None]:
         if not self._on_true_reward:
-            clips = self.config.query.first_clips if self.ensemble is None else 0
-            most = self.pool.added // clips if clips else None
+            few = self.ensemble is None and not self._clips_suffice
+            most = self.pool.added // self.config.query.first_clips if few else None
             yield from self.offers.offer(self.pool, self._env_steps, self.ensemble, most)
 
     def _renew_queries(self) -> Iterator[Event]:
@@ -145,12 +148,7 @@ class RolloutJob(Job):
         if self._on_true_reward or self.ensemble:
             ahead = self._batches_sent - self._policy_version
             return "waiting for the policy" if ahead > self.config.policy.lag else ""
-        first = scheduled(self._env_steps, self.config)
-        if clips := self.config.query.first_clips:
-            complete = self.pool.added >= clips * first
-        else:
-            complete = len(self.pool) >= min(self.config.query.pool, _SEGMENTS_PER_QUERY * first)
-        return "training starts when the first pairs are answered" if complete else ""
+        return "training starts when the first pairs are answered" if self._clips_suffice else ""
 
     def _collect_batch(self) -> Iterator[Event | None]:
         """Collects a batch, hands it to the policy with its rewards, offers queries, and reports."""

@@ -208,7 +208,6 @@ def configured(words: list[str], monkeypatch: pytest.MonkeyPatch) -> Config:
 NO_ONLINE_QUERIES = {
     "query__first_share": 1.0,
     "query__first_labels": 0,
-    "query__first_clips": 4,
 }
 ABLATED = [
     ("--random-queries", {"query__selection": "random"}),

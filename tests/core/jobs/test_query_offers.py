@@ -253,3 +253,10 @@ def test_pairs_prepared_ahead_are_renewed_once_the_members_agree_on_them() -> No
     assert renewed(disagreeing=1.0, chosen_at=0, now=100) == [2, 3]  # the first one is on screen
     assert renewed(disagreeing=1.0, chosen_at=0, now=99) == []
     assert renewed(disagreeing=-1.0, chosen_at=0, now=100) == []
+
+
+def test_the_first_pairs_are_about_many_clips() -> None:
+    """Four clips are collected for each; of one for each, the ten pairs would be about the first eight clips."""
+    rollout = Played("rollout", labels=40, steps=100_000)
+    queries = [event.query for event in of(QueryOffered, rollout.turn(published(rollout, 0)))]
+    assert len(queries) == 10 and len({side.id for query in queries for side in (query.left, query.right)}) > 12
