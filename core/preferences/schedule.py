@@ -61,7 +61,7 @@ def exploration_share(config: Config) -> float:
     Rewards for novelty and for disagreement, and robots that start in any way, show what is worth asking about. They cost
     return once answers tell what is wanted, so there is less of them where each answer has little training, and none on
     the true reward. It falls steeply, as the cube of the steps between two answers: behaviours that are hard to find need
-    all of it at 5,000 steps, and robots learn best with a fifth at 2,900 (docs/experiments/person.md).
+    half of it at 3,900 steps, and robots learn best with a tenth at 2,200 (docs/experiments/person.md).
     """
     if config.teacher == Teacher.NONE:
         return 0.0

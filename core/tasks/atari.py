@@ -121,16 +121,6 @@ class AtariTask(Task):
     measure_name: str = "score_per_game"
     measure_title: str = "Score per game"
     pictures: tuple[int, int, int] | None = (STACK, SIDE, SIDE)
-    paper_presets: Mapping[str, Any] = field(
-        default_factory=lambda: {
-            "reward.dropout": 0.5,
-            "reward.epochs_first": 200,
-            "reward.steps_per_label": 10,
-            "query.first_share": 0.25,
-            "query.first_labels": 500,
-        }
-    )
-    """A.2; these take hours on two cores."""
 
     game_presets: Mapping[str, Any] = field(default_factory=lambda: PRESETS)
     """The preset 'default', in place of the robots'."""
