@@ -15,8 +15,8 @@ from core.types import Teacher
 Changes = Mapping[str, Any]
 _PLANNING = ("query.first_share", "query.first_labels")
 """Settings that the planned length of a session depends on and that an ablation may change."""
-_EPISODES, _FEWEST_ROBOTS = 2, 8
-"""Episodes for which the steps of a session should suffice for each robot, and number of robots that is not reduced."""
+_BATCHES, _FEWEST = 120, 8
+"""Batches, and so updates of the policy, that a session should have, and the number of environments that is not reduced."""
 
 
 def make_config(name: str, preset: str, given: Changes, ablation: Changes, settings: Changes) -> Config:
@@ -27,8 +27,8 @@ def make_config(name: str, preset: str, given: Changes, ablation: Changes, setti
     given: values of the command's own options, among them "policy.algorithm"
     settings: as --set gives them
     Without steps, a session whose answers drive training is as long as they allow. An ablation does not change that
-    length. A session of few steps has fewer robots than the preset says, if that is not the paper's, so that their
-    episodes come to an end. Raises UserError for an unknown name, an invalid value or a contradiction.
+    length. A session of few steps has fewer environments than the preset says, if that is not the paper's, so that
+    the policy is updated often enough. Raises UserError for an unknown name, an invalid value or a contradiction.
     """
     task = get_task(name)
     algorithm = settings.get("policy.algorithm", given.get("policy.algorithm"))
@@ -39,7 +39,7 @@ def make_config(name: str, preset: str, given: Changes, ablation: Changes, setti
         kept = {name: usual.get(name, _default(name)) for name in _PLANNING if name in ablation}
         config = replaced(config, steps=planned_steps(replaced(config, **kept)))
     if task.pictures is None and preset != "paper" and "rollout.environments" not in {**given, **settings}:
-        most = max(_FEWEST_ROBOTS, config.steps // (_EPISODES * task.episode_steps))
+        most = max(_FEWEST, config.steps // (_BATCHES * config.rollout.steps))
         config = replaced(config, **{"rollout.environments": min(config.rollout.environments, most)})
     return config
 

@@ -51,6 +51,8 @@ _AGREEMENT_PAIRS, _AGREEMENT_WINDOW = 48, 400
 """Pairs of a batch whose predictions are compared, and pairs that the running agreement is over."""
 _EPISODES = 100
 """Finished episodes that the reported means are over."""
+_MOST_NOVELTY = 0.4
+"""Share of a session over which novelty is rewarded at most."""
 _POOL = "pool_"
 """Prefix of the pool's arrays in the job's state."""
 
@@ -226,7 +228,8 @@ class RolloutJob(Job):
     def _novelty_weight(self) -> float:
         """Weight of the reward for novelty, which falls to 0; both weight and steps are less where answers come fast."""
         reward, share = self.config.reward, self._exploration_share
-        return share * reward.novelty * max(0.0, 1 - self._env_steps / max(1.0, share * reward.novelty_steps))
+        steps = share * min(reward.novelty_steps, _MOST_NOVELTY * self.config.planned_steps)
+        return share * reward.novelty * max(0.0, 1 - self._env_steps / max(1.0, steps))
 
     def _note_agreement(self, segments: list[Segment]) -> None:
         """Updates the running agreement with pairs of a batch's new segments."""

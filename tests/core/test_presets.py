@@ -80,15 +80,15 @@ def test_every_task_and_behaviour_has_the_papers_preset(task: str) -> None:
 
 
 @pytest.mark.parametrize("task", ["hopper", "gym:CartPole-v1"])
-def test_in_a_short_session_so_many_environments_that_their_episodes_end(task: str) -> None:
-    steps = get_task(task).episode_steps
+def test_a_short_session_has_so_many_environments_that_its_policy_is_updated_120_times(task: str) -> None:
+    steps = 120 * 48
 
     def environments(preset: str, settings: dict[str, Any], **given: Any) -> int:
         return make_config(task, preset, given, {}, settings).rollout.environments
 
     usual = environments("default", {})
-    assert environments("default", {}, steps=2 * steps * usual) == usual
-    assert environments("default", {}, steps=2 * steps * 20) == 20 and environments("default", {}, steps=1) == 8
+    assert environments("default", {}, steps=steps * usual) == usual == 256
+    assert environments("default", {}, steps=steps * 20) == 20 and environments("default", {}, steps=1) == 8
     assert environments("default", {"rollout.environments": 50}, steps=1) == 50
     assert environments("paper", {}, steps=1) == environments("paper", {})
 
