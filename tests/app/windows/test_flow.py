@@ -246,8 +246,8 @@ def test_a_session_whose_folder_is_deleted_is_saved_elsewhere_with_all_answers_a
     flow.wait_for_session()
     answer(flow, 3)
     lost = flow.program.open
+    append_votes(tmp_path / "mine", 1, Choice.LEFT, {"a": Choice.LEFT})  # whole before the last policy is copied
     learn(flow, 0, 10**10)
-    append_votes(tmp_path / "mine", 1, Choice.LEFT, {"a": Choice.LEFT})
     flow.wait_until(lambda: lost.controller.folder_guard.copied == 3)
     lost.controller.labelling.set_teacher(Teacher.ORACLE)
     delete(flow, tmp_path / "mine")
