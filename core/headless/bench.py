@@ -38,6 +38,7 @@ from core.tasks.base import RobotTask, Task
 from core.types import Choice, Float32, Float64, Observations, Preference, Query, Segment
 
 _ROBOT_SESSION = {"labels": 700, "steps": 2_000_000}
+"""The session that is taught, but for games, whose presets have their own numbers."""
 _FIT_STEPS = 60
 _PICTURE_BATCHES = 24
 

@@ -1,4 +1,4 @@
-"""What a task rules out: clips longer than an episode, and pictures beyond the memory, as numbers for a robot may be."""
+"""Limits that depend on the task: the length of a clip, and the memory for pictures, which need far more than numbers."""
 
 import math
 

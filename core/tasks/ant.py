@@ -53,7 +53,6 @@ ANT = RobotTask(
     reset_noise=0.1,
     normal_speeds=True,
     camera=Camera("torso", height=1.05, distance=5.3, elevation=20.0, azimuth=72.0),
-    # Decided in docs/experiments/robots.md, Ant: more noise throws it on its back, and a gait once begun is
-    # seldom left, so answers come early and the fit takes larger steps.
+    # Decided in docs/experiments/robots.md, Ant: more noise throws it on its back.
     exploration_std=0.15,
 )

@@ -117,7 +117,7 @@ class Task:
     plots: Mapping[str, str] = field(default_factory=dict)
     """Titles of further figures of the measure that are worth a plot, by the figures' names."""
     paper_presets: Mapping[str, Any] = field(default_factory=dict)
-    """The paper's numbers, used with an optimizer other than the task's own (core.presets.merge_presets)."""
+    """The paper's numbers, used with an optimizer other than the preset's (core.presets.merge_presets)."""
     pictures: tuple[int, int, int] | None = None
     """(frames, height, width) if observations are pictures: flat rows of uint8 pixels, the oldest frame first, which
     the networks scale to [0, 1]. None if observations are float32 numbers."""

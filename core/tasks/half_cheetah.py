@@ -26,5 +26,4 @@ HALF_CHEETAH = RobotTask(
     reset_noise=0.1,
     normal_speeds=True,
     camera=Camera("torso", height=1.3, distance=4.4),
-    # Decided in docs/experiments/robots.md, Half-Cheetah: less noise keeps actions off the motors' limits.
 )

@@ -83,5 +83,4 @@ HALF_CHEETAH_ONE_LEG = replace(
     measure_name="share_on_one_leg",
     measure_title="Share of time on one leg",
     contact_points=(*_HIND, *_REST),
-    # Decided in docs/experiments/robots.md, Half-Cheetah on one leg.
 )

@@ -99,6 +99,4 @@ DOUBLE_PENDULUM = RobotTask(
     normal_speeds=True,
     camera=Camera("pole", height=0.0, distance=5.0, fixed=True),
     floor_height=-1.4,
-    # Decided in docs/experiments/robots.md, Double pendulum: with more noise, or in longer episodes, some policies
-    # learn to swing the poles round and keep to it.
 )

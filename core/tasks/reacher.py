@@ -87,6 +87,6 @@ REACHER = RobotTask(
     floor_pattern=0.2,
     colours=_COLOURS,
     # Decided in docs/experiments/robots.md, Reacher: a full push turns the arm by a radian in one step, so noise is
-    # small; results show within a second, so the horizon is short; fits are cheap and have to be precise.
+    # small.
     exploration_std=0.1,
 )

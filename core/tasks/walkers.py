@@ -53,7 +53,6 @@ HOPPER = RobotTask(
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
     camera=Camera("torso", height=1.15, distance=4.0),
-    # Decided in docs/experiments/robots.md, Hopper: its physics are so quick that fits would take most of the time.
     exploration_std=1.0,
 )
 
@@ -79,6 +78,5 @@ WALKER = RobotTask(
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
     camera=Camera("torso", height=1.15, distance=4.0),
-    # Decided in docs/experiments/robots.md, Walker: with the usual step size of the fit and no bonus it stays slow.
     exploration_std=1.0,
 )

@@ -33,7 +33,7 @@ def test_a_game_seen_in_pictures_is_refused_before_anything_is_made(tmp_path: Pa
 
 
 def rewards(**chosen: float) -> Float32:
-    """Of the first batch after the first reward; an answer comes after each batch."""
+    """Rewards of the first batch after the first reward snapshot, with one answer for each batch."""
     by_answers = {"query__schedule": "answers", "query__first_labels": 1, "rollout__steps_per_answer": BATCH}
     rollout = Played("rollout", **{"labels": 12, "steps": 100 * BATCH, **by_answers, **chosen})
     said = rollout.turn(published(rollout, 0), rewarded(rollout)) + rollout.turn(published(rollout, 1))
