@@ -70,7 +70,6 @@ class RewardConfig(_Checked):
 
     members: int = number(3, "predictors in the ensemble", "2.2.3, A", 1, 100)
     hidden: int = number(64, "units in each of the two hidden layers", "A.1", 1, 4096)
-    activation: str = choice("leaky_relu", "activation in tasks without pictures", ("leaky_relu", "silu"), "A.1")
     inputs: str = choice(
         "observation_action",
         "what the predictors see in tasks without pictures",
@@ -321,7 +320,7 @@ _SECTIONS: dict[str, type[_Checked]] = {
     "oracle": OracleConfig,
     "person": PersonConfig,
 }
-_RETIRED = {"query.recency", "policy.excess_penalty", "rollout.exploration_steps"}
+_RETIRED = {"reward.activation", "query.recency", "policy.excess_penalty", "rollout.exploration_steps"}
 """Settings of earlier versions, which the configs of their sessions still have."""
 
 

@@ -97,7 +97,6 @@ PAPER_ROBOT: dict[str, tuple[Any, str]] = {
     "policy.entropy_bonus": (0.01, "A.1"),  # the Swimmer has its own
     "policy.decay": (0.0, ""),
     "reward.hidden": (64, "A.1"),
-    "reward.activation": ("leaky_relu", "A.1"),
     "reward.std": (1.0, "A.1"),
     "query.first_share": (0.25, "A.1"),
     "query.first_labels": (0, "A.1"),

@@ -52,7 +52,6 @@ class SummaryWriter(QObject):
             task=controller.session.config.task,
             teacher=controller.labelling.teacher,
             labels=0,
-            planned=controller.session.config.labels,
             env_steps=controller.progress.env_steps,
             measure_title=task.measure_title,
             best=self._best,

@@ -6,16 +6,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 from torch.nn import Parameter, ParameterList
-from torch.nn.functional import leaky_relu, silu
+from torch.nn.functional import leaky_relu
 
 CPU = torch.device("cpu")
 LEAK = 0.01
 """Slope of the leaky ReLUs for negative inputs (A.1)."""
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "leaky_relu": lambda x: leaky_relu(x, LEAK, inplace=True),
-    "silu": silu,
-}
-"""Activations by the name in reward.activation. The paper has leaky ReLUs; silu, x * sigmoid(x), has no kink."""
 Dropout = Callable[[Tensor], Tensor]
 """Dropout of one training pass: a hidden layer's output -> the same with some units set to 0."""
 
@@ -31,13 +26,10 @@ class StackedMLP(torch.nn.Module):
         members: int,
         inputs: int,
         hidden: int,
-        activation: str,
         generator: torch.Generator,
         device: torch.device = CPU,
     ) -> None:
         super().__init__()
-        self.activation = activation
-        self._activation = ACTIVATIONS[activation]
         sizes = ((inputs, hidden), (hidden, hidden), (hidden, 1))
         self.weights = ParameterList(Parameter(uniform((members, a, b), a, generator)) for a, b in sizes)
         self.biases = ParameterList(Parameter(uniform((members, 1, b), a, generator)) for a, b in sizes)
@@ -60,7 +52,7 @@ class StackedMLP(torch.nn.Module):
     def _hidden(self, x: Tensor, dropout: Dropout | None) -> Tensor:
         """(M, B, inputs) -> (M, B, hidden): output of the second hidden layer."""
         for layer in (0, 1):
-            x = self._activation(torch.baddbmm(self.biases[layer], x, self.weights[layer]))
+            x = leaky_relu(torch.baddbmm(self.biases[layer], x, self.weights[layer]), LEAK, inplace=True)
             x = dropout(x) if dropout else x
         return x
 

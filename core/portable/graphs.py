@@ -169,9 +169,7 @@ def _vector_members(graph: Graph, x: str, ensemble: RewardEnsemble) -> str:
     x = graph.add("Sub", x, graph.constant(ensemble.mean.numpy()))
     x = graph.add("Div", x, graph.constant(ensemble.std.numpy()))
     for number, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
-        if number and network.activation == "silu":
-            x = graph.add("Mul", x, graph.add("Sigmoid", x))
-        elif number:
+        if number:
             x = graph.add("LeakyRelu", x, alpha=LEAK)
         x = graph.add("MatMul", x, graph.constant(weight.detach().numpy()))  # (M, batch, ...) from the first layer on
         x = graph.add("Add", x, graph.constant(bias.detach().numpy()))

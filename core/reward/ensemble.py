@@ -55,7 +55,7 @@ class RewardEnsemble(torch.nn.Module):
     ) -> None:
         super().__init__()
         self.see_actions = config.inputs == "observation_action"
-        self.network = StackedMLP(config.members, inputs, config.hidden, config.activation, generator, device)
+        self.network = StackedMLP(config.members, inputs, config.hidden, generator, device)
         self.register_buffer("mean", torch.zeros(inputs, device=device))
         self.register_buffer("std", torch.ones(inputs, device=device))
         self.members = config.members

@@ -60,7 +60,7 @@ def entry(folder: Path) -> SessionEntry:
         found = _read_summary(folder)
         if found is None:
             steps = max(PolicySnapshots(folder).env_steps(), default=0)
-            found = Summary(config.task, config.teacher, answers(store), config.labels, steps, "", None, changed)
+            found = Summary(config.task, config.teacher, answers(store), steps, "", None, changed)
     except UserError as error:
         return SessionEntry(folder, None, changed, str(error))
     return SessionEntry(folder, found, found.opened_at)

@@ -23,8 +23,6 @@ class Summary:
     teacher: str
     labels: int
     """Preferences that count as labels."""
-    planned: int
-    """Labels in the whole session."""
     env_steps: int
     measure_title: str
     best: float | None

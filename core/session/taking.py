@@ -21,7 +21,7 @@ from core.tasks.base import RobotTask, Task
 
 PARTS = ("reward", "policy", "answers")
 _POLICY_SHAPE = ("algorithm", "hidden", "vision")
-_REWARD_SHAPE = ("members", "hidden", "activation", "inputs")
+_REWARD_SHAPE = ("members", "hidden", "inputs")
 """Settings that decide what networks look like."""
 
 

@@ -21,7 +21,9 @@ def test_what_an_older_config_lacks_has_its_default() -> None:
 
 def test_what_an_older_config_has_in_addition_is_ignored() -> None:
     older = {"query": {"recency": 50_000.0, "rest": 20}, "rollout": {"exploration_steps": 300_000}}
-    assert Config.from_dict({**older, "policy": {"excess_penalty": 0.2}}) == replaced(Config(), query__rest=20)
+    assert Config.from_dict({**older, "policy": {"excess_penalty": 0.2}, "reward": {"activation": "silu"}}) == replaced(
+        Config(), query__rest=20
+    )
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_what_a_task_says_about_its_own_algorithm_is_left_out_for_another() -> N
 APPENDIX_ROBOTS = """
 reward.members 3, query.candidates 10, reward.holdout 0.36788, reward.ratio_low 1.1, reward.ratio_high 1.5,
 reward.error_rate 0.1, query.selection disagreement, query.schedule paper, query.first_share 0.25, query.half_life 2e6,
-policy.algorithm trpo, policy.discount 0.995, policy.gae_lambda 0.97, reward.hidden 64, reward.activation leaky_relu,
+policy.algorithm trpo, policy.discount 0.995, policy.gae_lambda 0.97, reward.hidden 64,
 reward.std 1.0, reward.bonus 0, reward.novelty 0, labels 700
 """
 APPENDIX_GAMES = """

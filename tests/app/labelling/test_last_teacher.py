@@ -14,7 +14,7 @@ from core.session import summary
 from core.session.session import Session
 from core.session.summary import Summary
 
-BY_ORACLE = Summary("hopper-backflip", "oracle", 0, 100, 0, "", None, 0.0)
+BY_ORACLE = Summary("hopper-backflip", "oracle", 0, 0, "", None, 0.0)
 
 
 def test_it_is_the_last_one_and_at_first_that_of_the_config(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -49,7 +49,7 @@ def test_it_has_the_task_at_once_and_answers_steps_and_the_best_figure_with_the_
     face.wait_until(lambda: (face.folder / summary.NAME).stat().st_size > 50)
     assert "Writing a new one" in caplog.text
     first = read(face)
-    assert (first.task, first.teacher, first.labels, first.planned) == ("hopper-backflip", "human", 0, 100)
+    assert (first.task, first.teacher, first.labels) == ("hopper-backflip", "human", 0)
     assert (first.best, first.measure_title) == (None, "Backflips per episode (8 s)")
     face.answered()
     for event in (report(1000, 1.5), report(2000, 4.5), report(3000, 3.0)):

@@ -11,7 +11,7 @@ from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_ar
 
 
 def network(seed: int = 0, hidden: int = 4) -> StackedMLP:
-    return StackedMLP(2, 3, hidden, "silu", torch.Generator().manual_seed(seed))
+    return StackedMLP(2, 3, hidden, torch.Generator().manual_seed(seed))
 
 
 @pytest.mark.parametrize(("hidden", "missing", "error"), [(5, "", ValueError), (4, "weights.0", KeyError)])

@@ -35,7 +35,7 @@ def make(tmp_path: Path) -> Make:
             for number in range(answers):
                 store.add(query(number), Choice.LEFT, "human")
         if opened_at is not None:
-            told = Summary("reacher", "oracle", answers, 40, 500, "Distance", 0.5, opened_at)
+            told = Summary("reacher", "oracle", answers, 500, "Distance", 0.5, opened_at)
             summary.write(session.folder, told)
         session.close()
         return session.folder
@@ -53,7 +53,7 @@ def test_without_a_summary_the_config_and_the_store_are_asked(make: Make) -> Non
         store.undo()
     os.utime(folder, (5000, 5000))
     found = library.entry(folder)
-    assert found.summary == Summary("reacher", "human", 2, 40, 0, "", None, found.changed_at)
+    assert found.summary == Summary("reacher", "human", 2, 0, "", None, found.changed_at)
     assert (found.changed_at, found.problem) == (5000.0, "")
 
 

@@ -12,7 +12,7 @@ from core.errors import UserError
 from core.session import summary
 from core.session.summary import Summary, better
 
-SUMMARY = Summary("reacher", "human", 12, 100, 34_000, "Distance to the target (m)", 0.25, 1.7e9)
+SUMMARY = Summary("reacher", "human", 12, 34_000, "Distance to the target (m)", 0.25, 1.7e9)
 
 
 @pytest.mark.parametrize("best", [0.25, None])
