@@ -17,7 +17,7 @@ _screen = ExitStack()
 _GRACE_SECONDS = 60
 """Time in which a test has to end once pytest-timeout has interrupted it, and in which its fixtures have to."""
 _stderr = 2
-"""Where a process that is ended writes its stacks."""
+"""File descriptor to which a process that is ended writes its stacks."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -58,7 +58,7 @@ class ClipCache(QObject):
         self._task: tuple[bool, int] | None = None
         """Answer that is being read or rendered: True for clips or False for stills, and the answer's id."""
         self._token = 0
-        """Of the latest rendering."""
+        """Token of the latest rendering."""
 
     @property
     def idle(self) -> bool:

@@ -13,7 +13,7 @@ from app.style.theme import RESOURCES
 PAGE = RESOURCES.parent / "docs" / "glossary.md"
 _WORD = "glossary_word"
 _LEVEL = 3
-"""Of the headings that are words."""
+"""Level of the headings that are words."""
 
 
 class Glossary(QDialog):

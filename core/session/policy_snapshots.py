@@ -23,9 +23,10 @@ _MIN_KEPT = 8
 _MAX_TOTAL_BYTES = 96 << 20
 """Of all snapshots together: of large policies fewer are kept."""
 _FIRST_SHARE = 1 / 200
-"""Of the session's steps, between the first snapshots."""
+"""Interval between the first snapshots, as a share of the session's steps."""
 _LATER_SHARE = 2 / KEPT
-"""Of the steps so far, between later ones: half as many as fit, so the early ones, which differ most, stay."""
+"""Interval between later ones, as a share of the steps so far: half as many as fit, so that the early ones, which differ
+most, stay."""
 _MAX_BYTES = 64 << 20
 _VERSION = 1
 

@@ -117,7 +117,7 @@ class AtariTask(Task):
 
     segment_steps: int = 25
     episode_steps: int = 300
-    """Of the live view, 20 s. The learner sees no end at all, and games end by themselves."""
+    """Length of the live view, 20 s. The learner sees no end at all, and games end by themselves."""
     measure_name: str = "score_per_game"
     measure_title: str = "Score per game"
     pictures: tuple[int, int, int] | None = (STACK, SIDE, SIDE)

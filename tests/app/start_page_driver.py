@@ -125,7 +125,7 @@ SWINGER = RobotModel(
     planar=True,
     fixed=True,
 )
-"""What a file called swinger.xml is said to have."""
+"""Facts that the fake import reports for a file called swinger.xml."""
 
 
 class Page:

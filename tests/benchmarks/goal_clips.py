@@ -193,7 +193,7 @@ def make_game(name: str, out: Path) -> None:
 
 
 def _save(name: str, clip: Frames, figures: dict[str, Any], out: Path) -> None:
-    """Write a clip, and its figures beside those of the others."""
+    """Write a clip, and add its figures to those of the others."""
     files.write_atomically(out / f"{name}.jpg", encoded(clip))
     index = out / "clips.json"
     _write(index, {**_read(index), name: figures})

@@ -2,7 +2,7 @@
 
     .venv/bin/python tests/benchmarks/voters.py URL --voters 200 --seconds 60
 
-Starts in a process of its own beside the window that serves the page, and prints one JSON object: the replies, how long
+Starts in a process of its own, next to the window that serves the page, and prints one JSON object: the replies, how long
 they took, the requests without a reply, and the last vote of each guest that counted, by round.
 """
 

@@ -39,7 +39,7 @@ needs_root = pytest.mark.skipif(
 )
 _CHANGES_BY_ITSELF = ("/var/lib/apt", "/var/lib/dpkg", "/var/cache", "/var/log", "/tmp", "/root", "/home", "/proc")
 _OF_TRIGGERS = ("/etc/ld.so.cache", "/usr/share/mime", "/usr/share/icons", "/etc/fonts", "/var/lib/fontconfig")
-"""What maintainers of other packages leave when those are removed; none of it may be ours."""
+"""Files that other packages' triggers leave behind on removal; none of them may be ours."""
 
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _ENVIRON = {"PATH": _PATH, "HOME": "/root", "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}

@@ -22,7 +22,7 @@ from tests.core.builders import same, tiny
 
 STEPS = 40
 LENGTH = 30
-"""Of the pendulum's segments."""
+"""Steps of the pendulum's segments."""
 
 
 def config(**changes: Any) -> Config:
