@@ -33,7 +33,7 @@ def test_every_task_has_a_card_whose_picture_moves(page: Page) -> None:
     card = cards["hopper-backflip"]
     assert card.accessibleName() == "Hopper: backflips"
     told = card.accessibleDescription()
-    assert told.startswith("A one-legged robot jumps and turns over backward. About 50 answers, 5 to 10 min.")
+    assert told.startswith("A one-legged robot jumps and turns over backward. 50 to 300 answers, 5 to 30 min.")
     assert told.endswith(f"{CATALOGUE['hopper-backflip'].instruction} The picture shows it before any training.")
     seen: set[bytes] = set()
 
