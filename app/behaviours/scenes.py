@@ -8,16 +8,8 @@ from app.labelling.pair_queue import Pair
 from app.workers.job_worker import JobWorker, MakeProcess, run_job
 from core.config import Config
 from core.errors import UserError
-from core.events import (
-    Event,
-    Failed,
-    JobSpec,
-    PracticePairDrawn,
-    PracticeRequested,
-    SceneDrawn,
-    SceneRefused,
-    SceneRequested,
-)
+from core.events import Event, Failed, JobSpec
+from core.service_events import PracticePairDrawn, PracticeRequested, SceneDrawn, SceneRefused, SceneRequested
 
 log = logging.getLogger(__name__)
 

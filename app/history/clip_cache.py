@@ -16,8 +16,8 @@ from app.style.images import of_pixels
 from app.workers.background_thread import StoreThread
 from app.workers.job_requests import JobRequests
 from core.errors import UserError
-from core.events import ClipsRendered, ClipsRequested
 from core.preferences.store import PreferenceStore
+from core.service_events import ClipsRendered, ClipsRequested
 from core.types import Frames, Query, Segment
 from core.version import COMMAND_LINE
 

@@ -12,10 +12,10 @@ from app.workers.job_requests import JobRequests
 from app.workers.preference_writer import PreferenceWriter
 from core.config import Config
 from core.errors import UserError
-from core.events import ClipsRendered, ClipsRequested
 from core.preferences import oracle
 from core.preferences.review import Repeats
 from core.preferences.store import PreferenceStore
+from core.service_events import ClipsRendered, ClipsRequested
 from core.session.routing import Port
 from core.types import Choice, Preference, Query, Teacher
 

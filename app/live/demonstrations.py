@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import QObject, Signal
 
 from app.workers.job_requests import JobRequests
-from core.events import ClipsRendered, ClipsRequested, DemonstrationRecorded
+from core.events import DemonstrationRecorded
+from core.service_events import ClipsRendered, ClipsRequested
 from core.session.policy_snapshots import SnapshotInfo
 from core.types import Float32, Frames
 

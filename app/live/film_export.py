@@ -7,8 +7,9 @@ from PySide6.QtCore import QObject, Signal
 from app.workers.job_worker import JobWorker, MakeProcess, run_job
 from core.config import Config
 from core.errors import UserError
-from core.events import Event, Failed, FilmMade, FilmProgressed, FilmRequested, JobSpec
+from core.events import Event, Failed, JobSpec
 from core.io import files
+from core.service_events import FilmMade, FilmProgressed, FilmRequested
 
 _DIED = "The film could not be made: its process ended unexpectedly; try again."
 

@@ -7,7 +7,8 @@ from PySide6.QtCore import QObject, Signal
 from app.workers.job_worker import JobWorker, MakeProcess, run_job
 from core.config import Config
 from core.errors import UserError
-from core.events import Event, Failed, JobSpec, PortableMade, PortableRequested
+from core.events import Event, Failed, JobSpec
+from core.service_events import PortableMade, PortableRequested
 
 
 class PortableExport(QObject):

@@ -8,7 +8,8 @@ from PySide6.QtCore import QObject, Signal
 from app.live.demonstrations import FPS, SIZE, Demonstration
 from app.live.policy_history import PolicyHistory
 from app.workers.job_requests import JobRequests
-from core.events import Arrays, ReplayRefused, ReplayRendered, ReplayRequested
+from core.events import Arrays
+from core.service_events import ReplayRefused, ReplayRendered, ReplayRequested
 from core.session.policy_snapshots import SnapshotInfo
 
 _CACHE_BYTES = 256 << 20

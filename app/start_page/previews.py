@@ -19,8 +19,9 @@ from app.workers.background_thread import BackgroundThread
 from app.workers.job_worker import JobWorker, MakeProcess, run_job
 from core.config import Config
 from core.errors import UserError
-from core.events import Event, Failed, JobSpec, PreviewDrawn, PreviewRefused, PreviewRequested
+from core.events import Event, Failed, JobSpec
 from core.io import files
+from core.service_events import PreviewDrawn, PreviewRefused, PreviewRequested
 from core.tasks import get_task
 from core.tasks.behaviour_tasks import is_behaviour_text
 from core.types import Frames

@@ -7,7 +7,8 @@ from PySide6.QtCore import QObject, Signal
 from app.labelling.labelling import Labelling
 from app.workers.job_worker import JobWorker, MakeProcess, run_job
 from core.errors import UserError
-from core.events import Event, Failed, JobSpec, VoteKept, VoteOpened, VotesCounted, VotingServed
+from core.events import Event, Failed, JobSpec
+from core.service_events import VoteKept, VoteOpened, VotesCounted, VotingServed
 from core.types import Choice, Preference, Teacher
 from core.voting.ballot import majority
 

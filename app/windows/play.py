@@ -13,7 +13,8 @@ from app.window_state import fitting
 from app.workers.job_worker import JobWorker, MakeProcess, run_job
 from core.config import Config
 from core.errors import UserError
-from core.events import ControlsHeld, Event, Failed, GameShown, JobSpec
+from core.events import Event, Failed, JobSpec
+from core.service_events import ControlsHeld, GameShown
 from core.tasks import get_task
 from core.tasks.atari import AtariTask
 from core.tasks.base import Task

@@ -4,16 +4,8 @@ import itertools
 from collections.abc import Callable, Container, Iterable
 from typing import Any
 
-from core.events import (
-    AnswersJudged,
-    ClipsRendered,
-    ClipsRequested,
-    Event,
-    JudgementRequested,
-    ReplayRefused,
-    ReplayRendered,
-    ReplayRequested,
-)
+from core.events import AnswersJudged, Event, JudgementRequested
+from core.service_events import ClipsRendered, ClipsRequested, ReplayRefused, ReplayRendered, ReplayRequested
 from core.session.routing import receivers
 
 JobRequest = ClipsRequested | ReplayRequested | JudgementRequested

@@ -8,7 +8,8 @@ from app.workers.job_worker import MakeProcess
 from core.behaviours.robot_model import RobotModel, robot_model
 from core.config import Config
 from core.errors import UserError
-from core.events import Failed, JobSpec, Logged, RobotFileRead, RobotFileRefused, RobotFileRequested
+from core.events import Failed, JobSpec, Logged
+from core.service_events import RobotFileRead, RobotFileRefused, RobotFileRequested
 from core.system.child_process import ChildDiedError, JobProcess, log_from_child
 
 _PATIENCE_SECONDS = 60.0

@@ -15,12 +15,13 @@ from tqdm import tqdm
 
 from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
-from core.events import Event, FilmMade, FilmProgressed, FilmRequested, JobSpec, PreferenceAdded, RolloutReported
+from core.events import Event, JobSpec, PreferenceAdded, RolloutReported
 from core.headless.catalogue import behaviour_entries, robot_entries, signals_page, task_entries
 from core.headless.settings import make_config, require_whole_clips
 from core.io import files
 from core.io.session_log import session_log, warnings_to_stderr
 from core.presets import ABLATIONS
+from core.service_events import FilmMade, FilmProgressed, FilmRequested
 from core.session.archive import export_session, import_session
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session, read_config

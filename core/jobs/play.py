@@ -9,7 +9,8 @@ import numpy as np
 from core.config import Config
 from core.envs.emulators import interface, rom
 from core.errors import UserError
-from core.events import ControlsHeld, Event, GameShown, Job
+from core.events import Event, Job
+from core.service_events import ControlsHeld, GameShown
 from core.tasks import get_task
 from core.tasks.atari import FRAMES_A_SECOND, AtariTask
 

@@ -10,15 +10,7 @@ import numpy as np
 
 from core.config import Config
 from core.envs.spaces import sizes
-from core.events import (
-    Event,
-    Job,
-    JobState,
-    PolicyPublished,
-    PolicyUpdated,
-    RolloutBatchReady,
-    Waited,
-)
+from core.events import Event, Job, JobState, PolicyPublished, PolicyUpdated, RolloutBatchReady, Waited
 from core.nn.state import state_arrays
 from core.policy.a2c import A2C
 from core.policy.on_policy import OnPolicyOptimizer

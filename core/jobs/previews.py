@@ -12,8 +12,9 @@ from core.envs import make_envs
 from core.envs.base import CaptureSchedule, VectorEnv
 from core.envs.renderer import renderer_for
 from core.errors import UserError, summary
-from core.events import Event, Job, PreviewDrawn, PreviewRefused, PreviewRequested, Waited
+from core.events import Event, Job, Waited
 from core.seeding import generator
+from core.service_events import PreviewDrawn, PreviewRefused, PreviewRequested
 from core.tasks import get_task
 from core.tasks.base import RobotTask
 from core.types import Float32, Frames

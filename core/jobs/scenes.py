@@ -17,9 +17,12 @@ from core.behaviours.behaviour import STARTS, Behaviour, parse
 from core.envs.mujoco import MujocoVectorEnv
 from core.envs.renderer import MujocoRenderer
 from core.errors import UserError, summary
-from core.events import (
-    Event,
-    Job,
+from core.events import Event, Job, Waited
+from core.jobs.practice import practice_pairs
+from core.jobs.previews import oscillating_actions
+from core.robots.importing import import_robot
+from core.seeding import generator
+from core.service_events import (
     PracticePairDrawn,
     PracticeRequested,
     RobotFileRead,
@@ -28,12 +31,7 @@ from core.events import (
     SceneDrawn,
     SceneRefused,
     SceneRequested,
-    Waited,
 )
-from core.jobs.practice import practice_pairs
-from core.jobs.previews import oscillating_actions
-from core.robots.importing import import_robot
-from core.seeding import generator
 from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import behaviour_task
 from core.types import Float64, Frames

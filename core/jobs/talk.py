@@ -9,12 +9,13 @@ import numpy as np
 
 from core.config import Config
 from core.envs.renderer import Renderer
-from core.events import Event, FilmRequested
+from core.events import Event
 from core.formatting import pluralize
 from core.jobs import film_captions
 from core.jobs.film import FilmJob, Scene
 from core.jobs.film_captions import BACKGROUND, GREEN, MUTED, TEXT, Picture
 from core.preferences.store import FOLDER, PreferenceStore, PreferenceSummary
+from core.service_events import FilmRequested
 from core.types import Choice, Preference
 from core.voting.record import Votes, read_votes
 

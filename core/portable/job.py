@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.config import Config
-from core.events import Event, Job, PortableMade, PortableRequested, Waited
+from core.events import Event, Job, Waited
 from core.portable.export import export_onnx
+from core.service_events import PortableMade, PortableRequested
 
 
 class PortableJob(Job):

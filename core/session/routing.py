@@ -8,7 +8,6 @@ import numpy as np
 
 from core.events import (
     AnswersReplayed,
-    ClipsRequested,
     Event,
     FinishRequested,
     HoldChanged,
@@ -18,11 +17,11 @@ from core.events import (
     PreferenceAdded,
     PreferenceChanged,
     PreferenceWithdrawn,
-    ReplayRequested,
     RewardPublished,
     RolloutBatchReady,
 )
 from core.io.segment_codec import fingerprint, pair_of
+from core.service_events import ClipsRequested, ReplayRequested
 from core.types import Query, Segment
 
 JOBS = ("rollout", "reward", "policy")

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.errors import UserError
-from core.events import Event, Job, VoteKept, VoteOpened, VotesCounted, VotingServed, Waited
+from core.events import Event, Job, Waited
+from core.service_events import VoteKept, VoteOpened, VotesCounted, VotingServed
 from core.types import Choice
 from core.voting.ballot import Ballot
 from core.voting.record import append_votes

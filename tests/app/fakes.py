@@ -19,16 +19,8 @@ from pytestqt.qtbot import QtBot
 from app.session.controller import Controller, State
 from app.windows.main import MainWindow
 from core.errors import UserError
-from core.events import (
-    AnswersReplayed,
-    ClipsRendered,
-    ClipsRequested,
-    Event,
-    JobState,
-    QueryOffered,
-    StateRequested,
-    StateSaved,
-)
+from core.events import AnswersReplayed, Event, JobState, QueryOffered, StateRequested, StateSaved
+from core.service_events import ClipsRendered, ClipsRequested
 from core.session.session import Session
 from core.system.child_process import ChildDiedError, JobSpec
 from core.types import Choice, Frames, Preference, Query, Segment

@@ -22,8 +22,8 @@ from app.windows.start import StartWindow
 from core.behaviours.robot_model import RobotModel
 from core.config import Config
 from core.errors import UserError
-from core.events import (
-    Event,
+from core.events import Event
+from core.service_events import (
     PracticePairDrawn,
     PracticeRequested,
     PreviewDrawn,

@@ -6,27 +6,29 @@ import numpy as np
 
 from core.events import (
     AnswersJudged,
-    ClipsRendered,
     DemonstrationRecorded,
     Event,
     Failed,
-    FilmMade,
-    FilmProgressed,
-    GameShown,
     JobState,
     PolicyPublished,
     PolicyUpdated,
-    PreviewDrawn,
-    PreviewRefused,
     QueryOffered,
-    ReplayRefused,
-    ReplayRendered,
     RewardFitted,
     RewardPublished,
     RolloutBatchReady,
     RolloutReported,
     StateSaved,
     Waited,
+)
+from core.service_events import (
+    ClipsRendered,
+    FilmMade,
+    FilmProgressed,
+    GameShown,
+    PreviewDrawn,
+    PreviewRefused,
+    ReplayRefused,
+    ReplayRendered,
 )
 from tests.app.fakes import make_frames, make_query, make_segment
 from tests.app.start_page_driver import make_preview

@@ -16,7 +16,7 @@ import torch
 
 from core.__main__ import main
 from core.errors import UserError
-from core.events import Event, FilmMade, FilmProgressed, FilmRequested, JobSpec
+from core.events import Event, JobSpec
 from core.headless.run import HeadlessRun
 from core.io.video_writer import ENCODERS, Encoder, video_file
 from core.jobs import build, film, film_captions
@@ -24,6 +24,7 @@ from core.jobs.film import FilmJob, how_taught
 from core.nn.state import state_arrays
 from core.preferences.store import FOLDER, PreferenceStore
 from core.rollout.actor import build_policy
+from core.service_events import FilmMade, FilmProgressed, FilmRequested
 from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo
 from core.session.session import Session, read_config
 from core.tasks import get_task

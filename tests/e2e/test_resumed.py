@@ -9,14 +9,7 @@ from typing import Any
 import pytest
 
 from core.errors import StageFailedError
-from core.events import (
-    Event,
-    PolicyPublished,
-    PolicyUpdated,
-    PreferenceAdded,
-    RewardFitted,
-    RolloutBatchReady,
-)
+from core.events import Event, PolicyPublished, PolicyUpdated, PreferenceAdded, RewardFitted, RolloutBatchReady
 from tests.e2e.taught import SHORT, Finished, Taught, Teach, assert_resumes, same, stored
 
 CASES: dict[str, tuple[int, dict[str, Any]]] = {

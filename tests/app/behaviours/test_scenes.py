@@ -8,7 +8,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.behaviours.scenes import Scenes
-from core.events import SceneDrawn, SceneRefused, SceneRequested
+from core.service_events import SceneDrawn, SceneRefused, SceneRequested
 from tests.app.fakes import Engine, make_frames
 
 

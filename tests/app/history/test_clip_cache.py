@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from core.events import ClipsRequested
 from core.preferences.store import PreferenceStore
+from core.service_events import ClipsRequested
 from core.types import Choice, Preference
 from tests.app.fakes import Face
 from tests.app.history_page_driver import choose, listed, page_of, playing

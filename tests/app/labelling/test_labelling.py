@@ -10,9 +10,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.workers.preference_writer import PreferenceWriter
-from core.events import AnswersReplayed, ClipsRequested, Event, PreferenceAdded, QueryWithdrawn
+from core.events import AnswersReplayed, Event, PreferenceAdded, QueryWithdrawn
 from core.io.segment_codec import fingerprint, pair_of
 from core.preferences.store import PreferenceStore
+from core.service_events import ClipsRequested
 from core.types import Choice, Preference, Teacher
 from tests.app.fakes import KEYS, Face, make_query
 from tests.app.windows.test_main import report

@@ -9,7 +9,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 
-from core.events import Failed, FilmMade, FilmProgressed, FilmRequested
+from core.events import Failed
+from core.service_events import FilmMade, FilmProgressed, FilmRequested
 from tests.app.fakes import Face, take_file
 
 

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 
 from app.live.demonstrations import Demonstration
 from app.session.controller import State
-from core.events import ReplayRefused, ReplayRendered, ReplayRequested
+from core.service_events import ReplayRefused, ReplayRendered, ReplayRequested
 from core.session.policy_snapshots import PolicySnapshots
 from tests.app.fakes import Face, make_frames
 from tests.app.live.test_policy_history import learned, rewards

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.keys.commands import Command
-from core.events import Event, Failed, PortableMade, PortableRequested
+from core.events import Event, Failed
+from core.service_events import PortableMade, PortableRequested
 from tests.app.fakes import Face, take_file
 
 

@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt
 
 from core.events import (
     AnswersReplayed,
-    ClipsRequested,
     Event,
     Paused,
     PolicyPublished,
@@ -19,6 +18,7 @@ from core.events import (
     StateRequested,
 )
 from core.preferences.store import PreferenceStore
+from core.service_events import ClipsRequested
 from core.session.routing import DRIVER, SNAPSHOTS, receivers
 from core.types import Preference, Teacher
 from tests.app.fakes import ERRORS, FULL, Face, FakeMessage, FakeProcess, make_query

@@ -10,7 +10,7 @@ from PySide6.QtGui import QImage
 
 from app.style import theme
 from app.windows.demo_side import DemoSide
-from core.events import ReplayRendered, ReplayRequested
+from core.service_events import ReplayRendered, ReplayRequested
 from tests.app.fakes import Face, make_frames
 from tests.app.live.test_policy_history import learned, rewards
 from tests.app.tape import has_colour, show_true_reward

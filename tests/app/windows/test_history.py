@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from app.history.preference_model import STILLS
-from core.events import ClipsRequested
+from core.service_events import ClipsRequested
 from core.types import Choice
 from tests.app.fakes import Face, make_query
 from tests.app.history_page_driver import choose, listed, page_of, playing, row_of, stored

@@ -19,7 +19,8 @@ from app.live.demonstrations import LARGE_SIZE, SIZE
 from app.style import theme
 from app.window_state import restore
 from app.windows.main import MainWindow
-from core.events import ClipsRequested, DemonstrationRecorded
+from core.events import DemonstrationRecorded
+from core.service_events import ClipsRequested
 from core.tasks import CATALOGUE
 from core.types import Choice
 from tests.app.clipping import clipped

@@ -11,12 +11,7 @@ from PySide6.QtWidgets import QLabel
 
 from app.keys.commands import Command
 from app.session.controller import State
-from core.events import (
-    Failed,
-    Paused,
-    PreferenceAdded,
-    RolloutReported,
-)
+from core.events import Failed, Paused, PreferenceAdded, RolloutReported
 from core.session.routing import JOBS
 from core.types import Choice
 from tests.app.fakes import DRIVEN, Face, make_query

@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QMessageBox
 
 from app.keys.commands import Command
 from app.windows.demo import DemoWindow
-from core.events import Failed, VoteKept, VoteOpened, VotesCounted, VotingServed
+from core.events import Failed
+from core.service_events import VoteKept, VoteOpened, VotesCounted, VotingServed
 from core.types import Choice
 from tests.app.fakes import Face, FakeProcess, make_query
 

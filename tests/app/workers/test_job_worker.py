@@ -14,15 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.workers.job_group import JOB_NAMES, JobGroup
 from app.workers.job_worker import JobWorker
-from core.events import (
-    JobSpec,
-    JobState,
-    PolicyPublished,
-    PolicyUpdated,
-    RewardPublished,
-    RolloutBatchReady,
-    Waited,
-)
+from core.events import JobSpec, JobState, PolicyPublished, PolicyUpdated, RewardPublished, RolloutBatchReady, Waited
 from core.session.routing import DRIVER, receivers
 from core.system.child_process import JobProcess
 from tests.app.fakes import Engine

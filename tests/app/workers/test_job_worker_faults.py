@@ -13,9 +13,9 @@ from pytestqt.qtbot import QtBot
 from app.session.controller import State
 from app.start_page.previews import Previews
 from app.windows.play import Playing
-from core import events as sent
 from core.config import Config
 from core.events import Event
+from core.service_events import FilmMade
 from tests.app.fakes import Engine, Face
 from tests.app.start_page_driver import Drawers
 from tests.app.yielded import FILM, PLAY, PREVIEWS
@@ -38,7 +38,7 @@ def test_a_film_whose_worker_fails_is_told_of_and_another_can_be_made(face: Face
     assert face.controller.state == State.RUNNING and not face.window.banner.shows_failure
     films.make(tmp_path / "again.mp4")
     with face.wait_signal(films.film_made) as ended:
-        face.engine["film"].play(sent.FilmMade(str(tmp_path / "again.mp4"), "", "H.264"))
+        face.engine["film"].play(FilmMade(str(tmp_path / "again.mp4"), "", "H.264"))
     assert ended.args == [f"Saved again.mp4 in {tmp_path} (H.264)."]
 
 

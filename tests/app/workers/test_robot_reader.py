@@ -8,7 +8,8 @@ import pytest
 
 from app.workers.robot_reader import read_robot
 from core.errors import UserError
-from core.events import Event, Failed, JobSpec, RobotFileRequested
+from core.events import Event, Failed, JobSpec
+from core.service_events import RobotFileRequested
 from tests.app.fakes import FakeProcess
 from tests.core.jobs.test_scenes import SWINGER
 

@@ -19,13 +19,14 @@ from core.envs.base import CaptureSchedule
 from core.envs.gymnasium import GymVectorEnv
 from core.envs.renderer import renderer_for
 from core.errors import UserError
-from core.events import DemonstrationRecorded, JobSpec, QueryOffered, ReplayRefused, ReplayRequested, RolloutReported
+from core.events import DemonstrationRecorded, JobSpec, QueryOffered, RolloutReported
 from core.headless.run import HeadlessRun
 from core.io.image_codec import ROW_BYTES
 from core.jobs import build
 from core.nn.state import state_arrays
 from core.rollout.actor import build_policy
 from core.rollout.episodes import evaluate
+from core.service_events import ReplayRefused, ReplayRequested
 from core.session.session import Session
 from core.tasks import get_task
 from tests.core.builders import tiny

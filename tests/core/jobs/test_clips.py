@@ -5,19 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.events import (
-    ClipsRendered,
-    ClipsRequested,
-    DemonstrationRecorded,
-    PreferenceAdded,
-    ReplayRefused,
-    ReplayRendered,
-    ReplayRequested,
-    Waited,
-)
+from core.events import DemonstrationRecorded, PreferenceAdded, Waited
 from core.nn.state import state_arrays
 from core.preferences.schedule import HOLDS
 from core.rollout.actor import Actor, build_policy
+from core.service_events import ClipsRendered, ClipsRequested, ReplayRefused, ReplayRendered, ReplayRequested
 from core.tasks import get_task
 from tests.core.builders import preference, segment
 from tests.core.played import Played, of, published, rewarded

@@ -7,14 +7,7 @@ import pytest
 
 from core.envs.base import Step
 from core.errors import NotFiniteError, UserError
-from core.events import (
-    AnswersReplayed,
-    Event,
-    JobState,
-    PolicyPublished,
-    RolloutBatchReady,
-    RolloutReported,
-)
+from core.events import AnswersReplayed, Event, JobState, PolicyPublished, RolloutBatchReady, RolloutReported
 from core.reward.ensemble import normalize_reward
 from tests.core.played import Played, of, published, rewarded
 

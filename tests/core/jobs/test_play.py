@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from core.config import Config
-from core.events import ControlsHeld
 from core.jobs.play import PlayJob, action
+from core.service_events import ControlsHeld
 from core.tasks.atari import GAMES, AtariTask
 
 KEYS = {"←": "left", "→": "right", "↑": "up", "↓": "down", "Space": "fire"}

@@ -8,8 +8,9 @@ import pytest
 
 from core import jobs
 from core.config import Config
-from core.events import Event, JobSpec, PreviewDrawn, PreviewRefused, PreviewRequested, Waited
+from core.events import Event, JobSpec, Waited
 from core.jobs.previews import FPS, SECONDS, SIZE, PreviewsJob, preview
+from core.service_events import PreviewDrawn, PreviewRefused, PreviewRequested
 from tests.screens import run_python
 
 

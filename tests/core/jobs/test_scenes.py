@@ -9,9 +9,9 @@ from typing import Any
 from core import jobs
 from core.behaviours.robot_model import robot_model
 from core.config import Config
-from core.events import (
-    Event,
-    JobSpec,
+from core.events import Event, JobSpec, Waited
+from core.jobs.scenes import FPS, SIZE, ScenesJob
+from core.service_events import (
     PracticePairDrawn,
     PracticeRequested,
     RobotFileRead,
@@ -20,9 +20,7 @@ from core.events import (
     SceneDrawn,
     SceneRefused,
     SceneRequested,
-    Waited,
 )
-from core.jobs.scenes import FPS, SIZE, ScenesJob
 from core.tasks import get_task
 
 SWINGER = """<mujoco><worldbody><body><joint name="swing" axis="0 1 0"/><geom size=".1 .3" type="capsule"/></body>

@@ -12,7 +12,6 @@ import pytest
 from core.errors import UserError
 from core.events import (
     AnswersReplayed,
-    ClipsRequested,
     Event,
     PolicyPublished,
     PreferenceAdded,
@@ -21,6 +20,7 @@ from core.events import (
     QueryOffered,
     RewardPublished,
 )
+from core.service_events import ClipsRequested
 from core.session.routing import deliver
 from core.session.session import Session
 from core.types import Choice

@@ -23,7 +23,7 @@ from tests.screens import ROOT, running
 _HOST, _GUEST = "10.77.0.1", "10.77.0.2"
 _SERVE = """
 import json, time
-from core.events import VoteOpened, VotesCounted, VotingServed
+from core.service_events import VoteOpened, VotesCounted, VotingServed
 from core.voting.job import VotingJob
 job = VotingJob()
 for event in job.run():

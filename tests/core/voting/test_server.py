@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator
 import psutil
 import pytest
 
-from core.events import JobSpec, VoteOpened, VotesCounted, VotingServed
+from core.events import JobSpec
+from core.service_events import VoteOpened, VotesCounted, VotingServed
 from core.system.child_process import JobProcess
 from core.voting.ballot import Ballot
 from core.voting.server import RateLimit, VotingServer, local_address

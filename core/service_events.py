@@ -1,0 +1,277 @@
+"""Events of the services next to training: clips, previews, practice, earlier policies, films, exports, votes, games.
+
+Each request goes to one job, which replies to it; none of them changes what is learned.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.events import Arrays, Event
+from core.types import Float32, Frames, Query, Segment
+
+
+@dataclass(frozen=True)
+class ClipsRequested(Event):
+    """Segments should be drawn, `size` pixels square. The reply has `token`."""
+
+    token: int
+    segments: tuple[Segment, ...]
+    size: int
+    fps: float
+
+
+@dataclass(frozen=True)
+class ClipsRendered(Event):
+    """The clips of a ClipsRequested, in the order of its segments."""
+
+    token: int
+    clips: tuple[Frames, ...]
+
+
+@dataclass(frozen=True)
+class PreviewRequested(Event):
+    """A preview of a task should be drawn for the catalogue."""
+
+    task: str
+
+
+@dataclass(frozen=True)
+class PreviewDrawn(Event):
+    """The preview of a task."""
+
+    task: str
+    frames: Frames
+
+
+@dataclass(frozen=True)
+class PreviewRefused(Event):
+    """The task can't be drawn; `sentence` says why."""
+
+    task: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class SceneRequested(Event):
+    """Clips of a behaviour's robot in random motion should be drawn. A newer request replaces it.
+
+    behaviour: text of the behaviour file
+    still: index of the only frame that is wanted; None for all
+    """
+
+    token: int
+    behaviour: str
+    still: int | None = None
+
+
+@dataclass(frozen=True)
+class SceneDrawn(Event):
+    """The clips that were requested with this token, one after the other."""
+
+    token: int
+    frames: Frames
+
+
+@dataclass(frozen=True)
+class SceneRefused(Event):
+    """They can't be drawn; `sentence` says why."""
+
+    token: int
+    sentence: str
+
+
+@dataclass(frozen=True)
+class PracticeRequested(Event):
+    """Practice pairs of this behaviour should be drawn, one after the other; a newer request ends an older one.
+
+    behaviour: text of the behaviour file
+    """
+
+    token: int
+    behaviour: str
+    pairs: int
+
+
+@dataclass(frozen=True)
+class PracticePairDrawn(Event):
+    """One of the practice pairs that were requested with this token; SceneRefused if there can be none."""
+
+    token: int
+    query: Query
+    left: Frames
+    right: Frames
+
+
+@dataclass(frozen=True)
+class RobotFileRequested(Event):
+    """The robot of this MJCF file should be read."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class RobotFileRead(Event):
+    """The robot, as core.behaviours.robot_model.RobotModel.to_dict gives it."""
+
+    model: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RobotFileRefused(Event):
+    """It can't be used; `sentence` says why."""
+
+    sentence: str
+
+
+@dataclass(frozen=True)
+class ReplayRequested(Event):
+    """A policy with these weights should act for an episode without noise, and be drawn. The reply has `token`."""
+
+    token: int
+    weights: Arrays
+    size: int
+    fps: float
+
+
+@dataclass(frozen=True)
+class ReplayRendered(Event):
+    """The episode of a ReplayRequested; fields as in DemonstrationRecorded."""
+
+    token: int
+    clip: Frames
+    predicted: Float32
+    measure: dict[str, float]
+    signals: dict[str, Float32] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ReplayRefused(Event):
+    """The requested policy can't be shown; `reason` is one sentence."""
+
+    token: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class FilmRequested(Event):
+    """A film of the policies kept in a session's folder should be made.
+
+    before_after: show the untrained and the newest policy side by side, instead of the course of learning
+    height: in pixels, a multiple of 18; the width is 16/9 of it
+    """
+
+    folder: str
+    target: str
+    before_after: bool = False
+    height: int = 720
+
+
+@dataclass(frozen=True)
+class FilmProgressed(Event):
+    """`share` of the film is made, from 0 to 1."""
+
+    share: float
+
+
+@dataclass(frozen=True)
+class FilmMade(Event):
+    """The film is at `target`.
+
+    note: sentences about anything left out, and about a format that few programs play; or ''
+    codec: the format's name, such as "H.264"
+    """
+
+    target: str
+    note: str
+    codec: str
+
+    @property
+    def summary(self) -> str:
+        """Text for the person who asked for the film."""
+        target = Path(self.target)
+        saved = f"Saved {target.name} in {target.absolute().parent} ({self.codec})."
+        return " ".join(part for part in (saved, self.note) if part)
+
+
+@dataclass(frozen=True)
+class PortableRequested(Event):
+    """Policy and predicted reward of the newest checkpoint in a session's folder should be written as ONNX files.
+
+    target: path of the policy's file
+    """
+
+    folder: str
+    target: str
+
+
+@dataclass(frozen=True)
+class PortableMade(Event):
+    """The ONNX files are written.
+
+    difference: largest one between what they and this program compute
+    note: a sentence about anything left out, or ''
+    """
+
+    target: str
+    difference: float
+    note: str
+
+
+@dataclass(frozen=True)
+class VotingServed(Event):
+    """Guests can vote at this address from now on."""
+
+    url: str
+
+
+@dataclass(frozen=True)
+class VoteOpened(Event):
+    """Guests vote on another pair for so many seconds; 0 for none, until the next pair."""
+
+    round: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class VotesCounted(Event):
+    """Votes so far by choice, and the seconds left. final: the round has ended with these"""
+
+    round: int
+    counts: dict[str, int]
+    seconds: float
+    final: bool
+
+
+@dataclass(frozen=True)
+class VoteKept(Event):
+    """The majority of a round is on disk as this answer of the session in `folder`."""
+
+    folder: str
+    round: int
+    answer: int
+    choice: str
+
+
+@dataclass(frozen=True)
+class ControlsHeld(Event):
+    """Controls that the player of a game holds down, until the next such event."""
+
+    left: bool = False
+    right: bool = False
+    up: bool = False
+    down: bool = False
+    fire: bool = False
+
+
+@dataclass(frozen=True)
+class GameShown(Event):
+    """Present screen of the game being played. pixels: (210, 160, 3) uint8, RGB, including the score."""
+
+    pixels: npt.NDArray[np.uint8]
+    score: int
+    lives: int
+    """0 in games without lives."""
