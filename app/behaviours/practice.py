@@ -121,5 +121,5 @@ class Practice(QWidget):
             return
         self.count.setText(f"Practice pair {len(self._answers) + 1} of {PAIRS}")
         keys = {choice: key_symbol(key) for key, choice in reversed(self._choices.items())}
-        told = ",  ".join(f"{keys[choice]} {word}" for choice, word in _WORDS.items() if choice in keys)
-        self.hint.setText(f"{told}.  Nothing is kept." if self.clips.shown else "Loading the next pair…")
+        hint = ",  ".join(f"{keys[choice]} {word}" for choice, word in _WORDS.items() if choice in keys)
+        self.hint.setText(f"{hint}.  Nothing is kept." if self.clips.shown else "Loading the next pair…")

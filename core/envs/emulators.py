@@ -111,8 +111,8 @@ class VectorEmulators:
             seen = rows < self._in_colour
             pictures, _ = _restart(self._colour, rows[seen], None if seeds is None else seeds[seen])
             self._pictures = pictures[:, 0]
-        gray, told = _restart(self._games, rows, seeds)
-        return Screens(gray[:, 0], self._pictures, told["lives"].astype(np.int64))
+        gray, infos = _restart(self._games, rows, seeds)
+        return Screens(gray[:, 0], self._pictures, infos["lives"].astype(np.int64))
 
     def step(self, actions: Rows) -> EmulatorStep:
         """(N,) numbers of actions, each for four frames. A game that is over must be started before its next step."""
@@ -121,8 +121,8 @@ class VectorEmulators:
         self._games.send(actions)
         if self._colour is not None:
             self._pictures = self._colour.ale.recv()[0][:, 0]
-        gray, points, over, cut, told = self._games.ale.recv()
-        views = Screens(gray[:, 0], self._pictures, told["lives"].astype(np.int64))
+        gray, points, over, cut, infos = self._games.ale.recv()
+        views = Screens(gray[:, 0], self._pictures, infos["lives"].astype(np.int64))
         return EmulatorStep(views, points.astype(np.int64), over, cut, self._memory)
 
 

@@ -203,9 +203,9 @@ def _sound(segment: Segment, seen: npt.NDArray[Any], states: tuple[int, ...]) ->
     k, actions, rewards = len(seen), segment.actions, segment.true_rewards
     if not k or seen.ndim != 2 or actions.shape[:1] != (k,) or len(states) != 2 or states[0] != k:
         raise ValueError(f"segment {segment.id} is not whole: it has not as many actions or states as observations")
-    told = [actions] if rewards is None else [actions, rewards]
-    numbers = [*told, seen] if seen.dtype.kind == "f" else told
-    if actions.ndim != 2 or len(told) == 2 and told[1].shape != (k,) or any(a.dtype != np.float32 for a in numbers):
+    floats = [actions] if rewards is None else [actions, rewards]
+    numbers = [*floats, seen] if seen.dtype.kind == "f" else floats
+    if actions.ndim != 2 or len(floats) == 2 and floats[1].shape != (k,) or any(a.dtype != np.float32 for a in numbers):
         raise ValueError(f"segment {segment.id} is not whole: its numbers are of another kind")
     if not all(np.isfinite(array).all() for array in numbers):
         raise ValueError(f"segment {segment.id} has a number that is infinite or none")

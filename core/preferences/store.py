@@ -267,8 +267,8 @@ class PreferenceStore:
             if found != self._state.records[first]:
                 raise ValueError("it belongs to another answer")
         except DAMAGE as error:
-            told = f"can't be read ({files.reason(error)})" if isinstance(error, OSError) else f"is damaged ({error})"
-            raise self._problem(_paths(self.folder, first)[1], told) from error
+            fault = f"can't be read ({files.reason(error)})" if isinstance(error, OSError) else f"is damaged ({error})"
+            raise self._problem(_paths(self.folder, first)[1], fault) from error
         left, right = reversed(segments) if row.swapped else segments
         pool, returns = record["pool_returns"], record["returns"]
         disagreement = np.nan if record["disagreement"] is None else record["disagreement"]

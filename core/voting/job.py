@@ -42,23 +42,23 @@ class VotingJob(Job):
             server.close()
 
     def _count(self, ballot: Ballot) -> Iterator[Event | None]:
-        opened, told, final, told_at = VoteOpened(0, 0.0), dict[str, int](), True, 0.0
+        opened, sent, final, sent_at = VoteOpened(0, 0.0), dict[str, int](), True, 0.0
         while True:
             while self._events:
                 match self._events.popleft():
                     case VoteOpened() as opened:
                         ballot.open(opened.round, opened.seconds)
-                        told, final = {}, opened.seconds <= 0
+                        sent, final = {}, opened.seconds <= 0
                     case VoteKept(folder, number, answer, choice) if number == ballot.round:
                         append_votes(Path(folder), answer, Choice(choice), ballot.votes())
             ended = ballot.seconds_left <= 0
             counts = ballot.counts()
             if not final and ended and not any(counts.values()):
                 ballot.extend(opened.seconds)
-                ended, told = False, {}
+                ended, sent = False, {}
             now = time.monotonic()
-            if not final and (ended or (counts != told and now - told_at >= _TELL_SECONDS)):
-                told, final, told_at = counts, ended, now
+            if not final and (ended or (counts != sent and now - sent_at >= _TELL_SECONDS)):
+                sent, final, sent_at = counts, ended, now
                 yield VotesCounted(ballot.round, counts, ballot.seconds_left, final)
             else:
                 yield Waited("voting", "waiting for votes")
