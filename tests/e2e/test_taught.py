@@ -110,7 +110,7 @@ def test_the_reward_is_of_the_step_that_was_taken(taught: Path) -> None:
     env.close()
 
 
-def test_what_was_not_taught_or_is_another_environment_is_told_of(taught: Path, tmp_path: Path) -> None:
+def test_what_was_not_taught_or_is_another_environment_is_reported(taught: Path, tmp_path: Path) -> None:
     Session.create(tmp_path / "new", tiny()).close()
     for load in (policy, lambda folder: LearnedReward(environment(folder), folder)):
         with pytest.raises(UserError, match="no checkpoint"):

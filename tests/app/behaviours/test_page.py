@@ -269,7 +269,7 @@ def test_files_are_dropped(page: Page, tmp_path: Path) -> None:
     assert files(page)["swinging.json"].model == SWINGER
 
 
-def test_a_damaged_file_is_told_of_and_the_others_are_listed(page: Page, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_file_is_reported_and_the_others_are_listed(page: Page, caplog: pytest.LogCaptureFixture) -> None:
     page.behaviours.mkdir()
     (page.behaviours / "bad.json").write_text("{")
     (page.behaviours / "crouch.json").write_text(json.dumps(CROUCH))

@@ -47,7 +47,7 @@ def test_while_a_still_is_drawn_only_the_newest_of_the_next_waits(scenes: Scenes
     assert len(drawn.args[0].pixels) == 3
 
 
-def test_a_refusal_and_a_death_are_told_and_the_next_request_has_a_new_child(
+def test_a_refusal_and_a_death_are_reported_and_the_next_request_has_a_new_child(
     scenes: Scenes, engine: Engine, qtbot: QtBot
 ) -> None:
     scenes.request("a stone")

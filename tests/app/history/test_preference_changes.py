@@ -56,7 +56,7 @@ def test_arrows_in_the_list_change_nothing(mixed: Face) -> None:
 
 
 @pytest.mark.parametrize("state", ["withdrawn", "repeat"])
-def test_what_does_not_count_can_not_be_changed(open_face: Callable[..., Face], tmp_path: Path, state: str) -> None:
+def test_what_does_not_count_cannot_be_changed(open_face: Callable[..., Face], tmp_path: Path, state: str) -> None:
     face = open_face()
     with closing(face.controller.session.store()) as store:
         first = store.add(make_query(), Choice.LEFT, "human")
@@ -75,7 +75,7 @@ def test_what_does_not_count_can_not_be_changed(open_face: Callable[..., Face], 
     assert stored(face, 2).choice == Choice.LEFT
 
 
-def test_a_change_that_can_not_be_kept_changes_nothing(mixed: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_that_cannot_be_kept_changes_nothing(mixed: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     page = page_of(mixed)
     full = UserError("The disk is full: make room, then answer again.")
     monkeypatch.setattr(PreferenceStore, "change", raising(full))
@@ -86,7 +86,7 @@ def test_a_change_that_can_not_be_kept_changes_nothing(mixed: Face, monkeypatch:
     assert not mixed.engine["reward"].got(PreferenceChanged)
 
 
-def test_what_can_not_be_read_shows_a_sentence_and_spoils_nothing(mixed: Face) -> None:
+def test_what_cannot_be_read_shows_a_sentence_and_spoils_nothing(mixed: Face) -> None:
     damage(mixed, 4)
     page = page_of(mixed)
     assert listed(page) == [6, 5, 4, 3, 2, 1]
@@ -104,7 +104,7 @@ def test_what_can_not_be_read_shows_a_sentence_and_spoils_nothing(mixed: Face) -
     mixed.wait_until(lambda: row_of(page, 3).choice == Choice.LEFT)
 
 
-def test_a_store_that_can_not_be_read_is_told_of_in_the_page(mixed: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_cannot_be_read_is_reported_in_the_page(mixed: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PreferenceStore, "rows", raising(UserError("The disk has failed: check it.")))
     page = page_of(mixed)
     mixed.wait_until(lambda: page.empty.headline.text() == "The answers can't be read")

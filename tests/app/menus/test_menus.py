@@ -65,7 +65,7 @@ def test_all_plots_with_points_are_saved_at_once(face: Face, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("action", ["export", "diagnostics"])
-def test_a_file_that_cannot_be_written_is_told_of_and_stops_nothing(face: Face, tmp_path: Path, action: str) -> None:
+def test_a_file_that_cannot_be_written_is_reported_and_stops_nothing(face: Face, tmp_path: Path, action: str) -> None:
     choose(face, action, tmp_path / "nowhere" / "x")
     assert "can't be written" in face.window.banner.text.text()
     assert not face.window.banner.shows_failure

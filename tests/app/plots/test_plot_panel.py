@@ -33,7 +33,7 @@ from tests.app.tape import (
 _MEASURE = "Backflips per episode (8 s)"
 
 
-def test_each_plot_shows_what_was_told(open_face: Callable[..., Face]) -> None:
+def test_each_plot_shows_what_was_reported(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
     show_true_reward(face)
     assert drawn(plot(face, "measure")) == {_MEASURE: (X, [0.5, 1.5, 2.5])}

@@ -120,7 +120,7 @@ def test_every_field_of_the_config_has_a_row_with_its_help_and_section(form: For
                 assert tuple(editor.itemText(i) for i in range(editor.count())) == setting.options
 
 
-def test_what_is_out_of_bounds_is_told_and_marked_until_it_is_mended(form: Form) -> None:
+def test_what_is_out_of_bounds_is_reported_and_marked_until_it_is_mended(form: Form) -> None:
     form.unfold()
     form.type_in("policy.discount", "5")
     assert form.problem == "discount is 5.0; give a number from 0 to 0.99999."
@@ -178,7 +178,7 @@ def test_a_name_that_no_folder_can_have_is_refused_below_its_field(form: Form, n
     assert form.made == []
 
 
-def test_a_teacher_that_the_task_has_not_is_told_of_below_the_teacher_in_words_of_the_window(form: Form) -> None:
+def test_a_teacher_that_the_task_has_not_is_reported_below_the_teacher_in_words_of_the_window(form: Form) -> None:
     texts = {"name": "sit", "robot": "walker", "title": "Sitting", "instruction": "Choose the lower one."}
     form.page.reset(json.dumps({**texts, "clip_seconds": 1.0}))  # without an oracle
     QTest.keyClick(form.page.fields["teacher"], Qt.Key.Key_Down)

@@ -41,7 +41,7 @@ def type_in(box: NumberBox, text: str) -> None:
         ("policy.learning_rate", "nan", "nan"),
     ],
 )
-def test_what_is_typed_is_told_as_it_is(make: Any, name: str, typed: str, expected: object) -> None:
+def test_what_is_typed_is_shown_as_it_is(make: Any, name: str, typed: str, expected: object) -> None:
     box, told = make(name, 0), list[object]()
     box.edited.connect(told.append)
     type_in(box, typed)

@@ -63,7 +63,7 @@ def test_a_session_is_opened(page: Page, way: str) -> None:
     page.wait_until(lambda: [session.folder for session in page.opened] == [folder])
 
 
-def test_a_session_that_is_open_elsewhere_is_told_of_and_free_for_the_next_try(page: Page) -> None:
+def test_a_session_that_is_open_elsewhere_is_reported_and_free_for_the_next_try(page: Page) -> None:
     folder = make_session(page.root, "busy")
     other = Session.open(folder)
     page.show()

@@ -334,7 +334,7 @@ def test_quitting_while_a_session_is_being_opened_lets_it_go(begin: Begin) -> No
     Session.open(sessions_folder() / "reacher-1").close()
 
 
-def test_a_session_that_no_window_can_teach_is_told_of_on_the_start_page(begin: Begin) -> None:
+def test_a_session_that_no_window_can_teach_is_reported_on_the_start_page(begin: Begin) -> None:
 
     Session.create(sessions_folder() / "returns", replaced(Config(), reward__target="returns")).close()
     flow = begin()
@@ -361,7 +361,7 @@ def test_each_session_has_its_own_log(begin: Begin) -> None:
         assert log.count("opened by Python") == 1 and log.rstrip().endswith("closed")
 
 
-def test_a_file_abandoned_with_its_session_is_told_of_on_the_start_page(
+def test_a_file_abandoned_with_its_session_is_reported_on_the_start_page(
     begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("app.workers.file_tasks.export_session", endless)

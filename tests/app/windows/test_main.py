@@ -115,7 +115,7 @@ def test_a_job_that_does_not_answer_cannot_hold_up_the_end(face: Face, monkeypat
 @pytest.mark.parametrize(
     ("name", "way"), [("rollout", "fails"), ("reward", "dies"), ("policy", "dies"), ("clips", "fails")]
 )
-def test_a_stage_that_ends_is_told_of_and_can_be_started_again(face: Face, name: str, way: str) -> None:
+def test_a_stage_that_ends_is_reported_and_can_be_started_again(face: Face, name: str, way: str) -> None:
     first, second = face.answered()
     broken, others = face.engine[name], {other: face.engine[other] for other in JOBS if other != name}
     if way == "fails":
@@ -184,7 +184,7 @@ def test_the_strip_tells_blow_ups_once_there_are_some(face: Face) -> None:
         assert figures(face).get("Diverged") == ("3" if divergences else None)
 
 
-def test_a_damaged_checkpoint_is_told_of_and_the_one_before_is_used(
+def test_a_damaged_checkpoint_is_reported_and_the_one_before_is_used(
     open_face: Callable[..., Face], caplog: pytest.LogCaptureFixture
 ) -> None:
     first = open_face()

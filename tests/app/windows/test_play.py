@@ -116,7 +116,7 @@ def test_esc_ends_the_game_and_its_process(playing: Playing, engine: Engine, qtb
     qtbot.waitUntil(lambda: engine["play"].stopped)
 
 
-def test_a_game_that_dies_is_told_of(
+def test_a_game_that_dies_is_reported(
     window: PlayWindow, engine: Engine, qtbot: QtBot, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level("CRITICAL"):

@@ -85,7 +85,7 @@ def test_leaving_full_screen_ends_it(voting: tuple[Face, DemoWindow, FakeProcess
     face.wait_until(lambda: child.stopped and not face.controller.room.on)
 
 
-def test_why_there_is_no_page_is_told_in_a_sentence(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
+def test_why_there_is_no_page_is_reported_in_a_sentence(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
     face, demo, child = voting
     child.play(Failed("voting", "This computer is not connected to a network", "traceback"))
     face.wait_until(lambda: demo.code is None)

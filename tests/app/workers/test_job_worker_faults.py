@@ -26,7 +26,9 @@ def names(event: Event) -> str:
 
 
 @pytest.mark.parametrize("event", FILM, ids=names)
-def test_a_film_whose_worker_fails_is_told_of_and_another_can_be_made(face: Face, tmp_path: Path, event: Event) -> None:
+def test_a_film_whose_worker_fails_is_reported_and_another_can_be_made(
+    face: Face, tmp_path: Path, event: Event
+) -> None:
     films = face.controller.film_export
     films.make(tmp_path / "x.mp4")
     face.engine["film"].unreadable = event

@@ -265,7 +265,7 @@ def test_a_state_that_is_not_of_these_environments_is_refused(batch: MakeBatch, 
         ({"fails_at": 0}, "the wheels came off"),
     ],
 )
-def test_what_cannot_be_taught_is_told_in_one_sentence(batch: MakeBatch, given: dict[str, Any], words: str) -> None:
+def test_what_cannot_be_taught_is_reported_in_one_sentence(batch: MakeBatch, given: dict[str, Any], words: str) -> None:
     registered(**given)
     with pytest.raises(UserError, match=words) as told:
         forward(batch(), 1)
@@ -279,12 +279,12 @@ def test_what_cannot_be_taught_is_told_in_one_sentence(batch: MakeBatch, given: 
         ("ALE/Pong-v5", "^gym:ALE/Pong-v5 is an Atari game: .*such as pong"),
     ],
 )
-def test_what_is_no_gymnasium_task_is_told_of(batch: MakeBatch, name: str, words: str) -> None:
+def test_what_is_no_gymnasium_task_is_reported(batch: MakeBatch, name: str, words: str) -> None:
     with pytest.raises(UserError, match=words):
         batch(f"gym:{name}")
 
 
-def test_an_environment_without_pictures_is_told_of(batch: MakeBatch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_without_pictures_is_reported(batch: MakeBatch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Walk, "render", lambda self: None)
     with pytest.raises(UserError, match="no pictures"):
         batch(film=STEADY)

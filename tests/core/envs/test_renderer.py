@@ -141,7 +141,7 @@ def test_a_video_has_every_frame_in_order_at_its_speed(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
-def test_a_video_for_which_the_disk_has_no_room_is_told_of_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_video_for_which_the_disk_has_no_room_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "clip.mp4.part").symlink_to("/dev/full")
     noise = np.random.default_rng(0).integers(0, 255, (40, 64, 64, 3), np.uint8)
     with pytest.raises(UserError, match="clip.mp4 can't be written .*No space left"):

@@ -105,7 +105,7 @@ def test_the_reported_correlation_is_the_predictors_own() -> None:
 
 @pytest.mark.parametrize("name", ["rollout", "reward", "policy"])
 @pytest.mark.parametrize("damage", ["another task's", "nothing in it", "no numbers"])
-def test_a_state_that_does_not_fit_is_told_in_one_sentence(name: str, damage: str) -> None:
+def test_a_state_that_does_not_fit_is_reported_in_one_sentence(name: str, damage: str) -> None:
     kept = Played(name).job.get_state()
     state = {
         "another task's": JobState({n: np.zeros((2, 3, 5), np.float32) for n in kept.arrays}, kept.values),

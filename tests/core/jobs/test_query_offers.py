@@ -195,7 +195,7 @@ def test_cant_tell_is_asked_again_with_another_pair() -> None:
     assert of(QueryOffered, rollout.turn(*told)) == []
 
 
-def test_the_oracle_is_told_of_the_pool_where_its_limits_need_it() -> None:
+def test_the_oracle_is_reported_the_pool_where_its_limits_need_it() -> None:
     rollout = Played("rollout", oracle__skip=0.2)
     offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
     returns = [float(s.true_rewards.sum(dtype="float64")) for s in rollout.job.pool]  # type: ignore[attr-defined]

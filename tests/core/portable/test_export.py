@@ -170,7 +170,7 @@ def test_a_file_that_computes_something_else_is_not_kept(tmp_path: Path, monkeyp
     ]
 
 
-def test_what_can_not_be_exported_is_told_in_a_sentence(
+def test_what_cannot_be_exported_is_reported_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Session.create(tmp_path / "s", tiny()).close()

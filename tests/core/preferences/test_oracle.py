@@ -129,7 +129,7 @@ def test_errors_depend_on_the_seed_and_the_query_alone() -> None:
     assert errors(1, range(40)) == errors(1, range(39, -1, -1)) != errors(2, range(40))
 
 
-def test_returns_are_told_for_the_target_ablation_alone() -> None:
+def test_returns_are_given_for_the_target_ablation_alone() -> None:
     pair = asked([1, 0.5], [0, -2.0])
     assert oracle.answer(pair, Config()) == Answer(Choice.LEFT, None)
     assert oracle.answer(pair, replaced(Config(), reward__target="returns")) == Answer(Choice.LEFT, (1.5, -2.0))

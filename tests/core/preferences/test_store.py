@@ -340,7 +340,7 @@ def rescued(folder: Path, new: Path) -> tuple[int, int]:
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", DAMAGE)
-def test_damage_is_told_in_a_sentence_and_the_rest_is_rescued(
+def test_damage_is_reported_in_a_sentence_and_the_rest_is_rescued(
     store: PreferenceStore, folder: Path, tmp_path: Path, name: str
 ) -> None:
     store.close()

@@ -89,7 +89,7 @@ def test_a_failed_write_is_one_sentence_loses_nothing_and_can_be_repeated(
     session.close()
 
 
-def test_a_lock_that_cannot_be_taken_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_cannot_be_taken_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Session.create(tmp_path / "s", tiny()).close()
 
     with monkeypatch.context() as patch:

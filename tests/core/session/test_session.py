@@ -62,7 +62,7 @@ sys.stdin.read()
 """
 
 
-def test_a_second_program_is_told_in_one_sentence_and_a_dead_one_holds_nothing(tmp_path: Path) -> None:
+def test_a_second_program_is_reported_in_one_sentence_and_a_dead_one_holds_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "s"
     Session.create(folder, tiny()).close()
     command = [sys.executable, "-c", HOLDER, str(folder)]

@@ -222,7 +222,7 @@ def test_a_damaged_file_is_refused_before_the_first_cell(
     assert f"{name} is damaged: delete it, and its cell is computed again." in capsys.readouterr().err
 
 
-def test_results_of_another_version_are_kept_and_told_of(
+def test_results_of_another_version_are_kept_and_reported(
     sweep: Swept, tmp_path: Path, finished: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "out" / "cells").mkdir(parents=True)

@@ -26,7 +26,7 @@ def meminfo(tmp_path: Path, available: int, swap: int = 0) -> Path:
     return path
 
 
-def test_too_little_memory_is_told_with_both_figures(tmp_path: Path) -> None:
+def test_too_little_memory_is_reported_with_both_figures(tmp_path: Path) -> None:
     with pytest.raises(
         UserError, match=r"^Only 0.7 GB of memory is free, and 1.5 GB is needed: close other programs\.$"
     ):
