@@ -22,8 +22,8 @@ def x_server(size: str, *options: str) -> Iterator[str]:
     command = ["Xvfb", "-displayfd", str(writer), "-screen", "0", f"{size}x24", "-nolisten", "tcp", *options]
     with subprocess.Popen(command, pass_fds=[writer], stderr=subprocess.DEVNULL) as server:
         os.close(writer)
-        with os.fdopen(reader) as told:
-            number = told.readline().strip()
+        with os.fdopen(reader) as pipe:
+            number = pipe.readline().strip()
         try:
             yield f":{number}"
         finally:

@@ -180,7 +180,7 @@ class Page:
         return [entry.folder.name for entry in self.rows.entries.entries]
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         return self.window.banner.text() if self.window.banner.isVisible() else ""
 
     @property
@@ -223,9 +223,9 @@ def make_session(root: Path, name: str, task: str = "reacher", labels: int = 0, 
     """Written plainly: two hundred that are synced to the disk take seconds."""
     config = Config(task=task, teacher="human", labels=40)
     best = None if labels == 0 else labels / 8
-    told = Summary(task, "human", labels, 1000 * labels, get_task(task).measure_title, best, time.time() - ago)
+    record = Summary(task, "human", labels, 1000 * labels, get_task(task).measure_title, best, time.time() - ago)
     (root / name / "preferences").mkdir(parents=True)
     (root / name / "preferences" / "log.jsonl").touch()
     (root / name / "config.json").write_text(json.dumps(config.to_dict()))
-    (root / name / summary.NAME).write_text(json.dumps(asdict(told)))
+    (root / name / summary.NAME).write_text(json.dumps(asdict(record)))
     return root / name

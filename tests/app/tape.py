@@ -46,7 +46,7 @@ def play(face: Face) -> None:
 
 
 def teaching(open_face: Callable[..., Face], **changes: Any) -> Face:
-    """A window over a session in which the jobs have told of some progress."""
+    """A window over a session in which the jobs have reported some progress."""
     face = open_face(**{**SCHEDULE, **changes})
     play(face)
     return face
@@ -80,7 +80,7 @@ def drawn(shown: Plot) -> dict[str, tuple[list[float], list[float]]]:
 
 
 def words(widget: QWidget) -> str:
-    """Every text that is on it or told to a screen reader."""
+    """Every text that is on it or read by a screen reader."""
     texts = [widget, *widget.findChildren(QWidget)]
     said = [child.text() for child in texts if callable(getattr(child, "text", None))]
     return "\n".join([*said, *(t.accessibleName() + t.accessibleDescription() + t.toolTip() for t in texts)])

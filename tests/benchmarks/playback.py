@@ -139,15 +139,15 @@ def begin_votes(controller: Controller, window: MainWindow) -> ClipPair:
     return window.demo_commands.demo.clips
 
 
-def compare_votes(told: dict[str, Any], folder: Path) -> dict[str, object]:
+def compare_votes(report: dict[str, Any], folder: Path) -> dict[str, object]:
     """Compare the replies to the guests with the votes on disk. The last round may have been open at the end."""
-    rounds = [votes for _, votes in sorted(told.pop("last").items(), key=lambda item: int(item[0]))]
+    rounds = [votes for _, votes in sorted(report.pop("last").items(), key=lambda item: int(item[0]))]
     kept = [votes.voters for _, votes in sorted(read_votes(folder).items())]
     closed = rounds[: len(kept)]
     lost = sum(
         votes.get(voter) != choice for ours, votes in zip(closed, kept, strict=True) for voter, choice in ours.items()
     )
-    return {**told, "rounds": len(kept), "voters_in_each": [len(votes) for votes in kept], "votes_lost": lost}
+    return {**report, "rounds": len(kept), "voters_in_each": [len(votes) for votes in kept], "votes_lost": lost}
 
 
 def main() -> None:
@@ -174,9 +174,9 @@ def main() -> None:
             rounds = controller.progress.labels
             wait(lambda: audience.poll() is not None)
             wait(lambda: controller.progress.labels > rounds)  # the round that the guests left ends
-            told = json.loads(audience.communicate()[0])
+            report = json.loads(audience.communicate()[0])
             wait_seconds(1)
-            result["votes"] = compare_votes(told, controller.session.folder)
+            result["votes"] = compare_votes(report, controller.session.folder)
             window.demo_commands.leave_demo()
         close(window)
     print(json.dumps(result))

@@ -76,12 +76,12 @@ def window(folder: Path) -> None:
     controller = Controller(opened(folder, "human"), JobProcess)
     shown = MainWindow(controller)
 
-    def told(preference: Any) -> None:
+    def report(preference: Any) -> None:
         shown.repaint()  # the flash is on screen now
         print(preference.id, shown.clips.flashed, flush=True)
 
     controller.labelling.pair_shown.connect(lambda pair: QTest.keyClick(shown, Qt.Key.Key_Right))
-    controller.labelling.answer_kept.connect(told)
+    controller.labelling.answer_kept.connect(report)
     shown.show()
     shown.activateWindow()
     controller.start()

@@ -40,10 +40,10 @@ def start(context: ForkServerContext, folder: Path, config: Config) -> tuple[Bas
     return process, mine
 
 
-def _teach(told: Connection, folder: Path, config: Config) -> None:
+def _teach(pipe: Connection, folder: Path, config: Config) -> None:
     def listen(event: Event) -> None:
         if isinstance(event, RolloutReported) and event.batch_steps:
-            told.send(event.env_steps)
+            pipe.send(event.env_steps)
 
     session = Session.open(folder) if (folder / "config.json").exists() else Session.create(folder, config)
     with closing(session), closing(HeadlessRun(session, listen, threads=1, apart=False)) as run:
@@ -51,7 +51,7 @@ def _teach(told: Connection, folder: Path, config: Config) -> None:
             outcome = run.run()
         except KeyboardInterrupt as stopped:
             raise SystemExit(128 + stopped.args[0]) from None
-    told.send(_came_to(folder, asdict(outcome)))
+    pipe.send(_came_to(folder, asdict(outcome)))
 
 
 def _came_to(folder: Path, outcome: dict[str, Any]) -> dict[str, Any]:

@@ -59,11 +59,11 @@ def events(folder: Path, target: Path, before_after: bool = False, height: int =
 
 
 def made(folder: Path, target: Path, before_after: bool = False) -> tuple[np.ndarray, list[Event]]:
-    """The film's pictures (frames, height, width, 3), decoded, and what was told while it was made."""
-    told = [event for event in events(folder, target, before_after) if event is not None]
+    """The film's pictures (frames, height, width, 3), decoded, and the events while it was made."""
+    sent = [event for event in events(folder, target, before_after) if event is not None]
     with av.open(str(target)) as container:
         assert float(container.streams.video[0].average_rate or 0) == pytest.approx(30)
-        return np.stack([frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]), told
+        return np.stack([frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]), sent
 
 
 def difference(one: np.ndarray, other: np.ndarray) -> float:
@@ -71,7 +71,7 @@ def difference(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def test_a_film_shows_the_learning_from_title_to_end(taught: Path, tmp_path: Path) -> None:
-    frames, told = made(taught, tmp_path / "film.mp4")
+    frames, sent = made(taught, tmp_path / "film.mp4")
     card, scene, last = 15, 30, 60
     assert frames.shape == (card + 2 * scene + last + card, HEIGHT, HEIGHT * 16 // 9, 3)
     scenes = [frames[card + 5], frames[card + scene + 5], frames[card + 2 * scene + 5]]
@@ -81,9 +81,9 @@ def test_a_film_shows_the_learning_from_title_to_end(taught: Path, tmp_path: Pat
     assert difference(frames[card + 5, :, :HEIGHT], frames[card + 25, :, :HEIGHT]) > 1  # and the robot moves
     for still in (frames[0], frames[-1]):
         assert still.std() > 10 and difference(still, scenes[0]) > 10
-    shares = [event.share for event in told if isinstance(event, FilmProgressed)]
+    shares = [event.share for event in sent if isinstance(event, FilmProgressed)]
     assert shares == sorted(shares) and shares[0] == 0.0 and shares[-1] > 0.9 and len(shares) < 120
-    assert told[-1] == FilmMade(str(tmp_path / "film.mp4"), "", "H.264")  # PyAV's wheel has x264
+    assert sent[-1] == FilmMade(str(tmp_path / "film.mp4"), "", "H.264")  # PyAV's wheel has x264
     assert [path.name for path in tmp_path.iterdir()] == ["film.mp4"]
 
 
@@ -103,7 +103,7 @@ def test_before_and_after_go_in_step_from_the_same_start(taught: Path, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("labels", "labellers", "by_true_reward", "told"),
+    ("labels", "labellers", "by_true_reward", "expected"),
     [
         (305, {"oracle": 305}, False, "305 choices .* Chosen by the computer, which knows the true reward\\."),
         (1, {"human": 1}, False, r"1 choice between two short clips\. Chosen by a person\."),
@@ -112,8 +112,8 @@ def test_before_and_after_go_in_step_from_the_same_start(taught: Path, tmp_path:
         (0, {}, True, "Learned from the task's own reward."),
     ],
 )
-def test_the_title_says_who_chose(labels: int, labellers: dict[str, int], by_true_reward: bool, told: str) -> None:
-    assert re.search(told, how_taught(labels, labellers, by_true_reward))
+def test_the_title_says_who_chose(labels: int, labellers: dict[str, int], by_true_reward: bool, expected: str) -> None:
+    assert re.search(expected, how_taught(labels, labellers, by_true_reward))
 
 
 def test_the_title_is_about_the_session_and_no_labellers_instruction(
@@ -162,10 +162,10 @@ def test_a_damaged_policy_is_left_out_with_a_note(
     whole = paths[2].read_bytes()
     paths[2].write_bytes(whole[:-5])
     try:
-        _, told = made(taught, tmp_path / "film.mp4")
+        _, sent = made(taught, tmp_path / "film.mp4")
     finally:
         paths[2].write_bytes(whole)
-    assert isinstance(told[-1], FilmMade) and "One earlier policy is damaged" in told[-1].note
+    assert isinstance(sent[-1], FilmMade) and "One earlier policy is damaged" in sent[-1].note
     assert "is damaged" in caplog.text
 
 
@@ -187,10 +187,10 @@ def test_where_no_film_can_be_made_it_is_said_in_a_sentence(taught: Path, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("known", "games", "steps", "told"), [(4.25, 1, 300, 4.25), (float("nan"), 8, 4500, 3.5)], ids=["taught", "new"]
+    ("known", "games", "steps", "expected"), [(4.25, 1, 300, 4.25), (float("nan"), 8, 4500, 3.5)], ids=["taught", "new"]
 )
 def test_a_game_is_judged_by_games_that_were_played_to_their_end(
-    monkeypatch: pytest.MonkeyPatch, known: float, games: int, steps: int, told: float
+    monkeypatch: pytest.MonkeyPatch, known: float, games: int, steps: int, expected: float
 ) -> None:
     config = tiny(task="breakout", policy__vision="small")
     asked: list[tuple[int, ...]] = []
@@ -202,7 +202,7 @@ def test_a_game_is_judged_by_games_that_were_played_to_their_end(
     monkeypatch.setattr(film, "run_episodes", ended)
     moment = SnapshotInfo(500, 1, 1.0, known)
     scene = FilmJob(config).make_scene(moment, state_arrays(build_policy(config)))
-    assert asked == [(games, 1, steps, 300)] and scene.figure == told
+    assert asked == [(games, 1, steps, 300)] and scene.figure == expected
 
 
 def test_the_command_makes_a_film_or_says_in_a_sentence_why_not(
@@ -223,11 +223,11 @@ def test_the_command_makes_a_film_or_says_in_a_sentence_why_not(
 def test_a_film_for_a_talk_shows_before_the_choices_the_curve_and_after(taught: Path, tmp_path: Path) -> None:
     """At a tenth of a film's height; its parts are found again by their times, counted from the end."""
     append_votes(taught, 1, Choice.LEFT, {"a": Choice.LEFT, "b": Choice.LEFT, "c": Choice.RIGHT})
-    target, told = tmp_path / "talk.mp4", []
+    target, sent = tmp_path / "talk.mp4", []
     job = build(JobSpec("talk", read_config(taught).to_dict()))
     job.receive(FilmRequested(str(taught), str(target), False, 108))
     for event in job.run():
-        told.append(event)
+        sent.append(event)
         if isinstance(event, FilmMade):
             break
     with av.open(str(target)) as container:

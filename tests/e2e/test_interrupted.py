@@ -81,9 +81,9 @@ def test_what_a_stage_raises_is_one_sentence_at_the_terminal_and_all_of_it_in_th
     with monkeypatch.context() as broken:
         broken.setattr("core.policy.on_policy.OnPolicyOptimizer.update", raising(error))
         assert main() == 1
-    told = capsys.readouterr().err
-    assert "Traceback" not in told
-    last = told.splitlines()[-1]
+    stderr = capsys.readouterr().err
+    assert "Traceback" not in stderr
+    last = stderr.splitlines()[-1]
     assert last.startswith("somersault: the policy stage failed (") and said in last
     assert "checkpoint 1 and all answers are saved" in last and last.endswith("continue with --resume.")
     assert "Traceback" in Path("s/log.txt").read_text()

@@ -39,8 +39,8 @@ def context() -> ForkServerContext:
 
 def ended(context: ForkServerContext, folder: Path, **changes: Any) -> dict[str, Any]:
     """The final numbers of a session."""
-    process, told = start(context, folder, tiny(**changes))
-    while not isinstance(said := told.recv(), dict):
+    process, pipe = start(context, folder, tiny(**changes))
+    while not isinstance(said := pipe.recv(), dict):
         pass
     process.join()
     assert process.exitcode == 0
@@ -63,17 +63,17 @@ def stop_again_and_again(
     """
     reached = []
     for number in range(stops):
-        process, told = start(context, folder, tiny(**changes))
+        process, pipe = start(context, folder, tiny(**changes))
         if number and rng.random() < _WHILE_STARTING:
             time.sleep(rng.uniform(0, _STARTING_SECONDS))
         else:
-            reached.append([told.recv() for _ in range(rng.randint(1, _BATCHES if number else 1))][-1])
+            reached.append([pipe.recv() for _ in range(rng.randint(1, _BATCHES if number else 1))][-1])
             time.sleep(rng.uniform(0, _BATCH_SECONDS if number else 0))
         sent = signal.SIGTERM if number % 2 else signal.SIGKILL
         assert process.pid is not None
         os.kill(process.pid, sent)
         process.join()
-        told.close()
+        pipe.close()
         assert process.exitcode in (-sent, 128 + sent), process.exitcode
         assert number or not list(folder.glob("checkpoints/*"))
     return reached

@@ -63,9 +63,9 @@ def start(path: Path, out: Path, on: str, python: str = sys.executable) -> subpr
 
 def finish(program: subprocess.Popen[str]) -> str:
     """Wait for its end without a failure; return what it said on stderr."""
-    _, told = program.communicate(timeout=3600)
-    assert program.returncode == 0, told[-2000:]
-    return told
+    _, stderr = program.communicate(timeout=3600)
+    assert program.returncode == 0, stderr[-2000:]
+    return stderr
 
 
 def kill(program: subprocess.Popen[str]) -> None:
@@ -124,9 +124,9 @@ def test_forty_cells_killed_ten_times(tmp_path: Path) -> None:
             kill(program)
             program = start(path, out, "local:2")
         print(f"kill {number + 1}: {sum(state == 'done' for _, state in journal(out))} of 40 cells done", flush=True)
-    told = finish(program)
+    stderr = finish(program)
     assert_same(out, tmp_path / "whole", 40)
-    assert workers_killed == 5 and told.count("begins again: ") <= 5
+    assert workers_killed == 5 and stderr.count("begins again: ") <= 5
 
 
 def has(module: str) -> bool:
@@ -233,10 +233,10 @@ def test_when_the_head_is_killed_the_sweep_ends_and_another_cluster_continues(
     with running(command(path, out, f"ray:{cluster.address}", CLUSTER_PYTHON), **PIPES) as program:
         wait_until(lambda: sum(state == "done" for _, state in journal(out)) >= 1, program)
         cluster.close()
-        _, told = program.communicate(timeout=_SECONDS)
-    assert program.returncode in (1, 2) and "Traceback" not in told, told
+        _, stderr = program.communicate(timeout=_SECONDS)
+    assert program.returncode in (1, 2) and "Traceback" not in stderr, stderr
     if program.returncode == 2:
-        last = told.splitlines()[-1]
+        last = stderr.splitlines()[-1]
         assert "no longer answers" in last and last.endswith("start it again; the same command continues.")
     done = sum(state == "done" for _, state in journal(out))
     finish(start(path, out, f"ray:{another_cluster.address}", CLUSTER_PYTHON))
@@ -246,9 +246,9 @@ def test_when_the_head_is_killed_the_sweep_ends_and_another_cluster_continues(
 
 def refused(path: Path, on: str, python: str = CLUSTER_PYTHON) -> str:
     program = start(path, path.parent / "refused", on, python)
-    printed, told = program.communicate(timeout=_SECONDS)
-    assert (program.returncode, printed) == (2, ""), told
-    (line,) = told.splitlines()
+    printed, stderr = program.communicate(timeout=_SECONDS)
+    assert (program.returncode, printed) == (2, ""), stderr
+    (line,) = stderr.splitlines()
     assert line.startswith("somersault: ")
     return line
 
@@ -316,14 +316,14 @@ def test_jobs_that_slurm_ends_are_one_sentence_each_and_the_others_are_done(tmp_
     with running(
         [CLUSTER_PYTHON, *words], cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as sweep:
-        _, told = sweep.communicate(timeout=_SECONDS)
+        _, stderr = sweep.communicate(timeout=_SECONDS)
     cells = {cell["curve"]: cell for cell in json.loads((tmp_path / "out/table.json").read_bytes())["cells"]}
     print(*(f"{name}: {cell['state']}. {cell.get('reason', '')}" for name, cell in cells.items()), sep="\n")
-    assert sweep.returncode == 1 and "2 of 3 cells failed" in told.splitlines()[-1] and "Traceback" not in told
+    assert sweep.returncode == 1 and "2 of 3 cells failed" in stderr.splitlines()[-1] and "Traceback" not in stderr
     assert [cell["state"] for cell in cells.values()] == ["failed", "failed", "done"]
     assert cells["huge"]["reason"].startswith("There was not enough memory: its job may take 4 GB")
     assert cells["long"]["reason"].startswith("It was not done in 24 hours")
-    assert told.count("begins again") == 0
+    assert stderr.count("begins again") == 0
 
 
 def test_submitit_carries_out_the_same_cells(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def test_the_camera_is_turned_by_mouse_wheel_and_keys_and_kept(page: Page) -> No
     assert json.loads(page.scenes[-1].behaviour)["camera"]["elevation"] == view.view.elevation
     fill(made)
     QTest.mouseClick(made.save, _LEFT)
-    page.wait_until(lambda: page.told == "Saved Kneeling.")
+    page.wait_until(lambda: page.message == "Saved Kneeling.")
     assert files(page)["kneeling.json"].camera == view.view
     assert page.window.pages.currentWidget() is page.window.front
     page.wait_until(lambda: bool(own(page)))
@@ -169,12 +169,12 @@ def test_signals_are_found_by_words_and_ticked_and_expressions_are_checked_as_th
     assert made.draft.plots[-1].expression == "mean(contact[foot_geom])"
     QTest.mouseClick(made.fold, _LEFT)
     fields = made.expressions
-    for field, text, told in (
+    for field, text, problem in (
         (fields.oracle, "up - heigth", "The oracle, column 6: there is no signal heigth: did you mean height?"),
         (fields.measure, "share(height < 1", "The figure can't be read at column 6: check the brackets and signs."),
     ):
         QTest.keyClicks(field.expression, text)
-        assert field.problem.text() == told and not made.start.isEnabled()
+        assert field.problem.text() == problem and not made.start.isEnabled()
         assert made.problem.text() == "Correct the marked fields."
         assert made.problem.palette().windowText().color().name() == theme.palette().amber
         field.expression.selectAll()
@@ -190,7 +190,7 @@ def test_signals_are_found_by_words_and_ticked_and_expressions_are_checked_as_th
     made.signals.list.item(4).setCheckState(Qt.CheckState.Checked)
     assert made.signals.list.item(4).checkState() == Qt.CheckState.Unchecked and len(made.draft.plots) == 6
     made.save.click()
-    page.wait_until(lambda: bool(page.told))
+    page.wait_until(lambda: bool(page.message))
     kept = files(page)["kneeling.json"]
     assert (kept.oracle, kept.measure and kept.measure.name) == ("1 - up", "measure") and len(kept.plots) == 6
 
@@ -204,7 +204,7 @@ def test_what_was_typed_survives_a_way_back_and_a_full_disk(page: Page) -> None:
     assert made.title.text() == "Kneeling" and made.instruction.toPlainText() == SENTENCE
     page.behaviours.write_text("in the way of the folder")
     page.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    page.wait_until(lambda: "kneeling.json" in page.told)
+    page.wait_until(lambda: "kneeling.json" in page.message)
     assert page.window.pages.isEnabled() and made.isVisible() and made.title.text() == "Kneeling"
     assert not page.opened
     page.behaviours.unlink()
@@ -216,7 +216,7 @@ def test_a_card_can_be_edited_copied_exported_and_deleted(page: Page, tmp_path: 
     (card,) = with_files(page, CROUCH)
     choose(card, EXPORT)
     take_file(page.window, tmp_path / "out.json")
-    page.wait_until(lambda: page.told == "Saved out.json.")
+    page.wait_until(lambda: page.message == "Saved out.json.")
     assert json.loads((tmp_path / "out.json").read_text()) == CROUCH
     choose(card, DUPLICATE)
     page.wait_until(lambda: {one.text() for one in own(page)} == {"Crouching", "Crouching (copy)"})
@@ -226,15 +226,15 @@ def test_a_card_can_be_edited_copied_exported_and_deleted(page: Page, tmp_path: 
     assert made.title.text() == "Crouching" and made.draft.clip_seconds == 1.0
     QTest.mouseClick(made.robots.cards["ant"], _LEFT)
     QTest.mouseClick(made.save, _LEFT)
-    page.wait_until(lambda: page.told == "Saved Crouching.")
+    page.wait_until(lambda: page.message == "Saved Crouching.")
     assert files(page)["crouch.json"].robot == "ant" and len(files(page)) == 2
     page.wait_until(lambda: card not in own(page))
     (changed,) = [one for one in own(page) if one.text() == "Crouching"]
     choose(changed, DELETE)
     page.wait_until(lambda: [one.text() for one in own(page)] == ["Crouching (copy)"])
-    assert page.trashed == ["crouch.json"] and page.told == "Moved Crouching to Trash."
+    assert page.trashed == ["crouch.json"] and page.message == "Moved Crouching to Trash."
     QTest.mouseClick(page.window.banner.undo, _LEFT)
-    page.wait_until(lambda: page.told == "Restored Crouching.")
+    page.wait_until(lambda: page.message == "Restored Crouching.")
     assert set(files(page)) == {"crouch.json", "crouch-copy.json"} and page.trashed == []
     shipped = page.window.grid.cards["walker-kneel"]
     assert isinstance(shipped, TaskCard)
@@ -249,14 +249,14 @@ def test_files_are_dropped(page: Page, tmp_path: Path) -> None:
     file.write_text(json.dumps(CROUCH))
     assert drop(page, file) and not drop(page, tmp_path / "mine.txt")
     page.wait_until(lambda: [card.text() for card in own(page)] == ["Crouching"])
-    assert page.told == "Imported Crouching."
+    assert page.message == "Imported Crouching."
     drop(page, file)
-    page.wait_until(lambda: page.told == "Crouching is among your behaviours already.")
+    page.wait_until(lambda: page.message == "Crouching is among your behaviours already.")
     file.write_text(json.dumps({**CROUCH, "robot": "wlker"}))
     drop(page, file)
-    page.wait_until(lambda: "mine.json is wrong: There is no robot 'wlker': did you mean walker?" in page.told)
+    page.wait_until(lambda: "mine.json is wrong: There is no robot 'wlker': did you mean walker?" in page.message)
     drop(page, tmp_path / "stone.xml")
-    page.wait_until(lambda: "stone.xml can't be used as a robot: it has no actuators." in page.told)
+    page.wait_until(lambda: "stone.xml can't be used as a robot: it has no actuators." in page.message)
     drop(page, tmp_path / "swinger.xml")
     made = page.window.behaviour_page
     page.wait_until(lambda: made.isVisible() and made.robots.chosen == "mjcf:swinger.xml")
@@ -265,7 +265,7 @@ def test_files_are_dropped(page: Page, tmp_path: Path) -> None:
     fill(made, "Swinging")
     assert made.problem.text().startswith("Practise")
     QTest.mouseClick(made.save, _LEFT)
-    page.wait_until(lambda: page.told == "Saved Swinging.")
+    page.wait_until(lambda: page.message == "Saved Swinging.")
     assert files(page)["swinging.json"].model == SWINGER
 
 
@@ -275,7 +275,7 @@ def test_a_damaged_file_is_reported_and_the_others_are_listed(page: Page, caplog
     (page.behaviours / "crouch.json").write_text(json.dumps(CROUCH))
     page.show()
     page.wait_until(lambda: len(own(page)) == 1)
-    assert "bad.json is wrong: It is not valid JSON" in page.told and "bad.json" in caplog.text
+    assert "bad.json is wrong: It is not valid JSON" in page.message and "bad.json" in caplog.text
 
 
 @pytest.mark.parametrize("look", [Appearance.DARK, Appearance.LIGHT])

@@ -33,8 +33,8 @@ def test_the_history_filters_guests_apart_from_the_teachers(labeller: str, is_gu
 
 
 @pytest.mark.parametrize(
-    ("labeller", "told"),
+    ("labeller", "expected"),
     [("human", "you"), ("oracle", "computer"), ("guest: Guest 2", "Guest 2"), ("guest: oracle", "oracle (guest)")],
 )
-def test_lists_call_those_who_answer_as_the_window_does(labeller: str, told: str) -> None:
-    assert name_of(labeller) == told
+def test_lists_call_those_who_answer_as_the_window_does(labeller: str, expected: str) -> None:
+    assert name_of(labeller) == expected

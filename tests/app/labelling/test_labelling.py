@@ -112,7 +112,7 @@ def test_a_rollout_that_is_started_again_is_told_which_pair_is_on_screen(face: F
     face.die("rollout")
     face.restart()
     face.wait_until(lambda: len(face.engine["rollout"].got(AnswersReplayed)) == 1)
-    ((waiting,),) = [told.waiting for told in face.engine["rollout"].got(AnswersReplayed)]
+    ((waiting,),) = [replayed.waiting for replayed in face.engine["rollout"].got(AnswersReplayed)]
     assert face.query is shown and waiting.id == shown.id
     assert waiting.pair == pair_of(fingerprint(shown.left), fingerprint(shown.right))
 

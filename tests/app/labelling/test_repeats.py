@@ -128,6 +128,6 @@ def test_the_figure_is_shown_with_its_count_and_what_it_means(opened: Callable[.
             store.add(again, Choice.RIGHT if key < 8 else Choice.TIE if key < 9 else Choice.CANT_TELL, Teacher.HUMAN)
     page = page_of(face)
     face.wait_until(lambda: page.consistency.figure.text() == "88% the same (7 of 8)")
-    told = page.consistency.comment.text()
-    assert "If 10% of the answers were given at random" in told and "this fits" in told
-    assert "1 more with “can't tell” are left out" in told
+    comment = page.consistency.comment.text()
+    assert "If 10% of the answers were given at random" in comment and "this fits" in comment
+    assert "1 more with “can't tell” are left out" in comment

@@ -43,8 +43,8 @@ def test_the_menu_asks_a_child_for_a_film_and_tells_how_far_it_is(
     face.wait_until(lambda: face.window.film_bar.bar.value() == 37)
     assert face.window.film_bar.isVisible() and face.window.pair_page.geometry() == place
     child.play(FilmMade(str(target), "One earlier policy is damaged.", "H.264"))
-    told = f"Saved flip.mp4 in {tmp_path} (H.264). One earlier policy is damaged."
-    face.wait_until(lambda: face.window.toast.text() == told)
+    saved = f"Saved flip.mp4 in {tmp_path} (H.264). One earlier policy is damaged."
+    face.wait_until(lambda: face.window.toast.text() == saved)
     assert child.stopped and not face.window.film_bar.isVisible()
 
 

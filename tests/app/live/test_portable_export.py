@@ -14,7 +14,7 @@ from tests.app.fakes import Face, take_file
 
 
 @pytest.mark.parametrize(
-    ("event", "told"),
+    ("event", "expected"),
     [
         (
             PortableMade("x/policy.onnx", 2e-7, "Only the policy."),
@@ -25,7 +25,7 @@ from tests.app.fakes import Face, take_file
     ],
 )
 def test_the_menu_asks_a_child_and_tells_what_came_of_it(
-    face: Face, tmp_path: Path, event: Event | None, told: str
+    face: Face, tmp_path: Path, event: Event | None, expected: str
 ) -> None:
     face.window.commands[Command.EXPORT_ONNX].trigger()
     take_file(face.window, tmp_path / "policy")  # without a suffix it is .onnx
@@ -34,5 +34,5 @@ def test_the_menu_asks_a_child_and_tells_what_came_of_it(
     assert child.got(PortableRequested) == [PortableRequested(str(face.folder), str(tmp_path / "policy.onnx"))]
     child.play(event) if event else child.die()
     place = face.window.toast if isinstance(event, PortableMade) else face.window.banner.text  # success is no warning
-    face.wait_until(lambda: re.search(told, place.text()) is not None and place.isVisible())
+    face.wait_until(lambda: re.search(expected, place.text()) is not None and place.isVisible())
     assert child.stopped

@@ -45,7 +45,7 @@ def test_the_button_restarts_with_the_change_and_the_session_keeps_its_config(fa
 
 
 @pytest.mark.parametrize(
-    ("policies", "trained", "told"),
+    ("policies", "trained", "expected"),
     [
         (4, True, "Saved 3 answers, the training and 4 earlier policies in there."),
         (
@@ -61,5 +61,5 @@ def test_the_button_restarts_with_the_change_and_the_session_keeps_its_config(fa
         ),
     ],
 )
-def test_what_could_not_be_saved_elsewhere_is_said(policies: int, trained: bool, told: str) -> None:
-    assert saved_elsewhere(Path("there"), 3, policies, 4, trained) == told
+def test_what_could_not_be_saved_elsewhere_is_said(policies: int, trained: bool, expected: str) -> None:
+    assert saved_elsewhere(Path("there"), 3, policies, 4, trained) == expected

@@ -105,9 +105,9 @@ def test_a_session_that_was_moved_away_gets_no_ghost(
     keeper = keep(face)
     face.wait_until((face.folder / summary.NAME).exists)
     face.folder.rename(tmp_path / "away")
-    with face.wait_signal(face.controller.trouble_arose) as told:
+    with face.wait_signal(face.controller.trouble_arose) as emitted:
         face.controller.checkpointer.request()
-    assert "bring the session's folder back" in told.args[0]
+    assert "bring the session's folder back" in emitted.args[0]
     face.controller.demonstrations.demonstration_drawn.emit(
         Demonstration(make_frames(size=64, count=8), np.zeros(8, np.float32), 100)
     )

@@ -42,10 +42,10 @@ def type_in(box: NumberBox, text: str) -> None:
     ],
 )
 def test_what_is_typed_is_shown_as_it_is(make: Any, name: str, typed: str, expected: object) -> None:
-    box, told = make(name, 0), list[object]()
-    box.edited.connect(told.append)
+    box, emitted = make(name, 0), list[object]()
+    box.edited.connect(emitted.append)
     type_in(box, typed)
-    assert told[-1] == expected == box.value()
+    assert emitted[-1] == expected == box.value()
     QTest.keyClick(box, Qt.Key.Key_Tab)
     assert box.value() == expected
 

@@ -139,12 +139,14 @@ def test_a_clip_of_the_goal_goes_before_one_of_random_motion_unless_it_is_damage
 
 
 def test_a_small_clip_of_the_goal_ships_for_each_task() -> None:
-    told = json.loads((GOALS / "clips.json").read_text("utf-8"))
-    assert set(told) == {*CATALOGUE, *shipped_behaviours()}
-    for name in told:
+    figures = json.loads((GOALS / "clips.json").read_text("utf-8"))
+    assert set(figures) == {*CATALOGUE, *shipped_behaviours()}
+    for name in figures:
         clip = of_file(GOALS / f"{name}.jpg")
         assert (
-            clip is not None and clip.count >= 2 * FPS and clip.count == math.ceil(told[name]["seconds"] * FPS - 1e-9)
+            clip is not None
+            and clip.count >= 2 * FPS
+            and clip.count == math.ceil(figures[name]["seconds"] * FPS - 1e-9)
         )
     sizes = [path.stat().st_size for path in GOALS.glob("*.jpg")]
-    assert len(sizes) == len(told) and max(sizes) < 200_000 and sum(sizes) < 3_500_000
+    assert len(sizes) == len(figures) and max(sizes) < 200_000 and sum(sizes) < 3_500_000

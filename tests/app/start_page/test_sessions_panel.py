@@ -68,7 +68,7 @@ def test_a_session_that_is_open_elsewhere_is_reported_and_free_for_the_next_try(
     other = Session.open(folder)
     page.show()
     page.press(Qt.Key.Key_Return)
-    page.wait_until(lambda: "open in another Somersault" in page.told)
+    page.wait_until(lambda: "open in another Somersault" in page.message)
     assert page.opened == [] and page.window.pages.isEnabled()
     other.close()
     page.press(Qt.Key.Key_Return)
@@ -86,7 +86,7 @@ def test_a_damaged_session_is_listed_and_not_opened(page: Page, damage: str) -> 
     problem = page.rows.entries.entries[0].problem
     assert problem.count(".") >= 1 and "\n" not in problem
     page.press(Qt.Key.Key_Return)
-    assert page.told == problem
+    assert page.message == problem
     assert page.opened == []
 
 
@@ -104,7 +104,7 @@ def test_a_session_is_duplicated(page: Page, way: str) -> None:
         (action,) = [action for action in page.rows.actions() if action.text() == "Duplicate"]
         action.trigger()
     page.wait_until(lambda: page.chosen == "mine-copy-1")
-    assert page.told == "Copied mine to mine-copy-1."
+    assert page.message == "Copied mine to mine-copy-1."
     with closing(PreferenceStore(page.root / "mine-copy-1" / "preferences")) as store:
         assert store.count() == 1
 
@@ -120,11 +120,11 @@ def test_a_session_goes_to_the_trash_and_comes_back(page: Page, way: str) -> Non
     else:
         page.click("Trash")
     page.wait_until(lambda: page.entries == ["a", "c"])
-    assert page.told == "Moved b to Trash." and page.chosen == "c"
+    assert page.message == "Moved b to Trash." and page.chosen == "c"
     assert page.trashed == ["b"] and not (page.root / "b").exists()
     QTest.mouseClick(page.window.banner.undo, Qt.MouseButton.LeftButton)
     page.wait_until(lambda: page.entries == ["a", "b", "c"])
-    assert page.told == "Restored b." and page.chosen == "b" and page.trashed == []
+    assert page.message == "Restored b." and page.chosen == "b" and page.trashed == []
     assert not page.window.banner.undo.isVisible()
     page.click("Open")
     page.wait_until(lambda: [session.folder.name for session in page.opened] == ["b"])
@@ -141,7 +141,7 @@ def test_what_left_the_trash_or_has_a_successor_is_not_brought_back(page: Page) 
         else:
             shutil.rmtree(page.trash / "files")
         QTest.mouseClick(page.window.banner.undo, Qt.MouseButton.LeftButton)
-        page.wait_until(lambda obstacle=obstacle: obstacle in page.told)
+        page.wait_until(lambda obstacle=obstacle: obstacle in page.message)
         page.window.library.refresh()
         page.wait_until(lambda obstacle=obstacle: page.entries == ["mine"] * ("exists" in obstacle))
 
@@ -151,7 +151,7 @@ def test_without_a_trash_the_session_is_kept_and_that_is_said(page: Page) -> Non
     page.trash.write_text("in the way")
     page.show()
     page.press(Qt.Key.Key_Delete)
-    page.wait_until(lambda: "mine was not deleted" in page.told)
+    page.wait_until(lambda: "mine was not deleted" in page.message)
     assert (folder / "config.json").exists() and page.entries == ["mine"]
 
 
@@ -160,7 +160,7 @@ def test_the_trash_never_takes_a_session_inside_another_folder(page: Page) -> No
     page.show()
     assert page.entries == ["group"]
     page.press(Qt.Key.Key_Delete)
-    page.wait_until(lambda: "group holds another session" in page.told)
+    page.wait_until(lambda: "group holds another session" in page.message)
     assert (inside / "config.json").exists() and page.trashed == []
 
 
@@ -177,7 +177,7 @@ def test_an_exported_session_is_imported(page: Page, tmp_path: Path, way: str) -
         page.click("Import session…")
     take_file(page.window, tmp_path / "mine.somersault")
     page.wait_until(lambda: page.chosen == "mine-1")
-    assert page.told == "Imported mine-1."
+    assert page.message == "Imported mine-1."
     assert page.rows.entries.entries[0].problem == ""
 
 

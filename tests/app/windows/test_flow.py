@@ -272,8 +272,8 @@ def test_a_session_whose_folder_is_deleted_is_saved_elsewhere_with_all_answers_a
     flow.wait_until(lambda: controller.progress.labels == 3)
     assert controller.labelling.teacher == Teacher.ORACLE
     assert flow.engine["policy"].spec.state is not None  # training continues from where it was
-    told = f"Saved 3 answers, the training and 2 earlier policies in {tmp_path / 'saved'}."
-    assert flow.program.open.window.toast.isVisible() and flow.program.open.window.toast.text() == told
+    saved = f"Saved 3 answers, the training and 2 earlier policies in {tmp_path / 'saved'}."
+    assert flow.program.open.window.toast.isVisible() and flow.program.open.window.toast.text() == saved
     flow.wait_until(lambda: flow.program.open.window.live.slider.maximum() == 2)
     assert [PolicySnapshots(tmp_path / "saved").load(steps)[1]["weights"][0] for steps in (0, 10**10)] == [0, 1e10]
     assert read_votes(tmp_path / "saved")[1].choice == Choice.LEFT
@@ -372,6 +372,6 @@ def test_a_file_abandoned_with_its_session_is_reported_on_the_start_page(
     file_tasks.export(tmp_path / "mine.somersault")
     flow.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
     flow.wait_for_start()
-    told = "mine.somersault was not saved because the session was closed: save it again."
+    refusal = "mine.somersault was not saved because the session was closed: save it again."
     flow.wait_until(flow.program.start.banner.isVisible)
-    assert flow.program.start.banner.text() == told and told in caplog.text
+    assert flow.program.start.banner.text() == refusal and refusal in caplog.text

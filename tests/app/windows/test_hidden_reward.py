@@ -32,7 +32,7 @@ def tells(face: Face) -> list[str]:
         "demo": str(FIGURE) in texts(demo),
     }
     face.window.demo_commands.leave_demo()
-    return [place for place, told in places.items() if told]
+    return [place for place, shows in places.items() if shows]
 
 
 def test_no_figure_of_the_true_reward_is_shown_before_or_after_answers_unless_wished(face: Face) -> None:

@@ -14,7 +14,7 @@ from app.session.controller import State
 from tests.app.fakes import Clock, Face, make_query
 
 
-def told(face: Face) -> tuple[str, str]:
+def texts(face: Face) -> tuple[str, str]:
     face.window.refresh()
     return face.window.empty.headline.text(), face.window.empty.detail.text()
 
@@ -47,14 +47,14 @@ def counting(face: Face, clock: Clock) -> None:
 def test_the_first_segments_are_counted_down_to(face: Face, clock: Clock) -> None:
     counting(face, clock)
     clock.now += 2.0
-    assert told(face) == (
+    assert texts(face) == (
         "Recording the first clips: 6 s",
         "They appear here when they are rendered.",
     )
     clock.now += 5.5
-    assert told(face)[0] == "Recording the first clips: 1 s"
+    assert texts(face)[0] == "Recording the first clips: 1 s"
     clock.now += 1.0
-    assert told(face)[0] == "Recording the first clips: longer than usual"
+    assert texts(face)[0] == "Recording the first clips: longer than usual"
 
 
 def test_the_seconds_to_the_first_pair_are_kept_for_the_next_start(
@@ -82,21 +82,21 @@ def test_later_pairs_are_counted_down_to_at_the_recent_pace(face: Face, clock: C
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.query is None)
-    assert told(face) == ("Recording new clips", "The next pair comes soon.")
+    assert texts(face) == ("Recording new clips", "The next pair comes soon.")
     progress = face.controller.progress = Progress(face.controller.session.config, clock)
     for _ in range(3):
         progress.offered()
         clock.now += 6.0
     clock.now -= 4.0
-    assert told(face) == ("Recording new clips: 4 s", "Estimated from the recent pace.")
+    assert texts(face) == ("Recording new clips: 4 s", "Estimated from the recent pace.")
 
 
 def test_paused_stopped_and_failed_say_what_to_do(face: Face) -> None:
     face.window.pause_action.trigger()
-    assert told(face)[0] == "Paused" and "Press Resume" in told(face)[1]
+    assert texts(face)[0] == "Paused" and "Press Resume" in texts(face)[1]
     face.window.pause_action.trigger()
     face.engine["policy"].die()
     face.wait_until(lambda: face.controller.state == State.FAILED)
-    assert told(face)[0] == "Training has stopped"
+    assert texts(face)[0] == "Training has stopped"
     face.stop()
-    assert told(face) == ("Stopped", "Everything is saved. Press Start to continue.")
+    assert texts(face) == ("Stopped", "Everything is saved. Press Start to continue.")

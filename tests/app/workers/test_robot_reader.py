@@ -35,9 +35,12 @@ def test_a_real_child_reads_a_file_and_says_why_another_is_none(tmp_path: Path) 
 
 
 def test_a_child_that_fails_or_dies_is_one_sentence_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    for failure, told in ((Failed("scenes", "out of memory", ""), "out of memory"), (None, "MuJoCo failed to read it")):
+    for failure, fault in (
+        (Failed("scenes", "out of memory", ""), "out of memory"),
+        (None, "MuJoCo failed to read it"),
+    ):
         process = Failing(JobSpec("scenes", {}))
         process.failure = failure
-        with pytest.raises(UserError, match=f"x.xml can't be used as a robot: {told}"):
+        with pytest.raises(UserError, match=f"x.xml can't be used as a robot: {fault}"):
             read_robot(tmp_path / "x.xml", lambda _, process=process: process)  # type: ignore[misc]
         assert process.stopped

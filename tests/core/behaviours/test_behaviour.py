@@ -30,12 +30,12 @@ def test_a_file_is_read_and_written() -> None:
     read = parse(json.dumps(WHOLE))
     plots = (NamedFigure("height_m", "Height (m)", "mean(height)"), NamedFigure("height_m_2", "height, m", "last(x)"))
     measure = NamedFigure("share_kneeling", "Share kneeling", "share(height < 0.8)")
-    told = KNEEL["title"], KNEEL["instruction"]
-    assert read == Behaviour("kneel", "walker", *told, 1.5, "lying", plots, "-abs(height - 0.7)", measure)
+    texts = KNEEL["title"], KNEEL["instruction"]
+    assert read == Behaviour("kneel", "walker", *texts, 1.5, "lying", plots, "-abs(height - 0.7)", measure)
     assert json.loads(read.to_text()) == WHOLE and parse(read.to_text()) == read
     (plot,) = parse(json.dumps({**WHOLE, "plots": [{"title": "Share kneeling", "expression": "last(x)"}]})).plots
     assert plot.name == "share_kneeling_2"  # the measure has the other one
-    assert parse(json.dumps(KNEEL)) == Behaviour("kneel", "walker", *told, 1.5)
+    assert parse(json.dumps(KNEEL)) == Behaviour("kneel", "walker", *texts, 1.5)
 
 
 def test_a_file_of_an_editor_that_marks_utf_8_is_read(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_file_of_an_editor_that_marks_utf_8_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "expected"),
     [
         ({"orcale": "1"}, "There is no field 'orcale' in the behaviour: did you mean oracle?"),
         ({"measure": {"title": "x"}}, "no field 'title' in measure"),
@@ -70,14 +70,14 @@ def test_a_file_of_an_editor_that_marks_utf_8_is_read(tmp_path: Path) -> None:
         ({"robot": None}, "robot is None"),
     ],
 )
-def test_a_wrong_field_is_one_sentence(changes: dict[str, Any], told: str) -> None:
+def test_a_wrong_field_is_one_sentence(changes: dict[str, Any], expected: str) -> None:
     with pytest.raises(UserError) as refused:
         parse(json.dumps({**KNEEL, **changes}).replace("Infinity", "1e400"))
-    assert told in str(refused.value) and "\n" not in str(refused.value)
+    assert expected in str(refused.value) and "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "expected"),
     [
         (b'{"name": "kneel"}', "The field 'robot' is missing in the behaviour."),
         (b'{"name": "a", "name": "b"}', "The field 'name' appears twice."),
@@ -91,12 +91,12 @@ def test_a_wrong_field_is_one_sentence(changes: dict[str, Any], told: str) -> No
         (None, "can't be read"),
     ],
 )
-def test_what_is_no_behaviour_file_is_refused_by_its_name(content: bytes | None, told: str) -> None:
+def test_what_is_no_behaviour_file_is_refused_by_its_name(content: bytes | None, expected: str) -> None:
     if content is not None:
         Path("mine.json").write_bytes(content)
     with pytest.raises(UserError) as refused:
         read_file(Path("mine.json"))
-    assert str(refused.value).startswith("mine.json") and told in str(refused.value)
+    assert str(refused.value).startswith("mine.json") and expected in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
@@ -104,12 +104,12 @@ def test_a_camera_is_read_and_one_that_shows_nothing_is_refused() -> None:
     camera = {"azimuth": -30, "elevation": 20, "distance": 3.5}
     read = parse(json.dumps({**KNEEL, "camera": camera}))
     assert read.camera == CameraView(-30.0, 20.0, 3.5) and parse(read.to_text()) == read
-    for changes, told in (
+    for changes, expected in (
         ({"elevation": 95}, "the elevation of camera is 95: give a number from 0 to 89."),
         ({"distance": True}, "the distance of camera is True"),
         ({"zoom": 2}, "There is no field 'zoom' in camera"),
     ):
-        with pytest.raises(UserError, match=re.escape(told)):
+        with pytest.raises(UserError, match=re.escape(expected)):
             parse(json.dumps({**KNEEL, "camera": {**camera, **changes}}))
     with pytest.raises(UserError, match="'distance' is missing in camera"):
         parse(json.dumps({**KNEEL, "camera": {"azimuth": 0, "elevation": 0}}))

@@ -86,7 +86,7 @@ def test_what_is_not_finite_becomes_zero_or_the_largest_value(text: str, expecte
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reason"),
     [
         ("heigth", "column 1: there is no signal heigth: did you mean height?"),
         ("1 + Höhe", "column 5"),
@@ -135,11 +135,11 @@ def test_what_is_not_finite_becomes_zero_or_the_largest_value(text: str, expecte
         ("\0", "can't be read"),
     ],
 )
-def test_a_wrong_expression_is_one_sentence_with_the_place(text: str, told: str) -> None:
+def test_a_wrong_expression_is_one_sentence_with_the_place(text: str, reason: str) -> None:
     with pytest.raises(UserError) as refused:
         compile_expression(text, NAMES, "oracle")
     sentence = str(refused.value)
-    assert sentence.startswith("oracle") and told in sentence and "\n" not in sentence and sentence[-1] in ".?"
+    assert sentence.startswith("oracle") and reason in sentence and "\n" not in sentence and sentence[-1] in ".?"
 
 
 OTHER_NODES = [

@@ -96,7 +96,7 @@ def test_each_episode_starts_anew_and_its_state_can_be_saved() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "words"),
     [
         ("height", "column 1: height has a value at each step: write mean(height)"),
         ("1 + height[foot]", "column 5: height[foot] has a value at each step: write mean(height[foot])"),
@@ -107,10 +107,10 @@ def test_each_episode_starts_anew_and_its_state_can_be_saved() -> None:
         ("2 * pi", "the same in every episode"),
     ],
 )
-def test_a_wrong_figure_is_one_sentence(text: str, told: str) -> None:
+def test_a_wrong_figure_is_one_sentence(text: str, words: str) -> None:
     with pytest.raises(UserError) as refused:
         compile_figure(text, NAMES, "measure")
-    assert str(refused.value).startswith("measure") and told in str(refused.value)
+    assert str(refused.value).startswith("measure") and words in str(refused.value)
 
 
 def test_both_kinds_of_expressions_know_the_same_functions() -> None:

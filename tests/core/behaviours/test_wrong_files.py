@@ -173,14 +173,14 @@ WRONG_ORACLES = [
 
 
 def test_wrong_fields_and_expressions(refusal: Any) -> None:
-    cases = WRONG_FIELDS + [({"oracle": oracle}, told) for oracle, told in WRONG_ORACLES]
+    cases = WRONG_FIELDS + [({"oracle": oracle}, expected) for oracle, expected in WRONG_ORACLES]
     wrong = []
     Path("secret.xml").write_text(BOX.format("", "", ""))
     Path("in").mkdir()
-    for changes, told in cases:
+    for changes, expected in cases:
         Path("in/kneel.json").write_text(json.dumps({**KNEEL, **changes}))
         sentence = refusal("in/kneel.json")
-        if told not in sentence or OCCUPIED in sentence:
+        if expected not in sentence or OCCUPIED in sentence:
             wrong.append((str(changes)[:80], sentence))
     assert not wrong and not Path("hacked").exists() and len(cases) > 100
 
@@ -335,11 +335,11 @@ def test_wrong_models(refusal: Any) -> None:
     lay_out_files()
     behave()
     wrong = []
-    for (first, asset, world), told in ASSETS:
+    for (first, asset, world), expected in ASSETS:
         text = BOX.format(first, asset, world).replace("{root}", str(Path().absolute()))
         Path("in/box.xml").write_text(text)
         sentence = refusal("in/kneel.json")
-        if told not in sentence or OCCUPIED in sentence:
+        if expected not in sentence or OCCUPIED in sentence:
             wrong.append((first[:80], asset[:80], world[:80], sentence))
     assert not wrong and len(ASSETS) > 70
 

@@ -269,5 +269,5 @@ def test_of_episodes_of_unequal_length_each_environment_counts_one() -> None:
 
 
 def test_each_game_of_points_says_what_to_answer_when_nothing_happens() -> None:
-    told = {name: get_task(name).instruction for name in PAPER_GAMES if name != "enduro"}
-    assert len(told) == 6 and all(text.endswith("answer with a tie.") for text in told.values())
+    instructions = {name: get_task(name).instruction for name in PAPER_GAMES if name != "enduro"}
+    assert len(instructions) == 6 and all(text.endswith("answer with a tie.") for text in instructions.values())

@@ -267,9 +267,9 @@ def test_a_state_that_is_not_of_these_environments_is_refused(batch: MakeBatch, 
 )
 def test_what_cannot_be_taught_is_reported_in_one_sentence(batch: MakeBatch, given: dict[str, Any], words: str) -> None:
     registered(**given)
-    with pytest.raises(UserError, match=words) as told:
+    with pytest.raises(UserError, match=words) as refused:
         forward(batch(), 1)
-    assert "gym:Walk-v0" in str(told.value) and "\n" not in str(told.value)
+    assert "gym:Walk-v0" in str(refused.value) and "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -329,8 +329,8 @@ def test_a_policy_under_which_the_simulation_fails_is_not_replayed() -> None:
     config = tiny(task="gym:Walk-v0")
     clips = build(JobSpec("clips", config.to_dict()))
     clips.receive(ReplayRequested(7, state_arrays(build_policy(config)), 32, 20.0))
-    told = next(event for event in clips.run() if event is not None)
-    assert told == ReplayRefused(7, "The simulation diverged with this policy: choose another one.")
+    reply = next(event for event in clips.run() if event is not None)
+    assert reply == ReplayRefused(7, "The simulation diverged with this policy: choose another one.")
 
 
 def test_a_filmed_session_asks_about_what_can_be_shown_and_resumes(create: Create) -> None:

@@ -184,13 +184,13 @@ def test_bench_gives_positive_ratios(call: Called, monkeypatch: pytest.MonkeyPat
     assert all(value > 0 for value in result.values()), result
 
 
-@pytest.mark.parametrize(("divergences", "told"), [(0, "r 0.80]"), (2, "r 0.80, diverged 2]")])
+@pytest.mark.parametrize(("divergences", "figures"), [(0, "r 0.80]"), (2, "r 0.80, diverged 2]")])
 def test_the_progress_shows_divergences_if_there_are_some(
-    divergences: int, told: str, capsys: pytest.CaptureFixture[str]
+    divergences: int, figures: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with progress_bar("", tiny(task="pendulum"), 0) as show:
         show(RolloutReported(64, 0.5, 64, 3, 10.0, 4.0, {"return_per_episode": 2.5}, 0.8, divergences))
-    assert told in capsys.readouterr().err
+    assert figures in capsys.readouterr().err
 
 
 TEACH = ["teach", "hopper-backflip", "--session", "s"]
@@ -281,7 +281,7 @@ def test_a_task_without_a_true_reward_has_no_oracle(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reason"),
     [
         (["teach", "hopper-sideflip", "--session", "s"], "hopper-backflip"),
         (["teach", "--session", "s"], "hopper-backflip"),
@@ -315,7 +315,7 @@ def test_a_task_without_a_true_reward_has_no_oracle(
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(
-    words: list[str], told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str], reason: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("foreign").mkdir()
     Path("foreign/thesis.tex").write_text("x")
@@ -323,7 +323,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     assert main() == 2
     printed = capsys.readouterr()
     (line,) = printed.err.splitlines()
-    assert line.startswith("somersault: ") and told in line and printed.out == ""
+    assert line.startswith("somersault: ") and reason in line and printed.out == ""
     assert not Path("s").exists()  # nothing was begun
     assert [path.name for path in Path("foreign").iterdir()] == ["thesis.tex"]
 

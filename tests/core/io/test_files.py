@@ -164,9 +164,9 @@ def test_whoever_loses_the_lock_writes_nothing_more(session: Path, taken: bool) 
         lambda: mine.reconfigure(labels=13),
         lambda: store.add(query(2), Choice.RIGHT, "human"),
     ):
-        with pytest.raises(UserError, match="lock was deleted or replaced") as told:
+        with pytest.raises(UserError, match="lock was deleted or replaced") as refused:
             write()
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(refused.value)
     assert [kept.choice for kept in store.each()] == [Choice.LEFT]
     store.close()
     mine.close()

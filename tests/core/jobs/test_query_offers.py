@@ -191,8 +191,8 @@ def test_cant_tell_is_asked_again_with_another_pair() -> None:
     first = [PreferenceAdded(preference(i, Choice.CANT_TELL, o.query)) for i, o in enumerate(offered)]
     again = of(QueryOffered, rollout.turn(*first))
     assert len(again) >= len(offered) > 0
-    told = [PreferenceAdded(preference(50 + i, Choice.TIE, o.query)) for i, o in enumerate(again)]
-    assert of(QueryOffered, rollout.turn(*told)) == []
+    answers = [PreferenceAdded(preference(50 + i, Choice.TIE, o.query)) for i, o in enumerate(again)]
+    assert of(QueryOffered, rollout.turn(*answers)) == []
 
 
 def test_the_oracle_is_reported_the_pool_where_its_limits_need_it() -> None:
@@ -200,8 +200,8 @@ def test_the_oracle_is_reported_the_pool_where_its_limits_need_it() -> None:
     offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
     returns = [float(s.true_rewards.sum(dtype="float64")) for s in rollout.job.pool]  # type: ignore[attr-defined]
     so_far = [(min(returns[:n]), np.mean(returns[:n])) for n in range(1, len(returns) + 1)]
-    for told in (o.query.pool_returns for o in offered):
-        assert any((told.worst, told.mean) == pytest.approx(expected) for expected in so_far)
+    for returns in (o.query.pool_returns for o in offered):
+        assert any((returns.worst, returns.mean) == pytest.approx(expected) for expected in so_far)
     plain = Played("rollout")
     assert {o.query.pool_returns for o in of(QueryOffered, plain.turn(published(plain, 0)))} == {None}
 

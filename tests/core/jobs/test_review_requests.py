@@ -28,8 +28,8 @@ def test_a_change_to_cant_tell_owes_a_label_and_a_change_back_pays_it() -> None:
     offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
     answers = [preference(i, Choice.LEFT, o.query) for i, o in enumerate(offered)]
     assert of(QueryOffered, rollout.turn(*map(PreferenceAdded, answers))) == []
-    told = PreferenceChanged(replace(answers[0], choice=Choice.TIE))
-    assert of(QueryOffered, rollout.turn(told)) == []
+    changed = PreferenceChanged(replace(answers[0], choice=Choice.TIE))
+    assert of(QueryOffered, rollout.turn(changed)) == []
     (more,) = of(QueryOffered, rollout.turn(PreferenceChanged(replace(answers[0], choice=Choice.CANT_TELL))))
     rollout.turn(PreferenceAdded(preference(50, Choice.LEFT, more.query)))
     again = [PreferenceChanged(replace(answers[0], choice=Choice.LEFT)), PreferenceChanged(answers[1])]

@@ -150,8 +150,8 @@ PACED = {"reward__epochs": 6, "reward__steps_per_label": BATCH / 10}
 def reward(state: JobState | None = None, **changes: Any) -> LocalPort:
     """After its first round, or restored."""
     port = LocalPort(JobSpec("reward", tiny(labels=4, **changes).to_dict(), state), 1)
-    told = turn(port, *ANSWERS, AnswersReplayed())
-    assert state or len(told) == 1  # the first round is whole
+    events = turn(port, *ANSWERS, AnswersReplayed())
+    assert state or len(events) == 1  # the first round is whole
     return port
 
 
@@ -170,19 +170,19 @@ def due() -> PolicyPublished:
 def test_a_turn_passes_as_many_answers_as_go_with_a_batch() -> None:
     """Epochs of four answers: three are twelve, two more make ten with what was left, and the last is one alone."""
     port = reward(**PACED)
-    assert [len(told) for told in (turn(port, due()), turn(port), turn(port), turn(port))] == [0, 0, 1, 0]
+    assert [len(events) for events in (turn(port, due()), turn(port), turn(port), turn(port))] == [0, 0, 1, 0]
 
 
 def test_an_epoch_that_is_more_than_a_batch_is_worth_is_a_turn_of_its_own() -> None:
     port = reward(reward__epochs=3, reward__steps_per_label=BATCH / 2)
-    assert [len(told) for told in (turn(port, due()), turn(port), turn(port))] == [0, 0, 1]
+    assert [len(events) for events in (turn(port, due()), turn(port), turn(port))] == [0, 0, 1]
 
 
 def test_a_round_that_came_due_during_another_comes_after_it() -> None:
     port = reward(**PACED)
     turn(port, due())
     later = PolicyPublished(2 * 6 * 4 * BATCH, {})
-    assert [len(told) for told in (turn(port, later), *(turn(port) for _ in range(5)))] == [0, 1, 0, 0, 1, 0]
+    assert [len(events) for events in (turn(port, later), *(turn(port) for _ in range(5)))] == [0, 1, 0, 0, 1, 0]
 
 
 def test_a_state_amid_a_round_tells_what_was_published_last() -> None:
@@ -200,9 +200,9 @@ def test_a_state_amid_a_round_tells_what_was_published_last() -> None:
     again = restored.state()  # before its first turn
     assert again.values == amid.values
     for state in (amid, again):
-        told, moving = published_weights(state), state.arrays["ensemble_network.weights.0"]
-        assert told is not None and not np.array_equal(told["network.weights.0"], moving)
-        assert all(np.array_equal(told[name], array) for name, array in published.weights.items())
+        weights, moving = published_weights(state), state.arrays["ensemble_network.weights.0"]
+        assert weights is not None and not np.array_equal(weights["network.weights.0"], moving)
+        assert all(np.array_equal(weights[name], array) for name, array in published.weights.items())
     restored.send(JudgementRequested(1))
     restored.start_turn()
     (judged,) = [event for event in restored.finish_turn() if isinstance(event, AnswersJudged)]

@@ -62,12 +62,12 @@ def test_only_the_newest_request_is_drawn_and_a_wrong_one_is_refused() -> None:
     requests = [SceneRequested(1, text()), SceneRequested(2, text(clip_seconds=10)), SceneRequested(3, text(), 1)]
     (drawn,) = answers(ScenesJob(), *requests)
     assert isinstance(drawn, SceneDrawn) and drawn.token == 3
-    for wrong, told in (
+    for wrong, expected in (
         (text(robot="wlker"), "did you mean walker?"),
         (text(robot="gym:CartPole-v1"), "gym:CartPole-v1 has a camera of its own"),
     ):
         (refused,) = answers(ScenesJob(), SceneRequested(4, wrong))
-        assert isinstance(refused, SceneRefused) and told in refused.sentence
+        assert isinstance(refused, SceneRefused) and expected in refused.sentence
 
 
 def test_a_robot_is_read_and_shown(tmp_path: Path) -> None:

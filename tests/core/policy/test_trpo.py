@@ -49,10 +49,10 @@ def test_no_update_moves_the_policy_beyond_the_limit(discrete: bool) -> None:
         inputs = made.network.normalize(torch.as_tensor(batch.observations[0]))
         with torch.no_grad():
             old = tuple(p.clone() for p in made.network.distribution(inputs))
-        told = list(made.update(batch))[-1].kl
+        reported = list(made.update(batch))[-1].kl
         with torch.no_grad():
             moved = float(made.network.kl(old, made.network.distribution(inputs)))
-        assert moved == pytest.approx(told, abs=1e-5)
+        assert moved == pytest.approx(reported, abs=1e-5)
         assert 0.002 < moved <= made.config.max_kl + 1e-6
         made.observe(batch.observations)
 

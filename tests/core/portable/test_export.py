@@ -176,7 +176,7 @@ def test_what_cannot_be_exported_is_reported_in_a_sentence(
     Session.create(tmp_path / "s", tiny()).close()
     (tmp_path / "used").mkdir()
     (tmp_path / "used" / "contract.json").write_text("{}")
-    for words, told in (
+    for words, expected in (
         ("s --onnx p.onnx", "teach for a minute first"),
         ("s --onnx p.zip", "does not end in .onnx"),
         ("s --onnx used/p.onnx", "a folder of its own"),
@@ -186,4 +186,4 @@ def test_what_cannot_be_exported_is_reported_in_a_sentence(
         monkeypatch.setattr(sys, "argv", ["core", "export", *words.split()])
         assert main() == 2
         error = capsys.readouterr().err
-        assert told in error and len(error.splitlines()) == 1
+        assert expected in error and len(error.splitlines()) == 1

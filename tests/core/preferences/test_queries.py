@@ -83,8 +83,8 @@ def test_predictions_by_hand() -> None:
         return np.log(np.array([odds[s.id] for s in segments], np.float32)).T
 
     pairs = [Query(1, segment(1), segment(2), 0.0), Query(2, segment(2), segment(3), 0.0)]
-    told = predictions(pairs, predict)
-    assert [tuple(round(p, 6) for p in members) for members in told] == [(0.75, 0.1), (0.5, 0.9)]
+    predicted = predictions(pairs, predict)
+    assert [tuple(round(p, 6) for p in members) for members in predicted] == [(0.75, 0.1), (0.5, 0.9)]
     assert predictions([], predict) == []
 
 

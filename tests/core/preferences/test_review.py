@@ -96,10 +96,10 @@ def test_the_share_and_its_interval() -> None:
     ],
 )
 def test_the_comment_says_how_it_compares(found: Consistency, words: str) -> None:
-    told = comment(found, 0.1)
+    text = comment(found, 0.1)
     assert (
-        words in told
-        and "If 10% of the answers were given at random, as the method assumes, 90% of the repeated" in told
+        words in text
+        and "If 10% of the answers were given at random, as the method assumes, 90% of the repeated" in text
     )
 
 

@@ -213,8 +213,8 @@ def test_a_write_that_fails_anywhere_loses_nothing_and_can_be_repeated(
                     patch.setattr(module, name, functools.partial(call, getattr(module, name)))
                 try:
                     act()
-                except UserError as told:
-                    assert "\n" not in str(told) and "can't be" in str(told)
+                except UserError as failure:
+                    assert "\n" not in str(failure) and "can't be" in str(failure)
                     assert labels(folder) == before
                 except KeyboardInterrupt:
                     assert labels(folder) in (before, [*before, (before[-1][0] + 1, RIGHT)])
@@ -348,8 +348,8 @@ def test_damage_is_reported_in_a_sentence_and_the_rest_is_rescued(
     damage(folder)
     with pytest.raises(UserError) as refused, closing(PreferenceStore(folder)) as damaged:
         list(damaged.each())
-    told = str(refused.value)
-    assert words in told and str(folder) in told and "\n" not in told and told.endswith(".")
+    sentence = str(refused.value)
+    assert words in sentence and str(folder) in sentence and "\n" not in sentence and sentence.endswith(".")
     if saved is None:
         with pytest.raises(UserError, match="no answer that can be read"):
             rescue(folder)

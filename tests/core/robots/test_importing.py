@@ -94,14 +94,14 @@ def test_the_same_files_are_packed_to_the_same_bytes() -> None:
     assert pack(xml, assets) == pack(*unpack(pack(xml, assets)))
 
 
-def refuse(name: str, told: str, **changes: str) -> None:
+def refuse(name: str, expected: str, **changes: str) -> None:
     content = DOG
     for old, new in changes.items():
         content = content.replace(PARTS[old], new)
     Path(name).write_text(content)
     with pytest.raises(UserError) as refused:
         import_robot(Path(name))
-    assert told in str(refused.value) and name in str(refused.value) and "\n" not in str(refused.value)
+    assert expected in str(refused.value) and name in str(refused.value) and "\n" not in str(refused.value)
 
 
 PARTS = {
@@ -116,7 +116,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "expected"),
     [
         ({"wheel_range": ""}, "actuator number 2 has no ctrlrange"),
         ({"mesh": "../trunk.obj"}, "can't be read"),
@@ -135,12 +135,12 @@ PARTS = {
         ),
     ],
 )
-def test_what_cannot_be_taught_is_refused_with_the_reason(changes: dict[str, str], told: str) -> None:
-    refuse("dog.xml", told, **changes)
+def test_what_cannot_be_taught_is_refused_with_the_reason(changes: dict[str, str], expected: str) -> None:
+    refuse("dog.xml", expected, **changes)
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "expected"),
     [
         ("<mujoco><worldbody><body><geom size='1'/></body></worldbody></mujoco>", "no joints"),
         ("<mujoco><worldbody><body><joint/><geom size='1'/></body></worldbody></mujoco>", "no actuators"),
@@ -148,9 +148,9 @@ def test_what_cannot_be_taught_is_refused_with_the_reason(changes: dict[str, str
         ("", "not XML"),
     ],
 )
-def test_files_that_are_no_robots_are_refused(content: str, told: str) -> None:
+def test_files_that_are_no_robots_are_refused(content: str, expected: str) -> None:
     Path("other.xml").write_text(content)
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=expected):
         import_robot(Path("other.xml"))
 
 

@@ -117,8 +117,8 @@ def test_of_pictures_each_is_kept_once_and_the_observations_come_back() -> None:
     found = []
     for t in range(steps):
         asked = np.array([True, t != 4]) & (t != 10)
-        told = zeros[:, 0], no, no, asked, 2 * t
-        found += builder.add(seen[t], zeros, batch.states, *told)
+        flags = zeros[:, 0], no, no, asked, 2 * t
+        found += builder.add(seen[t], zeros, batch.states, *flags)
     begins = [(0, 0), (0, 5), (1, 5)]
     for one, (game, first) in zip(found, begins, strict=True):
         assert isinstance(one, CompressedSegment) and one.reel.pictures.shape == (5 + depth - 1, side, side)

@@ -196,9 +196,9 @@ def test_what_no_export_writes_is_refused_and_leaves_no_trace(
 ) -> None:
     remade(packed, change)
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as refused:
         import_session(packed, tmp_path / "back")
-    text = str(told.value)
+    text = str(refused.value)
     assert "\n" not in text and text.endswith(".") and str(packed) in text
     assert sorted(tmp_path.rglob("*")) == before
     assert not (tmp_path.parent / "escaped").exists() and not Path("/tmp/escaped").exists()

@@ -122,11 +122,11 @@ def test_a_damaged_one_gives_way_to_the_one_before(
 ) -> None:
     save_checkpoint(tmp_path, 1, states(1))
     damage(save_checkpoint(tmp_path, 2, states(2)))
-    told: list[str] = []
+    messages: list[str] = []
     with caplog.at_level(logging.WARNING):
-        assert number_of(load_newest(tmp_path, told.append)) == 1
+        assert number_of(load_newest(tmp_path, messages.append)) == 1
     assert "is damaged" in caplog.text
-    assert len(told) == 1 and "00000001.safetensors" in told[0]
+    assert len(messages) == 1 and "00000001.safetensors" in messages[0]
     save_checkpoint(tmp_path, 2, states(2))  # and the newest two are whole again
     assert sorted(p.name for p in tmp_path.iterdir()) == ["00000001.safetensors", "00000002.safetensors"]
     assert number_of(load_newest(tmp_path)) == 2
@@ -159,13 +159,13 @@ def test_a_session_without_a_usable_checkpoint_starts_from_its_answers_and_keeps
 ) -> None:
     folder = tmp_path / "s" / "checkpoints"
     with closing(Session.create(tmp_path / "s", tiny())) as session:
-        path, told = save_checkpoint(folder, 7, states(7), version), list[str]()
+        path, messages = save_checkpoint(folder, 7, states(7), version), list[str]()
         if version == 2:
             flipped_bit(path)
         content = path.read_bytes()
-        assert session.resume(told.append) == (0, {})
-        assert len(told) == 1 and "all answers" in told[0]
-        assert session.resume(told.append) == (0, {}) and len(told) == 1
+        assert session.resume(messages.append) == (0, {})
+        assert len(messages) == 1 and "all answers" in messages[0]
+        assert session.resume(messages.append) == (0, {}) and len(messages) == 1
         session.save(1, states(1))
         assert number_of(session.load()) == 1
         assert [other.read_bytes() for other in folder.glob("*.unreadable")] == [content]

@@ -63,7 +63,7 @@ def test_the_catalogue_knows_the_sizes_of_each_task(name: str) -> None:
 
 @pytest.mark.parametrize("use", [run, pass_on])
 @pytest.mark.parametrize(
-    ("segments", "told"),
+    ("segments", "expected"),
     [
         ((sized(17, 6),), "Answer 1 .*17 numbers a step and not 16"),
         ((sized(16, 3), sized(16, 6)), "Answer 2 .*6 numbers and not 3"),
@@ -73,10 +73,10 @@ def test_the_catalogue_knows_the_sizes_of_each_task(name: str) -> None:
     ],
 )
 def test_answers_to_another_task_are_refused(
-    tmp_path: Path, segments: tuple[Segment, ...], told: str, use: Callable[[Session], object]
+    tmp_path: Path, segments: tuple[Segment, ...], expected: str, use: Callable[[Session], object]
 ) -> None:
     session = session_with(tmp_path / "s", *segments)
-    with pytest.raises(UserError, match=told) as caught:
+    with pytest.raises(UserError, match=expected) as caught:
         use(session)
     session.close()
     assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
@@ -115,7 +115,7 @@ def rewritten(session: Session, spoil: Callable[[dict[str, Any], dict[str, np.nd
 
 @pytest.mark.parametrize("use", [run, pass_on])
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "expected"),
     [
         (lambda record, arrays: record["left"].update(steps=9), "Answer 1 .*9 steps and not 5"),
         (
@@ -127,11 +127,14 @@ def rewritten(session: Session, spoil: Callable[[dict[str, Any], dict[str, np.nd
     ],
 )
 def test_an_answer_that_claims_what_it_is_not_is_refused(
-    tmp_path: Path, spoil: Callable[[dict[str, Any], dict[str, np.ndarray]], object], told: str, use: Callable[..., Any]
+    tmp_path: Path,
+    spoil: Callable[[dict[str, Any], dict[str, np.ndarray]], object],
+    expected: str,
+    use: Callable[..., Any],
 ) -> None:
     session = session_with(tmp_path / "s", segment(1), segment(2))
     rewritten(session, spoil)
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=expected):
         use(session)
     session.close()
 

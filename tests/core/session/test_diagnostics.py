@@ -46,8 +46,8 @@ def test_the_zip_has_log_config_and_versions_without_names(home: Path, tmp_path:
     everything = "".join(content.values())
     for word in ("jane.doe", "secret project", str(tmp_path / "home")):
         assert word not in everything
-    told = content["log.txt"].replace("\\", "/")
-    assert "<session>/config.json can't be written by <user>, see <home>/notes" in told
+    logged = content["log.txt"].replace("\\", "/")
+    assert "<session>/config.json can't be written by <user>, see <home>/notes" in logged
     about = json.loads(content["about.json"])
     assert about["packages"]["numpy"] and about["files"]["config.json"] > 0
 

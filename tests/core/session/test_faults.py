@@ -23,8 +23,8 @@ REASONS = [errno.ENOSPC, errno.EACCES]
 STATES = {"policy": JobState({"x": np.ones(4, np.float32)}, {"n": 1})}
 
 
-def one_sentence(told: pytest.ExceptionInfo[UserError]) -> str:
-    text = str(told.value)
+def one_sentence(refused: pytest.ExceptionInfo[UserError]) -> str:
+    text = str(refused.value)
     assert "\n" not in text and text.endswith((".", "?"))
     return text
 
@@ -77,10 +77,10 @@ def test_a_failed_write_is_one_sentence_loses_nothing_and_can_be_repeated(
     before = files_in(tmp_path)
     for call in calls:
         failing(call)
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as refused:
         WRITERS[name](session, tmp_path)
     monkeypatch.undo()
-    one_sentence(told)
+    one_sentence(refused)
     if "unlink" not in calls:
         assert files_in(tmp_path) == before
         WRITERS[name](session, tmp_path)
@@ -94,9 +94,9 @@ def test_a_lock_that_cannot_be_taken_is_reported(tmp_path: Path, monkeypatch: py
 
     with monkeypatch.context() as patch:
         patch.setattr("core.session.session.FileLock.acquire", raising(OSError(errno.EROFS, "Read-only file system")))
-        with pytest.raises(UserError, match="Read-only") as told:
+        with pytest.raises(UserError, match="Read-only") as refused:
             Session.open(tmp_path / "s")
-        one_sentence(told)
+        one_sentence(refused)
     Session.open(tmp_path / "s").close()
 
 

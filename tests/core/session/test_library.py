@@ -35,8 +35,8 @@ def make(tmp_path: Path) -> Make:
             for number in range(answers):
                 store.add(query(number), Choice.LEFT, "human")
         if opened_at is not None:
-            told = Summary("reacher", "oracle", answers, 500, "Distance", 0.5, opened_at)
-            summary.write(session.folder, told)
+            record = Summary("reacher", "oracle", answers, 500, "Distance", 0.5, opened_at)
+            summary.write(session.folder, record)
         session.close()
         return session.folder
 
@@ -76,10 +76,10 @@ def test_a_copy_has_everything_and_goes_its_own_way(make: Make) -> None:
     session = Session.open(folder)
     session.save(4, {name: JobState({"x": np.full(1000, 2.0)}, {"n": 4}) for name in JOBS})
     session.close()
-    told: list[float] = []
+    shares: list[float] = []
     copy = folder.parent / "copy"
-    library.duplicate(folder, copy, told.append)
-    assert told == sorted(told) and told[-1] == 1.0
+    library.duplicate(folder, copy, shares.append)
+    assert shares == sorted(shares) and shares[-1] == 1.0
     assert (copy / summary.PICTURE).read_bytes() == b"a picture"
     assert [(copy / name).read_bytes() for name in beside] == [name.encode() for name in beside]
     assert (copy / "config.json").read_bytes() == (folder / "config.json").read_bytes()

@@ -88,11 +88,11 @@ def test_a_damaged_one_is_left_out_with_a_sentence(
 ) -> None:
     made = filled(tmp_path, 0, 100, 200)
     damage(made.files()[1])
-    told: list[str] = []
+    messages: list[str] = []
     with caplog.at_level(logging.WARNING):
-        assert [known.env_steps for known in made.infos(told.append)] == [0, 200]
+        assert [known.env_steps for known in made.infos(messages.append)] == [0, 200]
     assert "is damaged" in caplog.text
-    assert len(told) == 1 and told[0].startswith("One earlier policy is damaged")
+    assert len(messages) == 1 and messages[0].startswith("One earlier policy is damaged")
     with pytest.raises(UserError, match="choose another one"):
         made.load(made.env_steps()[1])
 

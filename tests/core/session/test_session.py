@@ -37,8 +37,8 @@ def one_sentence(refused: pytest.ExceptionInfo[UserError]) -> str:
 
 def test_a_session_is_never_made_over_another_or_over_other_things(tmp_path: Path) -> None:
     Session.create(tmp_path / "s", tiny()).close()
-    for folder, told in ((tmp_path / "s", "--resume"), (tmp_path, "not an empty folder")):
-        with pytest.raises(UserError, match=told):
+    for folder, expected in ((tmp_path / "s", "--resume"), (tmp_path, "not an empty folder")):
+        with pytest.raises(UserError, match=expected):
             Session.create(folder, tiny())
     assert [p.name for p in tmp_path.iterdir()] == ["s"]
 

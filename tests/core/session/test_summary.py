@@ -17,9 +17,9 @@ SUMMARY = Summary("reacher", "human", 12, 34_000, "Distance to the target (m)", 
 
 @pytest.mark.parametrize("best", [0.25, None])
 def test_it_is_read_as_it_was_written(tmp_path: Path, best: float | None) -> None:
-    told = replace(SUMMARY, best=best)
-    summary.write(tmp_path, told)
-    assert summary.read(tmp_path) == told
+    written = replace(SUMMARY, best=best)
+    summary.write(tmp_path, written)
+    assert summary.read(tmp_path) == written
 
 
 @pytest.mark.parametrize(

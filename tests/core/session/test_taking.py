@@ -122,12 +122,12 @@ def test_what_does_not_fit_is_refused_in_one_sentence(
 ) -> None:
     behaviour("other", "walker", oracle="height")
     behaviour("long", clip_seconds=2)
-    for words, told in REFUSED:
+    for words, expected in REFUSED:
         more = [] if "--resume" in words else ["--session", "new", *SMALL]
         monkeypatch.setattr(sys, "argv", ["core", "teach", *words[:1], *more, *words[1:]])
         assert main() == 2
         (line,) = capsys.readouterr().err.splitlines()
-        assert told in line and not Path("new").exists(), line
+        assert expected in line and not Path("new").exists(), line
 
 
 def test_a_policy_that_was_taken_can_be_measured_before_anything_is_learned(

@@ -160,11 +160,11 @@ BAD: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("values", "told"), BAD.values(), ids=BAD)
-def test_a_mistake_in_a_file_is_one_sentence(values: Any, told: str) -> None:
+@pytest.mark.parametrize(("values", "expected"), BAD.values(), ids=BAD)
+def test_a_mistake_in_a_file_is_one_sentence(values: Any, expected: str) -> None:
     with pytest.raises(UserError) as error:
         find_plan(written(values), str).cells()
-    assert told in str(error.value) and "\n" not in str(error.value)
+    assert expected in str(error.value) and "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("word", ["fig9", "nowhere.json", "nowhere.toml"])
@@ -188,7 +188,7 @@ def test_another_version_elsewhere_is_one_sentence_that_says_what_to_do() -> Non
         ("sources", "0", "copy the folder core"),
         ("python", "3.1", "install python"),
     ]
-    for name, version, told in cases:
-        with pytest.raises(UserError, match=f"^The machine has .*{told}") as error:
+    for name, version, expected in cases:
+        with pytest.raises(UserError, match=f"^The machine has .*{expected}") as error:
             require_equal({**environment(), name: version}, "The machine")
         assert "\n" not in str(error.value)

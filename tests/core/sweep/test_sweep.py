@@ -242,7 +242,7 @@ def test_only_one_program_uses_a_folder(sweep: Swept, tmp_path: Path, capsys: py
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (["--on", "moon"], "--on moon is not a known backend"),
         (["--on", "slurm"], "slurm:PARTITION"),
@@ -263,7 +263,7 @@ def test_only_one_program_uses_a_folder(sweep: Swept, tmp_path: Path, capsys: py
 )
 def test_bad_input_is_one_sentence_before_anything_is_carried_out(
     words: list[str],
-    told: str,
+    expected: str,
     sweep: Swept,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -275,4 +275,4 @@ def test_bad_input_is_one_sentence_before_anything_is_carried_out(
     refused = sweep(tmp_path / "out", *words)
     assert refused.code == 2 and refused.computed == []  # type: ignore[attr-defined]
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("somersault: ") and told in line and not (tmp_path / "out").exists()
+    assert line.startswith("somersault: ") and expected in line and not (tmp_path / "out").exists()

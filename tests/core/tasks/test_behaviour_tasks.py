@@ -44,8 +44,8 @@ def random_steps(env: MujocoVectorEnv, steps: int, seed: int = 1) -> list[Step]:
 
 def test_a_behaviour_is_a_task_of_its_robot(batch: MakeBatch) -> None:
     task = task_of()
-    told = "rest", "hopper", "Hopper: resting", "Choose the quieter clip.", 48, "turns", {"height_m": "Height (m)"}
-    assert told == (
+    texts = "rest", "hopper", "Hopper: resting", "Choose the quieter clip.", 48, "turns", {"height_m": "Height (m)"}
+    assert texts == (
         *(task.name, task.robot, task.title, task.instruction, task.segment_steps, task.measure_name, task.plots),
     )
     assert (
@@ -117,7 +117,7 @@ def test_figures_and_starts_survive_threads_and_restoring(name: str, batch: Make
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "expected"),
     [
         ({"robot": "hoper"}, "There is no robot 'hoper': did you mean hopper?"),
         ({"robot": "mjcf"}, "choose one of reacher, pendulum"),
@@ -133,10 +133,10 @@ def test_figures_and_starts_survive_threads_and_restoring(name: str, batch: Make
         ({"robot": "gym:CartPole-v1"}, "gym:CartPole-v1 has no signals, so the behaviour can't have an oracle"),
     ],
 )
-def test_what_does_not_fit_the_robot_is_one_sentence(changes: dict[str, Any], told: str) -> None:
+def test_what_does_not_fit_the_robot_is_one_sentence(changes: dict[str, Any], expected: str) -> None:
     with pytest.raises(UserError) as refused:
         task_of(**changes)
-    assert told in str(refused.value) and "\n" not in str(refused.value)
+    assert expected in str(refused.value) and "\n" not in str(refused.value)
     Path("mine.json").write_text(json.dumps({**REST, **changes}))
     with pytest.raises(UserError, match=r"mine\.json is wrong: "):
         task_text("mine.json")

@@ -112,8 +112,8 @@ def test_a_guest_at_another_address_votes_once(network: Network, served: subproc
     host, _, path = url.removeprefix("http://").partition("/")
     bodies = [json.dumps({"voter": "a" * 32, "round": number, "choice": choice}) for number, choice in _CHOICES]
     command = [*network.guest, sys.executable, "-c", _VOTE, host, f"/{path}", *bodies]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.splitlines()
-    assert told == [f"{_GUEST} counted", f"{_GUEST} changed", f"{_GUEST} late"]
+    replies = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.splitlines()
+    assert replies == [f"{_GUEST} counted", f"{_GUEST} changed", f"{_GUEST} late"]
     assert counts_after(served, {"right": 1})["left"] == 0
 
 
