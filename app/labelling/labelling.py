@@ -158,7 +158,7 @@ class Labelling(QObject):
         Labels spent before the policy moves would teach far less (3.3).
         """
         can_answer = self.open and not self._writing and self.pairs.shown is not None
-        asked = self._progress.labels < self._progress.due or self._progress.course.holding
+        asked = self._progress.asks_oracle
         if self.teacher != Teacher.ORACLE or not can_answer or not asked or self.retry_timer.isActive():
             self.oracle_timer.stop()
         elif not self.oracle_timer.isActive():
@@ -243,7 +243,7 @@ class Labelling(QObject):
         shown = self.pairs.shown
         answers_shown = shown is not None and shown.query is query
         if preference.query.repeats is None:  # the answer to a repeat is no label
-            self._progress.answered()
+            self._progress.answered(preference.choice is Choice.CANT_TELL)
         if shown is not None and answers_shown:
             self.pairs.shown = None  # it stays on screen for the flash, but takes no other answer
             self.flash_timer.start()
@@ -265,7 +265,7 @@ class Labelling(QObject):
             return
         self._writing = False
         if preference.query.repeats is None:
-            self._progress.withdrawn()
+            self._progress.withdrawn(preference.choice is Choice.CANT_TELL)
         self.set_teacher(Teacher.HUMAN)  # the oracle would give the same answer again
         self.answer_withdrawn.emit(preference)
         self.flash_timer.stop()
@@ -302,8 +302,8 @@ class Labelling(QObject):
         self.set_open(False)
         self.replay_refused.emit(names, sentence)
 
-    def _on_counted(self, labels: int) -> None:
-        self._progress.counted(labels)
+    def _on_counted(self, labels: int, unsure: int) -> None:
+        self._progress.counted(labels, unsure)
 
     def _answer_as_oracle(self) -> None:
         if self.pairs.shown is None:

@@ -28,7 +28,7 @@ class Progress:
 
     course: what training is doing, if the answers drive it
     agreement: share of pairs of new segments on which all predictors agree; nan before the first fit
-    first_labels: labels at which training starts
+    first_labels: labels at which training starts; "can't tell" is none of them
     divergences: simulations in the session that failed and were reset
     first_pair, drawing: countdowns to the first pair and to the next rendered pair
     seconds_before: seconds of training in earlier runs of the session
@@ -43,7 +43,7 @@ class Progress:
         self._better_at: float | None = None
         self.course = TrainingCourse(config)
         self.first_labels = first_labels(config.labels, config.query)
-        self._most_labels = 0
+        self._most_labels = self._unsure = 0
         self.first_pair, self.drawing = Countdown(usual_start, clock), Countdown(None, clock)
         self.seconds_before = 0.0
         self._config, self._clock = config, clock
@@ -77,31 +77,44 @@ class Progress:
         """Seconds of training so far, without pauses and sleep."""
         return self.seconds_before + self._ran + self._under_way
 
-    def answered(self) -> None:
+    def answered(self, unsure: bool = False) -> None:
+        """unsure: the answer is "can't tell", which is not trained on"""
         self.labels += 1
+        self._unsure += unsure
         self.course.answered()
         self._answers.append(self._clock())
 
-    def withdrawn(self) -> None:
+    def withdrawn(self, unsure: bool = False) -> None:
         self.labels -= 1
+        self._unsure -= unsure
         if self._answers:
             self._answers.pop()
 
-    def counted(self, labels: int) -> None:
-        """Set the number of labels that the session has already."""
-        self.labels = labels
+    def counted(self, labels: int, unsure: int = 0) -> None:
+        """Set the number of labels that the session has already, and of those among them that are "can't tell"."""
+        self.labels, self._unsure = labels, unsure
         self._most_labels = max(self._most_labels, labels)
 
     def passes_mark(self) -> bool:
         """True if the labels have reached a number to be announced; once for each, even if answers are undone."""
         new = self.labels > self._most_labels
         self._most_labels = max(self._most_labels, self.labels)
-        return new and self.labels in (self.first_labels, *_MARKS)
+        return new and (self.starting or self.labels in _MARKS)
 
     @property
     def labels_to_start(self) -> int:
         """Labels that training waits for before it starts."""
-        return max(0, self.first_labels - self.labels)
+        return max(0, self.first_labels - (self.labels - self._unsure))
+
+    @property
+    def starting(self) -> bool:
+        """True if there are just as many labels as training starts with."""
+        return self.labels - self._unsure == self.first_labels
+
+    @property
+    def asks_oracle(self) -> bool:
+        """True if the schedule asks for a label or training waits for one, and not all labels have been given."""
+        return self.labels < self._config.labels and (self.labels < self.due or self.course.holding)
 
     def offered(self) -> None:
         self._offers.append(self._clock())

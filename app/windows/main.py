@@ -315,7 +315,7 @@ class MainWindow(QMainWindow):
         self.key_hints.enable_undo(can_undo)
 
     def _on_mark_reached(self, labels: int) -> None:
-        starts = "Training starts." if labels == self._controller.progress.first_labels else "Training continues."
+        starts = "Training starts." if self._controller.progress.starting else "Training continues."
         self.notifier.tell(f"{labels} answers given", starts)
 
     def _on_playback_changed(self) -> None:

@@ -34,7 +34,8 @@ class PreferenceWriter(StoreThread):
         replay_refused(object, str): names of jobs that could not be sent every answer, and one sentence. They must be
             restarted, as they have only some of the answers.
         repeat_found(object): Query of a pair to show to the person again.
-        answers_counted(int): number of labels of the session, before they are sent to jobs.
+        answers_counted(int, int): number of labels of the session, and of those among them that are "can't tell": before
+            they are sent to jobs, and after a change.
         undo_changed(bool, bool): whether there is an answer to undo, and one to redo.
     """
 
@@ -47,7 +48,7 @@ class PreferenceWriter(StoreThread):
     trouble_arose = Signal(str)
     replay_refused = Signal(object, str)
     repeat_found = Signal(object)
-    answers_counted = Signal(int)
+    answers_counted = Signal(int, int)
     undo_changed = Signal(bool, bool)
 
     def __init__(
@@ -112,6 +113,7 @@ class PreferenceWriter(StoreThread):
         preference = store.change(key, choice, labeller)
         self.answer_changed.emit(preference)
         deliver(PreferenceChanged(preference), self._ports)
+        self._count(store)
 
     def _find_repeat(self, store: PreferenceStore, repeats: Repeats) -> None:
         try:
@@ -144,7 +146,8 @@ class PreferenceWriter(StoreThread):
         self.undo_changed.emit(any(not row.withdrawn for row in rows), can_redo)
 
     def _count(self, store: PreferenceStore) -> None:
-        self.answers_counted.emit(store.count())
+        choices = [row.choice for row in store.labels()]
+        self.answers_counted.emit(len(choices), choices.count(Choice.CANT_TELL))
         self._report_undo(store)
 
     def _replay(self, store: PreferenceStore, names: tuple[str, ...], waiting: tuple[Query, ...]) -> None:

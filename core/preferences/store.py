@@ -250,13 +250,17 @@ class PreferenceStore:
             raise UserError(f"{self.folder} has no answer {key}.")
         return self._state.row(key)
 
+    def labels(self) -> list[PreferenceSummary]:
+        """Summaries of the labels: the answers that are neither withdrawn nor repeats."""
+        return [row for row in self.rows() if not row.withdrawn and row.repeats is None]
+
     def count(self) -> int:
-        """Number of labels: the answers that are neither withdrawn nor repeats."""
-        return sum(not row.withdrawn and row.repeats is None for row in self.rows())
+        """Number of labels."""
+        return len(self.labels())
 
     def each(self) -> Iterator[Preference]:
         """Iterate over the labels in the order given, reading one at a time. Raises UserError at a damaged one."""
-        return (self.answer(row.id) for row in self.rows() if not row.withdrawn and row.repeats is None)
+        return (self.answer(row.id) for row in self.labels())
 
     def answer(self, key: int) -> Preference:
         """Answer of this number, with its segments. Raises UserError if there is none, or if it is damaged."""

@@ -10,8 +10,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.workers.preference_writer import PreferenceWriter
-from core.events import AnswersReplayed, Event, PreferenceAdded, QueryWithdrawn
+from core.events import AnswersReplayed, Event, PreferenceAdded, QueryWithdrawn, Waited
 from core.io.segment_codec import fingerprint, pair_of
+from core.preferences.schedule import HOLDS
 from core.preferences.store import PreferenceStore
 from core.service_events import ClipsRequested
 from core.types import Choice, Preference, Teacher
@@ -144,6 +145,31 @@ def test_the_oracle_errs_as_configured_and_stops_at_the_target(open_face: Callab
     face.offer(make_query(1.0, 0.0), make_query())
     face.wait_until(lambda: [a.choice for a in face.answers()] == [Choice.RIGHT])
     assert not face.labelling.oracle_timer.isActive()
+
+
+def test_the_oracle_stops_at_the_target_though_training_waits(open_face: Callable[..., Face]) -> None:
+    face = open_face(labels=2, query__schedule="answers", query__first_labels=1)
+    face.labelling.oracle_timer.setInterval(20)
+    face.labelling.set_teacher(Teacher.ORACLE)
+    face.offer(make_query(), make_query(), make_query())
+    for count in (1, 2):
+        face.wait_until(lambda count=count: len(face.answers()) == count)
+        face.engine["rollout"].play(Waited("rollout", HOLDS))
+        face.wait_until(lambda: face.controller.course.holding)
+    assert not face.labelling.oracle_timer.isActive()
+
+
+def test_a_change_to_cant_tell_puts_off_the_start_of_training(open_face: Callable[..., Face]) -> None:
+    face = open_face(labels=10, query__first_labels=2)
+    progress = face.controller.progress
+    face.answered()
+    assert progress.labels_to_start == 1
+    face.press(Qt.Key.Key_Down)
+    face.wait_until(lambda: progress.labels == 2)
+    assert progress.labels_to_start == 1
+    face.labelling.preference_writer.change(face.answers()[0].id, Choice.CANT_TELL, "human")
+    face.wait_until(lambda: progress.labels_to_start == 2)
+    assert progress.labels == 2
 
 
 def test_the_oracle_keeps_to_the_schedule(open_face: Callable[..., Face]) -> None:

@@ -26,6 +26,19 @@ def test_a_number_is_announced_once_whatever_is_taken_back() -> None:
     assert not progress.passes_mark()
 
 
+def test_training_starts_after_answers_that_tell_something() -> None:
+    progress = Progress(replaced(Config(), query__first_labels=2))
+    missing = []
+    for unsure in (True, False, True, False):
+        progress.answered(unsure)
+        missing.append((progress.labels_to_start, progress.passes_mark()))
+    assert missing == [(2, False), (1, False), (1, False), (0, True)] and progress.starting
+    progress.withdrawn(unsure=False)
+    assert progress.labels_to_start == 1
+    progress.counted(3, unsure=1)
+    assert progress.labels_to_start == 0
+
+
 class FakeTray:
     def __init__(self) -> None:
         self.messages: list[tuple[str, str]] = []
