@@ -93,7 +93,7 @@ class RewardConfig(_Checked):
     minibatch: int = number(64, "answers in one gradient step of a member", "", 1)
     epochs_first: int = number(100, "epochs on the first answers, before policy training starts (Atari: 200)", "A", 1)
     epochs: int = number(6, "epochs in each later round of fitting", "", 1)
-    interval: int = number(1, "fewest environment steps between two rounds of fitting", "", 1)
+    interval: int = number(1, "fewest environment steps between two rounds of fitting without a new answer", "", 1)
     steps_per_label: float = number(0.0, "fewest steps between rounds per answer fitted to (paper: 10)", "A.2", 0)
     max_labels: int = number(0, "fit only to this many of the latest answers; 0 for all (Atari: 3,000)", "A.2", 0)
     dropout: float = number(0.0, "share of hidden units dropped (Atari: .5)", "2.2.3, A.2", 0, 0.9)

@@ -49,6 +49,11 @@ class BeginFrom(QWidget):
         folder = self.source.currentData()
         return (folder, parts) if folder is not None and parts and not self.isHidden() else None
 
+    def reset(self) -> None:
+        """Take nothing over: the next session begins anew unless another choice is made."""
+        self.source.setCurrentIndex(0)
+        self._show_parts()
+
     def set_sessions(self, sessions: Mapping[Path, str]) -> None:
         """sessions: tasks by folder"""
         self._sessions = sessions

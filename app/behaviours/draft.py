@@ -71,6 +71,8 @@ class BehaviourDraft:
     oracle: str = ""
     measure: str = ""
     measure_name: str = ""
+    episode_seconds: float | None = None
+    control_rate: float | None = None
     problems: dict[str, str] = field(default_factory=dict)
     behaviour: Behaviour | None = None
     missing: str = ""
@@ -101,6 +103,8 @@ class BehaviourDraft:
             behaviour.oracle or "",
             behaviour.measure.expression if behaviour.measure else "",
             behaviour.measure.name if behaviour.measure else "",
+            behaviour.episode_seconds,
+            behaviour.control_rate,
             kept_name=(behaviour.title, behaviour.name),
         )
         draft.check()
@@ -126,7 +130,8 @@ class BehaviourDraft:
     def longest_clip(self) -> float:
         """Seconds."""
         task = self.task
-        return min(CLIP_SECONDS[1], task.episode_steps * task.step_seconds if task else CLIP_SECONDS[1])
+        own = task.episode_steps * task.step_seconds if task else CLIP_SECONDS[1]
+        return min(CLIP_SECONDS[1], self.episode_seconds or own)
 
     @property
     def view(self) -> CameraView:
@@ -143,6 +148,7 @@ class BehaviourDraft:
         """Take another robot; what does not suit it returns to its default."""
         usual = self.plots == self.usual_plots()
         self.robot, self.model, self.camera = robot, model, None
+        self.episode_seconds = self.control_rate = None
         self.start = self.start if self.start in self.starts else STARTS[0]
         self.clip_seconds = min(self.clip_seconds, self.longest_clip)
         if usual:
@@ -202,6 +208,8 @@ class BehaviourDraft:
             "plots": [{"title": plot.title, "expression": plot.expression} for plot in self.plots if not plot.empty],
             "oracle": self.oracle or None,
             "measure": measure if self.measure.strip() else None,
+            "episode_seconds": self.episode_seconds,
+            "control_rate": self.control_rate,
         }
 
     def _name(self) -> str:

@@ -1,6 +1,6 @@
 """Practice: five pairs of clips of the robot, answered with the keys of a session, kept only if that is wanted."""
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, QKeyCombination, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -80,7 +80,7 @@ class Practice(QWidget):
         self.clips.show_pair(None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        choice = self._choices.get(QKeySequence(event.keyCombination()).toString())
+        choice = self._choice(event)
         if event.key() == Qt.Key.Key_Escape:
             self.ended.emit()
         elif choice is not None and self.clips.shown is not None and not event.isAutoRepeat():
@@ -89,9 +89,18 @@ class Practice(QWidget):
             super().keyPressEvent(event)
 
     def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ShortcutOverride:  # Esc is the page's otherwise
-            event.accept()
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self._takes(event):
+            event.accept()  # these keys are the page's otherwise
+            return True
         return super().event(event)
+
+    def _takes(self, event: QKeyEvent) -> bool:
+        return event.key() == Qt.Key.Key_Escape or self._choice(event) is not None
+
+    def _choice(self, event: QKeyEvent) -> Choice | None:
+        """Return what this key answers, also one of the keypad; None for another key."""
+        modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        return self._choices.get(QKeySequence(QKeyCombination(modifiers, Qt.Key(event.key()))).toString())
 
     def _answer(self, choice: Choice) -> None:
         assert self.clips.shown is not None

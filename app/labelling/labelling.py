@@ -17,6 +17,7 @@ from core.preferences.review import Repeats
 from core.preferences.store import PreferenceStore
 from core.service_events import ClipsRendered, ClipsRequested
 from core.session.routing import Port
+from core.tasks import get_task
 from core.types import Choice, Preference, Query, Teacher
 
 _ORACLE_MS = 700
@@ -48,7 +49,7 @@ class Labelling(QObject):
         answer_kept(object): the answer to the pair on screen is on disk; the Preference.
         answer_withdrawn(object): an answer was undone; the Preference.
         answer_restored(object): an answer to a pair that is not on screen was redone; the Preference.
-        mark_reached(int): the number of labels has reached this one for the first time.
+        mark_reached(int, str): the number of labels has reached this one for the first time; what training does then.
         trouble_arose(str): the store refused a request; nothing was lost. One sentence.
         replay_refused(object, str): these jobs, by name, did not get every answer; one sentence. Answers are not
             accepted until the jobs are restarted and get all.
@@ -60,7 +61,7 @@ class Labelling(QObject):
     answer_kept = Signal(object)
     answer_withdrawn = Signal(object)
     answer_restored = Signal(object)
-    mark_reached = Signal(int)
+    mark_reached = Signal(int, str)
     trouble_arose = Signal(str)
     replay_refused = Signal(object, str)
     teacher_changed = Signal(str)
@@ -117,6 +118,8 @@ class Labelling(QObject):
     def set_open(self, on: bool) -> None:
         """Accept answers or not; none are accepted while a job lacks earlier ones."""
         self.open = on and not self._replay_incomplete
+        if not self.open:
+            self._queued.clear()
         self.wake_oracle()
 
     def answer(self, choice: Choice, labeller: str = Teacher.HUMAN) -> None:
@@ -146,7 +149,12 @@ class Labelling(QObject):
             request()
 
     def set_teacher(self, teacher: str) -> None:
-        if teacher != self.teacher:
+        """Let this Teacher answer from now on; the oracle only where there is a true reward to answer by."""
+        if teacher == Teacher.ORACLE and not get_task(self._config.task).has_true_reward:
+            self.trouble_arose.emit(
+                "The computer can't answer about this behaviour: it has no oracle. Answer yourself."
+            )
+        elif teacher != self.teacher:
             self.teacher = Teacher(teacher)
             self.retry_timer.stop()
             self.teacher_changed.emit(teacher)
@@ -226,6 +234,8 @@ class Labelling(QObject):
 
     def _on_added(self, preference: Preference) -> None:
         self._undone.clear()  # as in the store: after a new answer nothing can be redone
+        if preference.choice is not Choice.CANT_TELL:
+            self._progress.course.answered()
         self._count_answer(preference, preference.query)
 
     def _on_redone(self, preference: Preference | None) -> None:
@@ -251,8 +261,8 @@ class Labelling(QObject):
             while len(self._recent) > _MAX_RECENT_PAIRS:
                 self._recent.popitem(last=False)
         (self.answer_kept if answers_shown else self.answer_restored).emit(preference)
-        if self._progress.passes_mark():
-            self.mark_reached.emit(self._progress.labels)
+        if training := self._progress.passes_mark():
+            self.mark_reached.emit(self._progress.labels, training)
         if shown is None and not self.flash_timer.isActive():
             self._advance()
         else:

@@ -43,7 +43,7 @@ class Progress:
         self._better_at: float | None = None
         self.course = TrainingCourse(config)
         self.first_labels = first_labels(config.labels, config.query)
-        self._most_labels = self._unsure = 0
+        self._most_labels = self._most_usable = self._unsure = 0
         self.first_pair, self.drawing = Countdown(usual_start, clock), Countdown(None, clock)
         self.seconds_before = 0.0
         self._config, self._clock = config, clock
@@ -81,7 +81,6 @@ class Progress:
         """unsure: the answer is "can't tell", which is not trained on"""
         self.labels += 1
         self._unsure += unsure
-        self.course.answered()
         self._answers.append(self._clock())
 
     def withdrawn(self, unsure: bool = False) -> None:
@@ -93,28 +92,32 @@ class Progress:
     def counted(self, labels: int, unsure: int = 0) -> None:
         """Set the number of labels that the session has already, and of those among them that are "can't tell"."""
         self.labels, self._unsure = labels, unsure
-        self._most_labels = max(self._most_labels, labels)
+        self._most_labels, self._most_usable = max(self._most_labels, labels), max(self._most_usable, self._usable)
 
-    def passes_mark(self) -> bool:
-        """True if the labels have reached a number to be announced; once for each, even if answers are undone."""
-        new = self.labels > self._most_labels
-        self._most_labels = max(self._most_labels, self.labels)
-        return new and (self.starting or self.labels in _MARKS)
+    def passes_mark(self) -> str:
+        """Return what training does at a number of labels to be announced, else ''; once for each, even after undo."""
+        new, starts = self.labels > self._most_labels, self._most_usable < self._usable == self.first_labels
+        self.counted(self.labels, self._unsure)
+        if starts:
+            return "Training starts."
+        missing = self.labels_to_start
+        text = f"Training starts after {missing} more." if missing else "Training continues."
+        return text if new and self.labels in _MARKS else ""
+
+    @property
+    def _usable(self) -> int:
+        """Labels that are trained on."""
+        return self.labels - self._unsure
 
     @property
     def labels_to_start(self) -> int:
-        """Labels that training waits for before it starts."""
-        return max(0, self.first_labels - (self.labels - self._unsure))
-
-    @property
-    def starting(self) -> bool:
-        """True if there are just as many labels as training starts with."""
-        return self.labels - self._unsure == self.first_labels
+        """Labels that training waits for before it starts for the first time."""
+        return 0 if self.course.started else max(0, self.first_labels - self._usable)
 
     @property
     def asks_oracle(self) -> bool:
         """True if the schedule asks for a label or training waits for one, and not all labels have been given."""
-        return self.labels < self._config.labels and (self.labels < self.due or self.course.holding)
+        return self._usable < self._config.labels and (self._usable < self.due or self.course.holding)
 
     def offered(self) -> None:
         self._offers.append(self._clock())

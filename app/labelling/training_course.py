@@ -7,7 +7,7 @@ from collections import deque
 from statistics import fmean
 
 from core.config import Config
-from core.preferences.schedule import FINISHED, HOLDS
+from core.preferences.schedule import DONE, FINISHED, HOLDS
 
 _JUDGED_SHARE = 0.1
 """Share of a finish over whose steps the predicted return is averaged, before it and at its end."""
@@ -23,11 +23,12 @@ class TrainingCourse:
     holding: training waits for the next answer
     finishing: share of the finish that is done; None if none is under way
     finished: the finish is over
+    done: the session has taken all its steps
     """
 
     def __init__(self, config: Config) -> None:
         self.follows_answers = config.query.schedule == "answers" and config.rollout.steps_per_answer > 0
-        self.lifted = self.holding = self.finished = False
+        self.lifted = self.holding = self.finished = self.done = False
         self.finishing: float | None = None
         self._steps = max(1, config.rollout.finish_steps)
         self._env_steps, self._fitted_before = 0, False
@@ -43,8 +44,8 @@ class TrainingCourse:
 
     def waited(self, reason: str) -> None:
         """Take the rollout's reason for waiting."""
-        self.holding, self.finished = reason == HOLDS, reason == FINISHED
-        if self.holding or self.finished:
+        self.holding, self.finished, self.done = reason == HOLDS, reason == FINISHED, reason == DONE
+        if self.holding or self.finished or self.done:
             self.finishing = None
 
     def reported(self, env_steps: int, predicted_return: float, finishing: float | None) -> None:

@@ -74,7 +74,9 @@ class PlotPanel(QTabWidget):
 
     def show_group(self, index: int) -> None:
         self.setCurrentIndex(index)
-        next(plot for plot in self.by_key.values() if plot.isVisible()).setFocus(Qt.FocusReason.ShortcutFocusReason)
+        plot = next((plot for plot in self.by_key.values() if plot.isVisible()), None)
+        if plot is not None:  # none is while the panel is hidden
+            plot.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def enlarge(self, spec: PlotSpec) -> None:
         """Open the plot in its own window, or bring that window to the front."""

@@ -189,7 +189,7 @@ class Controller(QObject):
         course = self.course
         if self.state != State.RUNNING or self.folder_guard.gone:
             return False
-        return course.follows_answers and course.started and course.finishing is None
+        return course.follows_answers and course.started and course.finishing is None and not course.done
 
     def set_live_pixels(self, pixels: float) -> None:
         """Render the live view for a picture that fills so many pixels of the screen: an enlarged one is jagged."""
@@ -313,9 +313,9 @@ class Controller(QObject):
     def _show_figures_of(self, states: dict[str, JobState]) -> None:
         """Show the checkpoint's figures before the first report: they are those from which training continues."""
         values = states["rollout"].values if "rollout" in states else {}
-        steps, agreement = values.get("env_steps"), values.get("agreement")
+        steps, agreement, weight = values.get("env_steps"), values.get("agreement"), values.get("agreement_weight", 1.0)
         if "rollout" in self._jobs_to_start and isinstance(steps, int):
-            known = agreement if isinstance(agreement, float) else math.nan
+            known = agreement / weight if isinstance(agreement, float) and weight else math.nan
             self.progress.resumed(steps, known, fitted=kept_reward(states) is not None)
 
     def _on_event(self, event: Event) -> None:

@@ -18,7 +18,7 @@ from core.errors import UserError
 from core.io import files
 from core.session import library, summary
 from core.session.archive import import_session
-from core.session.session import CONFIG, Session, acquire_lock
+from core.session.session import CONFIG, Session, acquire_lock, remove_session
 from core.session.taking import begin, take
 from core.types import Choice, Query, Teacher
 
@@ -120,8 +120,9 @@ class SessionLibrary(QObject):
             with closing(session.store()) as store:
                 for query, choice in answers:
                     store.add(query, choice, Teacher.HUMAN)
-        except UserError:
+        except BaseException:
             session.close()
+            remove_session(session.folder)
             raise
         return session
 

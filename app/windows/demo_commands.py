@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QMessageBox
 
 from app.clips.clip_pair import ClipPair
@@ -22,7 +22,9 @@ VOTE_REACH = (
 
 
 class DemoCommands(QObject):
-    """`handlers` has a function for each command."""
+    """`handlers` has a function for each command; `left` follows when demo mode ends."""
+
+    left = Signal()
 
     def __init__(
         self,
@@ -113,3 +115,4 @@ class DemoCommands(QObject):
         if self._clips.shown and self._clips_played:
             self._clips.clock.resume()
         self._live.policy.clock.resume()
+        self.left.emit()

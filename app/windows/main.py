@@ -71,6 +71,7 @@ class MainWindow(QMainWindow):
         self.export_button.setMenu(export)
         self.playback_commands = PlaybackCommands(self.clips, self.commands, self)
         self.demo_commands = DemoCommands(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
+        self.demo_commands.left.connect(self.pair_page.ask_for_size)
         self.view_commands = ViewCommands(self.plots, self.true_reward, self.commands, self)
         name = controller.session.folder.name
         self.playing = Playing(controller.session.config, controller.job_group.make_process, name, self)
@@ -314,9 +315,8 @@ class MainWindow(QMainWindow):
         self.commands[Command.REDO].setEnabled(can_redo)
         self.key_hints.enable_undo(can_undo)
 
-    def _on_mark_reached(self, labels: int) -> None:
-        starts = "Training starts." if self._controller.progress.starting else "Training continues."
-        self.notifier.tell(f"{labels} answers given", starts)
+    def _on_mark_reached(self, labels: int, training: str) -> None:
+        self.notifier.tell(f"{labels} answers given", training)
 
     def _on_playback_changed(self) -> None:
         self.playback_status.setText(self.playback_commands.status_text)

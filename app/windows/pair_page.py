@@ -40,8 +40,11 @@ class PairPage(QStackedWidget):
         self.page_updated.emit(has_pair)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Ask for clips that suit the screen's resolution: enlarged ones are jagged."""
         super().resizeEvent(event)
+        self.ask_for_size()
+
+    def ask_for_size(self) -> None:
+        """Ask for clips that suit the screen's resolution: enlarged ones are jagged."""
         side = min(self.width() / 2, self.height()) * self.devicePixelRatioF()
         self._controller.labelling.clip_size = clip_size(side)
 

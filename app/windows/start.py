@@ -330,6 +330,7 @@ class StartWindow(QMainWindow):
         self._set_busy(True)
         try:
             begin = self.behaviour_page.begin_from.chosen
+            self.behaviour_page.begin_from.reset()
             self.library.create_numbered(session_config(own.text, self._given), self._practised, begin)
         except UserError as error:
             self.show_error(str(error))

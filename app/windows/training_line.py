@@ -68,6 +68,8 @@ def _sentence(controller: Controller) -> str:
         return ""  # a bar at the top says more
     if (share := course.finishing) is not None:
         return f"Finishing training: {100 * share:.0f} %"
+    if course.done:
+        return "This session has taken all its steps. A new session can begin with what it has learned."
     if course.finished:
         return _result(course)
     if course.holding:

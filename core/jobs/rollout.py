@@ -32,7 +32,7 @@ from core.jobs.query_offers import QueryOffers
 from core.jobs.training_budget import TrainingBudget
 from core.nn.state import load_state_arrays, require_array, state_arrays
 from core.preferences.queries import agreement
-from core.preferences.schedule import exploration_share, scheduled
+from core.preferences.schedule import DONE, exploration_share, scheduled
 from core.reward.ensemble import RewardEnsemble, build_ensemble, disagreement_std, normalize_reward
 from core.reward.image_ensemble import ImageEnsemble
 from core.reward.normalization import RunningWindow
@@ -80,8 +80,8 @@ class RolloutJob(Job):
         self._policy_weights: dict[str, np.ndarray] | None = None
         self._demonstrated = True
         """The newest policy has been recorded, or there is none yet."""
-        self._agreement = 0.0
-        """Running share of pairs of new segments on which all members agree."""
+        self._agreement = self._agreement_weight = 0.0
+        """Running share of pairs of new segments on which all members agree, which starts at 0, and its weight."""
         self._exploration_share = exploration_share(config)
         self.budget = TrainingBudget(config)
         self._demonstrator = Actor(config, None)
@@ -142,10 +142,12 @@ class RolloutJob(Job):
         if self._policy_version < 0:
             return "waiting for the policy"
         if self._env_steps >= self.config.steps:
-            return "all steps of this session are done"
+            return DONE
         if self.ensemble:
-            self.budget.start(self._env_steps)
-            if hold := self.budget.reason_to_hold(self._env_steps, len(self.offers.usable)):
+            answers = len(self.offers.usable)
+            self.budget.start(self._env_steps, answers)
+            hold = self.budget.reason_to_hold(self._env_steps, answers)
+            if hold and self.pool.added >= self.config.query.first_clips:  # else there would be nothing to answer
                 return hold
         if self._on_true_reward or self.ensemble:
             ahead = self._batches_sent - self._policy_version
@@ -203,8 +205,8 @@ class RolloutJob(Job):
     def _rewards(self, batch: RolloutBatch, raw: Float32 | None, predicted: Float32 | None) -> Float32 | None:
         """(T, N) rewards for the policy: the predicted reward, plus bonuses for the members' disagreement and novelty.
 
-        The bonus for disagreement fades as the members come to agree on new pairs, and in the training after the last
-        answer. Both are smaller where answers come fast. With teacher 'none' these are the true rewards; None before
+        The bonus for disagreement fades as the members come to agree on new pairs, and while the learning rate falls
+        in the end. Both are smaller where answers come fast. With teacher 'none' these are the true rewards; None before
         the first fit.
         raw: (M, T, N) predictions of each member; predicted: (T, N) normalized mean
         """
@@ -239,7 +241,9 @@ class RolloutJob(Job):
         returns = self.ensemble.predicted_returns(segments)
         half = len(segments) // 2
         new = agreement(returns[:, :half], returns[:, half : 2 * half])
-        self._agreement += (new - self._agreement) * min(1.0, half / _AGREEMENT_WINDOW)
+        rate = min(1.0, half / _AGREEMENT_WINDOW)
+        self._agreement += (new - self._agreement) * rate
+        self._agreement_weight += (1 - self._agreement_weight) * rate
 
     def _add_episodes(self, finished: list[tuple[float, dict[str, float]]]) -> None:
         self._episodes += finished
@@ -270,7 +274,7 @@ class RolloutJob(Job):
             measure=self._means[1],
             correlation=correlation,
             divergences=self.collectors.divergences,
-            agreement=self._agreement if self.ensemble is not None else float("nan"),
+            agreement=self._agreement / self._agreement_weight if self._agreement_weight else float("nan"),
             finishing=self.budget.finishing(self._env_steps),
         )
 
@@ -318,6 +322,7 @@ class RolloutJob(Job):
             "selector": self.offers.selector.get_state(),
             "pool": list(self.pool.counts),
             "agreement": self._agreement,
+            "agreement_weight": self._agreement_weight,
             "budget": self.budget.get_state(),
         }
         return JobState(arrays, values)
@@ -341,6 +346,7 @@ class RolloutJob(Job):
         self._add_episodes([(float(total), dict(measures)) for total, measures in values["episodes"]])
         self.offers.selector.set_state(values["selector"])
         self._agreement = float(values["agreement"])
+        self._agreement_weight = float(values.get("agreement_weight", 1.0))  # earlier versions had none
         self.budget.set_state(values["budget"])
 
     def close(self) -> None:

@@ -17,6 +17,8 @@ from core.types import Teacher
 
 HOLDS, FINISHED = "training waits for the next answer", "training is finished"
 """Reasons of the rollout for waiting in a session whose schedule follows a human's answers."""
+DONE = "all steps of this session are done"
+"""Reason of the rollout for waiting at the end of config.steps."""
 _PAUSE_SHARE, _PAUSE_SECONDS = 0.04, 60.0
 """Share of a simulated person's answers before which there is a pause, and its mean length."""
 _SPREAD = 0.5

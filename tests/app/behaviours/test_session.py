@@ -14,6 +14,7 @@ from core.session.archive import export_session, import_session
 from core.session.library import entry
 from core.session.session import read_config
 from core.tasks import get_task
+from core.types import Teacher
 from tests.app.fakes import Face
 
 VALUES = {
@@ -32,6 +33,9 @@ def test_its_plots_are_shown_and_only_a_person_can_teach_it(open_face: Callable[
     assert face.window.windowTitle().split(" – ")[1] == "Crouching"
     assert [plot.spec.title for plot in face.window.plots.by_key.values()][:2] == ["Height (m)", "Turns"]
     assert not face.window.commands[Command.ORACLE].isEnabled()
+    face.window.commands[Command.SELF_RUNNING_DEMO].trigger()
+    assert face.labelling.teacher == Teacher.HUMAN
+    assert "it has no oracle" in face.window.banner.text.text()
 
 
 def test_it_is_listed_by_its_title_and_travels_with_its_text(open_face: Callable[..., Face], tmp_path: Path) -> None:

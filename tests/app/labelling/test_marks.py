@@ -32,10 +32,28 @@ def test_training_starts_after_answers_that_tell_something() -> None:
     for unsure in (True, False, True, False):
         progress.answered(unsure)
         missing.append((progress.labels_to_start, progress.passes_mark()))
-    assert missing == [(2, False), (1, False), (1, False), (0, True)] and progress.starting
+    assert missing == [(2, ""), (1, ""), (1, ""), (0, "Training starts.")]
+    progress.answered(unsure=True)
+    assert progress.passes_mark() == ""
+    progress.withdrawn(unsure=True)
     progress.withdrawn(unsure=False)
     assert progress.labels_to_start == 1
     progress.counted(3, unsure=1)
+    assert progress.labels_to_start == 0
+
+
+def test_a_mark_before_the_start_says_how_many_are_missing() -> None:
+    progress = Progress(replaced(Config(), query__first_labels=30))
+    progress.counted(24, unsure=2)
+    progress.answered()
+    assert progress.passes_mark() == "Training starts after 7 more."
+
+
+def test_taking_back_an_answer_starts_training_no_second_time() -> None:
+    progress = Progress(replaced(Config(), query__first_labels=2))
+    progress.counted(2)
+    progress.course.reported(1000, 4.0, None)
+    progress.withdrawn()
     assert progress.labels_to_start == 0
 
 

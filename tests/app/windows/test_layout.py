@@ -91,6 +91,7 @@ def test_the_window_comes_back_as_it_was_left(open_face: Callable[..., Face]) ->
     sized(face, left)
     face.window.commands[Command.PROGRESS_PANEL].trigger()
     assert face.window.dock.isHidden()
+    face.press(Qt.Key.Key_2, Qt.KeyboardModifier.ControlModifier)  # plots that nobody sees
     face.close()
     again = open_face()
     assert again.window.size() == left

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
 from core.events import FinishRequested, HoldChanged, Waited
-from core.preferences.schedule import FINISHED, HOLDS
+from core.preferences.schedule import DONE, FINISHED, HOLDS
 from tests.app.fakes import DRIVEN, Face, make_query
 from tests.app.windows.test_main import report
 
@@ -112,6 +112,13 @@ def test_a_finish_that_a_restart_has_lost_can_be_asked_for_again(face: Face) -> 
     assert shown(face) == WAITS
     click(face.window.training_line.finish)
     face.wait_until(lambda: len(face.engine["rollout"].got(FinishRequested)) == 1)
+
+
+def test_a_session_that_has_taken_all_its_steps_says_so(face: Face) -> None:
+    hold(face, 20_000)
+    face.engine["rollout"].play(Waited("rollout", DONE))
+    face.wait_until(lambda: shown(face).startswith("This session has taken all its steps."))
+    assert not face.window.training_line.finish.isVisible()
 
 
 def test_the_text_does_not_flicker(face: Face) -> None:

@@ -46,15 +46,17 @@ def test_a_policy_that_meets_what_is_no_number_publishes_nothing_more(algorithm:
     assert policy.job.get_state().values["version"] == 1
 
 
-def rolled_out(bonus: float, count: int, interval: int = 0) -> list[tuple[RolloutBatchReady, RolloutReported]]:
-    """Batches of a rollout under a policy and a reward that stay as they are, each with its report."""
+def rolled_out(bonus: float, count: int, interval: int = 0) -> list[tuple[RolloutBatchReady, RolloutReported, float]]:
+    """Batches of a rollout under a policy and a reward that stay as they are, with its report and running agreement."""
     rollout = Played(
         "rollout", reward__bonus=bonus, reward__answer_interval=interval, reward__members=3, rollout__steps=64
     )
-    events = rollout.turn(published(rollout, 0), rewarded(rollout))
-    for version in range(1, count):
-        events += rollout.turn(published(rollout, version))
-    return list(zip(of(RolloutBatchReady, events), of(RolloutReported, events), strict=True))
+    made = []
+    for version in range(count):
+        events = rollout.turn(published(rollout, version), *([] if version else [rewarded(rollout)]))
+        running = rollout.job.get_state().values["agreement"]
+        made.append((of(RolloutBatchReady, events)[0], of(RolloutReported, events)[0], running))
+    return made
 
 
 def test_the_reward_is_predicted_from_the_actions_as_they_were_carried_out() -> None:
@@ -69,9 +71,9 @@ def test_the_reward_is_predicted_from_the_actions_as_they_were_carried_out() -> 
 
 def test_disagreement_is_rewarded_the_less_the_more_the_members_agree() -> None:
     plain, paid = rolled_out(0.0, 4), rolled_out(2.0, 4)
-    assert 0 < paid[-1][1].agreement < 1
-    for (without, _), (with_bonus, report) in zip(plain, paid, strict=True):
-        gains = (with_bonus.rewards - without.rewards) / (2 * (1 - report.agreement))
+    assert 0 < paid[-1][2] < paid[-1][1].agreement < 1
+    for (without, _, _), (with_bonus, _, running) in zip(plain, paid, strict=True):
+        gains = (with_bonus.rewards - without.rewards) / (2 * (1 - running))
         assert gains.min() >= -1e-6 and 0.3 < gains.mean() < 1.5  # deviation of standardized members
 
 
@@ -80,6 +82,13 @@ def test_disagreement_is_rewarded_less_where_answers_come_fast() -> None:
     fast, slow, less = rolled_out(2.0, 2, interval=1024), rolled_out(2.0, 2, interval=600), rolled_out(2.0 * 0.216, 2)
     assert fast[-1][0].rewards == pytest.approx(less[-1][0].rewards, abs=1e-5)
     assert np.abs(fast[-1][0].rewards - slow[-1][0].rewards).max() > 0.1
+
+
+def test_the_agreement_reported_is_the_mean_of_the_pairs_seen_so_far() -> None:
+    """The running one starts at 0 and would seem to rise for some twenty batches."""
+    made = rolled_out(0.0, 4)
+    assert 0.2 < made[-1][1].agreement < 0.8
+    assert all(report.agreement > 10 * running for _, report, running in made[1:])
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -65,6 +65,17 @@ class Lent:
         return again, again.turn(*replayed, AnswersReplayed(waiting), published(again.played, 0))
 
 
+def test_a_person_who_takes_a_reward_over_gets_pairs_before_any_answer() -> None:
+    rollout = Played("rollout", **ASKED, query__schedule="answers", rollout__steps_per_answer=1)
+    offered, version = [], 0
+    events = rollout.turn(published(rollout, 0), rewarded(rollout))
+    while not offered and version < 50:
+        version += 1
+        offered += of(QueryOffered, events)
+        events = rollout.turn(published(rollout, version))
+    assert offered
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[PreferenceStore]:
     made = PreferenceStore(tmp_path / "preferences")

@@ -9,6 +9,7 @@ import pytest
 from core.config import Config, replaced
 from core.events import FinishRequested, HoldChanged, PreferenceAdded
 from core.jobs.training_budget import TrainingBudget
+from core.types import Choice
 from tests.core.builders import preference
 
 HOLDS = "training waits for the next answer"
@@ -24,8 +25,8 @@ def budget(**changes: Any) -> TrainingBudget:
         "rollout__finish_steps": 400,
     }
     made = TrainingBudget(replaced(Config(), **{**settings, **changes}))
-    made.start(1000)
-    made.start(1500)  # later rewards change nothing
+    made.start(1000, 10)
+    made.start(1500, 11)  # later rewards change nothing
     return made
 
 
@@ -61,6 +62,22 @@ def test_a_finish_takes_its_steps_and_the_next_answer_ends_it() -> None:
     made.receive(PreferenceAdded(preference(1)), 2400)
     assert made.progress(2400) == 0 and made.finishing(2400) is None and made.reason_to_hold(2400, 10) == HOLDS
     assert [made.reason_to_hold(2400 + steps, 11) for steps in (0, 99, 100)] == ["", "", HOLDS]
+
+
+def test_cant_tell_ends_no_finish() -> None:
+    made = budget()
+    made.receive(FinishRequested(), 2000)
+    made.receive(PreferenceAdded(preference(1, Choice.CANT_TELL)), 2100)
+    assert made.reason_to_hold(2100, 10) == "" and made.finishing(2100) == 0.25
+    made.receive(PreferenceAdded(preference(2)), 2100)
+    assert made.finishing(2100) is None
+
+
+def test_a_reward_taken_over_is_followed_for_as_long_as_one_answer_allows() -> None:
+    made = TrainingBudget(budget().config)
+    made.start(0, 0)
+    assert [made.reason_to_hold(steps, 0) for steps in (0, 99, 100)] == ["", "", HOLDS]
+    assert [made.reason_to_hold(steps, 1) for steps in (100, 199, 200)] == ["", "", HOLDS]
 
 
 def test_a_restart_continues_a_finish_unless_an_answer_came_after_the_checkpoint() -> None:

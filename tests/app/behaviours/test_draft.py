@@ -1,0 +1,31 @@
+"""The content of the page on which a behaviour is made."""
+
+from __future__ import annotations
+
+import json
+
+from app.behaviours.draft import BehaviourDraft
+from core.behaviours.behaviour import parse
+
+FILE = {
+    "name": "crouch",
+    "robot": "walker",
+    "title": "Crouching",
+    "instruction": "Which one is lower?",
+    "clip_seconds": 1.0,
+    "episode_seconds": 4,
+    "control_rate": 22.5,
+}
+
+
+def test_editing_keeps_what_only_a_file_can_say_until_the_robot_changes() -> None:
+    draft = BehaviourDraft.of(parse(json.dumps(FILE)))
+    assert draft.longest_clip == 4
+    draft.title = "Crouching low"
+    draft.check()
+    assert draft.behaviour is not None
+    assert (draft.behaviour.episode_seconds, draft.behaviour.control_rate) == (4, 22.5)
+    draft.set_robot("hopper")
+    draft.check()
+    assert draft.behaviour is not None
+    assert (draft.behaviour.episode_seconds, draft.behaviour.control_rate) == (None, None)
