@@ -204,8 +204,8 @@ class Application(QObject):
             self._show_session(moved, closed.controller.labelling.teacher, self._moved_text)
         elif self._returns_to_start and not self._quitting:
             self.show_start(closed.controller.session.folder)
-            if self.start and closed.controller.file_tasks.abandoned:
-                self.start.show_error(closed.controller.file_tasks.abandoned)
+            if self.start and closed.controller.abandoned:
+                self.start.show_error(closed.controller.abandoned)
         else:
             self.ended.emit()
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from statistics import fmean
+from statistics import fmean, pstdev
 
 from core.config import Config
 from core.preferences.schedule import DONE, FINISHED, HOLDS
 
 _JUDGED_SHARE = 0.1
 """Share of a finish over whose steps the predicted return is averaged, before it and at its end."""
-_GAINED = 0.01
-"""Least relative change of the mean predicted return that counts as a gain."""
 
 
 class TrainingCourse:
@@ -34,7 +32,8 @@ class TrainingCourse:
         self._env_steps, self._fitted_before = 0, False
         self._finish_from: int | None = None
         """Environment steps at which the person asked for a finish; None for one that continues in a reopened session."""
-        self._before = math.nan
+        self._before: list[float] = []
+        """Predicted returns of the batches just before the finish."""
         self._returns: deque[tuple[int, float]] = deque(maxlen=1000)
         """Environment steps and predicted return of the latest batches."""
 
@@ -61,7 +60,7 @@ class TrainingCourse:
         self.holding = self.finished = False
 
     def finish(self) -> None:
-        self._before = self._mean_return_since(self._env_steps - _JUDGED_SHARE * self._steps)
+        self._before = self._returns_since(self._env_steps - _JUDGED_SHARE * self._steps)
         self._finish_from, self.finishing = self._env_steps, 0.0
         self.finished = False
 
@@ -71,15 +70,15 @@ class TrainingCourse:
         return self._fitted_before or bool(self._returns)
 
     @property
-    def gain(self) -> float:
-        """Relative change of the mean predicted return in the finish: 0 if there is none, nan if it is unknown."""
-        if self._finish_from is None or not self._before > 0:
-            return math.nan
-        after = self._mean_return_since(self._finish_from + (1 - _JUDGED_SHARE) * self._steps)
-        change = after / self._before - 1
-        return 0.0 if change < _GAINED else change
+    def gained(self) -> bool | None:
+        """True if the mean predicted return rose in the finish by more than it varied before; None if that is unknown.
 
-    def _mean_return_since(self, env_steps: float) -> float:
-        """Mean over the batches since then; nan if there are none."""
-        since = [value for steps, value in self._returns if steps > env_steps]
-        return fmean(since) if since else math.nan
+        A share would mean nothing, as the zero of the predicted return is arbitrary.
+        """
+        if self._finish_from is None or not self._before:
+            return None
+        after = self._returns_since(self._finish_from + (1 - _JUDGED_SHARE) * self._steps)
+        return fmean(after) > fmean(self._before) + pstdev(self._before) if after else None
+
+    def _returns_since(self, env_steps: float) -> list[float]:
+        return [value for steps, value in self._returns if steps > env_steps]

@@ -35,6 +35,8 @@ class FilmExport(QObject):
         self._job: JobWorker | None = None
         self._target = Path()
         self._made, self._outcome = "", ""
+        self.abandoned = ""
+        """Sentence about the film that was being made when the session was closed; '' if there was none."""
 
     def make(self, target: Path, before_after: bool = False, talk: bool = False) -> None:
         """Start a film. Exactly one of film_made, film_failed and film_refused follows."""
@@ -62,6 +64,7 @@ class FilmExport(QObject):
     def close(self) -> None:
         """Cancel the film that is being made, and wait for its process to end."""
         if self._job is not None:
+            self.abandoned = f"{self._target.name} was not made because the session was closed: make it again."
             self._job.close()
             self._remove_part()
 

@@ -27,6 +27,8 @@ class PortableExport(QObject):
         self._folder, self._config, self._make_process = folder, config, make_process
         self._job: JobWorker | None = None
         self._made, self._outcome = "", ""
+        self.abandoned = ""
+        """Sentence about the export that was under way when the session was closed; '' if there was none."""
 
     def make(self, target: Path) -> None:
         """Export the newest checkpoint. One export_made or export_failed follows."""
@@ -46,6 +48,7 @@ class PortableExport(QObject):
     def close(self) -> None:
         """End the export that is being made, and wait for its process to end."""
         if self._job is not None:
+            self.abandoned = "The ONNX files were not made because the session was closed: export them again."
             self._job.close()
 
     def _on_event(self, event: Event) -> None:

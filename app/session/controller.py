@@ -195,6 +195,12 @@ class Controller(QObject):
         """Render the live view for a picture that fills so many pixels of the screen: an enlarged one is jagged."""
         self.demonstrations.size = self.replays.size = picture_size(pixels)
 
+    @property
+    def abandoned(self) -> str:
+        """Sentences about what was being written when the session was closed; '' if nothing was."""
+        parts = self.file_tasks, self.film_export, self.portable_export
+        return " ".join(part.abandoned for part in parts if part.abandoned)
+
     def finish(self) -> None:
         """Let training take its last steps; the next answer ends this."""
         if self.can_finish:

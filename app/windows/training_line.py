@@ -82,9 +82,8 @@ def _sentence(controller: Controller) -> str:
 
 
 def _result(course: TrainingCourse) -> str:
-    gain = course.gain
-    if math.isnan(gain):
+    gained = course.gained
+    if gained is None:
         return "Training is finished."
-    if gain == 0:
-        return "Training is finished; the predicted return rose no further in its last part."
-    return f"Training is finished; the predicted return rose by {100 * gain:.0f} % in its last part."
+    rose = "still rose" if gained else "rose no further"
+    return f"Training is finished; the predicted return {rose} in its last part."
