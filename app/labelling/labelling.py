@@ -318,10 +318,12 @@ class Labelling(QObject):
     def _answer_as_oracle(self) -> None:
         if self.pairs.shown is None:
             return
-        if self.pairs.shown.query.repeats is not None:  # repeats measure the person's consistency only
+        query = self.pairs.shown.query
+        # Repeats measure the person's consistency only, and practice pairs have no true reward.
+        if query.repeats is not None or query.left.true_rewards is None:
             self._advance()
             return
         try:
-            self.answer(oracle.answer(self.pairs.shown.query, self._config).choice, Teacher.ORACLE)
+            self.answer(oracle.answer(query, self._config).choice, Teacher.ORACLE)
         except UserError as error:
             self._on_refused(str(error))

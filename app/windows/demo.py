@@ -271,7 +271,8 @@ class DemoWindow(QWidget):
             self.notice.clear()
         if self.code is not None and preference.labeller == Teacher.HUMAN:  # guests at the keys have names
             count, total = self.bars.counts.get(preference.choice, 0), sum(self.bars.counts.values())
-            self._verdict = f"  ·  the audience chose {VOTED[preference.choice].lower()}, {count} of {total}"
+            if count:  # else the presenter has answered, or brought an earlier answer back
+                self._verdict = f"  ·  the audience chose {VOTED[preference.choice].lower()}, {count} of {total}"
         self.clips.flash(preference.choice)
         self._clear_tiles()
         self.tiles[preference.choice].set_chosen(True)
