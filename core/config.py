@@ -114,6 +114,7 @@ class QueryConfig(_Checked):
     candidates: int = number(10, "candidate pairs (challenge: clips) for each pair that is asked about", "A", 1, 1000)
     first_share: float = number(0.25, "share of the answers collected before policy training starts", "A.1", 0, 1)
     first_labels: int = number(0, "answers before policy training; 0 for first_share (Atari: 500)", "A.2", 0)
+    taken: int = number(0, "answers taken over from another session; the others are asked as in a new one", "", 0)
     first_clips: int = number(4, "clips collected for each pair asked before training", "", 1, 1000)
     schedule: str = choice("paper", "labelling rate: the paper's, or evenly by answers", ("paper", "answers"), "A")
     half_life: float = number(

@@ -87,10 +87,10 @@ def _robots(args: argparse.Namespace) -> None:
 
 def _teach(args: argparse.Namespace) -> None:
     started = time.monotonic()  # the user waits for the imports too, which take seconds
-    _check_video_path(args.video)
+    _check_picture_paths(args.video)
     if args.resume:
         given = (args.task, args.teacher, args.algorithm, args.labels, args.steps, args.seed, args.session, args.set)
-        begun = (args.begin_from, args.take)
+        begun = (args.begin_from, args.take, args.preset, args.pace, args.wrong)
         if any(value not in (None, []) for value in (*given, *begun, args.ablations, *_oracle_settings(args).values())):
             raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
     args.task = args.task and named_task(args.task)  # once, as reading a robot takes seconds
@@ -124,11 +124,11 @@ def _teach(args: argparse.Namespace) -> None:
             "divergences": outcome.divergences,
             "session": str(session.folder),
         }
+        _print_result(result, args.json)
         if args.video:
             from core.rollout.episodes import evaluate
 
             _write_pictures(session, evaluate(session, 1, filmed=True)["states"], args.video)
-        _print_result(result, args.json)
 
 
 def _resumed_session(args: argparse.Namespace) -> Session:
@@ -158,6 +158,9 @@ def new_session(args: argparse.Namespace) -> Session:
             "With --teacher none no pairs are asked and no reward is fitted: leave out the options that change them."
         )
     settings = parse_settings(args.set)
+    for named, instead in (("task", "as the first word"), ("teacher", "with --teacher")):
+        if named in settings:
+            raise UserError(f"{named} can't be given with --set: give it {instead}.")
     person = {"person.pace": args.pace, "person.wrong": args.wrong}
     if args.teacher != "person" and set(person.values()) != {None}:
         raise UserError("--pace and --wrong describe the simulated person: give --teacher person, or leave them out.")
@@ -239,13 +242,13 @@ def _evaluate(args: argparse.Namespace) -> None:
 
     if args.episodes < 1:
         raise UserError("--episodes must be at least 1.")
-    _check_video_path(args.video)
+    _check_picture_paths(args.video, args.strip)
     with closing(Session.open(Path(args.session))) as session:
         result = evaluate(session, args.episodes, filmed=bool(args.video or args.strip))
         states = result.pop("states")
+        _print_result({"task": get_task(session.config.task).name, "episodes": args.episodes, **result}, args.json)
         if args.video or args.strip:
             _write_pictures(session, states, args.video, args.strip)
-        _print_result({"task": get_task(session.config.task).name, "episodes": args.episodes, **result}, args.json)
 
 
 def _bench(args: argparse.Namespace) -> None:
@@ -319,12 +322,17 @@ def _require_memory(tasks: list[str] | tuple[str, ...]) -> None:
     resources.require_memory(resources.GAME_MEMORY if pictures else resources.ROBOT_MEMORY)
 
 
-def _check_video_path(path: str | None) -> None:
-    """Raises UserError if no video can be written there: before the work rather than after it."""
-    if path is not None:
+def _check_picture_paths(video: str | None, strip: str | None = None) -> None:
+    """Raises UserError if no video or strip can be written there: before the work rather than after it."""
+    if video is not None:
         from core.io.video_writer import check_path
 
-        check_path(Path(path))
+        check_path(Path(video))
+    if strip is not None and Path(strip).suffix != ".png":
+        raise UserError(f"{strip} does not end in .png: name a .png file for the strip.")
+    for path in (video, strip):
+        if path is not None and not Path(path).parent.is_dir():
+            raise UserError(f"There is no folder {Path(path).parent}: make it first.")
 
 
 def _write_pictures(session: Session, states: Any, video: str | None, strip: str | None = None) -> None:

@@ -123,12 +123,13 @@ class RolloutJob(Job):
     @property
     def _clips_suffice(self) -> bool:
         """True if there are enough clips for the pairs to be asked before the policy is trained."""
-        return self.pool.added >= self.config.query.first_clips * scheduled(self._env_steps, self.config)
+        own = scheduled(self._env_steps, self.config) - self.config.query.taken
+        return self.pool.added >= self.config.query.first_clips * own
 
     def _offer_queries(self) -> Iterator[Event | None]:
         if not self._on_true_reward:
             few = self.ensemble is None and not self._clips_suffice
-            most = self.pool.added // self.config.query.first_clips if few else None
+            most = self.config.query.taken + self.pool.added // self.config.query.first_clips if few else None
             yield from self.offers.offer(self.pool, self._env_steps, self.ensemble, most)
 
     def _renew_queries(self) -> Iterator[Event]:

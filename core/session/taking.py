@@ -15,6 +15,7 @@ from core.seeding import generator, get_rng_state
 from core.session.checkpoint import load_newest
 from core.session.compatibility import require_fitting
 from core.session.preference_export import write_store
+from core.session.routing import DRIVER
 from core.session.session import CHECKPOINTS, Session, read_config, require_answers
 from core.tasks import get_task
 from core.tasks.base import RobotTask, Task
@@ -85,7 +86,7 @@ def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
 
 def with_answers(config: Config, taken: Taken) -> Config:
     """Return the config with the taken answers added to the number of answers in the whole session."""
-    return replaced(config, labels=config.labels + taken.answers)
+    return replaced(config, labels=config.labels + taken.answers, query__taken=taken.answers)
 
 
 def begin(session: Session, taken: Taken) -> None:
@@ -97,7 +98,10 @@ def begin(session: Session, taken: Taken) -> None:
             except OSError as error:
                 raise UserError(f"The answers can't be copied to {session.folder} ({error.strerror}).") from error
     if taken.states:
-        session.save(1, taken.states)
+        with closing(session.store()) as store:
+            newest = max((row.id for row in store.rows()), default=0)
+        # A run that is killed before its own first checkpoint gives the answers after these again.
+        session.save(1, {**taken.states, DRIVER: JobState({}, {"answers": newest, "report": None})})
 
 
 def same_body(old: Task, new: Task) -> bool:

@@ -18,6 +18,7 @@ from tqdm import tqdm
 from core.envs.spaces import sizes
 from core.errors import UserError
 from core.headless.commands import named_task, parse_settings
+from core.headless.settings import require_whole_clips
 from core.io.files import write_atomically
 from core.io.session_log import warnings_to_stderr
 from core.session.session import acquire_lock
@@ -94,6 +95,7 @@ def _require_runnable(cells: Sequence[Cell]) -> None:
         sizes(config)
     for cell in cells:
         require_bearable(cell.config, get_task(cell.config.task))
+        require_whole_clips(cell.config)
 
 
 def _backend(word: str, cells: Sequence[Cell], folder: Path) -> Backend:

@@ -65,6 +65,9 @@ class Plan:
     def cells(self) -> list[Cell]:
         """Return the runs, those of one task and seed after another. Raises UserError if a setting is wrong."""
         _refuse_options(self.settings)
+        names = [get_task(task).name for task in self.tasks]
+        for doubled in {name for name in names if names.count(name) > 1}:
+            raise UserError(f"Two tasks of {self.name} are called {doubled}: give them different names.")
         return [
             self._cell(task, seed, preset, curve)
             for task in self.tasks
@@ -168,7 +171,7 @@ def find_plan(word: str, task_text: Callable[[str], str], labels: Sequence[int] 
     if word not in _NAMED:
         raise UserError(f"There is no plan {word!r:.60}: choose one of {', '.join(NAMES)}, or a .json or .toml file.")
     named = _NAMED[word]
-    tasks, curves = tuple(map(task_text, named.tasks())), named.curves(labels or named.labels)
+    tasks, curves = tuple(map(task_text, named.tasks())), named.curves(tuple(dict.fromkeys(labels or named.labels)))
     return Plan(word, tasks, tuple(range(named.seeds)), curves, steps=named.steps)
 
 
@@ -228,6 +231,11 @@ def _plan(name: str, values: Any, task_text: Callable[[str], str]) -> Plan:
     if len(tasks) * len(seeds) * len(presets) * len(curves) > _MAX_CELLS:
         raise UserError(f"It has more than {_MAX_CELLS:,} cells: divide it.")
     settings = _settings(values.get("settings", {}))
+    most = max(curve.labels for curve in curves)
+    # The true reward takes as many steps as what it is compared with.
+    curves = [
+        replace(each, labels=most) if each.teacher == Teacher.NONE and not each.labels else each for each in curves
+    ]
     texts = tuple(dict.fromkeys(task_text(word) for word in tasks))
     return Plan(name, texts, tuple(dict.fromkeys(seeds)), tuple(curves), tuple(dict.fromkeys(presets)), steps, settings)
 

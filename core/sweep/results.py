@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,10 @@ def _point(values: Any) -> tuple[int, float]:
 
 
 def to_table(results: Sequence[Result]) -> str:
-    """Markdown: mean and standard deviation over the seeds, and the share of the true reward's gain over random."""
+    """Markdown: mean and standard deviation over the seeds, and the share of the true reward's gain over random.
+
+    A mean over fewer seeds than the task has says so. Shares are of the seeds that both curves have.
+    """
     kinds = list(dict.fromkeys(result["kind"] for result in results))
     shared = [kind for kind in kinds if kind != TRUE and TRUE in kinds]
     columns = ["task", "seeds", "random"]
@@ -57,14 +60,15 @@ def to_table(results: Sequence[Result]) -> str:
     rows = [columns, ["---"] * len(columns)]
     for task in dict.fromkeys(result["task"] for result in results):
         of_task = [result for result in results if result["task"] == task]
-        returns = {kind: [result["true_return"] for result in of_task if result["kind"] == kind] for kind in kinds}
-        random = list({result["seed"]: result["random_return"] for result in of_task}.values())
-        row = [task, str(len(random)), _mean_and_deviation(random)]
+        random = {result["seed"]: result["random_return"] for result in of_task}
+        row = [task, str(len(random)), _mean_and_deviation(list(random.values()))]
         for kind in kinds:
-            both = bool(returns[kind] and returns.get(TRUE))
-            row.append(_mean_and_deviation(returns[kind]) if returns[kind] else "")
+            returns = _returns(of_task, kind)
+            fewer = f" ({len(returns)} of {len(random)})" if 0 < len(returns) < len(random) else ""
+            row.append(_mean_and_deviation(list(returns.values())) + fewer if returns else "")
             if kind in shared:
-                row.append(f"{share_of_gain(returns[kind], random, returns[TRUE]):.2f}" if both else "")
+                share = _share(returns, random, _returns(of_task, TRUE))
+                row.append("" if math.isnan(share) else f"{share:.2f}")
         rows.append(row)
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
@@ -74,15 +78,29 @@ def to_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for task in dict.fromkeys(result["task"] for result in results):
         of_task = [result for result in results if result["task"] == task]
-        random = list({result["seed"]: result["random_return"] for result in of_task}.values())
-        true = [result["true_return"] for result in of_task if result["kind"] == TRUE]
+        random = {result["seed"]: result["random_return"] for result in of_task}
+        true, level = _returns(of_task, TRUE), float(np.mean(list(random.values())))
         for kind in dict.fromkeys(result["kind"] for result in of_task):
-            own = [result for result in of_task if result["kind"] == kind]
-            returns = [result["true_return"] for result in own]
-            row = {"task": task, "curve": kind, "seeds": [result["seed"] for result in own], "true_returns": returns}
-            row |= {"mean": float(np.mean(returns)), "std": float(np.std(returns)), "random": float(np.mean(random))}
-            rows.append(row | {"share": share_of_gain(returns, random, true) if true and kind != TRUE else math.nan})
+            returns = _returns(of_task, kind)
+            values = list(returns.values())
+            row = {"task": task, "curve": kind, "seeds": list(returns), "true_returns": values}
+            row |= {"mean": float(np.mean(values)), "std": float(np.std(values)), "random": level}
+            rows.append(row | {"share": _share(returns, random, true) if kind != TRUE else math.nan})
     return rows
+
+
+def _returns(results: Sequence[Result], kind: str) -> dict[int, float]:
+    """Return the true return of each seed."""
+    return {result["seed"]: result["true_return"] for result in results if result["kind"] == kind}
+
+
+def _share(returns: Mapping[int, float], random: Mapping[int, float], best: Mapping[int, float]) -> float:
+    """Return the share of the gain over the seeds that both have; NaN if there are none."""
+    both = [seed for seed in returns if seed in best]
+    if not both:
+        return math.nan
+    own, level, true = ([figures[seed] for seed in both] for figures in (returns, random, best))
+    return share_of_gain(own, level, true)
 
 
 def share_of_gain(returns: Sequence[float], random: Sequence[float], best: Sequence[float]) -> float:

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from core.__main__ import main, make_parser
+from core.config import Config, replaced
 from core.events import Event, PolicyPublished, PreferenceAdded, RewardPublished
 from core.headless.commands import new_session
 from core.headless.run import HeadlessRun
+from core.preferences.schedule import scheduled
 from core.session.checkpoint import load_newest
 from core.session.session import CHECKPOINTS, Session, read_config
 from tests.core.builders import QUICK
@@ -95,7 +97,14 @@ def test_answers_are_copied_and_new_ones_asked_for(
     assert (result["labels"], result["env_steps"], result["divergences"]) == (4 + 3, 8 * 32 * 6, 0)
     answers, before = ([(a.id, a.choice) for a in _answers(folder)] for folder in (Path("new"), source))
     assert answers[:4] == before and len(answers) == 7
-    assert read_config(Path("new")).labels == 7
+    config = read_config(Path("new"))
+    assert (config.labels, config.query.taken) == (7, 4)
+    assert [scheduled(steps, config) for steps in (0, config.steps)] == [4 + scheduled(0, alone(config)), 7]
+
+
+def alone(config: Config) -> Config:
+    """The config of the same session with nothing taken over."""
+    return replaced(config, labels=config.labels - config.query.taken, query__taken=0)
 
 
 def _answers(folder: Path) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from core.__main__ import PLANS
+from core.behaviours.shipped import FOLDER
 from core.config import Config
 from core.errors import UserError
 from core.headless.commands import named_task
@@ -138,6 +139,20 @@ def test_a_file_is_json_or_toml_and_names_behaviour_files_beside_it() -> None:
     assert {(c.config.reward.epochs, c.config.policy.epochs, c.config.labels) for c in cells} == {(2, 3, 20)}
     same = find_plan(written(plan_values()), str).cells()
     assert same[0].digest == find_plan(written(plan_values()), str).cells()[0].digest
+
+
+def test_the_true_reward_takes_as_many_steps_as_what_it_is_compared_with() -> None:
+    curves = [{"name": "true reward", "teacher": "none"}, {"name": "few", "labels": 50}, {"name": "many", "labels": 90}]
+    values = {"tasks": ["reacher"], "seeds": [0], "curves": curves}
+    true, few, many = find_plan(written(values), str).cells()
+    assert true.config.steps == many.config.steps > few.config.steps
+
+
+def test_two_tasks_of_one_name_are_refused() -> None:
+    edited = (FOLDER / "walker-kneel.json").read_text().replace("0.7", "0.6")
+    Path("edited.json").write_text(edited)
+    with pytest.raises(UserError, match="Two tasks of behaviours are called walker-kneel"):
+        of_name("behaviours", tasks=("walker-kneel", named_task("edited.json"))).cells()
 
 
 BAD: dict[str, tuple[Any, str]] = {

@@ -28,6 +28,13 @@ def test_the_table_has_means_spreads_and_shares_over_the_seeds() -> None:
     assert line == "| ant | 2 | 10.0 ± 0.0 | 100.0 ± 10.0 | 55.0 ± 5.0 | 0.50 |"
 
 
+def test_shares_are_of_the_seeds_that_both_curves_have_and_fewer_seeds_are_named() -> None:
+    made = [made_up("true reward", 110, seed=0), made_up("700 labels", 60, seed=0), made_up("700 labels", 500, seed=1)]
+    line = to_table(made).splitlines()[2]
+    assert "| 110.0 ± 0.0 (1 of 2) |" in line and line.endswith("| 0.50 |")
+    assert to_rows(made)[1]["share"] == 0.5
+
+
 def test_curves_are_means_over_the_seeds_from_the_random_policy_on() -> None:
     made = [made_up("true reward", 110), made_up("true reward", 90, seed=1)]
     line, random = average_curves(made, "ant")
@@ -58,7 +65,7 @@ def test_the_table_for_programs_has_the_same_numbers_and_each_seeds_return() -> 
     made = [made_up("true reward", 110, seed=0), made_up("true reward", 90, seed=1), made_up("700 labels", 55, seed=0)]
     true, few = to_rows(made)
     assert (true["seeds"], true["true_returns"], true["mean"], true["std"]) == ([0, 1], [110, 90], 100, 10)
-    assert (few["curve"], few["random"], few["share"]) == ("700 labels", 10, 0.5) and np.isnan(true["share"])
+    assert (few["curve"], few["random"], few["share"]) == ("700 labels", 10, 0.45) and np.isnan(true["share"])
 
 
 def test_a_curve_without_a_result_is_left_empty() -> None:
