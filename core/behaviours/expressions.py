@@ -49,6 +49,13 @@ FUNCTIONS: dict[str, tuple[int, int, Callable[..., Value]]] = {
 _CONSTANTS = {"pi": math.pi, "inf": math.inf}
 EPISODE_FUNCTIONS = ("turns", "share", "mean", "longest", "last", "count", "highest", "lowest")
 """Functions of a whole episode (core.behaviours.figures), which a step's expression can't use."""
+
+
+def _known(value: Value) -> Value:
+    """Return the value with 0 for what is not a number."""
+    return np.nan_to_num(value, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
+
+
 _OPERATIONS: dict[type[ast.AST], Callable[..., Value]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -57,9 +64,9 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., Value]] = {
     ast.Pow: np.power,
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
-    ast.Not: lambda value: np.equal(value, 0) * 1.0,
-    ast.And: lambda left, right: np.logical_and(left, right) * 1.0,
-    ast.Or: lambda left, right: np.logical_or(left, right) * 1.0,
+    ast.Not: lambda value: np.logical_not(_known(value)) * 1.0,
+    ast.And: lambda left, right: np.logical_and(_known(left), _known(right)) * 1.0,
+    ast.Or: lambda left, right: np.logical_or(_known(left), _known(right)) * 1.0,
     ast.Lt: lambda left, right: np.less(left, right) * 1.0,
     ast.LtE: lambda left, right: np.less_equal(left, right) * 1.0,
     ast.Gt: lambda left, right: np.greater(left, right) * 1.0,
@@ -113,6 +120,8 @@ class Compiler:
         if len(text) > MAX_TEXT:
             raise UserError(f"{place} has {len(text)} characters: give at most {MAX_TEXT}.")
         self._skipped = len(text) - len(text.lstrip())
+        if "#" in text:  # Python would drop what follows, also in the next lines
+            raise UserError(f"{place} has a # at column {text.index('#') + 1}: leave comments out.")
         self._text = " ".join(text.strip().splitlines())
         self.function = self.read(self._parse(), 1)
 

@@ -125,9 +125,10 @@ class Scene:
         self._renderer = MujocoRenderer(task)
 
     def shows(self, behaviour: Behaviour) -> bool:
-        """Return whether the motion is the same for this behaviour: its robot and start are."""
+        """Return whether the motion is the same for this behaviour: its robot, start, control rate and episodes are."""
         kept = self._behaviour
-        return (kept.robot, kept.start, kept.model) == (behaviour.robot, behaviour.start, behaviour.model)
+        same = ("robot", "start", "model", "control_rate", "episode_seconds")
+        return all(getattr(kept, name) == getattr(behaviour, name) for name in same)
 
     def pictures(self, behaviour: Behaviour, still: int | None) -> Iterator[npt.NDArray[np.uint8]]:
         """Yield the frames (SIZE, SIZE, 3) of one clip of each episode, or only the one with the index `still`."""

@@ -28,10 +28,10 @@ def controls_of(task: Task, env: VectorEnv) -> Controls:
     if env.discrete:
         first = int(env.controls(np.eye(actions, dtype=np.float32)[:1])[0])
         return Controls(shape, bool(task.pictures), (), first=first)
-    low, high = (env.controls(np.full((1, actions), side, np.float32))[0] for side in (-1, 1))
+    low, rest, high = (env.controls(np.full((1, actions), side, np.float32))[0] for side in (-1, 0, 1))
     dtype = str(low.dtype) if isinstance(task, GymTask) else "float32"
-    limits = low.astype(np.float32).reshape(-1), high.astype(np.float32).reshape(-1)
-    return Controls(shape, False, low.shape, limits[0], limits[1], dtype=dtype)
+    lowest, middle, highest = (part.astype(np.float32).reshape(-1) for part in (low, rest, high))
+    return Controls(shape, False, low.shape, lowest, middle, highest, dtype=dtype)
 
 
 def contract(config: Config, env: VectorEnv, controls: Controls) -> dict[str, Any]:

@@ -33,7 +33,8 @@ class Controls:
 
     observation: shape of one observation; pictures: whether it is uint8 pixels
     action: shape of one action; () for a discrete one
-    low, high: limits (a,) of a continuous action; None for a discrete one
+    low, rest, high: controls (a,) of the actions -1, 0 and 1 of a continuous action, the outer ones its limits; None for
+        a discrete one
     first: number of the first of the discrete actions; dtype: of a continuous action
     """
 
@@ -41,6 +42,7 @@ class Controls:
     pictures: bool
     action: tuple[int, ...]
     low: Float32 | None = None
+    rest: Float32 | None = None
     high: Float32 | None = None
     first: int = 0
     dtype: str = "float32"
@@ -115,9 +117,12 @@ def policy_model(network: ActorCritic, controls: Controls, vision: str) -> onnx.
 def _to_controls(graph: Graph, x: str, controls: Controls) -> None:
     """Scale x (batch, a) to the simulator's units, within its limits."""
     assert controls.low is not None and controls.high is not None
-    middle, reach = _scale(controls)
-    scaled = graph.add("Mul", _clip(graph, x, -1, 1), graph.constant(reach))
-    scaled = graph.add("Add", scaled, graph.constant(middle))
+    rest, down, up = _scale(controls)
+    x = _clip(graph, x, -1, 1)
+    above = graph.add("Relu", x)
+    below = graph.add("Sub", x, above)
+    scaled = graph.add("Add", graph.add("Mul", above, graph.constant(up)), graph.constant(rest))
+    scaled = graph.add("Add", scaled, graph.add("Mul", below, graph.constant(down)))
     scaled = graph.add("Max", graph.add("Min", scaled, graph.constant(controls.high)), graph.constant(controls.low))
     if len(controls.action) != 1:
         scaled = graph.add("Reshape", scaled, graph.constant([-1, *controls.action], np.int64))
@@ -152,11 +157,14 @@ def _from_controls(graph: Graph, controls: Controls, ensemble: RewardEnsemble) -
         count = graph.constant([_action_count(ensemble, controls)], np.int64)
         number = graph.add("Sub", "action", graph.constant(controls.first, np.int64))
         return graph.add("OneHot", number, count, graph.constant([0.0, 1.0]), axis=-1)
-    middle, reach = _scale(controls)
+    rest, down, up = (np.where(part > 0, part, 1) if number else part for number, part in enumerate(_scale(controls)))
     x = "action" if controls.dtype == "float32" else graph.add("Cast", "action", to=TensorProto.FLOAT)
     x = graph.add("Flatten", x, axis=1) if len(controls.action) != 1 else x
-    x = graph.add("Div", graph.add("Sub", x, graph.constant(middle)), graph.constant(reach))
-    return _clip(graph, x, -1, 1)
+    x = graph.add("Sub", x, graph.constant(rest))
+    above = graph.add("Relu", x)
+    below = graph.add("Sub", x, above)
+    above, below = (graph.add("Div", part, graph.constant(width)) for part, width in ((above, up), (below, down)))
+    return _clip(graph, graph.add("Add", above, below), -1, 1)
 
 
 def _action_count(ensemble: RewardEnsemble, controls: Controls) -> int:
@@ -209,11 +217,11 @@ def _clip(graph: Graph, x: str, low: float, high: float) -> str:
     return graph.add("Clip", x, graph.constant(low), graph.constant(high))
 
 
-def _scale(controls: Controls) -> tuple[Float32, Float32]:
-    """Middle and half the width (a,) of the range of a continuous action."""
-    assert controls.low is not None and controls.high is not None
-    low, high = controls.low.astype(np.float64), controls.high.astype(np.float64)
-    return ((low + high) / 2).astype(np.float32), ((high - low) / 2).astype(np.float32)
+def _scale(controls: Controls) -> tuple[Float32, Float32, Float32]:
+    """Control at rest, and the widths (a,) of the ranges below and above it, of a continuous action."""
+    assert controls.low is not None and controls.rest is not None and controls.high is not None
+    low, rest, high = (part.astype(np.float64) for part in (controls.low, controls.rest, controls.high))
+    return rest.astype(np.float32), (rest - low).astype(np.float32), (high - rest).astype(np.float32)
 
 
 def _observation_input(controls: Controls) -> onnx.ValueInfoProto:

@@ -95,8 +95,19 @@ class Kinematics:
         kind, other = self.model.geom_contype, self.model.geom_conaffinity
         if kind[geom] & other[self.floor] or kind[self.floor] & other[geom]:
             return True
+        return self._pair(geom) is not None
+
+    def margin(self, geom: int) -> float:
+        """Return the height above the floor in m at which MuJoCo's contact forces on the geom begin."""
+        pair = self._pair(geom)
+        if pair is not None:
+            return float(self.model.pair_margin[pair])
+        return float(self.model.geom_margin[geom] + self.model.geom_margin[self.floor])
+
+    def _pair(self, geom: int) -> int | None:
+        """Return the number of the contact pair of geom and floor that the model names; None if there is none."""
         pairs = zip(self.model.pair_geom1.tolist(), self.model.pair_geom2.tolist(), strict=True)
-        return any({geom, self.floor} == set(pair) for pair in pairs)
+        return next((number for number, pair in enumerate(pairs) if set(pair) == {geom, self.floor}), None)
 
     def lowest(self, positions: Float64) -> Float64:
         """(N,) height above the floor in m of the lowest point of the robot's geoms that can touch it."""

@@ -190,7 +190,7 @@ class SignalSource:
                 continue
             if geom in kinematics.standing:
                 own.append(name)
-            margin = self.model.geom_margin[geom] + self.model.geom_margin[kinematics.floor] + CONTACT_HEIGHT
+            margin = kinematics.margin(geom) + CONTACT_HEIGHT
             signals[write("contact", name)] = lambda step, geom=geom, margin=margin: (  # type: ignore[misc]
                 step.poses.height(geom) < margin
             ).astype(np.float64)

@@ -8,7 +8,17 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from core.behaviours.behaviour import MAX_NAME, MAX_TITLE, STARTS, SUFFIX, Behaviour, NamedFigure, parse, read_file
+from core.behaviours.behaviour import (
+    CONTROL_RATE,
+    MAX_NAME,
+    MAX_TITLE,
+    STARTS,
+    SUFFIX,
+    Behaviour,
+    NamedFigure,
+    parse,
+    read_file,
+)
 from core.behaviours.expressions import Expression, compile_expression
 from core.behaviours.figures import EpisodeFigures, compile_figure
 from core.behaviours.robot_model import PREFIX as MJCF
@@ -125,7 +135,9 @@ def _timed(robot: RobotTask, behaviour: Behaviour) -> RobotTask:
         skip = 1 / (behaviour.control_rate * robot.timestep)
         if abs(skip - round(skip)) > 1e-6 or round(skip) < 1:
             whole = max(1, round(skip))
-            near = [1 / (robot.timestep * number) for number in (whole, whole + (1 if skip > whole else -1)) if number]
+            numbers = whole, whole + (1 if skip > whole else -1)
+            rates = [1 / (robot.timestep * number) for number in numbers if number]
+            near = [rate for rate in rates if CONTROL_RATE[0] <= rate <= CONTROL_RATE[1]]
             raise UserError(
                 f"control_rate is {behaviour.control_rate:g}, but the robot's physics has {1 / robot.timestep:g} steps a"
                 f" second, so that an action takes a whole number of them: give {' or '.join(f'{r:.10g}' for r in near)}."

@@ -77,7 +77,13 @@ def test_only_what_is_read_is_computed() -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("height / 0", [0.0, 1e6]), ("-exp(1000 * height)", [-1.0, -1e6]), ("sqrt(-height)", [0.0, 0.0])],
+    [
+        ("height / 0", [0.0, 1e6]),
+        ("-exp(1000 * height)", [-1.0, -1e6]),
+        ("sqrt(-height)", [0.0, 0.0]),
+        ("height / 0 and 1", [0.0, 1.0]),
+        ("not height / 0", [1.0, 0.0]),
+    ],
 )
 def test_what_is_not_finite_becomes_zero_or_the_largest_value(text: str, expected: list[float]) -> None:
     with warnings.catch_warnings():
@@ -90,6 +96,7 @@ def test_what_is_not_finite_becomes_zero_or_the_largest_value(text: str, expecte
     [
         ("heigth", "column 1: there is no signal heigth: did you mean height?"),
         ("1 + Höhe", "column 5"),
+        ("height # in m\n - pitch", "has a # at column 8: leave comments out."),
         ("'ö' + pich", "column 1"),
         ("  abs(pich)", "column 7: there is no signal pich: did you mean pitch?"),
         ("joint[kne]", "column 7: joint knows no kne: did you mean knee?"),

@@ -105,6 +105,27 @@ def test_the_files_compute_what_the_program_computes(tmp_path: Path, name: str) 
     assert_equal_to_the_program(folder, target)
 
 
+def test_a_servo_that_rests_off_the_middle_of_its_range_is_exported(tmp_path: Path) -> None:
+    Path("arm.xml").write_text(
+        """<mujoco><worldbody><body pos="0 0 1"><joint name="elbow" type="hinge" axis="0 1 0"/>
+        <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03"/></body></worldbody>
+        <actuator><position joint="elbow" kp="20" kv="2" ctrlrange="-2 2"/></actuator>
+        <keyframe><key name="home" qpos="1" ctrl="1"/></keyframe></mujoco>"""
+    )
+    Path("hold.json").write_text(
+        json.dumps({**SIT, "name": "hold", "robot": "mjcf:arm.xml", "start": "standing", "oracle": "joint[elbow]"})
+    )
+    folder = taught(
+        tmp_path / "s", tiny(task=task_text("hold.json", import_robot), reward__inputs="observation_action")
+    )
+    assert max(export_onnx(folder, tmp_path / "p.onnx").differences.values()) <= LIMIT
+    act, own, env = loaded(tmp_path / "p.onnx"), policy(folder), environment(folder)
+    observation, _ = env.reset(seed=3)
+    (action,) = act(observation=observation[None])["action"]
+    chosen = own(observation)
+    assert action == pytest.approx(1 + np.where(chosen > 0, chosen * 1, chosen * 3), abs=1e-5)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("task", [*PAPER_ROBOTS, "hopper-backflip", "walker-kneel", "ant-spin", "reacher-wave"])
 def test_every_robots_files_do(tmp_path: Path, task: str) -> None:

@@ -104,6 +104,20 @@ def test_the_speed_of_the_mass_is_mujocos(name: str) -> None:
         assert speeds[number] == pytest.approx(data.subtree_linvel[kinematics.root, 0], abs=1e-7)
 
 
+def test_a_pair_of_the_model_has_its_own_margin() -> None:
+    model = mujoco.MjModel.from_xml_string(
+        """<mujoco><worldbody><geom name="floor" type="plane" size="9 9 1" contype="0" conaffinity="0"/>
+        <body pos="0 0 0.13"><freejoint/><geom name="ball" size="0.1" contype="0" conaffinity="0"/></body></worldbody>
+        <contact><pair geom1="floor" geom2="ball" margin="0.05"/></contact></mujoco>"""
+    )
+    for height, touches in ((0.13, 1), (0.16, 0)):
+        positions = np.array([[0, 0, height, 1, 0, 0, 0]], np.float64)
+        nothing = np.zeros((1, 0), np.float32)
+        states = StepStates(positions, positions, np.zeros((1, model.nv)), nothing, np.zeros(1), 0.1)
+        step = SignalSource(Kinematics(model)).step(states)
+        assert (step["contact[ball]"][0], step["airborne"][0]) == (touches, 1 - touches)
+
+
 def test_planar_angles_count_on() -> None:
     hopper = step_of("hopper", [5, 1.1, 7.0, 0.1, 0.2, 0.3], [0, 0, -2.0, 0.4])
     assert [
