@@ -122,6 +122,9 @@ class _Count(Memory):
         return float(self.arrays["events"][index])
 
 
+_HALF = np.pi + 1e-6
+
+
 class _Turns(Memory):
     initial = {"before": np.nan, "turned": 0.0, "best": 0.0}
     arguments = (1, 2)
@@ -129,7 +132,8 @@ class _Turns(Memory):
     def add(self, *values: Float64) -> None:
         angle, before, turned = values[0], self.arrays["before"], self.arrays["turned"]
         change = np.where(np.isnan(before), 0.0, angle - before) / (2 * np.pi)
-        change -= np.round(change)
+        wraps = (np.abs(angle) <= _HALF) & (np.abs(before) <= _HALF)  # an angle beyond half a turn counts on
+        change -= np.where(wraps, np.round(change), 0.0)
         turned += change if len(values) == 1 else change * (values[1] != 0)
         before[:] = angle
         np.maximum(self.arrays["best"], turned, out=self.arrays["best"])

@@ -58,13 +58,19 @@ class MujocoVectorEnv:
         poses_needed = task.needs_signals or task.floor_sense or task.start != STARTS[0]
         self._kinematics = Kinematics(self.model) if poses_needed else None
         self._signals = SignalSource(self._kinematics) if self._kinematics and task.needs_signals else None
-        self._starts = Starts(self._kinematics, task.start) if self._kinematics and task.start != STARTS[0] else None
+        self._starts = (
+            Starts(self._kinematics, task.start, task.start_scale)
+            if self._kinematics and task.start != STARTS[0]
+            else None
+        )
         self._may_vary = np.arange(environments) >= environments - round(
             varied_starts * environments * task.floor_sense
         )
         """(N,) environments whose robots start in any way while `varies_starts` is on; these episodes are not reported."""
         self.varies_starts, self.varied = bool(self._may_vary.any()), np.zeros(environments, np.bool_)
-        self._throws = Starts(self._kinematics, "mixed") if self._kinematics and self.varies_starts else None
+        self._throws = (
+            Starts(self._kinematics, "mixed", task.start_scale) if self._kinematics and self.varies_starts else None
+        )
         self._returns = np.zeros(environments)
         self.states = np.zeros((environments, mujoco.mj_stateSize(self.model, FULL)))
         self._ages = np.zeros(environments, np.int64)

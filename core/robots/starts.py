@@ -24,9 +24,9 @@ _SPIN, _RISE = 8.0, 2.0
 class Starts:
     """Places robots for a kind of start (core.behaviours.behaviour.STARTS)."""
 
-    def __init__(self, kinematics: Kinematics, start: str) -> None:
-        """Raises ValueError if the robot can't be lifted and turned."""
-        self._kinematics, self._start = kinematics, start
+    def __init__(self, kinematics: Kinematics, start: str, scale: float = 1.0) -> None:
+        """scale: of heights in the air, for a small robot. Raises ValueError if the robot can't be lifted and turned."""
+        self._kinematics, self._start, self._scale = kinematics, start, scale
         model, root = kinematics.model, kinematics.root
         joints = range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root])
         kinds = {int(joint): int(model.jnt_type[joint]) for joint in joints}
@@ -50,7 +50,8 @@ class Starts:
         self.place(rng, positions)
         count = len(positions)
         rows = self._kinematics.lowest(positions) > _GAP[1]
-        rise, spin = rng.uniform(-_RISE, _RISE, count), rng.uniform(-_SPIN, _SPIN, count)
+        fastest = _RISE * self._scale**0.5  # rises to a height in proportion to the scale
+        rise, spin = rng.uniform(-fastest, fastest, count), rng.uniform(-_SPIN, _SPIN, count)
         direction = rng.uniform(-np.pi, np.pi, count)
         velocities[rows, self._lift_rate] += self._lift_sign * rise[rows]
         if self._free:
@@ -72,7 +73,8 @@ class Starts:
             kinds,
             [np.zeros(count), lying * sides, rng.uniform(-_TILT, _TILT, count), rng.uniform(-np.pi, np.pi, count)],
         )
-        gaps = np.where(kinds == _KINDS.index("air"), rng.uniform(*_AIR, count), rng.uniform(*_GAP, count))
+        air = self._scale * rng.uniform(*_AIR, count)
+        gaps = np.where(kinds == _KINDS.index("air"), air, rng.uniform(*_GAP, count))
         direction = rng.uniform(-np.pi, np.pi, count)
         moved = kinds != _KINDS.index("standing")
         if self._free:

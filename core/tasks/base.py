@@ -239,6 +239,8 @@ class RobotTask(Task):
     """Changes starting positions (n, nq) and velocities (n, nv) in place, for starts that are more than noise."""
     start: str = "standing"
     """Start of episodes: one of core.behaviours.behaviour.STARTS. All but 'standing' need a floor."""
+    start_scale: float = 1.0
+    """Heights of starts in the air, in relation to those of the paper's robots: less for a small robot."""
     needs_signals: bool = False
     """True reward or measure reads Physics.signals."""
     floor_sense: bool = False

@@ -22,6 +22,8 @@ from core.tasks.swimmer import SWIMMER
 from core.tasks.walkers import WALKER
 from core.types import Float64
 
+_LARGE = 4.0
+"""Distance in m of the camera from a robot that starts as high in the air as the paper's do."""
 _EPISODE_SECONDS = 8.0
 INSTRUCTION = "Choose the clip that comes closer to the behaviour you want to teach."
 
@@ -158,6 +160,7 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
         episode_steps=max(1, round(_EPISODE_SECONDS / (model.timestep * model.frame_skip))),
         observe=observe,
         floor_sense=model.on_floor,
+        start_scale=min(1.0, model.distance / _LARGE),
         camera=Camera(model.body, model.height, model.distance, fixed=model.fixed, centre=(x, y), **side),
     )
     return _robot(task, name, name, model.names)

@@ -69,6 +69,11 @@ def test_full_turns_are_counted_whether_the_angle_jumps_or_counts_on(
     assert measured(text, pitch=list(zip(jumping, unwrapped, strict=True))) == (counted, counted)
 
 
+def test_turns_of_more_than_half_a_turn_a_step_are_counted_where_the_angle_counts_on() -> None:
+    angles = [number * 2 * np.pi * 1.2 for number in range(11)]
+    assert measured("turns(pitch)", pitch=list(zip(angles, angles, strict=True))) == (12, 12)
+
+
 def test_turns_count_only_while_the_condition_holds() -> None:
     angles = np.unwrap(circling(1.0, 1.0, 1.0)).tolist()
     in_air = [float(16 < step <= 32) for step in range(len(angles))]

@@ -42,6 +42,12 @@ def test_a_robot_starts_as_asked_and_never_below_the_floor(name: str, start: str
         assert 0.3 < (np.abs(up) > 0.95).mean() < 0.8
 
 
+def test_a_small_robot_starts_less_high_in_the_air(batch: MakeBatch) -> None:
+    env = batch(dataclasses.replace(ROBOTS["ant"], start="air", start_scale=0.25), 400)
+    lowest = Kinematics(env.model).lowest(env.states[:, 1 : 1 + env.model.nq])
+    assert (lowest.min(), lowest.max()) == pytest.approx((0.075, 0.25), abs=0.01)
+
+
 def test_episodes_that_begin_later_start_so_too(batch: MakeBatch) -> None:
     env = batch(dataclasses.replace(ROBOTS["hopper"], start="air", episode_steps=3), 8)
     for _ in range(3):
