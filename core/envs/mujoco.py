@@ -15,6 +15,7 @@ from core.behaviours.behaviour import STARTS
 from core.behaviours.signals import Signals
 from core.envs.base import Step
 from core.envs.physics import FULL, RolloutPhysics
+from core.robots.actuators import rest_activations
 from core.robots.kinematics import Kinematics, Poses
 from core.robots.models import load_model
 from core.robots.signals import SignalSource, StepStates
@@ -53,6 +54,8 @@ class MujocoVectorEnv:
         low, high = self.model.actuator_ctrlrange.T
         rest = np.array(task.rest_controls) if task.rest_controls else (low + high) / 2
         self._rest, self._reach_down, self._reach_up = rest, rest - low, high - rest
+        start = np.array(task.start_positions) if task.start_positions else self.model.qpos0
+        self._activations = rest_activations(self.model, start, rest)
         self._radii = np.array([self.model.geom(name).size[0] for name, _ in task.contact_points])
         self._measure = task.measure(environments, task.step_seconds)
         poses_needed = task.needs_signals or task.floor_sense or task.start != STARTS[0]
@@ -189,6 +192,7 @@ class MujocoVectorEnv:
         self.states[indices] = 0
         self.states[indices, 1 : 1 + nq] = positions
         self.states[indices, 1 + nq : 1 + nq + nv] = velocities
+        self.states[indices, 1 + nq + nv : 1 + nq + nv + self.model.na] = self._activations
         self._returns[indices] = 0
         self._ages[indices] = 0
 

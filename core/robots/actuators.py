@@ -63,6 +63,28 @@ def servo(model: mujoco.MjModel, index: int) -> bool:
     return bool(affine and model.actuator_biasprm[index, 1] < 0)
 
 
+def integrates(model: mujoco.MjModel, index: int) -> bool:
+    """Return whether the actuator's control is the speed at which its activation changes."""
+    return bool(model.actuator_dyntype[index] == mujoco.mjtDyn.mjDYN_INTEGRATOR)
+
+
+def rest_activations(model: mujoco.MjModel, start: Float64, rest: Float64) -> Float64:
+    """Return the activations (na,) at the start, at which actuators with a state of their own hold the robot.
+
+    start: positions (nq,); rest: controls (u,) at rest. A filter has settled at its control, and an integrating servo holds
+    its joint.
+    """
+    activations = np.zeros(model.na)
+    filters = int(mujoco.mjtDyn.mjDYN_FILTER), int(mujoco.mjtDyn.mjDYN_FILTEREXACT)
+    for index in np.flatnonzero(model.actuator_actadr >= 0).tolist():
+        at, joint = int(model.actuator_actadr[index] + model.actuator_actnum[index] - 1), joint_of(model, index)
+        if int(model.actuator_dyntype[index]) in filters:
+            activations[at] = rest[index]
+        elif joint is not None and integrates(model, index) and servo(model, index):
+            activations[at] = start[model.jnt_qposadr[joint]] * model.actuator_gear[index, 0]
+    return activations
+
+
 def rest_controls(model: mujoco.MjModel, start: Float64, key: int | None) -> Float64:
     """Return the controls (u,) of an untrained policy: those that hold the starting positions (nq,), as far as known.
 
@@ -75,6 +97,8 @@ def rest_controls(model: mujoco.MjModel, start: Float64, key: int | None) -> Flo
         joint = joint_of(model, index)
         if given and low[index] <= model.key_ctrl[key, index] <= high[index]:
             rest[index] = model.key_ctrl[key, index]
+        elif integrates(model, index):  # its control is a speed
+            rest[index] = 0.0
         elif joint is not None and servo(model, index):
             rest[index] = start[model.jnt_qposadr[joint]] * model.actuator_gear[index, 0]
     edge = _EDGE * (high - low)

@@ -1,0 +1,39 @@
+"""Actuators of imported robots: what an untrained policy, which acts around 0, does to them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.envs.mujoco import MujocoVectorEnv
+from core.robots.importing import import_robot
+from core.tasks import get_task
+from core.tasks.behaviour_tasks import task_text
+from tests.core.robots.test_importing import SIT
+
+ARM = """<mujoco><worldbody><body pos="0 0 1"><joint name="elbow" type="hinge" axis="0 1 0" damping="1"/>
+<geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03"/></body></worldbody>
+<actuator>{}</actuator><keyframe><key name="home" qpos="1" {}/></keyframe></mujoco>"""
+SERVO = '<position joint="elbow" kp="50" kv="5" ctrlrange="-2 2" {}/>'
+SPEED = '<intvelocity joint="elbow" kp="50" kv="5" ctrlrange="-2 2" actrange="-3 3"/>'
+
+
+@pytest.mark.parametrize(
+    ("actuator", "key"),
+    [(SERVO.format(""), 'ctrl="1"'), (SERVO.format('timeconst="0.3"'), 'ctrl="1"'), (SPEED, ""), (SPEED, 'ctrl="0"')],
+    ids=["servo", "filtered servo", "integrating servo", "its control given"],
+)
+def test_action_0_holds_the_starting_pose(
+    actuator: str, key: str, batch: Callable[..., MujocoVectorEnv], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("arm.xml").write_text(ARM.format(actuator, key))
+    hold = {**SIT, "name": "hold", "robot": "mjcf:arm.xml", "start": "standing", "oracle": "joint[elbow]"}
+    Path("hold.json").write_text(json.dumps(hold))
+    env = batch(get_task(task_text("hold.json", import_robot)), 1)
+    angles = [float(env.step(np.zeros((1, 1), np.float32)).true_rewards[0]) for _ in range(20)]
+    assert np.array(angles) == pytest.approx(1, abs=0.1)
