@@ -151,3 +151,27 @@ def test_a_policy_that_was_taken_can_be_measured_before_anything_is_learned(
     monkeypatch.setattr(sys, "argv", ["core", "evaluate", "old", "--episodes", "1", "--json"])
     assert main() == 0
     assert json.loads(capsys.readouterr().out)["true_return"] == returns[1] != returns[0]
+
+
+def test_a_run_killed_before_its_own_first_checkpoint_ends_with_the_same_numbers(source: Path) -> None:
+    words = ["teach", behaviour("high", oracle="height[cpole]"), "--from", "old", "--take", "reward,policy"]
+    session = new_session(make_parser().parse_args([*words, "--labels", "4", "--session", "new", *SMALL]))
+
+    def copy_amid(event: Event) -> None:
+        """Copies the session as a kill would leave it, once it has two answers of its own."""
+        if isinstance(event, PreferenceAdded) and event.preference.id == 2:
+            shutil.copytree("new", "killed", ignore=shutil.ignore_patterns("lock"))
+
+    with closing(session), closing(HeadlessRun(session, copy_amid, threads=1)) as run:
+        undisturbed = run.run()
+    with (
+        closing(Session.open(Path("killed"))) as resumed,
+        closing(HeadlessRun(resumed, lambda _: None, threads=1)) as run,
+    ):
+        again = run.run()
+    assert (again.labels, again.env_steps, again.true_return) == (4, undisturbed.env_steps, undisturbed.true_return)
+    one, other = (load_newest(Path(folder) / CHECKPOINTS) for folder in ("new", "killed"))
+    assert one and other
+    for name in ("policy", "reward"):
+        arrays = other[1][name].arrays
+        assert all(np.array_equal(array, arrays[key]) for key, array in one[1][name].arrays.items())
