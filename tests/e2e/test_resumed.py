@@ -26,7 +26,15 @@ CASES: dict[str, tuple[int, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("cycles", "changes"), CASES.values(), ids=CASES)
+_REPEATED = ("late", "episodes of different lengths")
+"""Cases that differ little from the others."""
+
+
+@pytest.mark.parametrize(
+    ("cycles", "changes"),
+    [pytest.param(*case, marks=[pytest.mark.slow] * (name in _REPEATED)) for name, case in CASES.items()],
+    ids=CASES,
+)
 def test_a_resumed_run_ends_as_if_it_had_not_stopped(
     teach: Teach, finished: Finished, cycles: int, changes: dict[str, Any]
 ) -> None:

@@ -27,8 +27,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "that is stochastic": {"oracle.beta": 0.001},
     "that is myopic": {"oracle.myopia": 0.3},
 }
-WITH_STATE = ("no-ensemble", "dropout", "the latest labels", "that is stochastic")
-"""Variants that draw random numbers, or keep something, of their own."""
+WITH_STATE = ("no-ensemble", "dropout")
+"""Variants of the fit that draw random numbers of their own."""
 
 
 @pytest.mark.parametrize(
