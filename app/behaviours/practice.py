@@ -1,10 +1,11 @@
 """Practice: five pairs of clips of the robot, answered with the keys of a session, kept only if that is wanted."""
 
-from PySide6.QtCore import QEvent, QKeyCombination, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.clips.clip_pair import ClipPair
+from app.keys.key_button import pressed_key
 from app.keys.key_map import key_symbol, load_key_map
 from app.labelling.pair_queue import Pair
 from app.style.labels import label
@@ -99,8 +100,7 @@ class Practice(QWidget):
 
     def _choice(self, event: QKeyEvent) -> Choice | None:
         """Return what this key answers, also one of the keypad; None for another key."""
-        modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-        return self._choices.get(QKeySequence(QKeyCombination(modifiers, Qt.Key(event.key()))).toString())
+        return self._choices.get(pressed_key(event))
 
     def _answer(self, choice: Choice) -> None:
         assert self.clips.shown is not None

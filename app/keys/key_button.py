@@ -58,12 +58,16 @@ class KeyButton(QPushButton):
         self.setChecked(False)
         if key == Qt.Key.Key_Escape:
             return
-        modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-        pressed = QKeySequence(modifiers | key).toString(QKeySequence.SequenceFormat.PortableText)
-        self.key_chosen.emit("" if key == Qt.Key.Key_Delete else _without_shift(pressed))
+        self.key_chosen.emit("" if key == Qt.Key.Key_Delete else _without_shift(pressed_key(event)))
 
     def _refresh(self) -> None:
         self.setText("press a key…" if self.isChecked() else key_symbol(self.key) or "–")
+
+
+def pressed_key(event: QKeyEvent) -> str:
+    """Return the name of the key that was pressed, as in a KeyMap; one of the keypad has the name of its twin."""
+    modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+    return QKeySequence(modifiers | Qt.Key(event.key())).toString(QKeySequence.SequenceFormat.PortableText)
 
 
 def _without_shift(key: str) -> str:

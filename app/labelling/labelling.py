@@ -234,7 +234,7 @@ class Labelling(QObject):
 
     def _on_added(self, preference: Preference) -> None:
         self._undone.clear()  # as in the store: after a new answer nothing can be redone
-        if preference.choice is not Choice.CANT_TELL:
+        if preference.query.repeats is None and preference.choice is not Choice.CANT_TELL:
             self._progress.course.answered()
         self._count_answer(preference, preference.query)
 

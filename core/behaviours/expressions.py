@@ -49,13 +49,6 @@ FUNCTIONS: dict[str, tuple[int, int, Callable[..., Value]]] = {
 _CONSTANTS = {"pi": math.pi, "inf": math.inf}
 EPISODE_FUNCTIONS = ("turns", "share", "mean", "longest", "last", "count", "highest", "lowest")
 """Functions of a whole episode (core.behaviours.figures), which a step's expression can't use."""
-
-
-def _known(value: Value) -> Value:
-    """Return the value with 0 for what is not a number."""
-    return np.nan_to_num(value, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
-
-
 _OPERATIONS: dict[type[ast.AST], Callable[..., Value]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -64,9 +57,9 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., Value]] = {
     ast.Pow: np.power,
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
-    ast.Not: lambda value: np.logical_not(_known(value)) * 1.0,
-    ast.And: lambda left, right: np.logical_and(_known(left), _known(right)) * 1.0,
-    ast.Or: lambda left, right: np.logical_or(_known(left), _known(right)) * 1.0,
+    ast.Not: lambda value: np.logical_not(finite(value)) * 1.0,
+    ast.And: lambda left, right: np.logical_and(finite(left), finite(right)) * 1.0,
+    ast.Or: lambda left, right: np.logical_or(finite(left), finite(right)) * 1.0,
     ast.Lt: lambda left, right: np.less(left, right) * 1.0,
     ast.LtE: lambda left, right: np.less_equal(left, right) * 1.0,
     ast.Gt: lambda left, right: np.greater(left, right) * 1.0,

@@ -123,6 +123,7 @@ class _Count(Memory):
 
 
 _HALF = np.pi + 1e-6
+"""Half a turn, the largest angle of a free body."""
 
 
 class _Turns(Memory):

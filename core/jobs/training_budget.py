@@ -20,7 +20,7 @@ class TrainingBudget:
     """
 
     def __init__(self, config: Config) -> None:
-        self.config = config
+        self._config = config
         self._by_answers = config.query.schedule == "answers"
         self._limited = self._by_answers and config.teacher == Teacher.HUMAN and config.rollout.steps_per_answer > 0
         self._started: int | None = None
@@ -58,12 +58,12 @@ class TrainingBudget:
         if self._lifted or self._finished_from is not None:  # later answers count from here
             self._started, self._answers = env_steps, answers
             return FINISHED if self._end is not None and env_steps >= self._end else ""
-        allowed = self.config.rollout.steps_per_answer * max(0, answers - self._answers)
+        allowed = self._config.rollout.steps_per_answer * max(0, answers - self._answers)
         return HOLDS if env_steps >= self._started + allowed else ""
 
     def progress(self, env_steps: int) -> float:
         """Share of the training at a falling learning rate that is done: the whole session with the paper's schedule."""
-        config = self.config
+        config = self._config
         if not self._by_answers:
             return min(1.0, env_steps / config.planned_steps)
         if config.teacher != Teacher.HUMAN:
@@ -72,12 +72,12 @@ class TrainingBudget:
 
     def finishing(self, env_steps: int) -> float | None:
         """Return the share of the finish that is done; None if no human has asked for one since the last answer."""
-        return None if self._end is None else finishing(env_steps, self._end, self.config.rollout.finish_steps)
+        return None if self._end is None else finishing(env_steps, self._end, self._config.rollout.finish_steps)
 
     @property
     def _end(self) -> int | None:
         """Environment steps at the end of the finish that a human has asked for."""
-        return None if self._finished_from is None else self._finished_from + self.config.rollout.finish_steps
+        return None if self._finished_from is None else self._finished_from + self._config.rollout.finish_steps
 
     def get_state(self) -> dict[str, Any]:
         """JSON values."""

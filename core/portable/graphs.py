@@ -118,9 +118,7 @@ def _to_controls(graph: Graph, x: str, controls: Controls) -> None:
     """Scale x (batch, a) to the simulator's units, within its limits."""
     assert controls.low is not None and controls.high is not None
     rest, down, up = _scale(controls)
-    x = _clip(graph, x, -1, 1)
-    above = graph.add("Relu", x)
-    below = graph.add("Sub", x, above)
+    above, below = _signs(graph, _clip(graph, x, -1, 1))
     scaled = graph.add("Add", graph.add("Mul", above, graph.constant(up)), graph.constant(rest))
     scaled = graph.add("Add", scaled, graph.add("Mul", below, graph.constant(down)))
     scaled = graph.add("Max", graph.add("Min", scaled, graph.constant(controls.high)), graph.constant(controls.low))
@@ -157,14 +155,13 @@ def _from_controls(graph: Graph, controls: Controls, ensemble: RewardEnsemble) -
         count = graph.constant([_action_count(ensemble, controls)], np.int64)
         number = graph.add("Sub", "action", graph.constant(controls.first, np.int64))
         return graph.add("OneHot", number, count, graph.constant([0.0, 1.0]), axis=-1)
-    rest, down, up = (np.where(part > 0, part, 1) if number else part for number, part in enumerate(_scale(controls)))
+    rest, *reaches = _scale(controls)
+    down, up = (np.where(reach > 0, reach, 1) for reach in reaches)  # at a limit nothing is beyond it to be scaled
     x = "action" if controls.dtype == "float32" else graph.add("Cast", "action", to=TensorProto.FLOAT)
     x = graph.add("Flatten", x, axis=1) if len(controls.action) != 1 else x
-    x = graph.add("Sub", x, graph.constant(rest))
-    above = graph.add("Relu", x)
-    below = graph.add("Sub", x, above)
-    above, below = (graph.add("Div", part, graph.constant(width)) for part, width in ((above, up), (below, down)))
-    return _clip(graph, graph.add("Add", above, below), -1, 1)
+    above, below = _signs(graph, graph.add("Sub", x, graph.constant(rest)))
+    x = graph.add("Add", graph.add("Div", above, graph.constant(up)), graph.add("Div", below, graph.constant(down)))
+    return _clip(graph, x, -1, 1)
 
 
 def _action_count(ensemble: RewardEnsemble, controls: Controls) -> int:
@@ -215,6 +212,12 @@ def _linear(graph: Graph, x: str, weight: Any, bias: Any) -> str:
 
 def _clip(graph: Graph, x: str, low: float, high: float) -> str:
     return graph.add("Clip", x, graph.constant(low), graph.constant(high))
+
+
+def _signs(graph: Graph, x: str) -> tuple[str, str]:
+    """Split x into its positive and its negative part, whose sum it is."""
+    above = graph.add("Relu", x)
+    return above, graph.add("Sub", x, above)
 
 
 def _scale(controls: Controls) -> tuple[Float32, Float32, Float32]:

@@ -43,10 +43,10 @@ def labels_due(env_steps: int, labels: int, total_steps: int, config: QueryConfi
 
 def scheduled(env_steps: int, config: Config) -> int:
     """Number of labels due after env_steps of a session."""
-    taken, own = config.query.taken, _own_labels(config)
     if config.query.schedule == "paper":
-        return taken + labels_due(env_steps, own, config.planned_steps, config.query)
-    first = taken + first_labels(own, config.query)
+        own = config.labels - config.query.taken
+        return config.query.taken + labels_due(env_steps, own, config.planned_steps, config.query)
+    first = config.labels - _later(config)
     if config.teacher == Teacher.PERSON:
         return first + bisect_right(_later_labels(config), env_steps)
     return min(config.labels, first + int(env_steps / _most_steps(config) + 1e-9))
@@ -54,8 +54,7 @@ def scheduled(env_steps: int, config: Config) -> int:
 
 def planned_steps(config: Config) -> int:
     """Environment steps of a session that trains as long as its answers allow, and then finishes."""
-    later = _own_labels(config) - first_labels(_own_labels(config), config.query)
-    return (1 + later) * config.rollout.steps_per_answer + config.rollout.finish_steps
+    return (1 + _later(config)) * config.rollout.steps_per_answer + config.rollout.finish_steps
 
 
 def exploration_share(config: Config) -> float:
@@ -77,23 +76,22 @@ def finishing(env_steps: int, end: int, falling_steps: int) -> float:
     return min(1.0, max(0.0, 1 - (end - env_steps) / falling_steps)) if falling_steps else 0.0
 
 
-def _own_labels(config: Config) -> int:
-    """Number of labels that this session asks for itself."""
-    return config.labels - config.query.taken
+def _later(config: Config) -> int:
+    """Number of labels after the first ones, of those that this session asks for itself."""
+    own = config.labels - config.query.taken
+    return own - first_labels(own, config.query)
 
 
 def _most_steps(config: Config) -> float:
     """Environment steps between two labels: as many as one answer allows, or fewer if the session is too short."""
-    later = _own_labels(config) - first_labels(_own_labels(config), config.query)
     available = config.planned_steps - config.finishing_steps
-    return min(config.rollout.steps_per_answer or math.inf, available / (later + 1))
+    return min(config.rollout.steps_per_answer or math.inf, available / (_later(config) + 1))
 
 
 @lru_cache(maxsize=8)
 def _later_labels(config: Config) -> list[float]:
     """Environment steps at which a simulated person gives each label but the first ones."""
-    own, longest = _own_labels(config), _most_steps(config)
-    later = own - first_labels(own, config.query)
+    later, longest = _later(config), _most_steps(config)
     rng, person = generator(config.seed, "person's pace"), config.person
     seconds = 60 / person.pace * rng.lognormal(-(_SPREAD**2) / 2, _SPREAD, later)
     seconds += (rng.random(later) < _PAUSE_SHARE) * rng.exponential(_PAUSE_SECONDS, later)

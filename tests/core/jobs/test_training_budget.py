@@ -15,8 +15,8 @@ from tests.core.builders import preference
 HOLDS = "training waits for the next answer"
 
 
-def budget(**changes: Any) -> TrainingBudget:
-    """One that allows a hundred steps an answer, after the first ten; it has a reward since step 1,000."""
+def unstarted(**changes: Any) -> TrainingBudget:
+    """One that allows a hundred steps an answer, after the first ten."""
     settings: dict[str, Any] = {
         "teacher": "human",
         "query__schedule": "answers",
@@ -24,7 +24,12 @@ def budget(**changes: Any) -> TrainingBudget:
         "rollout__steps_per_answer": 100,
         "rollout__finish_steps": 400,
     }
-    made = TrainingBudget(replaced(Config(), **{**settings, **changes}))
+    return TrainingBudget(replaced(Config(), **{**settings, **changes}))
+
+
+def budget(**changes: Any) -> TrainingBudget:
+    """The same; it has a reward since step 1,000."""
+    made = unstarted(**changes)
     made.start(1000, 10)
     made.start(1500, 11)  # later rewards change nothing
     return made
@@ -74,7 +79,7 @@ def test_cant_tell_ends_no_finish() -> None:
 
 
 def test_a_reward_taken_over_is_followed_for_as_long_as_one_answer_allows() -> None:
-    made = TrainingBudget(budget().config)
+    made = unstarted()
     made.start(0, 0)
     assert [made.reason_to_hold(steps, 0) for steps in (0, 99, 100)] == ["", "", HOLDS]
     assert [made.reason_to_hold(steps, 1) for steps in (100, 199, 200)] == ["", "", HOLDS]
