@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QPushButton
 
 from core.events import FinishRequested, HoldChanged, Waited
 from core.preferences.schedule import DONE, FINISHED, HOLDS
+from core.types import Choice
 from tests.app.fakes import DRIVEN, Face, make_query
 from tests.app.windows.test_main import report
 
@@ -112,6 +114,18 @@ def test_a_finish_that_a_restart_has_lost_can_be_asked_for_again(face: Face) -> 
     assert shown(face) == WAITS
     click(face.window.training_line.finish)
     face.wait_until(lambda: len(face.engine["rollout"].got(FinishRequested)) == 1)
+
+
+def test_the_answer_to_a_repeated_pair_ends_no_finish(face: Face) -> None:
+    face.answered()
+    hold(face, 20_000)
+    click(face.window.training_line.finish)
+    train(face, 24_000, 5.0, finishing=0.4)
+    (kept,) = face.answers()
+    again = replace(kept.query, repeats=kept.id)
+    with face.wait_signal(face.labelling.answer_restored):
+        face.labelling.preference_writer.add(again, Choice.LEFT, "human")
+    assert shown(face) == "Finishing training: 40 %"
 
 
 def test_a_session_that_has_taken_all_its_steps_says_so(face: Face) -> None:
