@@ -279,14 +279,15 @@ class Plot(QWidget):
     def files(self) -> dict[str, Callable[[], bytes]]:
         """Functions that return the bytes of a picture, a drawing and the data, by file name; callable in any thread."""
         figure, text = self.figure(), plot_text.as_csv(self.spec, self.source, self._hidden)
-        key = self.spec.key
-        return {f"{key}.png": figure.as_png, f"{key}.svg": figure.as_svg, f"{key}.csv": text.encode}
+        key, drawing = self.spec.key, figure.as_svg()
+        return {f"{key}.png": figure.as_png, f"{key}.svg": lambda: drawing, f"{key}.csv": text.encode}
 
     def save_picture(self) -> None:
         self.save_requested.emit(self, f"{self.spec.key}.png", self.figure().as_png)
 
     def save_drawing(self) -> None:
-        self.save_requested.emit(self, f"{self.spec.key}.svg", self.figure().as_svg)
+        drawing = self.figure().as_svg()
+        self.save_requested.emit(self, f"{self.spec.key}.svg", lambda: drawing)
 
     def save_data(self) -> None:
         text = plot_text.as_csv(self.spec, self.source, self._hidden)

@@ -10,6 +10,7 @@ from PySide6.QtGui import QImage
 
 from app import settings
 from app.session.factory import check_session, create_session, folder_name, new_folder
+from app.style.images import decoded
 from app.workers import trash
 from app.workers.background_thread import BackgroundThread
 from app.workers.trash import Trashed
@@ -186,7 +187,7 @@ def _known_elsewhere() -> list[Path]:
 def _picture(path: Path) -> QImage:
     """Read a picture; a null one if there is none or it can't be read."""
     try:
-        return QImage.fromData(bytes(files.read_regular(path, _MAX_PICTURE)))
+        return decoded(files.read_regular(path, _MAX_PICTURE), "JPG")
     except OSError:
         return QImage()
 

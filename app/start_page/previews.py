@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QImage
 
 from app.style import theme
-from app.style.images import encoded, of_pixels
+from app.style.images import decoded, encoded, of_pixels
 from app.workers.background_thread import BackgroundThread
 from app.workers.job_worker import JobWorker, MakeProcess, run_job
 from core.config import Config
@@ -84,7 +84,7 @@ def of_file(path: Path, shows_goal: bool = False) -> Preview | None:
         content = files.read_regular(path, _LONGEST)
     except OSError:
         return None
-    image = QImage.fromData(content).convertToFormat(QImage.Format.Format_RGB32)
+    image = decoded(content, "JPG").convertToFormat(QImage.Format.Format_RGB32)
     whole = not image.isNull() and image.height() >= image.width() and image.height() % image.width() == 0
     return Preview(image, shows_goal) if whole else None
 
