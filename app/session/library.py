@@ -187,7 +187,7 @@ def _known_elsewhere() -> list[Path]:
 def _picture(path: Path) -> QImage:
     """Read a picture; a null one if there is none or it can't be read."""
     try:
-        return decoded(files.read_regular(path, _MAX_PICTURE), "JPG")
+        return decoded(files.read_regular(path, _MAX_PICTURE))
     except OSError:
         return QImage()
 

@@ -84,7 +84,7 @@ def of_file(path: Path, shows_goal: bool = False) -> Preview | None:
         content = files.read_regular(path, _LONGEST)
     except OSError:
         return None
-    image = decoded(content, "JPG").convertToFormat(QImage.Format.Format_RGB32)
+    image = decoded(content).convertToFormat(QImage.Format.Format_RGB32)
     whole = not image.isNull() and image.height() >= image.width() and image.height() % image.width() == 0
     return Preview(image, shows_goal) if whole else None
 

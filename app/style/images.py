@@ -8,9 +8,9 @@ Both would wait forever.
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice
-from PySide6.QtGui import QImage, QImageReader
+from PySide6.QtGui import QImage
 
-_JPEG_QUALITY = 88
+_JPEG, _JPEG_QUALITY = b"\xff\xd8\xff", 88
 
 
 def of_pixels(pixels: npt.NDArray[np.uint8]) -> QImage:
@@ -28,14 +28,12 @@ def encoded(image: QImage, kind: str) -> bytes:
     return bytes(buffer.data().data())
 
 
-def decoded(content: bytes | bytearray, kind: str) -> QImage:
-    """Decode "PNG" or "JPG"; callable in any thread. Returns a null image if it is damaged or of another kind.
+def decoded(jpeg: bytes | bytearray) -> QImage:
+    """Decode a JPEG; callable in any thread. Returns a null image if it is damaged or something else.
 
-    The kind is given because Qt looks for it with a QTextStream.
+    Its first bytes are compared here, because Qt looks with a QTextStream what other content may be. A QImageReader over
+    a QBuffer of Python would not do: it calls the buffer's methods, for which it waits for Python, under a lock.
     """
-    buffer = QBuffer()
-    buffer.setData(QByteArray(content))
-    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
-    reader = QImageReader(buffer, kind.encode())
-    reader.setAutoDetectImageFormat(False)
-    return reader.read()
+    if not jpeg.startswith(_JPEG):
+        return QImage()
+    return QImage.fromData(QByteArray(jpeg), "JPG")  # type: ignore[arg-type]

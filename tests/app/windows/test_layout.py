@@ -177,13 +177,13 @@ def test_clips_that_fill_more_of_a_fine_screen_are_rendered_larger(face: Face) -
 
 
 def test_a_live_view_that_fills_more_of_a_fine_screen_is_rendered_larger(face: Face) -> None:
-    def sizes() -> set[int]:
-        """Record once more; return the sizes in which recordings were rendered so far."""
-        face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(0, np.float32), 1000))
-        return {event.size for event in face.engine["clips"].got(ClipsRequested) if len(event.segments) == 1}
-
+    demonstrations = face.controller.demonstrations
     sized(face)
-    face.wait_until(lambda: sizes() == {SIZE})
+    face.wait_until(lambda: demonstrations.size == SIZE)
     sized(face, QSize(1900, 1060))
     face.window.resizeDocks([face.window.dock], [800], Qt.Orientation.Horizontal)
-    face.wait_until(lambda: sizes() == {SIZE, LARGE_SIZE})
+    face.wait_until(lambda: demonstrations.size == LARGE_SIZE)
+    face.offer(make_query(), make_query())  # else pairs are rendered first
+    face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(0, np.float32), 1000))
+    requests = face.engine["clips"].got
+    face.wait_until(lambda: [e.size for e in requests(ClipsRequested) if len(e.segments) == 1] == [LARGE_SIZE])
