@@ -1,4 +1,4 @@
-"""All plots of a session, in tabs; only visible plots are drawn."""
+"""All plots of a session, in tabs. A tab's plots are made when it is first shown, and only visible plots are drawn."""
 
 import io
 import zipfile
@@ -39,42 +39,54 @@ class PlotPanel(QTabWidget):
         self._task, self._session, self._true_reward = task, session, true_reward
         self._metrics, self._episode = Metrics(), EpisodeRewards.empty()
         self._next = 0
-        self.by_key: dict[str, Plot] = {}
+        self._chosen_x: tuple[float, float] | None = None
+        self._made: dict[str, Plot] = {}
+        """Plots of the tabs that have been shown, by key."""
         self.enlarged: dict[str, EnlargedPlot] = {}
         self.setAccessibleName("Plots of the training")
         self.setDocumentMode(True)
         self.tabBar().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its arrow keys are answers
         self.tabBar().setAccessibleName("Groups of plots")
         self._groups = groups(task, reward)
-        for name, group in self._groups.items():
-            self.addTab(self._make_tab(group), name)
-        self._align()
+        self._areas = [_scroll_area() for _ in self._groups]
+        for area, name in zip(self._areas, self._groups, strict=True):
+            self.addTab(area, name)
+        self._fill_tab(0)
+        self.currentChanged.connect(self._fill_tab)
         true_reward.hidden_changed.connect(self._on_hidden_changed)
 
-    def _make_tab(self, group: tuple[PlotSpec, ...]) -> QScrollArea:
+    def all_plots(self) -> dict[str, Plot]:
+        """Return all plots by key. Makes those of the tabs that have not been shown."""
+        for index in range(self.count()):
+            self._fill_tab(index)
+        return self._made
+
+    def _fill_tab(self, index: int) -> None:
+        """Make the plots of a tab, unless they have been made."""
+        area, group = self._areas[index], tuple(self._groups.values())[index]
+        if area.widget() is not None:
+            return
         inside = QWidget()
         column(*((self._make_plot(spec), 1) for spec in group), of=inside, margins=(0, 6, 0, 0), spacing=4)
-        area = QScrollArea(widgetResizable=True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setWidget(inside)
-        return area
+        self._align(group)
 
     def _make_plot(self, spec: PlotSpec) -> Plot:
         plot = Plot(spec, self._true_reward.hidden)
         plot.save_requested.connect(self.save_requested)
         plot.enlarge_requested.connect(lambda: self.enlarge(spec))
         plot.heading = self._heading
+        self._set_source(plot)
         if spec.axis is STEPS:
+            plot.canvas.follow_x(self._chosen_x)
             plot.canvas.x_chosen.connect(self._on_x_chosen)
         plot.setVisible(bool(spec.visible_curves(self._true_reward.hidden)))
-        self.by_key[spec.key] = plot
+        self._made[spec.key] = plot
         return plot
 
     def show_group(self, index: int) -> None:
         self.setCurrentIndex(index)
-        plot = next((plot for plot in self.by_key.values() if plot.isVisible()), None)
+        plot = next((plot for plot in self._made.values() if plot.isVisible()), None)
         if plot is not None:  # none is while the panel is hidden
             plot.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
@@ -94,7 +106,7 @@ class PlotPanel(QTabWidget):
 
     def all_files(self) -> Callable[[], bytes]:
         """Return a function that makes a zip file of every plot with points: pictures, drawings and data."""
-        shown = [p for p in self.by_key.values() if len(all_x(p.spec, p.source, self._true_reward.hidden))]
+        shown = [p for p in self.all_plots().values() if len(all_x(p.spec, p.source, self._true_reward.hidden))]
         contents = {name: make for plot in shown for name, make in plot.files().items()}
 
         def zipped() -> bytes:
@@ -129,13 +141,12 @@ class PlotPanel(QTabWidget):
                 return True
         return False
 
-    def _align(self) -> None:
-        """Let the x axes of the plots in each tab begin and end alike."""
-        for group in self._groups.values():
-            plots = [self.by_key[spec.key] for spec in group if spec.visible_curves(self._true_reward.hidden)]
-            two_scales = any(c.right for p in plots for c in p.spec.visible_curves(self._true_reward.hidden))
-            for plot in plots:
-                plot.canvas.fix_widths(_SCALE, _SCALE if two_scales else _MARGIN)
+    def _align(self, group: tuple[PlotSpec, ...]) -> None:
+        """Let the x axes of a tab's plots begin and end alike."""
+        plots = [self._made[spec.key] for spec in group if spec.visible_curves(self._true_reward.hidden)]
+        two_scales = any(c.right for p in plots for c in p.spec.visible_curves(self._true_reward.hidden))
+        for plot in plots:
+            plot.canvas.fix_widths(_SCALE, _SCALE if two_scales else _MARGIN)
 
     def _heading(self) -> tuple[str, str]:
         """Title of the task, and the session with its moment."""
@@ -145,7 +156,8 @@ class PlotPanel(QTabWidget):
 
     def _on_x_chosen(self, chosen: tuple[float, float] | None) -> None:
         """Show the same part of x in the other plots over steps."""
-        for plot in self.by_key.values():
+        self._chosen_x = chosen
+        for plot in self._made.values():
             if plot.spec.axis is STEPS and plot.canvas is not self.sender():
                 plot.canvas.follow_x(chosen)
 
@@ -153,16 +165,26 @@ class PlotPanel(QTabWidget):
         plot.source = self._episode if plot.spec.of_episode else self._metrics
 
     def _all(self) -> list[Plot]:
-        return [*self.by_key.values(), *(window.plot for window in self.enlarged.values())]
+        return [*self._made.values(), *(window.plot for window in self.enlarged.values())]
 
     def _on_hidden_changed(self, on: bool) -> None:
         for plot in self._all():
             plot.hide_true_reward(on)
-            if plot in self.by_key.values():
+            if plot in self._made.values():
                 plot.setVisible(bool(plot.spec.visible_curves(on)))  # the others take its place
             elif not plot.spec.visible_curves(on):
                 plot.window().close()
-        self._align()
+        for area, group in zip(self._areas, self._groups.values(), strict=True):
+            if area.widget() is not None:
+                self._align(group)
+
+
+def _scroll_area() -> QScrollArea:
+    area = QScrollArea(widgetResizable=True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    return area
 
 
 class EnlargedPlot(QDialog):

@@ -55,7 +55,7 @@ def teaching(open_face: Callable[..., Face], **changes: Any) -> Face:
 def plot(face: Face, key: str) -> Plot:
     """The plot, in the tab in front and drawn."""
     plots = face.window.plots
-    found = plots.by_key[key]
+    found = plots.all_plots()[key]
     plots.setCurrentIndex(next(i for i in range(plots.count()) if plots.widget(i).isAncestorOf(found)))
     face.wait_until(lambda: found.isVisible() and found.canvas.inside().width() > 50)
     refresh(face)

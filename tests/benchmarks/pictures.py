@@ -253,7 +253,7 @@ def _dialogs(window: MainWindow) -> Iterator[tuple[str, QWidget]]:
     assert page is not None
     until(lambda: page.pane.clips.shown is not None)
     yield "history", page
-    window.plots.enlarge(window.plots.by_key["measure"].spec)
+    window.plots.enlarge(window.plots.all_plots()["measure"].spec)
     yield "plot", window.plots.enlarged["measure"]
     for command, name in ((Command.KEY_LIST, "keys"), (Command.GLOSSARY, "glossary"), (Command.ABOUT, "about")):
         window.run_action(command)

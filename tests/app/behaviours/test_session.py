@@ -31,7 +31,7 @@ TEXT = parse(json.dumps(VALUES)).to_text()
 def test_its_plots_are_shown_and_only_a_person_can_teach_it(open_face: Callable[..., Face]) -> None:
     face = open_face(task=TEXT)
     assert face.window.windowTitle().split(" – ")[1] == "Crouching"
-    assert [plot.spec.title for plot in face.window.plots.by_key.values()][:2] == ["Height (m)", "Turns"]
+    assert [plot.spec.title for plot in face.window.plots.all_plots().values()][:2] == ["Height (m)", "Turns"]
     assert not face.window.commands[Command.ORACLE].isEnabled()
     face.window.commands[Command.SELF_RUNNING_DEMO].trigger()
     assert face.labelling.teacher == Teacher.HUMAN

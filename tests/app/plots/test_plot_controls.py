@@ -82,7 +82,7 @@ def test_the_keys_read_off_zoom_pan_fit_and_enlarge(open_face: Callable[..., Fac
     face = teaching(open_face)
     show_true_reward(face)
     QTest.keyClick(face.window, Qt.Key.Key_1, CTRL)
-    measure = face.window.plots.by_key["measure"]
+    measure = face.window.plots.all_plots()["measure"]
     face.wait_until(measure.hasFocus)
     measure.grab()  # scales are fitted when they are painted
     whole = span(measure)
@@ -111,7 +111,7 @@ def test_an_enlarged_plot_of_small_numbers_keeps_its_scale_when_the_colours_chan
     for steps in (1.0, 2.0, 3.0):
         face.controller.metrics.append("agreement", steps, 0.1 * steps)
     face.window.refresh()
-    shares.enlarge(shares.by_key["agreement"].spec)
+    shares.enlarge(shares.all_plots()["agreement"].spec)
     large = shares.enlarged["agreement"].plot
     face.wait_until(lambda: 0.2 < large.canvas.view.viewRange()[1][1] < 0.5)
     for look in (Appearance.LIGHT, Appearance.DARK):

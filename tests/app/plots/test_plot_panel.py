@@ -115,7 +115,7 @@ def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found
     saved: list[Callable[[], bytes]] = []
     face.window.plots.save_requested.disconnect()
     face.window.plots.save_requested.connect(lambda _, name, content: saved.append(content))
-    shown, plots = [], face.window.plots.by_key
+    shown, plots = [], face.window.plots.all_plots()
     assert [key for key, one in plots.items() if one.isHidden()] == ["measure", "correlation"]
     for key in (key for key, one in plots.items() if not one.isHidden()):
         shown.append(plot(face, key))
@@ -161,7 +161,7 @@ def test_the_measure_is_hidden_with_the_true_reward(open_face: Callable[..., Fac
     face.window.demo_commands.open_demo()
     demo = face.window.demo_commands.demo
     demo.refresh()
-    measure = face.window.plots.by_key["measure"]
+    measure = face.window.plots.all_plots()["measure"]
     assert measure.isHidden() and demo.side.measure.isHidden() and "123" not in words(face.window)
     show_true_reward(face)
     demo.refresh()

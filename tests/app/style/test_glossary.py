@@ -24,7 +24,7 @@ def test_a_question_mark_opens_it_at_the_word_of_the_focused_plot(face: Face) ->
         (2, "speed", "steps per second"),
     ):
         face.window.plots.setCurrentIndex(group)
-        face.window.plots.by_key[key].setFocus()
+        face.window.plots.all_plots()[key].setFocus()
         QTest.keySequence(face.window, QKeySequence("?"))
         glossary = opened(face)
         assert glossary.text.textCursor().selectedText() == word
@@ -36,8 +36,9 @@ def test_a_question_mark_opens_it_at_the_word_of_the_focused_plot(face: Face) ->
 
 
 def test_each_mark_beside_a_figure_opens_it_at_a_word_of_the_page(face: Face) -> None:
+    plots = face.window.plots.all_plots()
     marks = [button for button in face.window.findChildren(QToolButton) if button.objectName() == "help"]
-    assert len(marks) >= len(face.window.plots.by_key) + 2
+    assert len(marks) >= len(plots) + 2
     words = set()
     assert "How wrong the reward model is about your answers" in "".join(mark.toolTip() for mark in marks)
     for mark in marks:

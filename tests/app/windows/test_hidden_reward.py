@@ -25,7 +25,7 @@ def tells(face: Face) -> list[str]:
     face.window.demo_commands.open_demo()
     demo = face.window.demo_commands.demo
     demo.refresh()
-    plots = face.window.plots.by_key.values()
+    plots = face.window.plots.all_plots().values()
     places = {
         "live view": str(FIGURE) in texts(face.window.live),
         "plots": any(plot.isVisible() and str(FIGURE) in texts(plot) for plot in plots),
