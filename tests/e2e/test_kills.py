@@ -81,8 +81,9 @@ def goes_on(kind: str, folder: Path) -> None:
     assert len(kept(folder)) > len(before)
 
 
-@pytest.mark.parametrize("kind", ["window", "headless"])
+@pytest.mark.parametrize("kind", [pytest.param("window", marks=pytest.mark.slow), "headless"])
 def test_every_answer_shown_survives_a_kill(kind: str, tmp_path: Path) -> None:
+    """A window is killed in test_sleep.py too."""
     folder = tmp_path / "s"
     killed_again_and_again(kind, folder, 1, random.Random(1))
     goes_on(kind, folder)

@@ -124,7 +124,13 @@ def test_observations_are_those_of_a_slow_reference_bit_for_bit(name: str) -> No
         assert matches >= 1
 
 
-@pytest.mark.parametrize("task", GAMES, ids=[task.name for task in GAMES])
+@pytest.mark.parametrize(
+    "task",
+    [
+        pytest.param(task, id=task.name, marks=[pytest.mark.slow] * (task.name not in ("enduro", "pong")))
+        for task in GAMES
+    ],
+)
 def test_the_score_is_black_and_all_else_as_the_emulator_draws_it(task: AtariTask) -> None:
     env = make(task.name, 1, seed=3, captured=1)
     raw = emulators.emulators(task, 1, 1, in_colour=1)

@@ -73,6 +73,7 @@ def test_on_the_true_reward_it_is_handed_on_clipped_to_its_sign(tmp_path: Path) 
     assert [set(np.unique(batch.rewards)) for batch in batches(events)] == [{0.0, 1.0}] * 2
 
 
+@pytest.mark.slow
 def test_a_block_is_taught_to_go_to_the_right_by_answers(tmp_path: Path) -> None:
     numbers = {"policy__learning_rate": 1e-3, "reward__epochs_first": 10, "reward__minibatch": 8}
     config = block_config(labels=40, steps=8 * 16 * 24, reward__interval=256, **numbers)
