@@ -166,6 +166,8 @@ def load_session(folder: Path) -> tuple[Config, dict[str, JobState]]:
     loaded = load_newest(folder / CHECKPOINTS)
     if loaded is None:
         raise UserError(f"{folder} has no checkpoint yet: teach for a minute first.")
+    if not {"rollout", "reward", "policy"} <= loaded[1].keys():  # it has only what it began from
+        raise UserError(f"{folder} has no checkpoint of its own yet: teach for a minute first.")
     return config, loaded[1]
 
 

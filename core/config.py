@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -23,11 +24,13 @@ _MAX_KEPT = 1 << 20
 
 
 def number(default: float, help: str, paper: str = "", low: float = -math.inf, high: float = math.inf) -> Any:
-    """Declare a number from `low` to `high`, an integer if the default is one.
+    """Declare a number from `low` to `high`, an integer if the default is one; an integer is at most 10^12.
 
     help: description shown to the user; paper: section of the paper, '' if it does not mention the setting
     """
-    metadata = {"help": help, "paper": paper, "low": low, "high": high, "integer": isinstance(default, int)}
+    integer = isinstance(default, int)
+    high = min(high, 10**12) if integer else high
+    metadata = {"help": help, "paper": paper, "low": low, "high": high, "integer": integer}
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -57,11 +60,11 @@ def _check(field: dataclasses.Field[Any], value: Any) -> None:
         raise UserError(f"{field.name} is {value!r}; choose one of {', '.join(limits['options'])}.")
     if "low" in limits:
         kind, types = ("a whole number", int) if limits["integer"] else ("a number", int | float)
-        valid = isinstance(value, types) and not isinstance(value, bool) and math.isfinite(value)
+        valid = isinstance(value, types) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
         if not valid or not limits["low"] <= value <= limits["high"]:
             low, high = limits["low"], limits["high"]
             bounds = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of at least {low:g}"
-            raise UserError(f"{field.name} is {value!r}; give {kind} {bounds}.")
+            raise UserError(f"{field.name} is {value!r:.40}; give {kind} {bounds}.")
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ class RewardConfig(_Checked):
     steps_per_label: float = number(0.0, "fewest steps between rounds per answer fitted to (paper: 10)", "A.2", 0)
     max_labels: int = number(0, "fit only to this many of the latest answers; 0 for all (Atari: 3,000)", "A.2", 0)
     dropout: float = number(0.0, "share of hidden units dropped (Atari: .5)", "2.2.3, A.2", 0, 0.9)
-    last_layer_scale: float = number(0.02, "initial scale of the last layer, in games", "", 0, 1)
+    last_layer_scale: float = number(0.02, "initial scale of the last layer", "", 0, 1)
     target: str = choice("comparisons", "what the predictors are fitted to", ("comparisons", "returns"), "3.3")
 
 

@@ -20,7 +20,7 @@ from core.io import files
 from core.session import library, summary
 from core.session.archive import import_session
 from core.session.session import CONFIG, Session, acquire_lock, remove_session
-from core.session.taking import begin, take
+from core.session.taking import begun, take
 from core.types import Choice, Query, Teacher
 
 _PROGRESS_STEPS = 20
@@ -114,10 +114,9 @@ class SessionLibrary(QObject):
         begin_from: tuple[Path, frozenset[str]] | None,
     ) -> Session:
         taken = take(begin_from[0], config, begin_from[1]) if begin_from else None
-        session = create_session(new_folder(self.root, name), config)
+        folder = new_folder(self.root, name)
+        session = check_session(begun(folder, config, taken)) if taken else create_session(folder, config)
         try:
-            if taken:
-                begin(session, taken)
             with closing(session.store()) as store:
                 for query, choice in answers:
                     store.add(query, choice, Teacher.HUMAN)

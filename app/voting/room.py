@@ -20,6 +20,7 @@ class Room(QObject):
     """Serves the page for votes in a child process, from `start` until `close`.
 
     url: address of the page; '' while it is off
+    decided: whether the newest answer is the majority's
 
     Signals:
         opened(str): guests can vote at this address.
@@ -38,10 +39,12 @@ class Room(QObject):
         self.url = ""
         self._folder, self._labelling, self._make_process = folder, labelling, make_process
         self._job: JobWorker | None = None
+        self.decided = False
         self._round, self._decided, self._why = 0, False, ""
         labelling.pair_shown.connect(self._open_round)
         labelling.pair_awaited.connect(self._close_round)
         labelling.answer_kept.connect(self._on_answer_kept)
+        labelling.preference_writer.answer_refused.connect(self._on_answer_refused)
 
     @property
     def on(self) -> bool:
@@ -106,10 +109,16 @@ class Room(QObject):
 
     def _on_answer_kept(self, preference: Preference) -> None:
         """Have the votes written down, unless the presenter has answered in their place."""
+        self.decided = self._decided
         if self._decided and self._job is not None:
             self._decided = False
             choice = str(Choice(preference.choice))
             self._job.send(VoteKept(str(self._folder), self._round, preference.id, choice))
+
+    def _on_answer_refused(self) -> None:
+        """Let the room vote once more, as its answer could not be saved."""
+        if self._decided:
+            self._open_round()
 
     def _on_end(self, name: str, reason: str) -> None:
         self._job, self.url = None, ""

@@ -269,10 +269,11 @@ class DemoWindow(QWidget):
         self.restart_timer.setInterval(_RESTART_MS)
         if preference.labeller != Teacher.ORACLE:  # a message stays until a person answers
             self.notice.clear()
-        if self.code is not None and preference.labeller == Teacher.HUMAN:  # guests at the keys have names
+        self._verdict = ""
+        if self._controller.room.decided:
             count, total = self.bars.counts.get(preference.choice, 0), sum(self.bars.counts.values())
-            if count:  # else the presenter has answered, or brought an earlier answer back
-                self._verdict = f"  ·  the audience chose {VOTED[preference.choice].lower()}, {count} of {total}"
+            chosen = f"{VOTED[preference.choice].lower()}, {count} of {total}" if count else "no clip: a draw"
+            self._verdict = f"  ·  the audience chose {chosen}"
         self.clips.flash(preference.choice)
         self._clear_tiles()
         self.tiles[preference.choice].set_chosen(True)

@@ -26,7 +26,7 @@ from core.session.archive import export_session, import_session
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session, read_config
 from core.session.size_limits import require_bearable
-from core.session.taking import PARTS, begin, parts_of, take, with_answers
+from core.session.taking import PARTS, begun, parts_of, take, with_answers
 from core.system import resources
 from core.tasks import CATALOGUE, behaviours, get_task
 from core.tasks.base import RobotTask
@@ -179,10 +179,7 @@ def new_session(args: argparse.Namespace) -> Session:
         taken = take(Path(args.begin_from), config, parts_of(args.take or ",".join(PARTS)))
         config = with_answers(config, taken)
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    session = Session.create(folder, config)
-    if taken:
-        begin(session, taken)
-    return session
+    return begun(folder, config, taken) if taken else Session.create(folder, config)
 
 
 def named_task(word: str) -> str:

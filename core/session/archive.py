@@ -67,7 +67,6 @@ def export_session(session: Session, target: Path, go_on: Callable[[], None] = l
     The session may be in use: a checkpoint that is replaced before its turn is left out.
     go_on: called many times a second; an exception that it raises ends the export without a trace.
     """
-    paths = training_files(session.folder)  # listed before the answers: all answers that they build on are exported
     with files.replaced(target) as part, open(part, "wb", buffering=0) as raw, _Watched(raw, go_on) as file:
         with (
             closing(session.reader()) as store,
@@ -77,11 +76,12 @@ def export_session(session: Session, target: Path, go_on: Callable[[], None] = l
             archive.write(session.folder / CONFIG, CONFIG)
             if votes := record.sound_lines(session.folder):  # read before the answers that they are about
                 files.add_to_zip(archive, record.NAME, votes)
-            for name, content in store.snapshot():
-                files.add_to_zip(archive, f"{FOLDER}/{name}", content)
-            for path in paths:
+            # Before the answers, so that all answers that the checkpoints build on are exported.
+            for path in training_files(session.folder):
                 with suppress(FileNotFoundError):  # a newer checkpoint, listed too, has replaced it
                     archive.write(path, path.relative_to(session.folder).as_posix())
+            for name, content in store.snapshot():
+                files.add_to_zip(archive, f"{FOLDER}/{name}", content)
         file.flush()
         os.fsync(file.fileno())
 

@@ -11,6 +11,7 @@ from core.errors import UserError
 from core.events import JobState
 from core.io import tensor_file
 from core.io.files import make_inside, unwritable, write_atomically
+from core.types import require_count
 
 log = logging.getLogger(__name__)
 _VERSION = 2
@@ -96,7 +97,7 @@ def _load(path: Path) -> tuple[int, dict[str, JobState]]:
     meta, arrays = tensor_file.read(path, _MAX_BYTES)
     if meta["version"] != _VERSION:
         raise UnreadableError(f"{path} was written by another version of Somersault: open it with that version.")
-    if meta["number"] != int(path.stem):
+    if require_count(meta["number"]) != int(path.stem):
         raise ValueError("its number does not match its name")
     states = {job: JobState({}, dict(values)) for job, values in meta["values"].items()}
     for name, array in arrays.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,6 @@ def _checked(name: str, kind: object, value: Any) -> Any:
     """The value, if it is of this type. Raises ValueError otherwise."""
     if not isinstance(value, _FIELD_TYPES[str(kind)]) or isinstance(value, bool):
         raise ValueError(f"{name} is {value!r:.40}")
-    if isinstance(value, int | float) and not math.isfinite(value):
+    if isinstance(value, int | float) and not abs(value) <= sys.float_info.max:
         raise ValueError(f"{name} is not finite")
     return value

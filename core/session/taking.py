@@ -10,6 +10,7 @@ from pathlib import Path
 from core.config import Config, PolicyConfig, RewardConfig, replaced
 from core.errors import UserError
 from core.events import JobState
+from core.io import files
 from core.preferences.store import FOLDER, PreferenceStore
 from core.seeding import generator, get_rng_state
 from core.session.checkpoint import load_newest
@@ -19,6 +20,7 @@ from core.session.routing import DRIVER
 from core.session.session import CHECKPOINTS, Session, read_config, require_answers
 from core.tasks import get_task
 from core.tasks.base import RobotTask, Task
+from core.types import Choice
 
 PARTS = ("reward", "policy", "answers")
 _POLICY_SHAPE = ("algorithm", "hidden", "vision")
@@ -80,7 +82,7 @@ def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
     if "answers" in parts:
         with closing(PreferenceStore(require_answers(source), read_only=True)) as store:
             require_fitting(store, config, remedy="take the reward and the policy alone")
-            answers = store.count()
+            answers = sum(row.choice is not Choice.CANT_TELL for row in store.labels())
     return Taken(source, frozenset(parts), states, answers)
 
 
@@ -89,8 +91,15 @@ def with_answers(config: Config, taken: Taken) -> Config:
     return replaced(config, labels=config.labels + taken.answers, query__taken=taken.answers)
 
 
-def begin(session: Session, taken: Taken) -> None:
-    """Write what is taken into a session that has just been made. Raises UserError if that fails."""
+def begun(folder: Path, config: Config, taken: Taken) -> Session:
+    """Make a session in `folder` that begins from what is taken, or leave no trace. Raises UserError if that fails."""
+    files.require_empty(folder)
+    with files.new_folder(folder) as inside, closing(Session.create(inside, config)) as session:
+        _write(session, taken)
+    return Session.open(folder)
+
+
+def _write(session: Session, taken: Taken) -> None:
     if "answers" in taken.parts:
         with closing(PreferenceStore(taken.source / FOLDER, read_only=True)) as store:
             try:

@@ -23,7 +23,8 @@ from core.voting.page import page
 
 _MAX_BODY = 256
 _MAX_HEAD = 8192
-_MAX_CONNECTIONS = 512
+_MAX_CONNECTIONS, _MAX_CONNECTIONS_OF_ONE = 512, 32
+"""Connections that are open at once: in all, and of one address."""
 _MAX_SECONDS = 10.0
 """Longest time that one connection may take."""
 _RATE, _BURST = 10.0, 30.0
@@ -64,7 +65,8 @@ class VotingServer(ThreadingHTTPServer):
         self.ballot, self.limit = ballot, RateLimit()
         self.path = f"/{secrets.token_hex(3)}"
         self.authority = f"{host}:{self.server_address[1]}"
-        self._open: dict[socket.socket, float] = {}
+        self._open: dict[socket.socket, tuple[float, str]] = {}
+        """When each open connection began, and its address."""
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True, name="votes")
         self._thread.start()
@@ -78,17 +80,19 @@ class VotingServer(ThreadingHTTPServer):
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
         """Refuse a connection if too many are open."""
+        address = client_address[0]
         with self._lock:
-            if len(self._open) >= _MAX_CONNECTIONS:
+            of_this = sum(other == address for _, other in self._open.values())
+            if len(self._open) >= _MAX_CONNECTIONS or of_this >= _MAX_CONNECTIONS_OF_ONE:
                 return False
-            self._open[request] = time.monotonic()
+            self._open[request] = time.monotonic(), address
             return True
 
     def service_actions(self) -> None:
         """End connections that take too long; called ten times a second."""
         oldest = time.monotonic() - _MAX_SECONDS
         with self._lock:
-            late = [request for request, since in self._open.items() if since < oldest]
+            late = [request for request, (since, _) in self._open.items() if since < oldest]
         for request in late:
             self._end(request)
 

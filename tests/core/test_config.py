@@ -37,6 +37,8 @@ def test_what_an_older_config_has_in_addition_is_ignored() -> None:
         ("reward__error_rate", 1.0),
         ("rollout__environments", 65536),
         ("query__pool", 10**15),
+        ("policy__minibatch", 10**400),
+        ("query__half_life", 10**400),
     ],
 )
 def test_values_out_of_bounds_are_refused_by_name(name: str, value: Any) -> None:

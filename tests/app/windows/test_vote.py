@@ -12,10 +12,13 @@ from PySide6.QtWidgets import QMessageBox
 
 from app.keys.commands import Command
 from app.windows.demo import DemoWindow
+from core.errors import UserError
 from core.events import Failed
+from core.preferences.store import PreferenceStore
 from core.service_events import VoteKept, VoteOpened, VotesCounted, VotingServed
 from core.types import Choice
 from tests.app.fakes import Face, FakeProcess, make_query
+from tests.core.builders import raising
 
 pytest.importorskip("segno")
 URL = "http://192.0.2.1:4321/abc123"
@@ -69,6 +72,34 @@ def test_the_majority_is_one_answer_with_its_votes(voting: tuple[Face, DemoWindo
     assert demo.title.text() == "Hopper: backflips  ·  the audience chose right, 3 of 4"
     assert child.got(VoteKept) == [VoteKept(str(face.folder), number, answer.id, "right")]
     face.wait_until(lambda: child.got(VoteOpened)[-1].round > number)  # the next pair
+
+
+def test_a_draw_is_a_tie_and_called_one(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
+    face, demo, child = voting
+    face.offer(make_query(), make_query())
+    face.wait_until(lambda: bool(child.got(VoteOpened)))
+    child.play(VotesCounted(child.got(VoteOpened)[-1].round, {"left": 3, "tie": 0, "right": 3}, 0.0, True))
+    face.wait_until(lambda: bool(child.got(VoteKept)))
+    assert face.answers()[-1].choice == Choice.TIE
+    demo.refresh()
+    assert demo.title.text().endswith("the audience chose no clip: a draw")
+
+
+def test_an_answer_of_the_audience_that_cannot_be_saved_is_voted_on_again(
+    voting: tuple[Face, DemoWindow, FakeProcess], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    face, demo, child = voting
+    face.offer(make_query(), make_query())
+    face.wait_until(lambda: bool(child.got(VoteOpened)))
+    number = child.got(VoteOpened)[-1].round
+    with monkeypatch.context() as full:
+        full.setattr(PreferenceStore, "add", raising(UserError("The disk is full: make room, then answer again.")))
+        child.play(VotesCounted(number, {"left": 0, "tie": 0, "right": 5}, 0.0, True))
+        face.wait_until(lambda: child.got(VoteOpened)[-1].round > number)
+    QTest.keyClick(demo, Qt.Key.Key_Left)  # the presenter answers in their place
+    face.wait_until(lambda: len(face.answers()) == 1)
+    demo.refresh()
+    assert child.got(VoteKept) == [] and "audience chose" not in demo.title.text()
 
 
 def test_the_presenters_own_answer_has_no_votes(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:

@@ -78,19 +78,20 @@ def test_what_was_exported_comes_back_whole(session: Session, tmp_path: Path) ->
     assert [p.name for p in (tmp_path / "deep").iterdir()] == ["back"]
 
 
-def test_what_gives_way_to_newer_checkpoints_during_an_export_is_left_out(
+def test_checkpoints_saved_during_an_export_take_none_away(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshot = PreferenceStore.snapshot
 
     def taught_meanwhile(store: PreferenceStore) -> Iterator[tuple[str, bytes | bytearray]]:
         yield from snapshot(store)
-        session.save(3, {"policy": JobState({}, {"n": 3})})
+        for number in (3, 4):
+            session.save(number, {"policy": JobState({}, {"n": number})})
 
     monkeypatch.setattr(PreferenceStore, "snapshot", taught_meanwhile)
     export_session(session, tmp_path / "shared.somersault")
     import_session(tmp_path / "shared.somersault", tmp_path / "back")
-    assert [path.stem for path in sorted((tmp_path / "back" / "checkpoints").iterdir())] == ["00000002"]
+    assert [path.stem for path in sorted((tmp_path / "back" / "checkpoints").iterdir())] == ["00000001", "00000002"]
 
 
 @pytest.mark.parametrize("seconds", [0, 1 << 33])

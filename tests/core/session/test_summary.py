@@ -32,6 +32,7 @@ def test_it_is_read_as_it_was_written(tmp_path: Path, best: float | None) -> Non
         b" " * (1 << 17),
         json.dumps({**asdict(SUMMARY), "labels": True}).encode(),
         json.dumps({**asdict(SUMMARY), "opened_at": float("nan")}).encode(),
+        json.dumps({**asdict(SUMMARY), "opened_at": 10**400}).encode(),
         json.dumps({**asdict(SUMMARY), "task": None}).encode(),
     ],
 )

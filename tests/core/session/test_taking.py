@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import sys
 from contextlib import closing
@@ -13,14 +15,18 @@ import numpy as np
 import pytest
 
 from core.__main__ import main, make_parser
+from core.api import LearnedReward, environment, policy
 from core.config import Config, replaced
+from core.errors import UserError
 from core.events import Event, PolicyPublished, PreferenceAdded, RewardPublished
 from core.headless.commands import new_session
 from core.headless.run import HeadlessRun
+from core.portable.export import export_onnx
 from core.preferences.schedule import scheduled
 from core.session.checkpoint import load_newest
 from core.session.session import CHECKPOINTS, Session, read_config
-from tests.core.builders import QUICK
+from core.types import Choice
+from tests.core.builders import QUICK, raising
 
 SETTINGS = [part for name, value in QUICK.items() for part in ("--set", f"{name}={value}")]
 SMALL = ["--steps", str(8 * 32 * 6), *SETTINGS, "--set", "query.first_labels=2"]
@@ -100,6 +106,35 @@ def test_answers_are_copied_and_new_ones_asked_for(
     config = read_config(Path("new"))
     assert (config.labels, config.query.taken) == (7, 4)
     assert [scheduled(steps, config) for steps in (0, config.steps)] == [4 + scheduled(0, alone(config)), 7]
+
+
+def test_answers_that_say_nothing_are_not_counted_among_those_taken(source: Path) -> None:
+    with closing(Session.open(source)) as session, closing(session.store()) as store:
+        store.change(1, Choice.CANT_TELL, "human")
+    words = ["teach", behaviour("high", oracle="height[cpole]"), "--from", "old", "--labels", "3", "--session", "new"]
+    with closing(new_session(make_parser().parse_args([*words, *SMALL]))) as made:
+        assert (made.config.labels, made.config.query.taken) == (3 + 3, 3)
+
+
+def test_a_session_that_cannot_be_begun_leaves_no_folder(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does a kill in the middle leave one that looks whole."""
+    monkeypatch.setattr(Path, "write_bytes", raising(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+    words = ["teach", "low.json", "--from", "old", "--session", "new"]
+    with pytest.raises(UserError, match="can't be copied"):
+        new_session(make_parser().parse_args([*words, *SMALL]))
+    assert not Path("new").exists()
+
+
+def test_programs_that_use_a_session_without_a_checkpoint_of_its_own_get_a_sentence(source: Path) -> None:
+    words = ["teach", "low.json", "--from", "old", "--take", "reward,policy", "--session", "new"]
+    new_session(make_parser().parse_args([*words, *SMALL])).close()
+    for use in (
+        policy,
+        lambda folder: LearnedReward(environment(folder), folder),
+        lambda folder: export_onnx(folder, Path("x.onnx")),
+    ):
+        with pytest.raises(UserError, match="no checkpoint of its own yet: teach for a minute first"):
+            use(Path("new"))
 
 
 def alone(config: Config) -> Config:

@@ -55,6 +55,14 @@ def test_it_has_one_page_without_cookies_or_anything_from_elsewhere(server: Voti
     assert not re.search(rb"(src|href)=|https?:", content)
 
 
+def test_one_address_cannot_take_all_connections(server: VotingServer) -> None:
+    host, port = re.match(r"http://([\d.]+):(\d+)/", server.url).groups()
+    idle = [socket.create_connection((host, int(port))) for _ in range(600)]
+    assert ask(server.url, source="127.0.0.2")[0] == 200
+    for connection in idle:
+        connection.close()
+
+
 def test_a_vote_counts_once_and_late_ones_do_not(server: VotingServer) -> None:
     assert vote(server.url, "a" * 32)[2] == b"counted\n"
     assert vote(server.url, "a" * 32, choice="right")[2] == b"changed\n"
