@@ -28,11 +28,16 @@ class StackedMLP(torch.nn.Module):
         hidden: int,
         generator: torch.Generator,
         device: torch.device = CPU,
+        last_layer_scale: float = 1.0,
     ) -> None:
+        """last_layer_scale: factor of the last layer's initial weights"""
         super().__init__()
         sizes = ((inputs, hidden), (hidden, hidden), (hidden, 1))
         self.weights = ParameterList(Parameter(uniform((members, a, b), a, generator)) for a, b in sizes)
         self.biases = ParameterList(Parameter(uniform((members, 1, b), a, generator)) for a, b in sizes)
+        with torch.no_grad():
+            self.weights[-1].mul_(last_layer_scale)
+            self.biases[-1].mul_(last_layer_scale)
         self.to(device)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from core.nn.stacked_cnn import LAYERS, StackedCNN
 from core.nn.stacked_mlp import LEAK
 from core.policy.actor_critic import OBSERVATION_LIMIT, ActorCritic
 from core.policy.cnn_actor_critic import KINDS
-from core.reward.ensemble import RewardEnsemble
+from core.reward.ensemble import LIMIT, RewardEnsemble
 from core.reward.image_ensemble import ImageEnsemble
 from core.types import Float32
 
@@ -172,7 +172,7 @@ def _vector_members(graph: Graph, x: str, ensemble: RewardEnsemble) -> str:
     """(batch, inputs) -> raw predictions (M, batch)."""
     network = ensemble.network
     x = graph.add("Sub", x, graph.constant(ensemble.mean.numpy()))
-    x = graph.add("Div", x, graph.constant(ensemble.std.numpy()))
+    x = _clip(graph, graph.add("Div", x, graph.constant(ensemble.std.numpy())), -LIMIT, LIMIT)
     for number, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
         if number:
             x = graph.add("LeakyRelu", x, alpha=LEAK)

@@ -41,6 +41,10 @@ def disagreement_std(raw: Float32) -> Float32:
     return standardize_members(raw).std(axis=0)
 
 
+LIMIT = 5.0
+"""Inputs are clipped to this many standard deviations: a contact force of 50 would count more than all else."""
+
+
 class RewardEnsemble(torch.nn.Module):
     """M predictors of r(o, a), or of r(o), in one batched network, with the moments that normalize their inputs.
 
@@ -55,7 +59,8 @@ class RewardEnsemble(torch.nn.Module):
     ) -> None:
         super().__init__()
         self.see_actions = config.inputs == "observation_action"
-        self.network = StackedMLP(config.members, inputs, config.hidden, generator, device)
+        scale = config.last_layer_scale
+        self.network = StackedMLP(config.members, inputs, config.hidden, generator, device, scale)
         self.register_buffer("mean", torch.zeros(inputs, device=device))
         self.register_buffer("std", torch.ones(inputs, device=device))
         self.members = config.members
@@ -64,11 +69,15 @@ class RewardEnsemble(torch.nn.Module):
         """Observations (..., o) and actions (..., a) -> network inputs (..., inputs), before normalization."""
         return np.concatenate([observations, actions], axis=-1) if self.see_actions else observations
 
+    def normalized(self, inputs: Tensor) -> Tensor:
+        """Network inputs (..., inputs) in standard deviations from their mean, clipped to LIMIT."""
+        return ((inputs - self.mean) / self.std).clamp_(-LIMIT, LIMIT)
+
     @torch.no_grad()
     def predict(self, observations: Float32, actions: Float32) -> Float32:
         """Observations (..., o) and actions (..., a) -> raw predictions (M, ...)."""
         inputs = self.inputs(observations, actions)
-        x = (torch.as_tensor(inputs.reshape(-1, inputs.shape[-1])) - self.mean) / self.std
+        x = self.normalized(torch.as_tensor(inputs.reshape(-1, inputs.shape[-1])))
         raw: Float32 = self.network(x.expand(self.members, *x.shape)).numpy()
         return raw.reshape(self.members, *inputs.shape[:-1])
 
@@ -80,7 +89,7 @@ class RewardEnsemble(torch.nn.Module):
 
     def segment_returns(self, inputs: Tensor) -> Tensor:
         """Unnormalized inputs (S, k, inputs) -> (M, S): raw predictions summed over the k steps of each segment."""
-        x = (inputs - self.mean) / self.std
+        x = self.normalized(inputs)
         return self.network.segment_returns(x.expand(self.members, *x.shape))
 
 
