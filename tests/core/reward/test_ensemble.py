@@ -49,6 +49,22 @@ def test_each_member_is_the_two_layer_network_of_a_1() -> None:
     )  # as in training
 
 
+def test_an_input_counts_as_five_standard_deviations_at_most() -> None:
+    made, one = ensemble(0), segment(1)
+    made.std = torch.full((19,), 2.0)
+    far, farther = one.observations.copy(), one.observations.copy()
+    far[:, 0], farther[:, 0] = 10.0, 1000.0
+    assert (made.predict(far, one.actions) == made.predict(farther, one.actions)).all()
+    assert (made.predict(far, one.actions) != made.predict(one.observations, one.actions)).any()
+
+
+def test_the_untrained_returns_of_a_clip_are_small() -> None:
+    """Else what the answers do not speak of would keep the first weights' opinion."""
+    one, full = segment(1), ensemble(0, last_layer_scale=1.0)
+    returns = ensemble(0).predict(one.observations, one.actions).sum(-1)
+    assert returns == pytest.approx(0.02 * full.predict(one.observations, one.actions).sum(-1), rel=1e-4)
+
+
 def test_predictors_of_observations_alone_give_a_state_one_reward_whatever_the_action() -> None:
     settings = {"inputs": "observation", "hidden": 8}
     one, other = segment(1), segment(2)
