@@ -25,6 +25,7 @@ from app.start_page.previews import Previews
 from app.style import theme
 from app.windows.main import MainWindow
 from app.windows.start import StartWindow
+from app.workers.garbage import collect_if_due, collected_here
 from core.errors import UserError
 from core.io.session_log import NAME, session_log, warnings_to_stderr
 from core.session.session import Session
@@ -33,7 +34,7 @@ from core.system.interrupts import STOPPING
 
 log = logging.getLogger(__name__)
 _PULSE_MS = 250
-"""Interval at which Python can run signal handlers while the window is idle."""
+"""Interval at which Python can run signal handlers while the window is idle, and collects garbage."""
 _LOG_OUT_MS = 3000
 """Longest that a log-out has to wait for the last checkpoint."""
 
@@ -64,10 +65,11 @@ def run(arguments: list[str], started: Callable[["Application"], object] = lambd
             signal.signal(number, lambda *_: QTimer.singleShot(0, application.quit))
     if options.quit_after is not None:
         QTimer.singleShot(round(1000 * max(0.0, options.quit_after)), application.quit)
-    application.begin(session)
-    started(application)
-    code = qt.exec()
-    application.close_down()
+    with collected_here():
+        application.begin(session)
+        started(application)
+        code = qt.exec()
+        application.close_down()
     return code
 
 
@@ -104,7 +106,7 @@ class Application(QObject):
         self.crash_reporter = CrashReporter(parent=QApplication.instance())
         self.crash_reporter.quit_requested.connect(self.quit)
         self._pulse = QTimer(self, interval=_PULSE_MS)
-        self._pulse.timeout.connect(lambda: None)
+        self._pulse.timeout.connect(collect_if_due)
         self._pulse.start()
 
     def begin(self, session: Session | None) -> None:
@@ -152,7 +154,7 @@ class Application(QObject):
 
     def _on_opened(self, session: Session) -> None:
         assert self.start is not None
-        if self._quitting:
+        if self._quitting or self.open is not None:
             session.close()
             return
         try:
@@ -181,7 +183,10 @@ class Application(QObject):
         controller.start()
 
     def _on_moved(self, session: Session, text: str) -> None:
-        assert self.open is not None
+        if self.open is None:  # closed meanwhile
+            keep_listed(session.folder, sessions_folder())
+            session.close()
+            return
         self._moved_to, self._moved_text = session, text
         self.open.window.close()
 

@@ -218,7 +218,7 @@ class Controller(QObject):
             self.stopped.emit()
             return
         self._enter(State.STOPPING)
-        self._final_checkpoint = self.checkpointer.request(self._jobs_to_start)
+        self._final_checkpoint = self._request_checkpoint()
         if self._final_checkpoint:
             self.last_checkpoint_timer.start()
         else:
@@ -401,10 +401,18 @@ class Controller(QObject):
     def _fail(self, text: str, recovery: RecoveryAction) -> None:
         """Pause the remaining jobs and save their states, until the person decides."""
         self.job_group.pause(True)
-        self.checkpointer.request(self._jobs_to_start)
         self._recovery = recovery
         self._enter(State.FAILED)
         self.job_failed.emit(text, recovery.name)
+        self._request_checkpoint()
+
+    def _request_checkpoint(self) -> int:
+        """Request a checkpoint, which takes the place of one under way, and return its number, or 0 if none can be saved."""
+        number = self.checkpointer.request(self._jobs_to_start)
+        if not number and self._moving_checkpoint:
+            self._moving_checkpoint = 0
+            self._finish_moving(trained=False)
+        return number
 
     def _on_saved(self, number: int) -> None:
         self._checkpoint_trouble_told = False
@@ -424,7 +432,7 @@ class Controller(QObject):
         self._dismiss_after(number, saved=False)
 
     def _dismiss_after(self, checkpoint: int, saved: bool) -> None:
-        if self._moved_to is not None and checkpoint == self._moving_checkpoint > 0:
+        if self._moved_to is not None and checkpoint >= self._moving_checkpoint > 0:
             self._moving_checkpoint = 0
             self._finish_moving(trained=saved)
         if self.state == State.STOPPING and checkpoint == self._final_checkpoint:

@@ -93,12 +93,14 @@ def _show(chosen: Palette) -> None:
     assert isinstance(app, QApplication)
     _present = chosen
     sheet = _filled((RESOURCES / "style.qss").read_text("utf-8"), chosen)
+    collects = gc.isenabled()
     gc.disable()  # deleting widgets of a closed window while Qt iterates over all widgets has crashed
     try:
         app.setPalette(_qt_palette(chosen))
         app.setStyleSheet(sheet)
     finally:
-        gc.enable()
+        if collects:
+            gc.enable()
 
 
 def _qt_palette(chosen: Palette) -> QPalette:

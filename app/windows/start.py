@@ -353,6 +353,8 @@ class StartWindow(QMainWindow):
 
     def _on_robot_read(self, name: str, model: RobotModel) -> None:
         self.show_message("")
+        if not self.isVisible():  # a session has been opened meanwhile, which needs the processor
+            return
         if self.pages.currentWidget() is not self.behaviour_page:
             self.show_new_behaviour()
         self.behaviour_page.add_robot(name, model)

@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import IO
 
 from core.config import Config
 from core.errors import UserError
@@ -13,17 +14,15 @@ from core.preferences.store import LOG, MAX_LOG, Contents, decode
 from core.session.preference_export import write_store
 from core.session.session import Session
 
-_IN_MEMORY = 64 << 20
-"""Bytes up to which the copy stays in memory: some 10,000 answers to a robot. More is kept in an unnamed file."""
 _LARGEST = 64 << 20
 
 
 class AnswerCopy:
-    """Copies a store as it grows. Use it in one thread."""
+    """Copies a store as it grows, into an unnamed temporary file. Use it in one thread."""
 
     def __init__(self, store: Path) -> None:
         self._store = store
-        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed by `close`
+        self._file: IO[bytes] | None = None
         self._log = b""
         self._places: dict[str, tuple[int, int]] = {}
         """Start and length of each answer's file in the copy."""
@@ -34,11 +33,12 @@ class AnswerCopy:
         log = log[: log.rfind(b"\n") + 1]
         if not log.startswith(self._log):
             raise ValueError("another store has taken its place")
-        for line in log[len(self._log) :].splitlines():
-            body = decode(line)
+        self._file = self._file or tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+        for line in log[len(self._log) :].splitlines(keepends=True):
+            body = decode(line.rstrip(b"\n"))
             if body["do"] == "add":
-                self._add(f"{body['answer']['id']:08d}.safetensors")
-        self._log = log
+                self._add(self._file, f"{body['answer']['id']:08d}.safetensors")
+            self._log += line
 
     def write_session(self, folder: Path, config: Config, write_more: Callable[[Path], None]) -> Session:
         """Make a session with these answers in a new folder, on disk. Raise UserError if that is impossible.
@@ -60,9 +60,10 @@ class AnswerCopy:
             raise
 
     def close(self) -> None:
-        self._file.close()
+        if self._file:
+            self._file.close()
 
-    def _add(self, name: str) -> None:
+    def _add(self, file: IO[bytes], name: str) -> None:
         """Copy the file of an answer, which has a temporary name until shortly after its line is in the log."""
         path = self._store / name
         if os.path.lexists(path.with_suffix(".part")):
@@ -71,12 +72,14 @@ class AnswerCopy:
             content = files.read_regular(path, _LARGEST)
         except FileNotFoundError:  # renamed meanwhile
             content = files.read_regular(self._store / name, _LARGEST)
-        start = self._file.seek(0, os.SEEK_END)
-        self._file.write(content)
+        start = file.seek(0, os.SEEK_END)
+        file.write(content)
+        file.flush()
         self._places[name] = start, len(content)
 
     def _contents(self) -> Contents:
         yield LOG, self._log
-        for name, (start, length) in self._places.items():
-            self._file.seek(start)
-            yield name, self._file.read(length)
+        if self._file:
+            for name, (start, length) in self._places.items():
+                self._file.seek(start)
+                yield name, self._file.read(length)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
@@ -24,6 +25,8 @@ from tests.app.fakes import Face
 from tests.app.history_page_driver import MIXED, Given, fill
 from tests.app.start_page_driver import Page
 
+_MUCH_GARBAGE = 100_000
+"""Objects made since the last collection that make one worth its time."""
 _PATIENCE_MS = 30_000
 """A wait ends with what it waits for, so only a failing test takes so long."""
 
@@ -68,8 +71,12 @@ def nothing_left_behind() -> Iterator[None]:
     """No test may leave a thread or a child process, nor windows: Qt deletes what is to go in a loop of events only."""
     threads = set(threading.enumerate())
     children = {child.pid for child in psutil.Process().children(recursive=True)}
+    gc.disable()  # as in the program, no thread but this one deletes widgets
     yield
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    if gc.get_count()[0] > _MUCH_GARBAGE:
+        gc.collect()
+    gc.enable()
     deadline = time.monotonic() + _PATIENCE_MS / 1000
     while (left := _left(threads, children)) and time.monotonic() < deadline:
         time.sleep(0.02)

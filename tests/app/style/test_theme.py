@@ -63,15 +63,17 @@ class Restyled(QWidget):
 
 def test_while_windows_are_restyled_no_closed_one_is_deleted(qapp: QApplication, qtbot: QtBot) -> None:
     theme.apply(qapp)
-    theme.choose(Appearance.DARK)
+    theme.choose(Appearance.LIGHT)
     widget = Restyled()
     qtbot.addWidget(widget)
     with qtbot.waitExposed(widget):
         widget.show()
-    widget.collecting.clear()
-    theme.choose(Appearance.LIGHT)
-    assert widget.collecting and not any(widget.collecting)
-    assert gc.isenabled()
+    for collects in (False, True):
+        widget.collecting.clear()
+        (gc.enable if collects else gc.disable)()
+        theme.choose(Appearance.LIGHT if collects else Appearance.DARK)
+        assert not any(widget.collecting) and gc.isenabled() == collects
+    assert widget.collecting
 
 
 def test_without_a_choice_it_follows_the_system(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> None:

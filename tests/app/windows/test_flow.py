@@ -21,7 +21,7 @@ from app.command_line import parsed
 from app.session.controller import State
 from app.session.factory import sessions_folder
 from core.config import Config, replaced
-from core.events import JobSpec, PolicyPublished
+from core.events import JobSpec, PolicyPublished, StateRequested
 from core.session.policy_snapshots import PolicySnapshots
 from core.session.session import Session
 from core.types import Choice, Teacher
@@ -282,6 +282,26 @@ def test_a_session_whose_folder_is_deleted_is_saved_elsewhere_with_all_answers_a
     with closing(controller.session.reader()) as store:
         assert [preference.choice for preference in store.each()] == [Choice.LEFT] * 4
     assert not (tmp_path / "mine").exists()
+
+
+def test_a_job_that_dies_meanwhile_does_not_keep_a_session_from_being_saved_elsewhere(
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flow = begin("--session", str(tmp_path / "mine"))
+    flow.wait_for_session()
+    answer(flow, 2)
+    lost, policy = flow.program.open, flow.engine["policy"]
+    delete(flow, tmp_path / "mine")
+    flow.wait_until(lost.window.lost_folder_bar.isVisible)
+    asked: list[object] = []
+    monkeypatch.setattr(policy, "send", asked.append)  # it never sends its state
+    QTest.mouseClick(lost.window.lost_folder_bar.save, Qt.MouseButton.LeftButton)
+    take_file(lost.window, tmp_path / "saved")
+    flow.wait_until(lambda: any(isinstance(event, StateRequested) for event in asked))
+    policy.die()
+    flow.wait_until(lambda: flow.program.open not in (None, lost))
+    flow.wait_for_session()
+    flow.wait_until(lambda: flow.program.open.controller.progress.labels == 2)
 
 
 def test_a_folder_that_comes_back_is_used_as_before_and_without_it_one_may_leave_all_the_same(

@@ -1,0 +1,34 @@
+"""Garbage collection in the window's thread alone.
+
+Python collects in the thread that happens to allocate. Widgets of a closed window that are left in a reference cycle, as
+pyqtgraph leaves some, would be deleted there: under a lock of Qt that the window's thread may wait for, with Python's lock
+held, while the deletion waits for Python's. Both would wait forever.
+"""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def collected_here() -> Iterator[None]:
+    """Keep Python from collecting by itself: call `collect_if_due` now and then.
+
+    What exists by now is never looked at again, so that a collection takes less time than a frame.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.unfreeze()
+
+
+def collect_if_due() -> None:
+    """Collect the oldest generation that Python would have collected by itself."""
+    for generation in (2, 1, 0):
+        if gc.get_count()[generation] > gc.get_threshold()[generation]:
+            gc.collect(generation)
+            return
