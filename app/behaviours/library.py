@@ -2,8 +2,10 @@
 
 import json
 import logging
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +60,14 @@ class BehaviourLibrary(QObject):
     def __init__(
         self,
         folder: Path,
-        read: ReadRobot = read_robot,
+        read: ReadRobot | None = None,
         parent: QObject | None = None,
     ) -> None:
-        """read: reads an MJCF file, blocking."""
+        """read: reads an MJCF file, blocking; by default in a child process."""
         super().__init__(parent)
         self.folder = folder
-        self._read = read
+        self._closed = threading.Event()
+        self._read = read or partial(read_robot, stopped=self._closed.is_set)
         self._told: set[str] = set()
         self._thread = BackgroundThread(self)
         self._thread.start()
@@ -98,7 +101,8 @@ class BehaviourLibrary(QObject):
         self._do(lambda: self._read(source), lambda model: self.robot_read.emit(f"{PREFIX}{source.name}", model))
 
     def close(self) -> None:
-        """End the thread; block until all requests are done."""
+        """End the thread; block until all requests are done. No more files are read."""
+        self._closed.set()
         self._thread.close()
 
     def _do(self, task: Callable[[], Any], done: Callable[[Any], object]) -> None:

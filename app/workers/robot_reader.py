@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from app.workers.job_worker import MakeProcess
@@ -16,14 +17,21 @@ _PATIENCE_SECONDS = 60.0
 _POLL_SECONDS = 0.25
 
 
-def read_robot(path: Path, make_process: MakeProcess = JobProcess) -> RobotModel:
-    """Return the robot of an MJCF file; blocks for seconds. Raises UserError, which names the file, if it can't be used."""
+def read_robot(
+    path: Path, make_process: MakeProcess = JobProcess, stopped: Callable[[], bool] = lambda: False
+) -> RobotModel:
+    """Return the robot of an MJCF file; blocks for seconds. Raises UserError, which names the file, if it can't be used.
+
+    stopped: called often; reading ends, with an error, as soon as it returns True
+    """
     process = make_process(JobSpec("scenes", Config().to_dict()))
     end = time.monotonic() + _PATIENCE_SECONDS
     try:
         process.start()
         process.send(RobotFileRequested(str(path.absolute())))
         while time.monotonic() < end:
+            if stopped():
+                raise UserError(f"{path} was not read, because the program was closed.")
             message = process.receive(_POLL_SECONDS)
             if message is None:
                 continue

@@ -34,6 +34,18 @@ def test_a_real_child_reads_a_file_and_says_why_another_is_none(tmp_path: Path) 
         read_robot(bad)
 
 
+def test_a_program_that_is_closed_waits_for_no_file(tmp_path: Path) -> None:
+    process, asked = FakeProcess(JobSpec("scenes", {})), list[int]()  # it never answers
+
+    def stopped() -> bool:
+        asked.append(1)
+        return len(asked) > 2
+
+    with pytest.raises(UserError, match="x.xml was not read"):
+        read_robot(tmp_path / "x.xml", lambda _: process, stopped)
+    assert process.stopped
+
+
 def test_a_child_that_fails_or_dies_is_one_sentence_and_leaves_nothing_behind(tmp_path: Path) -> None:
     for failure, fault in (
         (Failed("scenes", "out of memory", ""), "out of memory"),
