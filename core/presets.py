@@ -55,7 +55,7 @@ DEFAULT: dict[str, Any] = {
     "reward.answer_interval": 5_000,
     "reward.error_rate": 0.2,
     "reward.holdout": 0.0,
-    "reward.l2": 0.01,
+    "reward.l2": 3e-3,
     "reward.l2_rate": 1.0,
     "reward.epochs": 3,
     "policy.decay": 0.9,
