@@ -9,7 +9,7 @@ Both load the newest checkpoint, run on the CPU, and leave the session unchanged
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ def policy(folder: str | Path) -> Callable[[Any], Action]:
 
     Raises UserError if the session has no checkpoint.
     """
-    config, states = load_session(Path(folder))
+    config, states = load_session(Path(folder), ("policy",))
     actor, kinds = Actor(config, None), spaces(config)
     with checkpoint_errors("policy"):
         actor.load(states["policy"].arrays)
@@ -160,13 +160,18 @@ class Normalizer:
         return (float(self._mean_of_members(raw)) - self.mean) * self.factor
 
 
-def load_session(folder: Path) -> tuple[Config, dict[str, JobState]]:
-    """The session's config and the job states of its newest checkpoint. Raises UserError if it has no checkpoint."""
+def load_session(
+    folder: Path, jobs: Collection[str] = ("rollout", "reward", "policy")
+) -> tuple[Config, dict[str, JobState]]:
+    """The session's config and the job states of its newest checkpoint.
+
+    Raises UserError if it has no checkpoint, or none with the states of these jobs.
+    """
     config = read_config(folder)
     loaded = load_newest(folder / CHECKPOINTS)
     if loaded is None:
         raise UserError(f"{folder} has no checkpoint yet: teach for a minute first.")
-    if not {"rollout", "reward", "policy"} <= loaded[1].keys():  # it has only what it began from
+    if not set(jobs) <= loaded[1].keys():  # it has only what it began from
         raise UserError(f"{folder} has no checkpoint of its own yet: teach for a minute first.")
     return config, loaded[1]
 

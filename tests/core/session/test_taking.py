@@ -128,8 +128,10 @@ def test_a_session_that_cannot_be_begun_leaves_no_folder(source: Path, monkeypat
 def test_programs_that_use_a_session_without_a_checkpoint_of_its_own_get_a_sentence(source: Path) -> None:
     words = ["teach", "low.json", "--from", "old", "--take", "reward,policy", "--session", "new"]
     new_session(make_parser().parse_args([*words, *SMALL])).close()
+    act, env = policy("new"), environment("new")
+    assert np.isfinite(act(env.reset()[0])).all()  # a policy that was taken acts already
+    env.close()
     for use in (
-        policy,
         lambda folder: LearnedReward(environment(folder), folder),
         lambda folder: export_onnx(folder, Path("x.onnx")),
     ):
