@@ -11,7 +11,7 @@ from core.config import RewardConfig
 from core.io.segment_codec import CompressedArray, CompressedSegment
 from core.nn.image_input import TrainingPass
 from core.nn.stacked_mlp import Dropout
-from core.reward.ensemble import LIMIT, RewardEnsemble
+from core.reward.ensemble import RewardEnsemble
 from core.reward.image_ensemble import ImageEnsemble
 from core.types import Preference, Segment
 
@@ -109,8 +109,7 @@ class VectorDataset(PreferenceDataset):
         if self._buffer.shape != self._inputs.shape:
             self._buffer = torch.empty_like(self._inputs)
         count = len(self._moments)
-        self._normalized = torch.sub(self._inputs[:count], self._ensemble.mean, out=self._buffer[:count])
-        self._normalized.div_(self._ensemble.std).clamp_(-LIMIT, LIMIT)
+        self._normalized = self._ensemble.normalized(self._inputs[:count], out=self._buffer[:count])
 
     def training_pass(self, rng: np.random.Generator) -> Dropout | None:
         """Dropout of hidden units (A.2), with the remaining ones scaled up; None without dropout."""

@@ -69,9 +69,9 @@ class RewardEnsemble(torch.nn.Module):
         """Observations (..., o) and actions (..., a) -> network inputs (..., inputs), before normalization."""
         return np.concatenate([observations, actions], axis=-1) if self.see_actions else observations
 
-    def normalized(self, inputs: Tensor) -> Tensor:
-        """Network inputs (..., inputs) in standard deviations from their mean, clipped to LIMIT."""
-        return ((inputs - self.mean) / self.std).clamp_(-LIMIT, LIMIT)
+    def normalized(self, inputs: Tensor, out: Tensor | None = None) -> Tensor:
+        """Network inputs (..., inputs) in standard deviations from their mean, clipped to LIMIT; out: memory to use"""
+        return torch.sub(inputs, self.mean, out=out).div_(self.std).clamp_(-LIMIT, LIMIT)
 
     @torch.no_grad()
     def predict(self, observations: Float32, actions: Float32) -> Float32:

@@ -1,4 +1,4 @@
-"""Where garbage is collected: in the window's thread alone."""
+"""Garbage is collected in the window's thread alone."""
 
 from __future__ import annotations
 
