@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from core.errors import UserError
-from core.types import Teacher
+from core.types import Teacher, is_number
 
 _MAX_BATCH = 1 << 24
 """Environments times steps in a batch. Configs may come from other people, so sizes are checked before allocation."""
@@ -60,7 +59,7 @@ def _check(field: dataclasses.Field[Any], value: Any) -> None:
         raise UserError(f"{field.name} is {value!r}; choose one of {', '.join(limits['options'])}.")
     if "low" in limits:
         kind, types = ("a whole number", int) if limits["integer"] else ("a number", int | float)
-        valid = isinstance(value, types) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+        valid = isinstance(value, types) and is_number(value)
         if not valid or not limits["low"] <= value <= limits["high"]:
             low, high = limits["low"], limits["high"]
             bounds = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of at least {low:g}"

@@ -1,5 +1,6 @@
 """Records that the stages exchange. Imports numpy only, so that the window can use them too."""
 
+import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -133,6 +134,11 @@ class Frames:
 
     pixels: npt.NDArray[np.uint8]
     fps: float
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a JSON value is a number, and one that a float can hold."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def require_count(value: Any) -> int:

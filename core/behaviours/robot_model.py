@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import dataclasses
-import math
 from dataclasses import dataclass
 from typing import Any
 
 from core.behaviours.signals import SignalNames
 from core.errors import UserError
+from core.types import is_number
 
 PREFIX = "mjcf:"
 MAX_PACKED = 2 << 20
@@ -110,7 +110,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and abs(value) < 1e6
+    return is_number(value) and abs(value) < 1e6
 
 
 def _is_text(value: Any) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from core.errors import UserError
 from core.io import files
+from core.types import is_number
 
 NAME, PICTURE = "summary.json", "picture.jpg"
 _MAX_BYTES = 4 << 20
@@ -64,6 +64,6 @@ def _checked(name: str, kind: object, value: Any) -> Any:
     """The value, if it is of this type. Raises ValueError otherwise."""
     if not isinstance(value, _FIELD_TYPES[str(kind)]) or isinstance(value, bool):
         raise ValueError(f"{name} is {value!r:.40}")
-    if isinstance(value, int | float) and not abs(value) <= sys.float_info.max:
+    if isinstance(value, int | float) and not is_number(value):
         raise ValueError(f"{name} is not finite")
     return value
