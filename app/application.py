@@ -25,7 +25,7 @@ from app.start_page.previews import Previews
 from app.style import theme
 from app.windows.main import MainWindow
 from app.windows.start import StartWindow
-from app.workers.garbage import collect_if_due, collected_here
+from app.workers.garbage import collected_here
 from core.errors import UserError
 from core.io.session_log import NAME, session_log, warnings_to_stderr
 from core.session.session import Session
@@ -34,7 +34,7 @@ from core.system.interrupts import STOPPING
 
 log = logging.getLogger(__name__)
 _PULSE_MS = 250
-"""Interval at which Python can run signal handlers while the window is idle, and collects garbage."""
+"""Interval at which Python can run signal handlers while the window is idle."""
 _LOG_OUT_MS = 3000
 """Longest that a log-out has to wait for the last checkpoint."""
 
@@ -106,7 +106,7 @@ class Application(QObject):
         self.crash_reporter = CrashReporter(parent=QApplication.instance())
         self.crash_reporter.quit_requested.connect(self.quit)
         self._pulse = QTimer(self, interval=_PULSE_MS)
-        self._pulse.timeout.connect(collect_if_due)
+        self._pulse.timeout.connect(lambda: None)
         self._pulse.start()
 
     def begin(self, session: Session | None) -> None:

@@ -9,19 +9,27 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from PySide6.QtCore import QTimer
+
+_INTERVAL_MS = 250
+
 
 @contextmanager
 def collected_here() -> Iterator[None]:
-    """Keep Python from collecting by itself: call `collect_if_due` now and then.
+    """Collect on a timer of this thread, and keep Python from collecting by itself.
 
     What exists by now is never looked at again, so that a collection takes less time than a frame.
     """
     gc.collect()
     gc.freeze()
     gc.disable()
+    timer = QTimer(interval=_INTERVAL_MS)
+    timer.timeout.connect(collect_if_due)
+    timer.start()
     try:
         yield
     finally:
+        timer.stop()
         gc.enable()
         gc.unfreeze()
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication
 from app.session.controller import Controller
 from app.style import theme
 from app.windows.main import MainWindow
-from app.workers.garbage import collect_if_due, collected_here
+from app.workers.garbage import collected_here
 from core.config import Config, replaced
 from core.preferences import oracle
 from core.session.session import Session
@@ -41,9 +41,6 @@ def application() -> Iterator[tuple[QApplication, Path]]:
     app = QApplication([])
     app.setQuitOnLastWindowClosed(False)
     theme.apply(app)
-    pulse = QTimer(interval=250)  # as in app.application
-    pulse.timeout.connect(collect_if_due)
-    pulse.start()
     with collected_here(), tempfile.TemporaryDirectory(prefix="somersault-benchmark-") as scratch:
         QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, scratch)
         yield app, Path(scratch)
