@@ -27,7 +27,7 @@ def format_steps(steps: int) -> str:
 def format_moment(labels: int, env_steps: int) -> str:
     """Format a moment of a session: answers first, steps second; 'after 12 answers, 340k steps'."""
     if not env_steps:
-        return "untrained"
+        return "at the start"
     answers = f"{pluralize(labels, 'answer')}, " if labels else ""
     return f"after {answers}{format_steps(env_steps)}"
 

@@ -155,12 +155,12 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "&Film of the training…", (), "A captioned video of how the policy learned, as one file"
     ),
     Command.BEFORE_AFTER_FILM: CommandInfo(
-        "Film &before and after…", (), "The untrained and the newest policy side by side, as one video file"
+        "Film &before and after…", (), "The first and the newest policy side by side, as one video file"
     ),
     Command.TALK_FILM: CommandInfo(
         "Film for a tal&k…",
         (),
-        "Half a minute in 1920 x 1080: the untrained policy, clips with their choices, the curve, the newest policy",
+        "Half a minute in 1920 x 1080: the first policy, clips with their choices, the curve, the newest policy",
     ),
     Command.LEARNING_PLOTS: CommandInfo(
         "Plots: learnin&g", ("Ctrl+1",), "The task's performance measure, returns, and the loss of the reward model"

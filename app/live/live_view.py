@@ -73,7 +73,7 @@ class LiveView(QWidget):
         self.signal_values.hide()
         self.show_signals.toggled.connect(self._on_signals_toggled)
         self.policy.clock.frame_due.connect(self._on_frame)
-        foot = row(label("plotKey", "untrained"), (self.slider, 1), label("plotKey", "newest"))
+        foot = row(label("plotKey", "start"), (self.slider, 1), label("plotKey", "newest"))
         head = row((self.title, 1), self.show_signals, help_button("newest policy"))
         column(head, self.figure, (self.policy, 1), self.signal_values, foot, of=self, spacing=4)
         explain(self, "newest policy")

@@ -151,7 +151,7 @@ class PlotPanel(QTabWidget):
     def _heading(self) -> tuple[str, str]:
         """Title of the task, and the session with its moment."""
         steps, labels = self._metrics.snapshot(LABELS)
-        moment = format_moment(round(labels[-1]), round(1000 * steps[-1])) if len(steps) else "untrained"
+        moment = format_moment(round(labels[-1]), round(1000 * steps[-1])) if len(steps) else "at the start"
         return self._task.title, " · ".join(part for part in (self._session, moment, "Somersault") if part)
 
     def _on_x_chosen(self, chosen: tuple[float, float] | None) -> None:

@@ -74,7 +74,7 @@ class DemoSide(QWidget):
     def __init__(self, controller: Controller, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._controller = controller
-        self.before, self.now = PolicyPlayer("The untrained policy"), PolicyPlayer("The newest policy")
+        self.before, self.now = PolicyPlayer("The first policy"), PolicyPlayer("The newest policy")
         for part in (self.before.reward_timeline, self.before.legend):
             part.hide()
         self.answers, self.steps, self.measure = (label("demoCount", "–", centred=True) for _ in range(3))

@@ -84,7 +84,7 @@ def watch_untrained(controller: Controller, window: MainWindow, qtbot: QtBot) ->
     )
     assert live.policy.shown and live.policy.shown.snapshot and live.policy.shown.snapshot.env_steps == 0
     assert live.policy.shown.frames.pixels.shape == (240, 288, 288, 3) and live.policy.shown.frames.pixels.std() > 10
-    assert live.title.text() == "Untrained" and live.policy.clock.playing
+    assert live.title.text() == "At the start" and live.policy.clock.playing
 
 
 def listening() -> list[str]:

@@ -41,11 +41,11 @@ def test_the_slider_shows_the_policy_at_which_it_stands(face: Face) -> None:
     live = face.window.live
     live.slider.setValue(0)
     assert request(face, 1).weights["weights"].tolist() == [0] * 4
-    assert live.slider.accessibleDescription() == live.loading.text() == "Untrained" and live.loading.isVisible()
+    assert live.slider.accessibleDescription() == live.loading.text() == "At the start" and live.loading.isVisible()
     assert live.title.text() == "Newest policy" and not live.figure.text()  # until its picture comes
     render(face)
     face.wait_until(lambda: live.policy.shown is not None)
-    assert live.title.text() == "Untrained" and not live.loading.isVisible()
+    assert live.title.text() == "At the start" and not live.loading.isVisible()
     assert live.policy.shown and live.policy.shown.snapshot == face.controller.policy_history.snapshots[0]
     assert live.policy.reward_timeline.predicted.tolist() == [1, 2, 3]
     assert live.figure.text() == "Backflips per episode (8 s): 2.0 in this episode"
