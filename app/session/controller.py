@@ -99,7 +99,7 @@ class Controller(QObject):
         """Number of the checkpoint that stopping waits for."""
         self._checkpoint_trouble_told = False
         self._moved_to: Session | None = None
-        self._moved_policies = 0
+        self._moved_counts = 0, 0  # answers and earlier policies in `_moved_to`
         """Number of earlier policies in the new folder."""
         self._moving_checkpoint = 0
         """Number of the checkpoint that moving waits for."""
@@ -275,9 +275,9 @@ class Controller(QObject):
         self._open_labelling()
         self.state_changed.emit(self.state)
 
-    def _on_answers_saved(self, session: Session, policies: int) -> None:
+    def _on_answers_saved(self, session: Session, answers: int, policies: int) -> None:
         """The answers and `policies` earlier policies are safe: save the state of training there too."""
-        self._moved_policies = policies
+        self._moved_counts = answers, policies
         self._moved_to = self.checkpointer.session = session
         self._moving_checkpoint = self.checkpointer.request(self._jobs_to_start)
         if not self._moving_checkpoint:
@@ -285,8 +285,7 @@ class Controller(QObject):
 
     def _finish_moving(self, trained: bool) -> None:
         assert self._moved_to is not None
-        known = len(self.policy_history.snapshots)
-        counts = self.progress.labels, self._moved_policies, known
+        counts = *self._moved_counts, len(self.policy_history.snapshots)
         self.moved.emit(self._moved_to, saved_elsewhere(self._moved_to.folder, *counts, trained))
 
     def _on_loaded(self, states: dict[str, JobState]) -> None:

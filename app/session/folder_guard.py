@@ -25,13 +25,13 @@ class FolderGuard(QObject):
 
     Signals:
         gone_changed(bool): the folder is gone, or is there again.
-        answers_saved(object, int): all answers and earlier policies are in a new session; the Session, open, and the number
-            of policies.
+        answers_saved(object, int, int): all answers and earlier policies are in a new session; the Session, open, and
+            how many answers and policies it has.
         refused(str): they could not be saved; one sentence.
     """
 
     gone_changed = Signal(bool)
-    answers_saved = Signal(object, int)
+    answers_saved = Signal(object, int, int)
     refused = Signal(str)
 
     def __init__(self, session: Session, writer: PreferenceWriter, parent: QObject | None = None) -> None:
@@ -60,8 +60,9 @@ class FolderGuard(QObject):
         """Make a session with all answers in this new folder; `answers_saved` or `refused` follows."""
         config = self._session.config
 
-        def write() -> tuple[Session, int]:
-            return self._copy.write_session(folder, config, self._others.write), self._others.policies
+        def write() -> tuple[Session, int, int]:
+            session = self._copy.write_session(folder, config, self._others.write)
+            return session, session.labels(), self._others.policies
 
         self._thread.do(write, lambda written: self.answers_saved.emit(*written), self.refused.emit)
 
