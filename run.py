@@ -107,7 +107,7 @@ def requirements(groups: tuple[str, ...]) -> list[str]:
 
 
 def torch_requirement(wanted: list[str], gpu: bool) -> str:
-    """torch at the version that has a CPU build, or with a GPU the requirement of pyproject.toml."""
+    """torch at the pinned version, or with a GPU the requirement of pyproject.toml, which constraints.txt pins to the same."""
     return next(item for item in wanted if item.startswith("torch")) if gpu else "torch==2.13.0"
 
 

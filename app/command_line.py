@@ -30,10 +30,14 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
 
 def add_options(parser: argparse._ActionsContainer) -> None:
     """Add the options of the window to a parser or a group of one."""
-    parser.add_argument("--task", help=f"task, behaviour or behaviour file to teach (default {DEFAULT_TASK})")
+    parser.add_argument(
+        "--task",
+        help="task, behaviour or behaviour file to teach (default: choose on the start page;"
+        f" with a new --session {DEFAULT_TASK})",
+    )
     parser.add_argument("--session", type=Path, help="session folder, new or existing (default: a new one)")
     parser.add_argument("--teacher", choices=("human", "oracle"), help="first teacher (default human)")
-    parser.add_argument("--labels", type=int, help="number of answers in the whole session")
+    parser.add_argument("--labels", type=int, help="number of answers after which the computer stops answering")
     parser.add_argument("--seed", type=int, help="random seed; same seed, same start")
     parser.add_argument("--quit-after", type=float, metavar="SECONDS", help="quit after this time")
     parser.add_argument(

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import dataclasses
+import os
 import signal
 import sys
 from typing import Any, NoReturn
@@ -42,6 +43,9 @@ def main() -> int:
         code, text = 1, str(error)
     except StageFailedError as error:
         code, text = 1, f"{error}: {again}."
+    except BrokenPipeError:  # the program that read the output has ended, such as `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (MemoryError, RuntimeError, OSError) as error:
         if not lack(error):
             raise
@@ -65,7 +69,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def add_commands(commands: Any) -> None:
-    """Add each command's parser. commands: what argparse's add_subparsers returns"""
+    """Add each command's parser. commands: the object returned by `ArgumentParser.add_subparsers`"""
     lists = {
         "tasks": "tasks",
         "behaviours": "robots' behaviours",
@@ -121,7 +125,7 @@ def add_commands(commands: Any) -> None:
     sweep.add_argument("plan", help=f"a .json or .toml file, or one of {', '.join(PLANS)}")
     _add_sweep(sweep)
     reproduce = commands.add_parser("reproduce", help="another name for sweep")
-    reproduce.add_argument("plan", metavar="figure", help=f"one of {', '.join(PLANS)}")
+    reproduce.add_argument("plan", metavar="figure", help=f"a .json or .toml file, or one of {', '.join(PLANS)}")
     _add_sweep(reproduce)
 
 

@@ -109,7 +109,7 @@ class BehaviourLibrary(QObject):
         self._thread.do(task, done, self.refused.emit)
 
     def _list(self) -> tuple[list[OwnBehaviour], list[str]]:
-        """Return the behaviours, and a sentence for each file that is none."""
+        """Return the behaviours, and a sentence for each file that is not a behaviour."""
         try:
             paths = [path for path in self.folder.iterdir() if path.suffix == SUFFIX]
             paths.sort(key=lambda path: path.stat().st_mtime, reverse=True)

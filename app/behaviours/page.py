@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.behaviours.begin_from import BeginFrom
 from app.behaviours.clip_settings import ClipSettings
 from app.behaviours.draft import BehaviourDraft
 from app.behaviours.expression_fields import ExpressionFields
@@ -25,12 +24,14 @@ from app.behaviours.scene_view import SIDE, SceneView
 from app.behaviours.scenes import Scenes
 from app.behaviours.signal_list import SignalList
 from app.behaviours.signal_titles import plottable
+from app.start_page.begin_from import BeginFrom
 from app.start_page.previews import Preview
 from app.style.file_dialog import ask_for_file_to_open
 from app.style.labels import label
 from app.style.layouts import column, row
 from core.behaviours.behaviour import MAX_PLOTS, MAX_TITLE, Behaviour, CameraView
 from core.behaviours.robot_model import PREFIX, RobotModel
+from core.tasks.behaviour_tasks import behaviour_task
 from core.tasks.robots import ROBOTS
 from core.types import Frames
 
@@ -292,7 +293,7 @@ class BehaviourPage(QWidget):
         for button in (self.save, self.start, self.practise):
             button.setEnabled(draft.behaviour is not None)
         self.practise.setVisible(draft.task is not None)
-        self.begin_from.show_fitting(draft.behaviour)
+        self.begin_from.show_fitting(behaviour_task(draft.behaviour) if draft.behaviour else None)
         if draft.scene_text() != self._scene:
             self._draw()
 

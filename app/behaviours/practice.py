@@ -124,7 +124,7 @@ class Practice(QWidget):
         self.clips.setVisible(not done)
         if done:
             chosen = ", ".join(_WORDS[choice] for _, choice in self._answers)
-            self.count.setText("Practised")
+            self.count.setText("Practice finished")
             self.hint.setText(f"Your answers: {chosen}. They are forgotten unless you start with them.")
             self.keep.setFocus()
             return

@@ -21,7 +21,7 @@ _COMMANDS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifie
 class Rest(QObject):
     """Stops the clips after a minute without input anywhere in the program, and plays them at the next input.
 
-    The key that plays them does nothing else: who comes back has not seen the clips yet.
+    The key that plays them does nothing else: a person who returns has not seen the clips yet.
 
     timer: time until the clips stop
     text: line over the clips while they rest
@@ -30,7 +30,7 @@ class Rest(QObject):
     def __init__(self, clips: ClipPair) -> None:
         super().__init__(clips)
         self._clips = clips
-        self.text = label("readout", "Press any key to play (it will not answer)")
+        self.text = label("readout", "Press any key to play; it is not taken as an answer")
         self.text.setParent(clips)
         self.text.hide()
         self.timer = QTimer(self, singleShot=True, interval=_REST_MS)

@@ -114,7 +114,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         (),
         "Trains one last time, the second half at a falling learning rate; your next answer resumes teaching",
     ),
-    Command.HUMAN: CommandInfo("&You", ("F6",), "You are now answering", checkable=True),
+    Command.HUMAN: CommandInfo("&You", ("F6",), "You answer from now on", checkable=True),
     Command.ORACLE: CommandInfo(
         "C&omputer",
         ("F7",),
@@ -166,7 +166,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "Plots: learnin&g", ("Ctrl+1",), "The task's performance measure, returns, and the loss of the reward model"
     ),
     Command.REWARD_PLOTS: CommandInfo(
-        "Plots: rewar&d model", ("Ctrl+2",), "How well the predicted reward fits your answers"
+        "Plots: rewar&d model", ("Ctrl+2",), "Predicted and true reward along one episode, and their correlation"
     ),
     Command.SESSION_PLOTS: CommandInfo(
         "Plots: sess&ion", ("Ctrl+3",), "Answers, agreement of the predictors, and steps per second"

@@ -19,7 +19,7 @@ _Key = tuple[int, float]
 
 
 class Replays(QObject):
-    """One replay at a time, and then the one that is wanted by then: a slider passes over many.
+    """Renders one replay at a time, then the one requested last, since a moving slider passes over many.
 
     cache_bytes: most bytes of frames to remember
     size: pixels of the next ones

@@ -41,7 +41,7 @@ def dialog_handlers(
 
 
 def ask_before_loss(window: QMainWindow, answers: int, save: Callable[[], object], leave: Callable[[], object]) -> None:
-    """Ask what to do with a session whose folder is gone: save it elsewhere, leave all the same, or stay."""
+    """Ask what to do with a session whose folder is gone: save it elsewhere, leave anyway, or stay."""
     text = f"The session's folder is gone: its {pluralize(answers, 'answer')} and its training will be lost."
     box = QMessageBox(QMessageBox.Icon.Warning, "Somersault", text, QMessageBox.StandardButton.Cancel, window)
     box.setTextFormat(Qt.TextFormat.PlainText)

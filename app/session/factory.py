@@ -19,6 +19,7 @@ from core.presets import merge_presets
 from core.session.compatibility import require_fitting
 from core.session.session import CONFIG, Session
 from core.session.size_limits import FILMED_POOL, require_bearable
+from core.session.taking import Beginning, begun, take, with_answers
 from core.system import resources
 from core.tasks import get_task
 from core.tasks.behaviour_tasks import is_behaviour_text, task_text
@@ -70,12 +71,15 @@ def _is_file_of(option: object, task: object) -> bool:
         return False
 
 
-def create_session(folder: Path, config: Config) -> Session:
+def create_session(folder: Path, config: Config, begin_from: Beginning | None = None) -> Session:
     """Create a session and check its store. Raise UserError if that is impossible."""
     if os.path.exists(folder / CONFIG):  # made since the name was checked
         raise UserError(f"{folder} already holds a session: choose another name.")
     _require_memory(config)  # before there is a folder
-    return check_session(Session.create(folder, config))
+    if begin_from is None:
+        return check_session(Session.create(folder, config))
+    taken = take(begin_from[0], config, begin_from[1])
+    return check_session(begun(folder, with_answers(config, taken), taken))
 
 
 def check_session(session: Session) -> Session:

@@ -20,7 +20,7 @@ from core.io import files
 from core.session import library, summary
 from core.session.archive import import_session
 from core.session.session import CONFIG, Session, acquire_lock, remove_session
-from core.session.taking import begun, take
+from core.session.taking import Beginning
 from core.types import Choice, Query, Teacher
 
 _PROGRESS_STEPS = 20
@@ -67,21 +67,14 @@ class SessionLibrary(QObject):
         self.progressed.emit(f"Opening {folder.name} …")
         self._work_thread.do(lambda: check_session(Session.open(folder)), self._on_opened, self.refused.emit)
 
-    def create(self, folder: Path, config: Config) -> None:
+    def create(self, folder: Path, config: Config, begin_from: Beginning | None = None) -> None:
         self.progressed.emit(f"Creating {folder.name} …")
-        self._work_thread.do(lambda: create_session(folder, config), self._on_opened, self.refused.emit)
+        self._work_thread.do(lambda: create_session(folder, config, begin_from), self._on_opened, self.refused.emit)
 
     def create_numbered(
-        self,
-        config: Config,
-        answers: Sequence[tuple[Query, Choice]] = (),
-        begin_from: tuple[Path, frozenset[str]] | None = None,
+        self, config: Config, answers: Sequence[tuple[Query, Choice]] = (), begin_from: Beginning | None = None
     ) -> None:
-        """Create a session in a new folder that is named after its task.
-
-        answers: the person's, to begin with
-        begin_from: folder of a session, and what is taken of it (core.session.taking)
-        """
+        """Create a session in a new folder that is named after its task. answers: the person's, to begin with"""
         name = folder_name(config)
         self.progressed.emit(f"Creating a session of {name} …")
         create = partial(self._create_numbered, name, config, answers, begin_from)
@@ -107,15 +100,9 @@ class SessionLibrary(QObject):
             thread.close()
 
     def _create_numbered(
-        self,
-        name: str,
-        config: Config,
-        answers: Sequence[tuple[Query, Choice]],
-        begin_from: tuple[Path, frozenset[str]] | None,
+        self, name: str, config: Config, answers: Sequence[tuple[Query, Choice]], begin_from: Beginning | None
     ) -> Session:
-        taken = take(begin_from[0], config, begin_from[1]) if begin_from else None
-        folder = new_folder(self.root, name)
-        session = check_session(begun(folder, config, taken)) if taken else create_session(folder, config)
+        session = create_session(new_folder(self.root, name), config, begin_from)
         try:
             with closing(session.store()) as store:
                 for query, choice in answers:

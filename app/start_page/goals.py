@@ -48,5 +48,5 @@ def goal(task: Task) -> str:
 def effort(task: Task) -> str:
     """Return the usual number of answers and the time they take a person, with two cores (RESULTS.md)."""
     if task.pictures is not None:
-        return "Thousands of answers, several hours"
+        return f"{task.presets['labels']:,} answers, several hours"
     return "50 to 300 answers, 5 to 30 min"

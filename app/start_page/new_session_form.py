@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.session.config_draft import PLAIN, TEACHERS, ConfigDraft, setting
 from app.start_page.advanced_settings import AdvancedSettings
+from app.start_page.begin_from import BeginFrom
 from app.start_page.folder_field import FolderField
 from app.start_page.number_box import ChoiceBox
 from app.start_page.preview_view import PreviewView
@@ -54,12 +55,13 @@ class NewSessionForm(QWidget):
     problem: for a sentence about several settings
 
     Signals:
-        create_requested(object, object): folder (Path) and Config of the session to create and open.
+        create_requested(object, object, object): folder (Path) and Config of the session to create and open, and the session
+            that it begins with (core.session.taking.Beginning) or None.
         back_requested(): return to the start page.
         preview_requested(str): task whose preview is needed.
     """
 
-    create_requested = Signal(object, object)
+    create_requested = Signal(object, object, object)
     back_requested = Signal()
     preview_requested = Signal(str)
 
@@ -73,6 +75,7 @@ class NewSessionForm(QWidget):
         self._typing.timeout.connect(self._request_preview)
         self.folder = FolderField(root)
         self.folder.edited.connect(self._show_draft)
+        self.begin_from = BeginFrom()
         self._make_task_widgets()
         self._make_fields()
         self._make_fold()
@@ -134,6 +137,7 @@ class NewSessionForm(QWidget):
         inside.setObjectName("page")
         heading = label("pageTitle", "New session")
         self._column = column(heading, self._rows(), of=inside, margins=(2, 0, 16, 0), spacing=14)
+        self._column.addWidget(self.begin_from, 0, Qt.AlignmentFlag.AlignLeft)
         self._column.addWidget(self.fold, 0, Qt.AlignmentFlag.AlignLeft)
         self._column.addStretch(1)
         self.area = QScrollArea(widgetResizable=True)
@@ -171,6 +175,7 @@ class NewSessionForm(QWidget):
         """Show a fresh form for this task; PREFIX alone stands for a Gymnasium environment yet to be typed."""
         self.draft = ConfigDraft(task, self._given)
         self.folder.reset()
+        self.begin_from.reset()
         is_gymnasium = task.startswith(PREFIX)
         self.form.setRowVisible(self.env_row, is_gymnasium)
         self.env_id.setText(task.removeprefix(PREFIX))
@@ -200,6 +205,7 @@ class NewSessionForm(QWidget):
         self.preview_error = ""
         self.picture.set_preview(None, "Loading preview…" if task.title else "Type the id of an environment.")
         self.folder.propose(task.name)
+        self.begin_from.show_fitting(task)
         self._show_draft()
 
     def _request_preview(self) -> None:
@@ -260,7 +266,7 @@ class NewSessionForm(QWidget):
 
     def _on_create_requested(self) -> None:
         if self.draft.config is not None and not self._what_to_correct()[1]:
-            self.create_requested.emit(self.folder.path, self.draft.config)
+            self.create_requested.emit(self.folder.path, self.draft.config, self.begin_from.chosen)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter presses the focused button, or starts from any other field but the search."""

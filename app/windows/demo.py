@@ -271,8 +271,10 @@ class DemoWindow(QWidget):
             self.notice.clear()
         self._verdict = ""
         if self._controller.room.decided:
-            count, total = self.bars.counts.get(preference.choice, 0), sum(self.bars.counts.values())
-            chosen = f"{VOTED[preference.choice].lower()}, {count} of {total}" if count else "no clip: a draw"
+            votes = self.bars.counts
+            count, total, most = votes.get(preference.choice, 0), sum(votes.values()), max(votes.values(), default=0)
+            won = f"{VOTED[preference.choice].lower()}, {count} of {total}"
+            chosen = won if 0 < count == most else "neither clip: a tie"
             self._verdict = f"  ·  the audience chose {chosen}"
         self.clips.flash(preference.choice)
         self._clear_tiles()

@@ -52,6 +52,7 @@ from core.config import Config
 from core.errors import UserError
 from core.session.library import SessionEntry
 from core.session.session import Session
+from core.session.taking import Beginning
 from core.tasks import CATALOGUE
 from core.tasks.gymnasium import PREFIX
 
@@ -285,9 +286,9 @@ class StartWindow(QMainWindow):
         self._set_busy(True)
         self.library.open(folder)
 
-    def _create(self, folder: Path, config: Config) -> None:
+    def _create(self, folder: Path, config: Config, begin_from: Beginning | None) -> None:
         self._set_busy(True)
-        self.library.create(folder, config)
+        self.library.create(folder, config, begin_from)
 
     def _on_card_action(self, task: str, action: str) -> None:
         if action == SETTINGS:
@@ -345,7 +346,8 @@ class StartWindow(QMainWindow):
 
     def _on_sessions_listed(self, entries: list[SessionEntry]) -> None:
         found = {entry.folder: entry.summary.task for entry in entries if entry.summary and not entry.problem}
-        self.behaviour_page.begin_from.set_sessions(found)
+        for page in (self.form, self.behaviour_page):
+            page.begin_from.set_sessions(found)
 
     def _read_robot(self, path: Path) -> None:
         self.show_message(f"Reading {path.name} …")

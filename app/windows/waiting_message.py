@@ -10,7 +10,7 @@ _STARTS = "Starting simulation, reward model and policy."
 def explanation(controller: Controller) -> tuple[str, str]:
     """Headline, with a countdown if the time is known, and detail."""
     if controller.folder_guard.gone and controller.state not in (State.STOPPING, State.STOPPED):
-        return "The session's folder is gone", "Bring it back, or save everything elsewhere."
+        return "The session's folder is gone", "Restore the folder, or save everything elsewhere."
     match controller.state:
         case State.STARTING:
             return _with_countdown("Getting ready", controller.progress.first_pair.left), _STARTS
@@ -21,7 +21,7 @@ def explanation(controller: Controller) -> tuple[str, str]:
         case State.STOPPED:
             return "Stopped", "Everything is saved. Press Start to continue."
         case State.FAILED:
-            return "Training has stopped", "The message above says why. Press Restart there."
+            return "Training has stopped", "The message above says why; its button starts training again."
     return _while_running(controller)
 
 

@@ -1,4 +1,4 @@
-"""A robot from an MJCF file: its packed files, and what has to be known of it where MuJoCo is not loaded."""
+"""A robot from an MJCF file: its packed files, and the facts needed where MuJoCo is not loaded."""
 
 from __future__ import annotations
 

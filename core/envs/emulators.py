@@ -105,7 +105,7 @@ class VectorEmulators:
         """Start new games in these; the views are of all.
 
         A seed decides how this game of an emulator begins, and without one how the next ones do, whatever was played in
-        between. It takes long: the emulator loads its game anew.
+        between. This is slow, because the emulator reloads its game.
         """
         if self._colour is not None and (rows < self._in_colour).any():
             seen = rows < self._in_colour

@@ -99,7 +99,7 @@ class HeadlessRun:
         """Batches that the policy has not been updated on."""
         self._policy: PolicyPublished | None = None
         self._offers_outdated = False
-        """The stored answers turned out to be about other pairs in this turn, and were given for what they are."""
+        """True if the stored answers proved in this turn to belong to other pairs, and were all delivered at once."""
         self._steps_taken = 0
         self._snapshots = session.snapshots()
         self._snapshot_due = 0
@@ -193,7 +193,7 @@ class HeadlessRun:
     def _answer(self, query: Query) -> None:
         """Answers a query. If the stored answers are not those to this run's queries, gives them all at once instead.
 
-        So begins a session made from old answers. The queries of this turn, asked in ignorance of them, are withdrawn.
+        This is how a session made from old answers starts. This turn's queries, which were chosen without them, are withdrawn.
         """
         preference = None if self._offers_outdated else self._answers.answer(query)
         if preference is not None:
@@ -260,7 +260,7 @@ def _own_state(states: Mapping[str, JobState]) -> tuple[int | None, RolloutRepor
     """The newest answer that the jobs had at a checkpoint, and the rollout's report by then.
 
     0 and None without a checkpoint; None and None for one of a window, where jobs are not in step. Raises UserError if
-    the values are none.
+    the values are invalid.
     """
     if DRIVER not in states:
         return (None if states else 0), None

@@ -43,7 +43,7 @@ ENCODERS = (
     ),
 )
 """By preference. Presentation programs play H.264 and often nothing else, but builds of FFmpeg leave its encoders out; VP9
-is always there, for browsers and players. The AV1 encoder of PyAV's wheel (SVT-AV1 4.1) can wait for ever at the end."""
+is always there, for browsers and players. The AV1 encoder of PyAV's wheel (SVT-AV1 4.1) can wait forever at the end."""
 
 
 def check_path(path: Path) -> None:

@@ -66,7 +66,8 @@ class TalkJob(FilmJob):
         sides = [renderer.render(s.states, side, _FPS).pixels for s in (answer.query.left, answer.query.right)]
         frames = round(_COMPARED * _FPS)
         words = _WORDS[answer.choice]
-        if votes is not None and votes.choice == answer.choice:  # else the answer was changed since
+        decided = votes is not None and votes.counts[answer.choice] == max(votes.counts.values())  # else by a draw
+        if votes is not None and decided and votes.choice == answer.choice:  # else the answer was changed since
             words += f": {votes.counts[answer.choice]} of {pluralize(len(votes.voters), 'vote')}"
         for number in range(frames):
             clips = [clip[number % len(clip)] for clip in sides]

@@ -229,7 +229,7 @@ def _require_few_copies(root: Element) -> None:
 
 
 def _numbers(text: str) -> list[float]:
-    """Return the numbers in an attribute; MuJoCo tells what is wrong with words that are none."""
+    """Return the numbers in an attribute; words that are not numbers are left for MuJoCo to report."""
     numbers = []
     for word in text.split()[:16]:
         try:

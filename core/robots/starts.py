@@ -10,7 +10,7 @@ from core.types import Float64
 
 _KINDS = ("standing", "lying", "tilted", "air")
 _RANDOM = "random"
-"""Each joint anywhere within its limits, a hinge or ball without limits turned anyhow: as in the Control Suite."""
+"""Each joint anywhere within its limits, a hinge or ball without limits at any angle: as in the Control Suite."""
 _TILT = 0.8
 """Largest angle in rad of a tilted start."""
 _GAP = (0.0, 0.02)

@@ -1,6 +1,6 @@
 """Check that a session's folder holds files of its own alone, before any of them is read or written.
 
-A session may come from another person. A pipe in a file's place would hold the program up for ever, and through a link it
+A session may come from another person. A pipe in a file's place would block the program forever, and through a link it
 would read or write a file elsewhere.
 """
 

@@ -23,6 +23,8 @@ from core.tasks.base import RobotTask, Task
 from core.types import Choice
 
 PARTS = ("reward", "policy", "answers")
+Beginning = tuple[Path, frozenset[str]]
+"""Folder of a session, and what a new one takes of it."""
 _POLICY_SHAPE = ("algorithm", "hidden", "vision")
 _REWARD_SHAPE = ("members", "hidden", "inputs")
 """Settings that decide what networks look like."""
@@ -129,8 +131,8 @@ def _require_same(part: str, old: PolicyConfig | RewardConfig, new: object, name
         before, now = getattr(old, name), getattr(new, name)
         if before != now:
             raise UserError(
-                f"The {part} to begin from was made with {part}.{name}={before}, and the new session has {now}: give the"
-                f" new one --set {part}.{name}={before}, or take the answers alone."
+                f"The {part} to begin from was made with {part}.{name}={before}, and the new session has {now}: set"
+                f" {part}.{name}={before}, or take the answers alone."
             )
 
 

@@ -332,7 +332,7 @@ def _run_job(link: ChildLink, name: str) -> None:
 def _listen(link: Link, inbox: queue.SimpleQueue[Event | Exception]) -> None:
     """Fill the inbox. When the parent closes the link, this process ends at once.
 
-    If a message can't be received or decoded, say for lack of memory, the job fails rather than wait for ever.
+    If a message can't be received or decoded, say for lack of memory, the job fails instead of waiting forever.
     """
     while True:
         try:

@@ -49,7 +49,7 @@ def task_text(word: str, import_robot: Callable[[Path], RobotModel] | None = Non
 
 
 def bare_robot(path: Path, import_robot: Callable[[Path], RobotModel]) -> Behaviour:
-    """Return a behaviour that asks for nothing in particular, of the robot in an MJCF file. Errors are import_robot's."""
+    """Return a behaviour without a particular goal, for the robot in an MJCF file. Errors are import_robot's."""
     model = import_robot(path)
     name = re.sub("[^a-z0-9]+", "-", path.stem.lower())[:MAX_NAME].strip("-") or "robot"
     title = " ".join(path.stem.split())[:MAX_TITLE]

@@ -30,7 +30,7 @@ def practised(page: Page) -> BehaviourPage:
         assert practice.count.text() == f"Practice pair {number} of 5" and "← left" in practice.hint.text()
         assert practice.instruction.text() == made.draft.instruction
         QTest.keyClick(practice, key)
-    assert practice.count.text() == "Practised" and practice.keep.isVisible()
+    assert practice.count.text() == "Practice finished" and practice.keep.isVisible()
     return made
 
 

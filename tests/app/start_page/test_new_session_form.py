@@ -34,7 +34,7 @@ class Form:
         self.page = NewSessionForm(root, {})
         self.made: list[tuple[Path, Config]] = []
         self.wanted: list[str] = []
-        self.page.create_requested.connect(lambda folder, config: self.made.append((folder, config)))
+        self.page.create_requested.connect(lambda folder, config, _: self.made.append((folder, config)))
         self.page.preview_requested.connect(self.wanted.append)
         self.page.resize(1280, 720)
         self.page.show()

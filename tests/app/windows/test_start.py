@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 from PySide6.QtCore import Qt
@@ -10,16 +11,18 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from app.session.factory import session_config
+from app.session.factory import create_session, session_config
 from app.start_page.goals import effort
 from app.start_page.task_grid import GAMES, OWN, ROBOTS, SHIPPED
 from app.style import theme
 from app.style.theme import Appearance
 from core.behaviours.shipped import shipped_behaviours
 from core.tasks import CATALOGUE, get_task
+from core.types import Choice, Teacher
 from tests.app.clipping import clipped
-from tests.app.start_page_driver import Page, make_session
+from tests.app.start_page_driver import Page, make_session, practice_segment
 from tests.app.tape import has_colour
+from tests.core.builders import query
 
 Picture = Callable[[QWidget, str], None]
 
@@ -87,6 +90,35 @@ def test_a_click_starts_with_the_settings_for_a_person(page: Page) -> None:
     session = page.opened[0]
     assert session.folder.name == "walker-kneel-1" and session.config == session_config("walker-kneel")
     assert session.config.teacher == "human"
+
+
+def test_a_new_session_of_a_shipped_task_begins_with_the_answers_of_another_one(page: Page) -> None:
+    old = create_session(page.root / "stuck", session_config("hopper-backflip"))
+    with closing(old.store()) as store:
+        for number, choice in enumerate((Choice.LEFT, Choice.CANT_TELL)):
+            task = get_task("hopper-backflip")
+            clips = (practice_segment(task, 2 * number + side) for side in range(2))
+            store.add(query(number, *clips), choice, Teacher.HUMAN)
+    old.close()
+    page.show()
+    page.wait_until(lambda: page.window.sessions.list.current is not None)
+    page.window.show_form("reacher")
+    form = page.window.form
+    assert not form.begin_from.isVisible()
+    page.window.show_form("hopper-backflip")
+    page.wait_until(form.begin_from.isVisible)
+    form.begin_from.source.setFocus()
+    QTest.keyClick(form.begin_from.source, Qt.Key.Key_Down)
+    for name, box in form.begin_from.parts.items():
+        if (name == "answers") != box.isChecked():
+            QTest.keyClick(box, Qt.Key.Key_Space)
+    assert clipped(form) == []
+    form.create_button.click()
+    page.wait_until(lambda: bool(page.opened))
+    (new,) = page.opened
+    with closing(new.store()) as store:
+        assert [answer.choice for answer in store.each()] == [Choice.LEFT, Choice.CANT_TELL]
+    assert new.config.query.taken == 1 and new.config.labels == session_config("hopper-backflip").labels + 1
 
 
 def test_cards_say_in_one_sentence_what_is_to_be_reached_and_stand_in_groups(page: Page) -> None:

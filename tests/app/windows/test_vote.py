@@ -74,15 +74,16 @@ def test_the_majority_is_one_answer_with_its_votes(voting: tuple[Face, DemoWindo
     face.wait_until(lambda: child.got(VoteOpened)[-1].round > number)  # the next pair
 
 
-def test_a_draw_is_a_tie_and_called_one(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
+@pytest.mark.parametrize("ties", [0, 1])
+def test_a_draw_is_a_tie_and_called_one(voting: tuple[Face, DemoWindow, FakeProcess], ties: int) -> None:
     face, demo, child = voting
     face.offer(make_query(), make_query())
     face.wait_until(lambda: bool(child.got(VoteOpened)))
-    child.play(VotesCounted(child.got(VoteOpened)[-1].round, {"left": 3, "tie": 0, "right": 3}, 0.0, True))
+    child.play(VotesCounted(child.got(VoteOpened)[-1].round, {"left": 3, "tie": ties, "right": 3}, 0.0, True))
     face.wait_until(lambda: bool(child.got(VoteKept)))
     assert face.answers()[-1].choice == Choice.TIE
     demo.refresh()
-    assert demo.title.text().endswith("the audience chose no clip: a draw")
+    assert demo.title.text().endswith("the audience chose neither clip: a tie")
 
 
 def test_an_answer_of_the_audience_that_cannot_be_saved_is_voted_on_again(

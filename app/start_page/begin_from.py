@@ -8,11 +8,10 @@ from PySide6.QtWidgets import QCheckBox, QWidget
 from app.start_page.number_box import ChoiceBox
 from app.style.labels import label
 from app.style.layouts import column, row
-from core.behaviours.behaviour import Behaviour
 from core.errors import UserError
 from core.session.taking import PARTS, same_body
 from core.tasks import get_task
-from core.tasks.behaviour_tasks import behaviour_task
+from core.tasks.base import Task
 
 _USUAL = ("reward", "policy")
 _TIPS = {
@@ -28,7 +27,7 @@ class BeginFrom(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._sessions: Mapping[Path, str] = {}
-        self._behaviour: Behaviour | None = None
+        self._task: Task | None = None
         self.source = ChoiceBox()
         self.source.setAccessibleName("Begin with what a session has learned")
         self.source.activated.connect(self._show_parts)
@@ -57,18 +56,18 @@ class BeginFrom(QWidget):
     def set_sessions(self, sessions: Mapping[Path, str]) -> None:
         """sessions: tasks by folder"""
         self._sessions = sessions
-        self.show_fitting(self._behaviour)
+        self.show_fitting(self._task)
 
-    def show_fitting(self, behaviour: Behaviour | None) -> None:
-        """Offer the sessions of the behaviour's robot; None if the behaviour is not complete."""
-        self._behaviour = behaviour
-        if behaviour is None:
+    def show_fitting(self, task: Task | None) -> None:
+        """Offer the sessions of the task's robot; with None, which stands for an incomplete task, the offer stays."""
+        self._task = task
+        if task is None:
             return
-        now, kept = behaviour_task(behaviour), self.source.currentData()
-        fitting = [folder for folder, task in self._sessions.items() if _fits(task, now)]
+        kept = self.source.currentData()
+        fitting = [folder for folder, other in self._sessions.items() if _fits(other, task)]
         if fitting != [self.source.itemData(index) for index in range(1, self.source.count())]:
             self.source.clear()
-            self.source.addItem("nothing learned", None)
+            self.source.addItem("Nothing (start from scratch)", None)
             for folder in fitting:
                 self.source.addItem(folder.name, folder)
             self.source.setCurrentIndex(max(0, self.source.findData(kept)))
@@ -80,8 +79,8 @@ class BeginFrom(QWidget):
             box.setVisible(self.source.currentData() is not None)
 
 
-def _fits(task: str, now: object) -> bool:
+def _fits(other: str, task: Task) -> bool:
     try:
-        return same_body(get_task(task), now)  # type: ignore[arg-type]
+        return same_body(get_task(other), task)
     except UserError:  # of another version
         return False
