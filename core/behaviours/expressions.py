@@ -11,6 +11,7 @@ import ast
 import functools
 import math
 import operator
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,6 +47,7 @@ FUNCTIONS: dict[str, tuple[int, int, Callable[..., Value]]] = {
     "tolerance": (3, 6, tolerance),
 }
 """By name: fewest and most arguments, and the function."""
+_QUOTED = re.compile(r"""\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'""")
 _CONSTANTS = {"pi": math.pi, "inf": math.inf}
 EPISODE_FUNCTIONS = ("turns", "share", "mean", "longest", "last", "count", "highest", "lowest")
 """Functions of a whole episode (core.behaviours.figures), which a step's expression can't use."""
@@ -113,8 +115,9 @@ class Compiler:
         if len(text) > MAX_TEXT:
             raise UserError(f"{place} has {len(text)} characters: give at most {MAX_TEXT}.")
         self._skipped = len(text) - len(text.lstrip())
-        if "#" in text:  # Python would drop what follows, also in the next lines
-            raise UserError(f"{place} has a # at column {text.index('#') + 1}: leave comments out.")
+        comment = _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), text).find("#")
+        if comment >= 0:  # Python would drop what follows, also in the next lines
+            raise UserError(f"{place} has a # at column {comment + 1}: leave comments out.")
         self._text = " ".join(text.strip().splitlines())
         self.function = self.read(self._parse(), 1)
 
@@ -122,7 +125,7 @@ class Compiler:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # such as those about 1or 2
-                return ast.parse(self._text, mode="eval").body
+                return ast.parse(self._text + "\n", mode="eval").body  # or an unfinished one fails at column 1
         except SyntaxError as error:
             column = min(max(1, error.offset or 1), len(self._text) + 1) + self._skipped
             raise UserError(f"{self._place} can't be read at column {column}: check the brackets and signs.") from error

@@ -21,6 +21,9 @@ time: seconds since the episode began
 """
 
 import difflib
+import json
+import keyword
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -82,7 +85,8 @@ FAMILIES = ("joint", "joint_rate", "action", "height", "contact")
 
 def write(family: str, name: str) -> str:
     """Return the canonical name of a signal: joint[knee], or joint["left-knee"] if the name is not a plain word."""
-    return f"{family}[{name}]" if name.isidentifier() else f'{family}["{name}"]'
+    plain = name.isidentifier() and not keyword.iskeyword(name) and unicodedata.is_normalized("NFKC", name)
+    return f"{family}[{name if plain else json.dumps(name, ensure_ascii=False)}]"
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

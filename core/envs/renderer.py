@@ -19,6 +19,8 @@ from core.types import Float64, Frames
 _GREY = 128
 _SLICES, _STACKS = 20, 6
 """Parts of a circle and of a half circle of which round geoms are drawn. Half of MuJoCo's own: they pay for the shadow."""
+_BELOW, _ABOVE = 0.3, 0.29
+"""How far below and above its middle the picture reaches, in metres for each metre of the camera's distance."""
 _NO_OPENGL = "Clips can't be drawn, as OpenGL is missing here: sudo apt-get install libegl1 libgl1-mesa-dri"
 _FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS
 
@@ -92,6 +94,8 @@ class MujocoRenderer(Renderer):
         quality.numslices, quality.numstacks = _SLICES, _STACKS
         self._data = mujoco.MjData(self._model)
         self._body, self._fixed = self._model.body(task.camera.body).id, task.camera.fixed
+        tree = self._model.body_treeid[self._model.geom_bodyid]
+        self._geoms = np.flatnonzero(tree == self._model.body_treeid[self._body])
         self._camera = mujoco.MjvCamera()  # free: its point of view is set for each frame
         self.look_from(task.camera)
         self._renderer: mujoco.Renderer | None = None
@@ -101,6 +105,7 @@ class MujocoRenderer(Renderer):
         self._marks = MotionMarks(self._model, camera)
         self._camera.distance, self._camera.azimuth = camera.distance, camera.azimuth
         self._camera.elevation = -camera.elevation
+        self._height = camera.height
         self._camera.lookat[:] = *camera.centre, camera.height
 
     def close(self) -> None:
@@ -121,7 +126,7 @@ class MujocoRenderer(Renderer):
             self._pose(states, time)
             position = self._data.subtree_com[self._body].copy()
             if not self._fixed:
-                self._camera.lookat[:2] = position[:2]
+                self._follow(position)
                 start = position if start is None else start
             renderer.update_scene(self._data, camera=self._camera)
             self._marks.add(renderer.scene, self._data, [*path, position], start)
@@ -130,6 +135,19 @@ class MujocoRenderer(Renderer):
             renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
             renderer.scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = False
             yield renderer.render()
+
+    def _follow(self, position: Float64) -> None:
+        """Look at the robot, whose centre of mass is at this position (3,), from the usual height if it is then whole."""
+        data, distance = self._data, self._camera.distance
+        upward = data.geom_xmat[self._geoms].reshape(-1, 3, 3)[
+            :, 2
+        ]  # (geoms, 3): the vertical in the axes of each geom
+        boxes = self._model.geom_aabb[self._geoms]
+        middles = data.geom_xpos[self._geoms, 2] + (upward * boxes[:, :3]).sum(axis=1)
+        halves = (np.abs(upward) * boxes[:, 3:]).sum(axis=1)
+        height = max(self._height, float((middles + halves).max()) - _ABOVE * distance)
+        height = min(height, float((middles - halves).min()) + _BELOW * distance)
+        self._camera.lookat[:] = *position[:2], height
 
     def _renderer_of_size(self, size: int) -> mujoco.Renderer:
         """Return a renderer for size x size pixels. Raises UserError if OpenGL or its driver is missing."""

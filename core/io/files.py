@@ -217,6 +217,8 @@ def unwritable(path: Path, error: OSError) -> UserError:
 
 
 def reason(error: OSError) -> str:
+    if error.errno == errno.ELOOP:
+        return "it is a symbolic link"  # that open_regular refuses; a ring of links is one, too
     return error.strerror or type(error).__name__
 
 

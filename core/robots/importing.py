@@ -44,6 +44,8 @@ _FAR = 5.0
 """Range of a slide, relative to the robot's size, from which the camera follows the robot."""
 _ABOVE = 0.12
 """Height of the picture's middle above that of a robot that may jump, relative to its size."""
+_LONGEST_NAME, _FARTHEST = 200, 1e6
+"""Characters of a name, and metres from the origin, that a behaviour file may have."""
 _UNSTABLE = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
 
 
@@ -54,6 +56,7 @@ def import_robot(path: Path) -> RobotModel:
         packed = pack(xml, assets)
         model = compile_mjcf(xml, assets)
         _require_teachable(model)
+        _require_sound_words(model)
         start, drawn_floor = start_of(model), tuple[float, ...]()
         if not has_own_floor(model) and lift_index(model, Kinematics(model).root) is None:
             drawn_floor = (min(0.0, float(Kinematics(model).lowest(start[None])[0])),)
@@ -78,11 +81,25 @@ def _require_teachable(model: mujoco.MjModel) -> None:
     low, high = model.actuator_ctrlrange.T
     for index in np.flatnonzero(~(model.actuator_ctrllimited.astype(bool) & (low < high))):
         name = model.actuator(index).name or f"number {index + 1}"
+        if low[index] > high[index]:
+            raise UserError(f"the ctrlrange of actuator {name} has its larger end first: turn it round.")
         raise UserError(f"actuator {name} has no ctrlrange: give it one, so that it is known what full effort is.")
     if not np.isfinite(model.actuator_ctrlrange).all() or np.abs(model.actuator_ctrlrange).max() > 1e6:
         raise UserError("an actuator's ctrlrange is larger than 1e6: give a smaller one.")
     if not _FASTEST <= model.opt.timestep <= _SLOWEST:
         raise UserError(f"its timestep is {model.opt.timestep:g} s: give one from {_FASTEST:g} to {_SLOWEST:g} s.")
+
+
+def _require_sound_words(model: mujoco.MjModel) -> None:
+    """Raise UserError if a name can't be written in an expression, or the keyframe to start from holds no numbers."""
+    names = signal_names(model)
+    for name in (*names.joints, *names.actions, *names.geoms):
+        if len(name) > _LONGEST_NAME or not name.isprintable():
+            shown = name[:40].encode("unicode_escape").decode()
+            raise UserError(f"the name {shown} is too long or has characters that can't be shown: give another one.")
+    key = start_key(model)
+    if key is not None and not np.isfinite(model.key_qpos[key]).all():
+        raise UserError(f"keyframe {model.key(key).name or key} has positions that are not numbers: correct it.")
 
 
 def _try(model: mujoco.MjModel, start: Float64) -> Float64:
@@ -116,7 +133,7 @@ def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
         if time.monotonic() - began > _PATIENCE:
             raise UserError("it takes too long to simulate: give a larger timestep, or fewer and simpler parts.")
         extents.append(_extent(model, data, seen))
-    own = model.body_treeid[model.jnt_bodyid] == model.body_treeid[root_of(model)]
+    own = np.isin(model.body_treeid[model.jnt_bodyid], _moved_trees(model))
     limited, hinges = model.jnt_limited.astype(bool), model.jnt_type == HINGE
     joints = np.flatnonzero(own & (hinges | limited & (model.jnt_type == SLIDE)))
     ranges = np.where(limited[joints, None], model.jnt_range[joints], [-np.pi, np.pi])
@@ -129,16 +146,23 @@ def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
 
 
 def _seen_geoms(model: mujoco.MjModel) -> npt.NDArray[np.int64]:
-    """Return the geoms that show where the robot is: those of its tree, and of what its root is mounted on."""
+    """Return the geoms that show where the robot is: those of its trees, and of what its root is mounted on."""
     root = root_of(model)
     mounts, body = set[int](), int(model.body_parentid[root])
     while body:
         mounts.add(body)
         body = int(model.body_parentid[body])
     bodies = model.geom_bodyid
-    ours = (model.body_treeid[bodies] == model.body_treeid[root]) | np.isin(bodies, list(mounts))
+    ours = np.isin(model.body_treeid[bodies], _moved_trees(model)) | np.isin(bodies, list(mounts))
     shown = ours & (model.geom_group < SHOWN_GROUPS) & (model.geom_rgba[:, 3] > 0)
     return np.flatnonzero(shown if shown.any() else ours if ours.any() else bodies > 0)
+
+
+def _moved_trees(model: mujoco.MjModel) -> npt.NDArray[np.int64]:
+    """Return the root's tree and those with a joint of which an actuator moves, such as a second arm."""
+    of_joint = np.isin(model.actuator_trntype, (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT))
+    bodies = model.jnt_bodyid[model.actuator_trnid[of_joint, 0]]
+    return np.unique(model.body_treeid[[root_of(model), *bodies]]).astype(np.int64)
 
 
 def _extent(model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.NDArray[np.int64]) -> Float64:
@@ -215,6 +239,10 @@ def _describe(
         else:
             plain += range(first, first + width)
     place, distance = _view(kinematics, extents, moves)
+    if not np.abs([*start, *place, distance]).max() < _FARTHEST:
+        raise UserError(
+            f"it is farther than {_FARTHEST:,.0f} m from the origin, or as large: build it nearer or smaller."
+        )
     return RobotModel(
         packed=base64.b64encode(packed).decode(),
         joints=names.joints,

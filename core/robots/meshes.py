@@ -6,6 +6,7 @@ become one.
 
 from __future__ import annotations
 
+import math
 import struct
 from pathlib import PurePosixPath
 from xml.etree import ElementTree
@@ -15,6 +16,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from core.errors import UserError
 from core.robots.kinematics import hull_corners
 from core.types import Float64
 
@@ -27,19 +29,32 @@ _MOST_HULL = 600
 """Corners of a convex hull up to which all are kept."""
 _CELLS = (64, 48, 36, 27, 20, 15, 11, 8, 6, 4)
 """Cells along the longest side of a mesh, from fine to coarse."""
-_LARGEST_PICTURE = 256
+_LARGEST_PICTURE, _MOST_PIXELS = 256, 1 << 26
+"""Pixels of a side of a texture as it is kept, and of all of it as it is read."""
+_PNG = b"\x89PNG\r\n\x1a\n"
+cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_ERROR)  # MuJoCo tells of a damaged picture
 _DIGITS = 1e-5
 """Rounding of places relative to the mesh's size, so that they pack well."""
 
 
 def simplify(xml: str, assets: dict[str, bytes]) -> tuple[str, dict[str, bytes]]:
-    """Return the text and the files with simpler meshes and smaller textures; what can't be read is left as it is."""
+    """Return the text and the files with simpler meshes and smaller textures; what can't be read is left as it is.
+
+    Raises UserError for a picture that would take gigabytes.
+    """
     root = ElementTree.fromstring(xml)
-    named = {element.attrib["file"] for element in root.iter("mesh") if "file" in element.attrib}
+    named = {
+        element.attrib["file"]: element.attrib.get("inertia")
+        for element in root.iter("mesh")
+        if "file" in element.attrib
+    }
     most = max(_FEWEST_FACES, min(_MOST_FACES, _ALL_FACES // max(1, len(named))))
     kept, renamed = dict(assets), dict[str, str]()
-    for name in sorted(named & kept.keys()):
-        if PurePosixPath(name).suffix in _MESHES and (simpler := _simpler_mesh(name, kept[name], most)):
+    for name in sorted(named.keys() & kept.keys()):
+        if PurePosixPath(name).suffix not in _MESHES:
+            continue
+        simpler = _simpler_mesh(name, kept[name], most)
+        if simpler and (not named[name] or _compiled("m.msh", simpler, str(named[name]))):  # "exact" needs a closed one
             renamed[name] = f"{PurePosixPath(name).stem}.msh"
             del kept[name]
             kept[renamed[name]] = simpler
@@ -48,21 +63,14 @@ def simplify(xml: str, assets: dict[str, bytes]) -> tuple[str, dict[str, bytes]]
             element.attrib["file"] = renamed[element.attrib["file"]]
     for name in kept:
         if PurePosixPath(name).suffix in _PICTURES:
-            kept[name] = _smaller_picture(kept[name])
+            kept[name] = _smaller_picture(name, kept[name])
     return ElementTree.tostring(root, encoding="unicode"), kept
 
 
 def _simpler_mesh(name: str, content: bytes, most: int) -> bytes | None:
     """Return the mesh in MuJoCo's format with about `most` triangles; None if it is simple enough, or can't be read."""
-    alone = (
-        f'<mujoco><asset><mesh name="m" file="{name}" inertia="shell"/></asset>'
-        '<worldbody><geom type="mesh" mesh="m"/></worldbody></mujoco>'
-    )
-    try:
-        model = mujoco.MjModel.from_xml_string(alone, {name: content})
-    except (ValueError, mujoco.FatalError):
-        return None
-    if model.nmeshface <= most:
+    model = _compiled(name, content, "shell")
+    if model is None or model.nmeshface <= most:
         return None
     turned = np.zeros(9)
     mujoco.mju_quat2Mat(turned, model.mesh_quat[0])
@@ -78,6 +86,18 @@ def _simpler_mesh(name: str, content: bytes, most: int) -> bytes | None:
         texture = np.zeros((len(vertices), 2))
         texture[model.mesh_face.ravel()] = model.mesh_texcoord[model.mesh_facetexcoord.ravel()]
     return _write(vertices, merged, faces, texture)
+
+
+def _compiled(name: str, content: bytes, inertia: str) -> mujoco.MjModel | None:
+    """Return a model of this mesh alone; None if MuJoCo refuses it."""
+    alone = (
+        f'<mujoco><asset><mesh name="m" file="{name}" inertia="{inertia}"/></asset>'
+        '<worldbody><body><geom type="mesh" mesh="m"/></body></worldbody></mujoco>'
+    )
+    try:
+        return mujoco.MjModel.from_xml_string(alone, {name: content})
+    except (ValueError, mujoco.FatalError):
+        return None
 
 
 def _merge(vertices: Float64, faces: Faces, fixed: Faces, cells: int) -> tuple[Faces, Faces]:
@@ -114,9 +134,14 @@ def _write(vertices: Float64, kept: Faces, faces: Faces, texture: Float64 | None
     return counts + places.tobytes() + shown.tobytes() + numbers.tobytes()
 
 
-def _smaller_picture(content: bytes) -> bytes:
+def _smaller_picture(name: str, content: bytes) -> bytes:
     """Return the picture as a PNG halved to at most _LARGEST_PICTURE pixels, as far as its sides can be halved."""
-    picture = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_UNCHANGED)
+    if content.startswith(_PNG) and math.prod(struct.unpack(">2I", content[16:24].ljust(8, b"\0"))) > _MOST_PIXELS:
+        raise UserError(f"{name} has more than {_MOST_PIXELS:,} pixels: use a smaller picture.")
+    try:
+        picture = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_UNCHANGED)
+    except cv2.error:  # an empty one
+        return content
     if picture is None or max(picture.shape[:2]) <= _LARGEST_PICTURE:
         return content
     while max(picture.shape[:2]) > _LARGEST_PICTURE and not any(side % 2 for side in picture.shape[:2]):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import lzma
 import math
+import re
 import zipfile
 from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree
@@ -23,7 +24,7 @@ _MAX_XML, _MAX_FILE, _MAX_FILES, _MAX_ALL = 4 << 20, 32 << 20, 256, 128 << 20
 """Bytes of the XML text and of one file; number and bytes of all files, unpacked."""
 _FOLDERS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "flexcomp": "meshdir", "texture": "texturedir"}
 """Elements that name files, and the compiler's attribute with the folder."""
-_MAX_ELEMENTS, _MAX_DEPTH = 20_000, 100
+_MAX_ELEMENTS, _MAX_DEPTH, _MAX_INCLUDES = 20_000, 100, 256
 _MAX_COPIES = 1024
 """Copies of one element by nested <replicate>."""
 _USER_PARTS = ("body", "jnt", "geom", "site", "cam", "tendon", "actuator", "sensor")
@@ -49,6 +50,7 @@ _COPIES = {"composite": 4096, "flexcomp": 4096}
 """Largest product of the numbers in the attribute `count`."""
 _LARGEST_MEMORY = 1 << 30
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50, "E": 1 << 60}
+_UNUSUAL = re.compile(r"[^A-Za-z0-9_.-]")
 _NAMED_BY_FILE = ("mesh", "hfield", "skin", "texture")
 """Elements that are called like their file if they have no name."""
 
@@ -62,7 +64,7 @@ def read_mjcf(path: Path) -> tuple[str, dict[str, bytes]]:
         raise UserError("it is not an MJCF file: name an .xml file.")
     folder = path.parent.resolve()
     root = _parse(path, _read(path, folder, _MAX_XML))
-    _include(root, folder, 0)
+    _include(root, folder, [])
     _require_bearable(root)
     folders = _folders(root)
     assets: dict[str, bytes] = {}
@@ -75,7 +77,8 @@ def read_mjcf(path: Path) -> tuple[str, dict[str, bytes]]:
             if attribute == "file" and element.tag in _NAMED_BY_FILE:
                 element.attrib.setdefault("name", PurePosixPath(element.attrib[attribute]).stem)
             if source not in names:
-                names[source] = f"{len(names)}{source.suffix.lower()}"
+                stem = _UNUSUAL.sub("_", source.stem)[:40]  # MuJoCo names it in what it refuses
+                names[source] = f"{len(names)}-{stem}{source.suffix.lower()}"
                 assets[names[source]] = _read(source, folder, _MAX_FILE)
             element.attrib[attribute] = names[source]
             if len(names) > _MAX_FILES or sum(map(len, assets.values())) > _MAX_ALL:
@@ -138,9 +141,9 @@ def _require_own_files(root: Element, found: dict[str, bytes]) -> None:
 
 def _read(path: Path, folder: Path, limit: int) -> bytes:
     try:
-        inside = path.resolve().is_relative_to(folder)
-        if inside:
-            return bytes(files.read_regular(path, limit))
+        real = path.resolve()
+        if real.is_relative_to(folder):
+            return bytes(files.read_regular(real, limit))
     except (OSError, RuntimeError) as error:  # links in a ring
         reason = files.reason(error) if isinstance(error, OSError) else "it is a link to itself"
         raise UserError(f"{_shown(path)} can't be read ({reason}).") from error
@@ -186,16 +189,24 @@ def _require_few(root: Element) -> None:
         raise UserError(f"it has more than {_MAX_ELEMENTS:,} elements or {_MAX_DEPTH} levels: use a simpler model.")
 
 
-def _include(root: Element, folder: Path, depth: int) -> None:
-    """Replace the includes below the element, whose files are named from the main file's folder."""
-    if depth > 8:
-        raise UserError("The robot's files include each other in a circle.")
+def _include(root: Element, folder: Path, done: list[str], outer: tuple[str, ...] = ()) -> None:
+    """Replace the includes below the element, whose files are named from the main file's folder.
+
+    done: files included so far, which grows; outer: those that this element is part of
+    """
     for parent in list(root.iter()):
         for index, child in reversed(list(enumerate(parent))):
             if child.tag == "include":
-                path = folder / child.attrib.get("file", "")
-                included = _parse(path, _read(path, folder, _MAX_XML))
-                _include(included, folder, depth + 1)
+                name = child.attrib.get("file", "")
+                if not name:
+                    raise UserError("an <include> names no file: give it one, or leave it out.")
+                if name in outer:
+                    raise UserError("the robot's files include each other in a circle.")
+                done.append(name)
+                if len(done) > _MAX_INCLUDES:
+                    raise UserError(f"it has more than {_MAX_INCLUDES} includes: use a simpler model.")
+                included = _parse(folder / name, _read(folder / name, folder, _MAX_XML))
+                _include(included, folder, done, (*outer, name))
                 parent[index : index + 1] = list(included)
     _require_few(root)
 

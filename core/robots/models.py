@@ -67,6 +67,7 @@ def compile_mjcf(
             spec = mujoco.MjSpec.from_string(_TOTAL_MASS.sub("", xml), assets=assets)
             if total_mass:
                 _set_total_mass(spec, float(total_mass[1]))
+            spec.compiler.discardvisual = False  # or the floor's material and all that is only seen would go
             for sensor in spec.sensors:  # nothing reads them
                 spec.delete(sensor)
             for light in spec.lights:

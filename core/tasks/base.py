@@ -150,7 +150,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Camera:
-    """Camera of the clips. It follows the robot sideways but never up or down: a jump is seen as a jump."""
+    """Camera of the clips. It follows the robot sideways, and up or down only where the robot would leave the picture.
+
+    So a jump is seen as a jump.
+    """
 
     body: str
     """Body whose centre of mass, with all that it carries, is followed and leaves a trace."""

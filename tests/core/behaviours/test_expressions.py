@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 from core.behaviours.expressions import MAX_TEXT, compile_expression
-from core.behaviours.signals import SignalNames
+from core.behaviours.signals import SignalNames, write
 from core.errors import UserError
 from tests.core.given_signals import Given
 
@@ -37,6 +37,17 @@ def value(text: str, **signals: list[float]) -> list[float]:
 )
 def test_expressions_are_computed_for_all_environments(text: str, expected: list[float]) -> None:
     assert value(text, height=[1, 4], pitch=[3, -1]) == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    "name", ["knee", "left-hip", "in", "None", "part#2", 'a"b', "back\\slash", "\u00b5m", "1st", "µ"]
+)
+def test_every_name_can_be_read_as_it_is_listed(name: str) -> None:
+    listed = write("height", name)
+    names = SignalNames((), (), (name,))
+    assert listed in names.all()
+    expression = compile_expression(f"{listed} - 1", names)
+    assert expression.signals == {listed} and expression(Given(**{listed: [3.0]})).tolist() == [2.0]
 
 
 X = [-1.0, 0.0, 1.0, 1.5, 2.0, 3.0]
@@ -97,6 +108,8 @@ def test_what_is_not_finite_becomes_zero_or_the_largest_value(text: str, expecte
         ("heigth", "column 1: there is no signal heigth: did you mean height?"),
         ("1 + Höhe", "column 5"),
         ("height # in m\n - pitch", "has a # at column 8: leave comments out."),
+        ("height['a#b'] # in m", "has a # at column 15: leave comments out."),
+        ("height +", "can't be read at column 9"),
         ("'ö' + pich", "column 1"),
         ("  abs(pich)", "column 7: there is no signal pich: did you mean pitch?"),
         ("joint[kne]", "column 7: joint knows no kne: did you mean knee?"),

@@ -245,7 +245,7 @@ ASSETS: list[tuple[tuple[str, str, str], str]] = [
     (('<include file="link.xml"/>', "", ""), "outside"),
     (('<include file="box.xml"/>', "", ""), "in a circle"),
     (('<include file="ring.xml"/>', "", ""), "in a circle"),
-    (("<include/>", "", ""), "can't be read"),
+    (("<include/>", "", ""), "names no file"),
     (('<x xmlns:xi="http://www.w3.org/2001/XInclude"><xi:include href="/etc/passwd"/></x>', "", ""), "refuses"),
     (('<extension><plugin plugin="mujoco.pid"/></extension>', "", ""), "plugin"),
     (("", '<mesh name="m"><plugin plugin="mujoco.sdf.gear"/></mesh>', ""), "plugin"),

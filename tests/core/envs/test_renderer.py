@@ -91,6 +91,12 @@ def test_a_robot_that_rises_is_drawn_higher_before_the_same_floor_and_still_whol
         assert np.array_equal(picture[:, :edge], low[:, :edge])  # the camera has not moved
 
 
+def test_a_robot_that_flies_or_climbs_out_of_the_picture_is_followed() -> None:
+    rows = [rows_of_robot(picture) for picture in raised("walker", 2.0, 6.0)]
+    assert len(rows[0]) > SIZE // 6 and rows[0].min() > 0
+    assert rows[0].tolist() == rows[1].tolist()
+
+
 def test_the_trace_is_of_the_last_second_and_a_half(renderer: MujocoRenderer) -> None:
     near, far = moving(100), moving(100)
     near[:20, 1] = far[:20, 1] = -0.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,8 +54,14 @@ SIT: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def dog() -> None:
     Path("meshes").mkdir()
-    for name, content in {"dog.xml": DOG, "common.xml": COMMON, "meshes/trunk.obj": TRUNK}.items():
+    included = "<mujoco>" + 20 * '<include file="more.xml"/>' + "</mujoco>"
+    more = included.replace("more", "most")
+    texts = {"dog.xml": DOG, "common.xml": COMMON, "meshes/trunk.obj": TRUNK, "many.xml": included, "more.xml": more}
+    for name, content in {**texts, "most.xml": "<mujoco/>"}.items():
         Path(name).write_text(content)
+    Path("empty.png").write_bytes(b"")
+    header = struct.pack(">I4s2I", 13, b"IHDR", 40_000, 30_000)
+    Path("huge.png").write_bytes(b"\x89PNG\r\n\x1a\n" + header)
     Path("sit.json").write_text(json.dumps(SIT))
 
 
@@ -94,6 +101,31 @@ def test_the_same_files_are_packed_to_the_same_bytes() -> None:
     assert pack(xml, assets) == pack(*unpack(pack(xml, assets)))
 
 
+def test_what_is_only_seen_is_kept_although_the_file_discards_it() -> None:
+    Path("dog.xml").write_text(DOG.replace("<asset>", '<compiler discardvisual="true"/><asset>'))
+    assert import_robot(Path("dog.xml")).geoms == ("root", "leg", "tyre")
+
+
+def test_files_of_the_folder_may_be_links_within_it() -> None:
+    Path("meshes/trunk.obj").rename("meshes/body.obj")
+    Path("meshes/trunk.obj").symlink_to("body.obj")
+    Path("link.xml").symlink_to("dog.xml")
+    assert import_robot(Path("link.xml")).geoms == ("root", "leg", "tyre")
+
+
+def test_a_second_robot_that_is_moved_is_in_the_picture() -> None:
+    arm = """<body pos="0 {y} 1"><joint name="j{y}" axis="0 1 0" range="-1 1" limited="true"/>
+      <geom type="capsule" fromto="0 0 0 0 0 -.5" size=".05"/></body>"""
+    arms, motors = arm.format(y=0) + arm.format(y=2), '<motor joint="j0" ctrlrange="-1 1"/>'
+    Path("arms.xml").write_text(f"<mujoco><worldbody>{arms}</worldbody><actuator>{motors}</actuator></mujoco>")
+    alone = import_robot(Path("arms.xml"))
+    both = motors + motors.replace("j0", "j2")
+    Path("arms.xml").write_text(f"<mujoco><worldbody>{arms}</worldbody><actuator>{both}</actuator></mujoco>")
+    pair = import_robot(Path("arms.xml"))
+    assert alone.centre[1] == pytest.approx(0) and pair.centre[1] == pytest.approx(1)
+    assert pair.distance > alone.distance and 0.65 * pair.distance > 2
+
+
 def refuse(name: str, expected: str, **changes: str) -> None:
     content = DOG
     for old, new in changes.items():
@@ -112,6 +144,7 @@ PARTS = {
     "free": "<freejoint/>",
     "wheel": ' axis="0 1 0"/><geom name="tyre"',
     "asset": "<asset>",
+    "key": '<key qpos="0 0 .1 1 0 0 0 .5 0"/>',
 }
 
 
@@ -124,6 +157,14 @@ PARTS = {
         ({"mesh": "/etc/passwd"}, "is outside"),
         ({"common": "/etc/passwd"}, "is outside"),
         ({"common": "dog.xml"}, "include each other in a circle"),
+        ({"common": ""}, "an <include> names no file"),
+        ({"common": "many.xml"}, "more than 256 includes"),
+        ({"wheel_range": ' ctrlrange="3 -3"'}, "its larger end first"),
+        ({"wheel": ' axis="0 1 0"/><geom name="' + "t" * 201 + '"'}, "is too long"),
+        ({"asset": '<asset><texture name="t" type="2d" file="empty.png"/>'}, "'0-empty.png'"),
+        ({"asset": '<asset><texture name="t" type="2d" file="huge.png"/>'}, "0-huge.png has more than"),
+        ({"key": '<key name="home" qpos="nan 0 .1 1 0 0 0 .5 0"/>'}, "keyframe home has positions"),
+        ({"key": '<key qpos="0 0 3e6 1 0 0 0 .5 0"/>'}, "farther than 1,000,000 m"),
         ({"start": "<!DOCTYPE x><mujoco>"}, "document type declaration"),
         ({"start": "<robot>"}, "is not XML"),
         ({"wheel": ' axis="0 0 0"/><geom name="tyre"'}, "MuJoCo refuses it"),

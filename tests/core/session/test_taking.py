@@ -156,8 +156,8 @@ REFUSED = [
     (["low.json", "--from", "old", "--take", ","], "Nothing is to be taken"),
     (["low.json", "--take", "policy"], "--from DIR"),
     (["low.json", "--from", "old", "--set", "policy.hidden=8"], "set policy.hidden=16, or take the answers alone"),
-    (["low.json", "--from", "old", "--set", "reward.members=3"], "--set reward.members=5"),
-    (["low.json", "--from", "old", "--set", "reward.inputs=observation_action"], "--set reward.inputs=observation,"),
+    (["low.json", "--from", "old", "--set", "reward.members=3"], "set reward.members=5,"),
+    (["low.json", "--from", "old", "--set", "reward.inputs=observation_action"], "set reward.inputs=observation,"),
     (["long.json", "--from", "old"], "has 20 steps and not 40"),
     (["--resume", "old", "--from", "old"], "--resume DIR alone"),
 ]
