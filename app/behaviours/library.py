@@ -144,7 +144,7 @@ class BehaviourLibrary(QObject):
     def _duplicate(self, own: OwnBehaviour) -> str:
         title, name = (
             own.behaviour.title[: MAX_TITLE - len(_COPY)] + _COPY,
-            f"{own.behaviour.name[: MAX_NAME - 5]}-copy",
+            f"{own.behaviour.name[: MAX_NAME - 5].rstrip('-_')}-copy",
         )
         self._write(replace(own.behaviour, title=title, name=name))
         return f"Copied {own.behaviour.title}."

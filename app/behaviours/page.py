@@ -217,12 +217,15 @@ class BehaviourPage(QWidget):
         if key not in self._unsaved:
             self._unsaved[key] = BehaviourDraft.of(behaviour, path) if behaviour else BehaviourDraft.new()
             self._origin[key] = behaviour
+        self.begin_from.reset()
         self._show(self._unsaved[key])
         self.area.verticalScrollBar().setValue(0)
         self.robots.focus()
 
     def leave(self) -> None:
-        """Free memory and the processor; the drafts stay."""
+        """Free memory and the processor; drafts with changes stay."""
+        if self.draft.behaviour is not None and self.draft.behaviour == self._origin.get(self._key):
+            self._unsaved.pop(self._key, None)
         self._scenes.rest()
         self.practice.leave()
         self.stack.setCurrentWidget(self.maker)
@@ -230,21 +233,28 @@ class BehaviourPage(QWidget):
         self.view.play(None)
 
     def saved(self, path: Path) -> None:
-        """Take note that the draft is in this file now: it is no longer unsaved, and is saved there again."""
+        """Take note that the draft is in this file now, and is saved there again."""
         self._unsaved.pop(self._key, None)
         self._key, self.draft.path = str(path), path
-        self._origin[self._key] = self.draft.behaviour
+        self._unsaved[self._key], self._origin[self._key] = self.draft, self.draft.behaviour
 
     def forget(self, path: Path) -> None:
         """Forget the unsaved draft of a file that is deleted."""
         self._unsaved.pop(str(path), None)
 
-    def add_robot(self, name: str, model: RobotModel) -> None:
-        """Offer a robot that was read from a file, and choose it."""
-        self._offer_robot(name, model)
-        self.robots.choose(name)
-        self._on_robot_chosen(name)
-        self.robots.focus()
+    @property
+    def making(self) -> BehaviourDraft | None:
+        """The draft that can be changed on screen; None while its pairs are practised."""
+        return self.draft if self.stack.currentWidget() is self.maker else None
+
+    def add_robot(self, name: str, model: RobotModel, chosen: bool = True) -> str:
+        """Offer a robot that was read from a file, and choose it if wanted. Return the name on its card."""
+        name = self._offer_robot(name, model)
+        if chosen:
+            self.robots.choose(name)
+            self._on_robot_chosen(name)
+            self.robots.focus()
+        return self.robots.cards[name].title
 
     def set_preview(self, task: str, preview: Preview) -> None:
         self.robots.set_preview(self._pictured.get(task, task), preview)
@@ -255,19 +265,24 @@ class BehaviourPage(QWidget):
         for name in reversed(self.robots.missing()):  # each goes before the others
             self.preview_requested.emit(tasks.get(name, name))
 
-    def _offer_robot(self, name: str, model: RobotModel | None) -> None:
+    def _offer_robot(self, name: str, model: RobotModel | None) -> str:
+        """Make a card for the robot unless there is one. Return the robot's name; another model's name gets a number."""
         if name in ROBOTS:
-            return
-        self.robots.add(name, name.removeprefix(PREFIX).rpartition("/")[2].removesuffix(".xml"))
+            return name
         if model is not None:
+            stem, number = name.removesuffix(".xml"), 1
+            while self._models.get(name, model) != model:
+                number += 1
+                name = f"{stem} ({number}).xml"
             self._models[name] = model
             draft = BehaviourDraft(robot=name, model=model)
             self._pictured[draft.scene_text()] = name
+        self.robots.add(name, name.removeprefix(PREFIX).rpartition("/")[2].removesuffix(".xml"))
+        return name
 
     def _show(self, draft: BehaviourDraft) -> None:
         self.draft = draft
-        self._offer_robot(draft.robot, draft.model)
-        self.robots.choose(draft.robot)
+        self.robots.choose(self._offer_robot(draft.robot, draft.model))
         self.request_previews()
         self.title.setText(draft.title)
         if self.instruction.toPlainText() != draft.instruction:
@@ -286,6 +301,8 @@ class BehaviourPage(QWidget):
         self.signals.set_signals(plottable(draft.names) if draft.task else {}, draft.plotted)
         self.signals.setEnabled(draft.task is not None)
         self.expressions.show_draft(draft)
+        if any(field.startswith(("plot", "oracle", "measure")) for field in draft.problems):
+            self.fold.setChecked(True)
         self.plots_help.setText(_plots_help(draft))
         self.instruction_problem.setText(draft.problems.get("instruction", ""))
         self.instruction_problem.setVisible("instruction" in draft.problems)

@@ -62,6 +62,7 @@ class SceneView(ClipPlayer):
         self.set_frames(clip)
         if clip is None:
             self.clock.halt()
+            self._settling.stop()
         elif self._dragged_from is None and self.isVisible():
             self.clock.play(len(clip.pixels), clip.fps)
 

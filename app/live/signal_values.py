@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTab
 from core.types import Float32
 
 _HEIGHT = 190
+_VALUES = "Now (SI units)"
 
 
 class SignalValues(QTableWidget):
@@ -19,14 +20,16 @@ class SignalValues(QTableWidget):
         self.setFixedHeight(_HEIGHT)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keys to the clips
         self.setShowGrid(False)
         self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
-        self.setHorizontalHeaderLabels(["Signal, as in expressions", "Now (SI units)"])
+        self.setHorizontalHeaderLabels(["Signal, as in expressions", _VALUES])
         self.horizontalHeader().setSectionsClickable(False)
         self.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self.horizontalHeader().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        self.horizontalHeader().setSectionResizeMode(1, QHeaderView.ResizeMode.Fixed)  # to its contents: 0.1 s a frame
+        self.horizontalHeader().resizeSection(1, self.fontMetrics().horizontalAdvance(_VALUES) + 24)
         self._series: Mapping[str, Float32] = {}
 
     def set_series(self, series: Mapping[str, Float32]) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from html import escape
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
@@ -116,7 +117,7 @@ class Plot(QWidget):
         canvas.takes_wheel = self._in_window
         canvas.setLabel("bottom", spec.axis.title)
         if self._in_window:
-            canvas.setLabel("left", spec.left_title or spec.title)
+            canvas.setLabel("left", escape(spec.left_title or spec.title))
             if has_right:
                 canvas.setLabel("right", spec.right_title)
         canvas.pointed_at.connect(self.read_off)
@@ -278,9 +279,9 @@ class Plot(QWidget):
 
     def files(self) -> dict[str, Callable[[], bytes]]:
         """Functions that return the bytes of a picture, a drawing and the data, by file name; callable in any thread."""
-        figure, text = self.figure(), plot_text.as_csv(self.spec, self.source, self._hidden)
+        figure, table = self.figure(), plot_text.csv_maker(self.spec, self.source, self._hidden)
         key, drawing = self.spec.key, figure.as_svg()
-        return {f"{key}.png": figure.as_png, f"{key}.svg": lambda: drawing, f"{key}.csv": text.encode}
+        return {f"{key}.png": figure.as_png, f"{key}.svg": lambda: drawing, f"{key}.csv": table}
 
     def save_picture(self) -> None:
         self.save_requested.emit(self, f"{self.spec.key}.png", self.figure().as_png)
@@ -290,8 +291,8 @@ class Plot(QWidget):
         self.save_requested.emit(self, f"{self.spec.key}.svg", lambda: drawing)
 
     def save_data(self) -> None:
-        text = plot_text.as_csv(self.spec, self.source, self._hidden)
-        self.save_requested.emit(self, f"{self.spec.key}.csv", text.encode)
+        table = plot_text.csv_maker(self.spec, self.source, self._hidden)
+        self.save_requested.emit(self, f"{self.spec.key}.csv", table)
 
     def event(self, event: QEvent) -> bool:
         """While focused, its keys take precedence over the window's."""

@@ -3,6 +3,8 @@
 import csv
 import io
 import math
+from collections.abc import Callable
+from html import escape
 
 import numpy as np
 
@@ -44,7 +46,7 @@ def legend(spec: PlotSpec, hidden: bool, palette: Palette) -> str:
 def _legend_entry(curve: CurveSpec, palette: Palette) -> str:
     side = " (right)" if curve.right else ""
     dashes = "┅ " if curve.dashed else ""
-    return f"<span style='color:{curve.colour(palette)}'>{dashes}{curve.short or curve.name}{side}</span>"
+    return f"<span style='color:{curve.colour(palette)}'>{dashes}{escape(curve.short or curve.name)}{side}</span>"
 
 
 def agreement_text(episode: EpisodeRewards) -> str:
@@ -75,7 +77,7 @@ def values_at(
 def readout(x_text: str, values: list[tuple[CurveSpec, float]], palette: Palette) -> str:
     """Values at the crosshair as rich text: one line per curve, in two columns if there are many."""
     cells = [
-        f"<td style='color:{curve.colour(palette)}'>{'┅ ' if curve.dashed else ''}{curve.name} </td>"
+        f"<td style='color:{curve.colour(palette)}'>{'┅ ' if curve.dashed else ''}{escape(curve.name)} </td>"
         f"<td align='right'>{_figure(value)}</td>"
         for curve, value in values
     ]
@@ -105,13 +107,22 @@ def _value_at(xs: Float64, ys: Float64, x: float) -> float:
     return float(ys[last]) if last >= 0 else math.nan
 
 
-def as_csv(spec: PlotSpec, source: Source, hidden: bool) -> str:
-    """Table with one row per x and one column per curve; empty cells without a point, numbers at full precision."""
+def csv_maker(spec: PlotSpec, source: Source, hidden: bool) -> Callable[[], bytes]:
+    """A function that makes a table of the present points, in any thread: it takes long.
+
+    One row per x and one column per curve; empty cells without a point, numbers at full precision.
+    """
     curves = spec.visible_curves(hidden)
-    columns = [dict(zip(*(a.tolist() for a in source.snapshot(c.series, CAPACITY)), strict=True)) for c in curves]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([spec.axis.column, *(curve.name for curve in curves)])
-    for x in all_x(spec, source, hidden).tolist():
-        writer.writerow([repr(x), *(repr(column[x]) if x in column else "" for column in columns)])
-    return text.getvalue()
+    points = [source.snapshot(curve.series, CAPACITY) for curve in curves]
+    heads = [spec.axis.column, *(curve.name for curve in curves)]
+
+    def make() -> bytes:
+        columns = [dict(zip(xs.tolist(), ys.tolist(), strict=True)) for xs, ys in points]
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(heads)
+        for x in sorted(set().union(*columns)):
+            writer.writerow([repr(x), *(repr(column[x]) if x in column else "" for column in columns)])
+        return text.getvalue().encode()
+
+    return make

@@ -1,5 +1,6 @@
 """Goals of the tasks in one sentence for the start page, and the answers and minutes that teaching takes."""
 
+from core.tasks import get_task
 from core.tasks.base import Task
 
 _GOALS = {
@@ -39,8 +40,9 @@ _ASKS = "Choose the clip in which "
 
 def goal(task: Task) -> str:
     """Return what the robot or the player does in the end; for a person's own behaviour, what they ask for."""
-    if task.name in _GOALS:
-        return _GOALS[task.name]
+    known = _GOALS.get(task.name)
+    if known and get_task(task.name).instruction == task.instruction:  # and no behaviour of the same name
+        return known
     asked = task.instruction.removeprefix(_ASKS).partition(". ")[0].rstrip(".")
     return f"{asked[:1].upper()}{asked[1:]}." if asked else ""
 

@@ -1,12 +1,16 @@
 """A spin box for any number: integers of any size, and floats from 1e-12 to 1e12."""
 
 import math
+import re
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QValidator, QWheelEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QComboBox, QWidget
 
 from app.session.config_draft import Setting
+
+_GROUPED = re.compile(r"[+-]?\d{1,3}([, ]\d{3})+(\.\d*)?")
+"""A number with its thousands set apart. 0,5 is none: read without the comma it would be ten times as large."""
 
 
 class NumberBox(QAbstractSpinBox):
@@ -27,7 +31,7 @@ class NumberBox(QAbstractSpinBox):
     def value(self) -> int | float | str:
         """A number, or the text if it is not a number."""
         text = self.lineEdit().text().strip()
-        plain = text.replace(",", "").replace(" ", "")
+        plain = text.replace(",", "").replace(" ", "") if _GROUPED.fullmatch(text) else text
         try:
             number = float(plain)
             if not self._setting.whole:

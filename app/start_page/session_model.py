@@ -10,8 +10,10 @@ from PySide6.QtWidgets import QWidget
 from app.labelling.true_reward_visibility import hides_true_reward
 from app.style.labels import tip
 from core.errors import UserError
+from core.formatting import format_number
 from core.session.library import SessionEntry
 from core.tasks import get_task
+from core.tasks.base import RobotTask
 
 ENTRY = Qt.ItemDataRole.UserRole
 Index = QModelIndex | QPersistentModelIndex
@@ -27,14 +29,19 @@ def title(entry: SessionEntry) -> str:
 
 
 def shows_best(entry: SessionEntry) -> bool:
-    """True if answers have led to a best value of the measure, and it is not hidden with the true reward."""
+    """True if answers have led to a best value of the measure, and it is not hidden with the true reward.
+
+    A behaviour without a measure is measured by its first plot, of which nobody has said that more is better.
+    """
     summary = entry.summary
     if summary is None or summary.best is None or not summary.labels:
         return False  # what an untrained policy does by chance is no result
     try:
-        return not (get_task(summary.task).has_true_reward and hides_true_reward(summary.teacher))
+        task = get_task(summary.task)
     except UserError:
         return False
+    ranks = not isinstance(task, RobotTask) or task.behaviour is None or task.behaviour.measure is not None
+    return ranks and not (task.has_true_reward and hides_true_reward(summary.teacher))
 
 
 def figures(entry: SessionEntry) -> str:
@@ -42,11 +49,11 @@ def figures(entry: SessionEntry) -> str:
     summary = entry.summary
     if summary is None:
         return ""
-    if not shows_best(entry):
+    if summary.best is None or not shows_best(entry):
         if summary.env_steps:
             return f"{summary.env_steps:,} steps"
         return "" if summary.labels else "Not trained yet"  # an imported session may not tell
-    return f"Best {summary.best:,.3g}  ·  {summary.measure_title}"
+    return f"Best {format_number(summary.best)}  ·  {summary.measure_title}"
 
 
 class SessionModel(QAbstractListModel):

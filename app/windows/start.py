@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.behaviours.draft import BehaviourDraft
 from app.behaviours.library import BehaviourLibrary, OwnBehaviour
 from app.behaviours.page import BehaviourPage
 from app.behaviours.practice import Practised
@@ -91,6 +92,8 @@ class StartWindow(QMainWindow):
         self._practised: Practised = ()
         """Answers with which the behaviour that is being saved starts."""
         self._busy_from: QWidget | None = None
+        self._robot_wanted_for: BehaviourDraft | None = None
+        """Draft on screen when a robot's file was chosen; None on another page."""
         self.setObjectName("start")  # the style sheet names it
         self.setWindowTitle("Somersault")
         self.banner = MessageBar()
@@ -275,7 +278,7 @@ class StartWindow(QMainWindow):
 
     def _set_busy(self, on: bool) -> None:
         """Disable the page while a session is opened; afterwards the focus returns to its widget."""
-        if on:
+        if on and self.pages.isEnabled():
             self._busy_from = self.focusWidget()
         self.pages.setEnabled(not on)
         if not on and self._busy_from is not None:
@@ -331,7 +334,6 @@ class StartWindow(QMainWindow):
         self._set_busy(True)
         try:
             begin = self.behaviour_page.begin_from.chosen
-            self.behaviour_page.begin_from.reset()
             self.library.create_numbered(session_config(own.text, self._given), self._practised, begin)
         except UserError as error:
             self.show_error(str(error))
@@ -350,16 +352,26 @@ class StartWindow(QMainWindow):
             page.begin_from.set_sessions(found)
 
     def _read_robot(self, path: Path) -> None:
+        self._robot_wanted_for = self._draft_on_screen
         self.show_message(f"Reading {path.name} …")
         self.behaviours.read_robot(path)
+
+    @property
+    def _draft_on_screen(self) -> BehaviourDraft | None:
+        return self.behaviour_page.making if self.pages.currentWidget() is self.behaviour_page else None
 
     def _on_robot_read(self, name: str, model: RobotModel) -> None:
         self.show_message("")
         if not self.isVisible():  # a session has been opened meanwhile, which needs the processor
             return
-        if self.pages.currentWidget() is not self.behaviour_page:
+        if self._robot_wanted_for is None and self.pages.currentWidget() is self.front:
             self.show_new_behaviour()
-        self.behaviour_page.add_robot(name, model)
+            self.behaviour_page.add_robot(name, model)
+            return
+        here = self._robot_wanted_for is not None and self._draft_on_screen is self._robot_wanted_for
+        title = self.behaviour_page.add_robot(name, model, chosen=here)
+        if not here:
+            self.show_message(f"{title} can be chosen among the robots of a behaviour of your own.")
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if _dropped_file(event.mimeData()) is not None:
@@ -385,6 +397,7 @@ class StartWindow(QMainWindow):
         self.show_message("")
         self.pages.setCurrentWidget(self.front)
         self.behaviour_page.leave()
+        self.behaviour_page.begin_from.reset()
         self.opened.emit(session)
 
     def _on_preview_ready(self, task: str, preview: Preview) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.behaviours.page import BehaviourPage
+from app.session.factory import create_session, session_config
 from app.start_page.task_card import TaskCard
 from app.start_page.task_grid import DELETE, DUPLICATE, EDIT, EDIT_COPY, EXPORT
 from app.style import theme
 from app.style.theme import Appearance
 from core.behaviours.behaviour import Behaviour, read_file
+from core.behaviours.shipped import shipped_behaviours
 from core.tasks import get_task
 from core.tasks.base import RobotTask
 from tests.app.clipping import clipped
@@ -267,6 +270,65 @@ def test_files_are_dropped(page: Page, tmp_path: Path) -> None:
     QTest.mouseClick(made.save, _LEFT)
     page.wait_until(lambda: page.message == "Saved Swinging.")
     assert files(page)["swinging.json"].model == SWINGER
+
+
+def test_a_robot_that_is_read_late_changes_no_other_behaviour_and_no_practice(page: Page, tmp_path: Path) -> None:
+    made = opened(page)
+    fill(made)
+    drop(page, tmp_path / "swinger.xml")
+    made.practise.click()
+    page.wait_until(lambda: made.practice.clips.shown is not None)
+    page.wait_until(lambda: "mjcf:swinger.xml" in made.robots.cards)
+    assert made.draft.robot == "hopper" and made.practice.hasFocus()
+    assert page.message == "swinger can be chosen among the robots of a behaviour of your own."
+    QTest.keyClick(made.practice, Qt.Key.Key_Left)
+    assert len(made.practice.answers) == 1
+    QTest.keyClick(made.practice, Qt.Key.Key_Escape)
+    drop(page, tmp_path / "swinger.xml")
+    made.open_behaviour(shipped_behaviours()["walker-kneel"])
+    page.window.show_message("")
+    page.wait_until(lambda: "can be chosen" in page.message)
+    assert made.draft.robot == "walker" and made.title.text() == "Walker: kneeling"
+
+
+def test_two_robots_from_files_of_the_same_name_stay_two(page: Page) -> None:
+    made = opened(page)
+    other = replace(SWINGER, distance=9.0)
+    for model in (SWINGER, other, SWINGER):
+        made.add_robot("mjcf:scene.xml", model)
+    assert [name for name in made.robots.cards if "scene" in name] == ["mjcf:scene.xml", "mjcf:scene (2).xml"]
+    assert made.draft.model == SWINGER
+    made.robots.cards["mjcf:scene (2).xml"].click()
+    assert made.draft.model == other and made.draft.robot == "mjcf:scene (2).xml"
+
+
+def test_a_plot_that_another_robot_lacks_is_shown_where_it_can_be_corrected(page: Page) -> None:
+    made = opened(page)
+    fill(made)
+    made.draft.plot_signal("joint[foot_joint]", True)
+    assert not made.fold.isChecked()
+    made.robots.cards["ant"].click()
+    assert made.problem.text() == "Correct the marked fields." and made.fold.isChecked()
+
+
+def test_a_refused_start_keeps_the_choices_and_the_focus(page: Page) -> None:
+    page.root.mkdir(exist_ok=True)
+    create_session(page.root / "untrained", session_config("hopper-backflip")).close()
+    page.show().window.show_new_behaviour()
+    made = page.window.behaviour_page
+    fill(made)
+    page.wait_until(made.begin_from.isVisible)
+    made.begin_from.source.setCurrentIndex(1)
+    made.begin_from.source.activated.emit(1)
+    made.title.setFocus()
+    page.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    page.wait_until(lambda: "has learned nothing yet" in page.message)
+    assert made.begin_from.chosen is not None and made.title.hasFocus()
+    QTest.keyClicks(made.instruction, " Or sits.")
+    page.press(Qt.Key.Key_Escape)
+    (card,) = own(page)
+    choose(card, EDIT)
+    assert made.instruction.toPlainText() == SENTENCE + " Or sits." and made.begin_from.chosen is None
 
 
 def test_a_damaged_file_is_reported_and_the_others_are_listed(page: Page, caplog: pytest.LogCaptureFixture) -> None:

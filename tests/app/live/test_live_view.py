@@ -119,3 +119,7 @@ def test_the_present_values_of_signals_are_shown_when_asked_for(view: LiveView, 
     rows = [[table.item(row, column).text() for column in range(2)] for row in range(table.rowCount())]
     assert table.isVisible() and [row[0] for row in rows] == ["height", "contact[foot]"] and rows[1][1] == "0.00"
     qtbot.waitUntil(lambda: float(table.item(0, 1).text()) > 0.05)  # they follow the picture
+    view.activateWindow()
+    qtbot.waitUntil(view.show_signals.hasFocus)
+    qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton)
+    assert view.show_signals.hasFocus()  # a click takes no keys away

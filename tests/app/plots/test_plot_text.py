@@ -12,6 +12,7 @@ from app.plots import plot_text
 from app.plots.plot_specs import groups
 from app.session import metrics_recorder
 from app.session.metrics_recorder import EpisodeRewards, of_member
+from app.style.palette import LIGHT
 from core.config import RewardConfig
 from core.events import DemonstrationRecorded
 from core.metrics import Metrics
@@ -19,6 +20,15 @@ from core.tasks import get_task
 from tests.app.fakes import make_segment
 
 PLOTS = {one.key: one for group in groups(get_task("hopper-backflip"), RewardConfig()).values() for one in group}
+
+
+def test_names_are_shown_as_they_are_written() -> None:
+    spec = PLOTS["measure"]
+    curve = replace(spec.curves[0], name="below <0.8 m & <b>", short="")
+    words = plot_text.readout("1", [(curve, 2.0)], LIGHT)
+    assert "below &lt;0.8 m &amp; &lt;b&gt;" in words
+    both = replace(spec, curves=(curve, curve), legend="")
+    assert "below &lt;0.8 m &amp; &lt;b&gt;" in plot_text.legend(both, False, LIGHT)
 
 
 def episode(predicted: list[float], true: list[float] | None) -> EpisodeRewards:

@@ -35,6 +35,10 @@ def type_in(box: NumberBox, text: str) -> None:
     [
         ("labels", "1,400", 1400),
         ("labels", "1.5", "1.5"),
+        ("labels", "12 345 678", 12_345_678),
+        ("labels", "14,00", "14,00"),
+        ("policy.learning_rate", "0,0003", "0,0003"),  # a decimal comma: not read as 3
+        ("policy.learning_rate", "-1,234.5", -1234.5),
         ("seed", "9223372036854775807", 2**63 - 1),
         ("policy.learning_rate", "3e-4", 3e-4),
         ("policy.learning_rate", ".5", 0.5),

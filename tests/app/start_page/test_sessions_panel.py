@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from contextlib import closing
@@ -45,6 +46,21 @@ def test_the_best_result_is_hidden_where_the_session_hides_it(page: Page) -> Non
     assert "16,000 steps" in spoken.data(Qt.ItemDataRole.AccessibleTextRole)
     settings.keep("plots/hide_true_reward", False)
     assert "Best 2" in spoken.data(Qt.ItemDataRole.AccessibleTextRole)
+
+
+@pytest.mark.parametrize(
+    ("measure", "shown"), [(None, "16,000 steps"), ({"name": "high", "expression": "highest(height)"}, "Best 2")]
+)
+def test_the_first_plot_of_a_behaviour_has_no_best_value(
+    page: Page, measure: dict[str, str] | None, shown: str
+) -> None:
+    plots = [{"title": "Height (m)", "expression": "mean(height)"}]
+    made = {"name": "crouch", "robot": "walker", "title": "Crouching", "instruction": "Choose.", "plots": plots}
+    text = json.dumps({**made, "clip_seconds": 1.0, **({"measure": measure} if measure else {})})
+    settings.keep("plots/hide_true_reward", False)
+    make_session(page.root, "taught", text, labels=16)
+    page.show()
+    assert shown in page.rows.entries.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
 
 
 @pytest.mark.parametrize("way", ["enter", "double click", "button"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
@@ -12,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from app.session.factory import create_session, session_config
-from app.start_page.goals import effort
+from app.start_page.goals import effort, goal
 from app.start_page.task_grid import GAMES, OWN, ROBOTS, SHIPPED
 from app.style import theme
 from app.style.theme import Appearance
@@ -138,6 +139,11 @@ def test_cards_say_in_one_sentence_what_is_to_be_reached_and_stand_in_groups(pag
     third = image.height() // 3
     for place, colour in ((third // 2, palette.muted), (2 * third, palette.blue)):  # the goal, and below it the effort
         assert has_colour(image.copy(0, place, image.width(), third), colour)
+
+
+def test_a_behaviour_that_is_named_like_a_task_says_what_it_asks_for() -> None:
+    own = replace(get_task("ant"), instruction="Choose the clip in which it sits.")
+    assert goal(own) == "It sits." and goal(get_task("ant")) == "A robot with four legs walks forward."
 
 
 def test_a_search_finds_cards_by_any_of_their_words(page: Page) -> None:
