@@ -46,7 +46,8 @@ class Rest(QObject):
         self.timer.start()
         if not self.text.isVisible():
             return False
-        plain = isinstance(event, QKeyEvent) and not event.modifiers() & _COMMANDS
+        here = self._clips.isActiveWindow()  # keys for a dialog are the dialog's
+        plain = here and isinstance(event, QKeyEvent) and not event.modifiers() & _COMMANDS
         if plain and event.type() == QEvent.Type.ShortcutOverride:
             event.accept()  # it arrives again, as a key press instead of a command
             return True

@@ -41,6 +41,8 @@ class PreferenceDetail(QFrame):
         self.row: PreferenceSummary | None = None
         self._keys, self._message = keys, ""
         self._unreadable = False
+        self._requested: Choice | None = None
+        """Choice that is on its way to the disk; None if `row` has the latest."""
         self.title, self.note = label("answerTitle"), label("caption", wrap=True)
         self.clips, self.empty, self.place = ClipPair(), EmptyState(), QStackedWidget()
         self.place.addWidget(self.empty)
@@ -57,7 +59,7 @@ class PreferenceDetail(QFrame):
 
     def _make_button(self, choice: Choice) -> QPushButton:
         key = [key_symbol(key) for key in self._keys.keys_for(choice)[:1]]
-        made = button("  ".join([*key, CHOICES[choice]]))
+        made = button("  ".join([*key, CHOICES[choice]]).replace("&", "&&"))
         made.setCheckable(True)
         made.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # each choice has its key, and Space is for the clips
         made.setAccessibleName(CHOICES[choice])
@@ -84,8 +86,14 @@ class PreferenceDetail(QFrame):
         same = self.row is not None and self.row.id == row.id
         self.row, self._message = row, self._message if same else ""
         self._unreadable = self._unreadable and same
+        if not same or row.choice == self._requested:
+            self._requested = None
         self._update()
         if not same:
+            self.show_loading()
+
+    def show_loading(self) -> None:
+        if not self._unreadable:
             self.show_reason("Loading the clips", "This takes a second or two.")
 
     def show_pair(self, pair: Pair) -> None:
@@ -102,6 +110,11 @@ class PreferenceDetail(QFrame):
         self.empty.set_message(headline, detail)
         self.place.setCurrentWidget(self.empty)
         self._update()
+
+    def show_refusal(self, sentence: str) -> None:
+        """Show why a change could not be saved."""
+        self._requested = None
+        self.show_message(sentence)
 
     def show_message(self, text: str) -> None:
         """Show a message below the choices until another answer is shown."""
@@ -148,5 +161,7 @@ class PreferenceDetail(QFrame):
 
     def _on_chosen(self, choice: Choice) -> None:
         self._update()  # the click has checked the button, but the answer changes only once it is on disk
-        if self.row is not None and not self._reason_not_to_change() and self.row.choice != choice:
-            self.choice_requested.emit(choice)
+        if self.row is None or self._reason_not_to_change() or choice == (self._requested or self.row.choice):
+            return
+        self._requested = choice
+        self.choice_requested.emit(choice)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 from app.history.clip_cache import ClipCache
 from app.history.preference_text import PreferenceFilter, sentence
 from app.style.labels import tip
-from core.preferences.review import contradicted
+from core.preferences.review import contradicted, contradiction
 from core.preferences.store import PreferenceSummary
 
 ROW = int(Qt.ItemDataRole.UserRole)
@@ -33,7 +33,8 @@ class PreferenceModel(QAbstractListModel):
         self._cache = cache
         self._rows: dict[int, PreferenceSummary] = {}
         self._shown: list[int] = []
-        self._against: dict[int, float] | None = None
+        self._left: Mapping[int, float] | None = None
+        """P[left is preferred] by the answer's id; None unless disagreements are listed."""
         self._filter = PreferenceFilter()
         cache.stills_drawn.connect(self._emit_changed)
         cache.trouble_found.connect(self._emit_changed)
@@ -49,15 +50,15 @@ class PreferenceModel(QAbstractListModel):
 
     def list_all(self, preference_filter: PreferenceFilter) -> None:
         self.beginResetModel()
-        self._filter, self._against = preference_filter, None
+        self._filter, self._left = preference_filter, None
         self._shown = [row.id for row in reversed(self._rows.values()) if preference_filter.passes(row)]
         self.endResetModel()
 
     def list_disagreements(self, left: Mapping[int, float]) -> None:
         """left: P[left is preferred] by the answer's id"""
         self.beginResetModel()
-        self._against = {row.id: strength for row, strength in contradicted(self._rows.values(), left)}
-        self._shown = list(self._against)
+        self._left = left
+        self._shown = [row.id for row, _ in contradicted(self._rows.values(), left)]
         self.endResetModel()
 
     def set_row(self, row: PreferenceSummary) -> None:
@@ -65,7 +66,7 @@ class PreferenceModel(QAbstractListModel):
         self._rows[row.id] = row
         if row.id in self._shown:
             self._emit_changed(row.id)
-        elif self._against is None and self._filter.passes(row):
+        elif self._left is None and self._filter.passes(row):
             place = sum(key > row.id for key in self._shown)
             self.beginInsertRows(QModelIndex(), place, place)
             self._shown.insert(place, row.id)
@@ -80,7 +81,7 @@ class PreferenceModel(QAbstractListModel):
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         row = self._rows[self._shown[index.row()]]
-        against = None if self._against is None else self._against[row.id]
+        against = None if self._left is None else contradiction(row.choice, self._left[row.id])
         trouble = self._cache.troubles.get(row.id, "")
         match role:
             case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.AccessibleTextRole:

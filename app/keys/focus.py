@@ -47,18 +47,23 @@ class Focus(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if not isinstance(event, QKeyEvent) or not isinstance(watched, QWidget):
             return False
-        if event.type() == QEvent.Type.ShortcutOverride and not event.modifiers() and _needs(watched, event.key()):
+        if event.type() == QEvent.Type.ShortcutOverride and _is_plain(event) and _needs(watched, event.key()):
             event.accept()  # Qt then delivers it as a plain key press
-        return event.type() == QEvent.Type.KeyPress and self._handle_key(watched, event.key())
+        return event.type() == QEvent.Type.KeyPress and self._handle_key(watched, event)
 
-    def _handle_key(self, control: QWidget, key: int) -> bool:
-        if key == Qt.Key.Key_Escape:
+    def _handle_key(self, control: QWidget, event: QKeyEvent) -> bool:
+        if event.key() == Qt.Key.Key_Escape:
             self._home.setFocus()
             return True
-        if key in _ENTER and isinstance(control, QAbstractButton):
-            control.click()
+        if event.key() in _ENTER and isinstance(control, QAbstractButton):
+            if not event.isAutoRepeat():  # held, it presses once, as Space does
+                control.click()
             return True
         return False
+
+
+def _is_plain(event: QKeyEvent) -> bool:
+    return not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
 
 
 def _needs(control: QWidget, key: int) -> bool:

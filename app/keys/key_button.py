@@ -61,7 +61,9 @@ class KeyButton(QPushButton):
         self.key_chosen.emit("" if key == Qt.Key.Key_Delete else _without_shift(pressed_key(event)))
 
     def _refresh(self) -> None:
-        self.setText("press a key…" if self.isChecked() else key_symbol(self.key) or "–")
+        text = "press a key…" if self.isChecked() else key_symbol(self.key) or "–"
+        self.setText(text.replace("&", "&&"))
+        self.setAccessibleDescription(text)
 
 
 def pressed_key(event: QKeyEvent) -> str:

@@ -34,7 +34,7 @@ class KeyHints(QWidget):
     def set_keys(self, keys: KeyMap) -> None:
         for action, hint in self.buttons.items():
             shortcuts, name = keys.keys_for(action), COMMANDS[action].name
-            hint.setText("  ".join([*map(key_symbol, shortcuts[:1]), name]))
+            hint.setText("  ".join([*map(key_symbol, shortcuts[:1]), name]).replace("&", "&&"))
             hint.setAccessibleName(name)
             hint.setAccessibleDescription(f"key {key_symbols(shortcuts)}" if shortcuts else "")
 

@@ -50,6 +50,7 @@ from core.tasks import get_task
 log = logging.getLogger(__name__)
 _LAST_CHECKPOINT_MS = 1500
 """Longest wait for the last checkpoint when stopping: a window must close within three seconds."""
+LOST_TRAINING = "Your answers are saved, but the training since the last checkpoint could not be."
 _WAIT_SECONDS = 1.0
 """Age at which a job's reason for waiting is out of date; an idle job repeats it twice a second."""
 
@@ -99,6 +100,8 @@ class Controller(QObject):
         """Number of the checkpoint that stopping waits for."""
         self._checkpoint_trouble_told = False
         self._moved_to: Session | None = None
+        self.lost_training = False
+        """The last stop could not save what was trained since the checkpoint before."""
         self._moved_counts = 0, 0  # answers and earlier policies in `_moved_to`
         """Number of earlier policies in the new folder."""
         self._moving_checkpoint = 0
@@ -181,6 +184,7 @@ class Controller(QObject):
     def hold(self, on: bool) -> None:
         """Let training wait for answers, or continue without them."""
         self.course.lifted = not on
+        self.course.holding &= on  # the next report tells of a new hold
         self.job_group.send(HoldChanged(on))
 
     @property
@@ -197,9 +201,10 @@ class Controller(QObject):
 
     @property
     def abandoned(self) -> str:
-        """Sentences about what was being written when the session was closed; '' if nothing was."""
+        """Sentences about what could not be written when the session was closed; '' if all was."""
         parts = self.file_tasks, self.film_export, self.portable_export
-        return " ".join(part.abandoned for part in parts if part.abandoned)
+        training = [LOST_TRAINING] if self.lost_training else []
+        return " ".join([*training, *(part.abandoned for part in parts if part.abandoned)])
 
     def finish(self) -> None:
         """Let training take its last steps; the next answer ends this."""
@@ -217,6 +222,8 @@ class Controller(QObject):
         if self.state == State.STOPPED and not self.file_tasks.running:
             self.stopped.emit()
             return
+        trained = self.state in (State.RUNNING, State.PAUSED, State.FAILED)
+        self.lost_training = trained and bool(self.job_group.running)  # until it is saved
         self._enter(State.STOPPING)
         self._final_checkpoint = self._request_checkpoint()
         if self._final_checkpoint:
@@ -415,6 +422,8 @@ class Controller(QObject):
 
     def _on_saved(self, number: int) -> None:
         self._checkpoint_trouble_told = False
+        if number == self._final_checkpoint:
+            self.lost_training = False
         self._dismiss_after(number, saved=True)
 
     def _on_checkpoint_refused(self, sentence: str, number: int) -> None:

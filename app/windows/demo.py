@@ -23,7 +23,7 @@ from app.voting.panel import VOTED, VoteBars, VoteCode
 from app.windows.demo_side import DemoSide
 from app.windows.key_tile import KeyTile
 from app.windows.pair_page import PairPage
-from app.windows.waiting_message import explanation
+from app.windows.waiting_message import PRESS_START, explanation
 from core.types import Choice, Preference, Teacher
 
 _REFRESH_MS = 250
@@ -35,7 +35,6 @@ _QUESTION = "Which is better?"
 _DETAILS = {
     State.FAILED: "It starts again by itself.",
     State.PAUSED: "It continues when the presenter resumes it.",
-    State.STOPPED: "Everything is saved.",
 }
 """Texts that replace the main window's buttons, which this window lacks."""
 _ORACLE_ANSWERS = "The computer is choosing"
@@ -231,7 +230,7 @@ class DemoWindow(QWidget):
         self._update_question()
         if not self.pair_page.has_pair:
             headline, detail = explanation(self._controller)
-            detail = _DETAILS.get(self._controller.state, detail)
+            detail = _DETAILS.get(self._controller.state, detail).removesuffix(PRESS_START)
             self.headline.setText(headline)
             self.detail.setText(detail)
 

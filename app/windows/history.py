@@ -24,6 +24,7 @@ from core.types import Choice, Preference, Teacher
 _SELECTION_MS = 150
 """Time an answer must stay selected before its clips are rendered; scrolling through the list renders none."""
 _NOT_RUNNING = "The clips can't be rendered now", "The session is stopped: press Start in the main window."
+_FAILED = "The clips can't be rendered now", "The main window says why."
 
 
 class HistoryPage(QWidget):
@@ -64,7 +65,7 @@ class HistoryPage(QWidget):
         history.row_read.connect(self._on_row_read)
         history.refused.connect(self._on_refused)
         history.preference_writer.answer_changed.connect(self._on_changed)
-        history.preference_writer.change_refused.connect(self.pane.show_message)
+        history.preference_writer.change_refused.connect(self.pane.show_refusal)
         history.judged.connect(self._on_judged)
         history.clip_cache.pair_drawn.connect(self._on_pair_drawn)
         history.clip_cache.trouble_found.connect(self._on_trouble_found)
@@ -92,7 +93,7 @@ class HistoryPage(QWidget):
         if not self.isVisible():
             return  # closed meanwhile
         self.model.set_rows(rows)
-        self._fill_list()
+        self._on_filter_changed()  # an earlier request about disagreements ended with the page
         self._update_consistency()
         self.list.setFocus()
         if self.pane.row is None:
@@ -181,9 +182,15 @@ class HistoryPage(QWidget):
         self._explain_missing_clips()
 
     def _explain_missing_clips(self) -> None:
-        row, stopped = self.pane.row, self._controller.state in (State.STOPPING, State.STOPPED)
-        if row and self.pane.clips.shown is None and stopped:
+        row, state = self.pane.row, self._controller.state
+        if row is None or self.pane.clips.shown is not None:
+            return
+        if state in (State.STOPPING, State.STOPPED):
             self.pane.show_reason(*_NOT_RUNNING)
+        elif "clips" in self._controller.job_group.running:
+            self.pane.show_loading()
+        else:
+            self.pane.show_reason(*_FAILED)
 
     def _on_pair_drawn(self, key: int, pair: Pair) -> None:
         if self.pane.row and self.pane.row.id == key:
@@ -201,6 +208,9 @@ class HistoryPage(QWidget):
         row = self.pane.row
         if row and row.id == preference.id:
             self.pane.clips.flash(preference.choice)
-            read_again = row.choice == preference.choice  # the store's reader may be faster
-            before = CHOICES[row.changes[-1][0] if read_again else row.choice]
-            self.pane.show_message(f"Saved: {CHOICES[preference.choice]} (before: {before}).")
+            earlier = [
+                row.choice,
+                *(choice for choice, *_ in reversed(row.changes)),
+            ]  # the store's reader may be faster
+            before = next((f" (before: {CHOICES[choice]})" for choice in earlier if choice != preference.choice), "")
+            self.pane.show_message(f"Saved: {CHOICES[preference.choice]}{before}.")

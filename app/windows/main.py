@@ -196,7 +196,7 @@ class MainWindow(QMainWindow):
         controller.state_changed.connect(self._on_state_changed)
         controller.job_failed.connect(self.banner.show_failure)
         controller.job_failed.connect(lambda text, _: self.notifier.tell_outside("Training has stopped", text))
-        controller.trouble_arose.connect(self.banner.show_notice)
+        controller.trouble_arose.connect(self._show_trouble)
         controller.succeeded.connect(self.toast.show_message)
         controller.demonstrations.demonstration_drawn.connect(self.live.set_live)
         self.live.picture_resized.connect(controller.set_live_pixels)
@@ -206,7 +206,7 @@ class MainWindow(QMainWindow):
         labelling.answer_restored.connect(self._on_answer_restored)
         labelling.preference_writer.undo_changed.connect(self._on_undo_changed)
         labelling.mark_reached.connect(self._on_mark_reached)
-        labelling.trouble_arose.connect(self.banner.show_notice)
+        labelling.trouble_arose.connect(self._show_trouble)
         labelling.teacher_changed.connect(self._on_teacher_changed)
         self.true_reward.hidden_changed.connect(self._on_hidden_changed)
         self._on_hidden_changed()
@@ -227,7 +227,7 @@ class MainWindow(QMainWindow):
         else:
             self._handlers[action]()
         if not self._controller.labelling.idle:
-            self._on_undo_changed(can_undo=False, can_redo=False)
+            self._on_undo_changed(self._can_undo, self._can_redo)
 
     def set_keys(self, keys: KeyMap) -> None:
         """Use and save these keys."""
@@ -315,7 +315,18 @@ class MainWindow(QMainWindow):
         self.commands[Command.REDO].setEnabled(can_redo)
         self.key_hints.enable_undo(can_undo)
 
+    def _show_trouble(self, sentence: str) -> None:
+        """Show it in the banner, or below if a failure is shown there; after a refused answer undo is possible again."""
+        if self.banner.shows_failure:
+            self.statusBar().showMessage(sentence, _MESSAGE_MS)
+        else:
+            self.banner.show_notice(sentence)
+        self._on_undo_changed(self._can_undo, self._can_redo)
+
     def _on_mark_reached(self, labels: int, training: str) -> None:
+        state = self._controller.state
+        if state != State.RUNNING:
+            training = "Training is paused." if state == State.PAUSED else "Training does not run at present."
         self.notifier.tell(f"{labels} answers given", training)
 
     def _on_playback_changed(self) -> None:
@@ -328,6 +339,7 @@ class MainWindow(QMainWindow):
         text, icon = {State.PAUSED: ("Resume", "play"), State.STOPPED: ("Start", "play")}.get(
             State(state), ("Pause", "pause")
         )
+        self.pause_action.setToolTip(self.pause_action.toolTip().replace(self.pause_action.text(), text))
         self.pause_action.setText(text)
         icons.set_icon(self.pause_action, icon)
         self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))

@@ -2,8 +2,9 @@
 
 import math
 
-from app.session.controller import Controller, State
+from app.session.controller import LOST_TRAINING, Controller, State
 
+PRESS_START = " Press Start to continue."
 _STARTS = "Starting simulation, reward model and policy."
 
 
@@ -19,7 +20,8 @@ def explanation(controller: Controller) -> tuple[str, str]:
         case State.STOPPING:
             return "Saving", _what_is_written(controller)
         case State.STOPPED:
-            return "Stopped", "Everything is saved. Press Start to continue."
+            saved = LOST_TRAINING if controller.lost_training else "Everything is saved."
+            return "Stopped", saved + PRESS_START
         case State.FAILED:
             return "Training has stopped", "The message above says why; its button starts training again."
     return _while_running(controller)

@@ -43,6 +43,24 @@ def test_a_key_changes_the_chosen_answer_for_good(mixed: Face) -> None:
     assert mixed.controller.progress.labels == 6
 
 
+def test_the_last_of_quick_presses_counts_and_the_same_key_twice_is_one_change(mixed: Face) -> None:
+    page = page_of(mixed)
+    choose(page, 2)
+    page.pane.setFocus()
+    QTest.keyClick(page.pane, Qt.Key.Key_Left)
+    QTest.keyClick(page.pane, Qt.Key.Key_Right)
+    mixed.wait_until(lambda: len(row_of(page, 2).changes) == 2)
+    assert stored(mixed, 2).choice == row_of(page, 2).choice == Choice.RIGHT
+    choose(page, 1)
+    page.pane.setFocus()
+    QTest.keyClick(page.pane, Qt.Key.Key_Right)
+    QTest.keyClick(page.pane, Qt.Key.Key_Right)
+    mixed.wait_until(lambda: row_of(page, 1).choice == Choice.RIGHT)
+    QTest.keyClick(page.pane, Qt.Key.Key_Up)
+    mixed.wait_until(lambda: row_of(page, 1).choice == Choice.TIE)
+    assert [choice for choice, _ in stored(mixed, 1).changes] == [Choice.LEFT, Choice.RIGHT]
+
+
 def test_arrows_in_the_list_change_nothing(mixed: Face) -> None:
     page = page_of(mixed)
     choose(page, 2)

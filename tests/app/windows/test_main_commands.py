@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox
+from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QLineEdit, QMessageBox, QWidget
 from shiboken6 import isValid
 
 from app.keys.commands import COMMANDS, Command, KeyAction
+from app.keys.key_button import KeyButton
 from app.keys.key_dialog import KeyDialog
-from app.keys.key_map import key_symbols
+from app.keys.key_map import KeyMap, key_symbols
 from app.menus.key_list import KeyList
 from app.menus.menus import MENUS
 from app.session.controller import State
@@ -24,10 +25,12 @@ from app.style.palette import DARK, LIGHT
 from app.style.theme import Appearance
 from app.windows.history import HistoryPage
 from core.events import FinishRequested
+from core.preferences.store import PreferenceStore
 from core.session.policy_snapshots import SnapshotInfo
 from core.types import Choice, Teacher
-from tests.app.fakes import DRIVEN, Face, make_query
+from tests.app.fakes import DRIVEN, FULL, Face, make_query
 from tests.app.windows.test_main import report
+from tests.core.builders import raising
 
 Happened = Callable[[Face], bool]
 
@@ -191,3 +194,96 @@ def test_the_list_has_every_command_with_its_keys(face: Face) -> None:
     assert lines[lines.index("Left is better") - 1] == "A" and lines[lines.index("Undo") - 1] == "U or Ctrl+Z"
     QTest.keyClick(shown, Qt.Key.Key_Escape)
     face.wait_until(lambda: face.window.findChild(KeyList) is None)
+
+
+def held(face: Face, target: QWidget, key: Qt.Key) -> None:
+    """Hold a key down for three repetitions."""
+    for repeated in (False, True, True, True):
+        event = QKeyEvent(QEvent.Type.KeyPress, key, Qt.KeyboardModifier.NoModifier, "", repeated)
+        QApplication.sendEvent(target, event)
+        face.wait_until(lambda: face.labelling.idle and not face.labelling.flash_timer.isActive())
+
+
+def test_a_held_enter_presses_a_button_once(face: Face) -> None:
+    face.labelling.flash_timer.setInterval(1)
+    face.offer(*(make_query() for _ in range(4)))
+    left, undo = (face.window.key_hints.buttons[action] for action in (Choice.LEFT, Command.UNDO))
+    left.setFocus()
+    held(face, left, Qt.Key.Key_Return)
+    assert len(face.answers()) == 1
+    face.press(Qt.Key.Key_Escape)
+    for _ in range(2):
+        face.press(Qt.Key.Key_Left)
+        face.wait_until(lambda: face.labelling.idle and not face.labelling.flash_timer.isActive())
+    undo.setFocus()
+    held(face, undo, Qt.Key.Key_Return)
+    assert len(face.answers()) == 2
+
+
+def test_arrows_of_the_keypad_move_the_slider_too(face: Face) -> None:
+    face.offer(make_query())
+    face.window.live.set_snapshots(MOMENTS)
+    slider = face.window.live.slider
+    slider.setFocus()
+    QTest.keyClick(slider, Qt.Key.Key_Left, Qt.KeyboardModifier.KeypadModifier)
+    assert slider.value() == 2 and face.answers() == []
+
+
+def test_undo_stays_possible_after_a_refused_answer_and_troubles_are_seen_below_a_failure(
+    face: Face, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    face.answered()
+    undo = face.window.commands[Command.UNDO]
+    face.wait_until(undo.isEnabled)
+    with monkeypatch.context() as full:
+        full.setattr(PreferenceStore, "add", raising(FULL))
+        face.press(Qt.Key.Key_Left)
+        face.wait_until(lambda: str(FULL) in face.window.banner.text.text())
+        face.controller.pause(True)
+        face.controller.pause(False)
+        assert undo.isEnabled()
+        face.die("reward")
+        face.press(Qt.Key.Key_Left)
+        face.wait_until(lambda: str(FULL) in face.window.statusBar().currentMessage())
+
+
+def test_a_key_is_shown_and_read_out_as_it_is(face: Face) -> None:
+    face.window.set_keys(KeyMap().with_keys(Choice.LEFT, "&"))
+    hint = face.window.key_hints.buttons[Choice.LEFT]
+    assert hint.text() == "&&  Left is better" and hint.shortcut().isEmpty()
+    field = KeyButton("Left is better, first key")
+    field.set_key("&")
+    assert field.text() == "&&" and field.accessibleDescription() == "&"
+    field.deleteLater()
+
+
+def test_a_mark_that_is_reached_in_a_pause_promises_no_training(open_face: Callable[..., Face]) -> None:
+    face = open_face(**DRIVEN)
+    face.controller.pause(True)
+    face.offer(make_query())
+    for _ in range(2):
+        face.answer_another()
+    assert "Training is paused." in face.window.statusBar().currentMessage()
+
+
+def test_a_dialog_gets_every_key_while_the_clips_rest(face: Face) -> None:
+    face.offer(make_query())
+    face.window.commands[Command.SAVE_PLOTS].trigger()
+    face.wait_until(lambda: face.window.findChild(QFileDialog) is not None)
+    dialog = face.window.findChild(QFileDialog)
+    edit = dialog.findChild(QLineEdit)
+    face.wait_until(dialog.isActiveWindow)
+    edit.setFocus()
+    edit.selectAll()
+    face.window.rest.timer.timeout.emit()
+    assert face.window.rest.text.isVisible()
+    for letter in "abc":
+        QTest.keyClick(dialog.windowHandle(), letter)
+    assert edit.text() == "abc"
+    dialog.close()
+
+
+def test_the_button_that_starts_says_so_everywhere(face: Face) -> None:
+    assert face.window.pause_action.toolTip().startswith("Pause")
+    face.stop()
+    assert face.window.pause_action.text() == "Start" and face.window.pause_action.toolTip().startswith("Start")

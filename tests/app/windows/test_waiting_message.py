@@ -10,8 +10,10 @@ from PySide6.QtCore import Qt
 from app import settings
 from app.labelling.countdown import Countdown, save_start_seconds, usual_start_seconds
 from app.labelling.progress import Progress
-from app.session.controller import State
-from tests.app.fakes import Clock, Face, make_query
+from app.session.controller import LOST_TRAINING, State
+from core.session.session import Session
+from tests.app.fakes import FULL, Clock, Face, make_query
+from tests.core.builders import raising
 
 
 def texts(face: Face) -> tuple[str, str]:
@@ -99,4 +101,16 @@ def test_paused_stopped_and_failed_say_what_to_do(face: Face) -> None:
     face.wait_until(lambda: face.controller.state == State.FAILED)
     assert texts(face)[0] == "Training has stopped"
     face.stop()
+    assert texts(face) == ("Stopped", f"{LOST_TRAINING} Press Start to continue.")  # a part of it had ended
+    assert face.controller.abandoned == LOST_TRAINING
+
+
+def test_a_stop_says_whether_the_training_is_saved(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+    face.stop()
     assert texts(face) == ("Stopped", "Everything is saved. Press Start to continue.")
+    assert face.controller.abandoned == ""
+    face.window.pause_action.trigger()
+    face.wait_until(lambda: face.controller.state == State.RUNNING)
+    monkeypatch.setattr(Session, "save", raising(FULL))
+    face.stop()
+    assert texts(face)[1].startswith(LOST_TRAINING)
