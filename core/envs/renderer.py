@@ -139,9 +139,7 @@ class MujocoRenderer(Renderer):
     def _follow(self, position: Float64) -> None:
         """Look at the robot, whose centre of mass is at this position (3,), from the usual height if it is then whole."""
         data, distance = self._data, self._camera.distance
-        upward = data.geom_xmat[self._geoms].reshape(-1, 3, 3)[
-            :, 2
-        ]  # (geoms, 3): the vertical in the axes of each geom
+        upward = data.geom_xmat[self._geoms, 6:]  # (geoms, 3): the vertical in the axes of each geom
         boxes = self._model.geom_aabb[self._geoms]
         middles = data.geom_xpos[self._geoms, 2] + (upward * boxes[:, :3]).sum(axis=1)
         halves = (np.abs(upward) * boxes[:, 3:]).sum(axis=1)
