@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from core.nn.minibatches import minibatches
 from core.nn.threads import Both, two_threads
 from core.policy.actor_critic import Distribution
 from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, UpdateReport, flat
@@ -34,8 +35,8 @@ class PPO(OnPolicyOptimizer):
         with two_threads() as both:
             for _ in range(self.config.epochs):
                 order = torch.as_tensor(self._rng.permutation(len(batch.inputs)), device=batch.inputs.device)
-                minibatches = order.split(self.config.minibatch)
-                figures = np.array([self.gradient_step(batch.rows(rows), both) for rows in minibatches])
+                parts = minibatches(len(order), self.config.minibatch)
+                figures = np.array([self.gradient_step(batch.rows(order[part]), both) for part in parts])
                 kl, entropy, value_loss = figures.mean(axis=0).tolist()
                 yield UpdateReport(kl, entropy, value_loss)
                 if kl > self.config.target_kl:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from core.errors import NotFiniteError
+from core.nn.minibatches import minibatches
 from core.policy.actor_critic import ActorCritic
 from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, UpdateReport, flat
 from core.policy.ppo import value_loss
@@ -37,7 +38,8 @@ class TRPO(OnPolicyOptimizer):
         for _ in range(self.config.epochs):
             order = torch.as_tensor(self._rng.permutation(len(batch.inputs)))
             losses = []
-            for rows in order.split(self.config.minibatch):
+            for part in minibatches(len(order), self.config.minibatch):
+                rows = order[part]
                 loss = value_loss(self.network.values(batch.inputs[rows]), batch.returns[rows])
                 self.descend(loss)
                 losses.append(float(loss.detach()))

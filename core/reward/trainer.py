@@ -13,6 +13,7 @@ from torch import Tensor
 
 from core.config import RewardConfig
 from core.errors import NotFiniteError
+from core.nn.minibatches import minibatches
 from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_arrays, require_array, state_arrays
 from core.nn.threads import Both, two_threads
 from core.reward.bootstrap import Bootstrap
@@ -149,9 +150,7 @@ class RewardTrainer:
         indices, weights = self._shuffled_draws()
         targets = self._targets()
         total = torch.zeros(self.ensemble.members)
-        size = self._config.minibatch
-        for start in range(0, indices.shape[1], size):
-            minibatch = slice(start, start + size)
+        for minibatch in minibatches(indices.shape[1], self._config.minibatch):
             total += self._gradient_step(indices[:, minibatch], weights[:, minibatch], targets, both)
             yield None
         return total / weights.sum(1).cpu()
