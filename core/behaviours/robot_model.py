@@ -58,6 +58,8 @@ class RobotModel:
     """Place (x, y) in m of the picture's middle, if it is fixed."""
     rest: tuple[float, ...] = ()
     """Controls that the action 0 stands for; () for the middle of their ranges."""
+    quaternions: tuple[int, ...] = ()
+    """Index of the first of the four positions of each orientation (core.tasks.base.orientation)."""
     drawn_floor: tuple[float, ...] = ()
     """Height in m of the floor that is drawn but touches nothing; () if it stands on one."""
 
@@ -93,6 +95,7 @@ def robot_model(values: Any) -> RobotModel:
         and 1 <= model.frame_skip <= 10_000
         and len(model.start) == model.positions
         and all(0 <= index < model.positions for index in (*model.plain, *model.angles))
+        and all(0 <= first <= model.positions - 4 for first in model.quaternions)
         and 0 <= model.sensed <= len(model.geoms)
         and model.actions
         and model.distance > 0

@@ -11,10 +11,12 @@ import mujoco
 import numpy as np
 
 from core.robots.kinematics import BALL, FREE, HINGE, SENSED, Kinematics
-from core.tasks.base import RobotTask
+from core.tasks.base import ORIENTATION, RobotTask, orientation
 from core.types import Float64
 
 _ROWS = 64
+_QUATERNION = ".qw"
+"""End of the name of a quaternion's first number."""
 _FORMS: dict[str, Callable[[Float64], Float64]] = {"": np.positive, "sin": np.sin, "cos": np.cos}
 _Source = tuple[str, int, str, str]
 """Field of MuJoCo's data, index in it, name, unit."""
@@ -24,7 +26,8 @@ def observation_numbers(task: RobotTask, model: mujoco.MjModel) -> list[dict[str
     """Describe each number of the task's observation, in order.
 
     Each has a name and a unit; source and index (in MuJoCo's data), with form 'sin' or 'cos' and limits where it is
-    changed or clipped; or `depends_on`, where it is computed from several.
+    changed or clipped; or `depends_on`, where it is computed from several. With form 'rotation[i][j]' it is row i, column j
+    of the rotation matrix of the quaternion that begins at this index.
     """
     rng = np.random.default_rng(0)
     sources = [*position_sources(model), *velocity_sources(model)]
@@ -60,6 +63,13 @@ def _describe(column: Float64, number: int, values: Float64, sources: list[_Sour
             shown = f"{form}({name})" if form else name
             own = {"form": form} if form else {}
             return {"name": shown, "unit": "1" if form else unit, "source": field, "index": place, **own, **clipped}
+    for index, (field, place, name, _) in enumerate(sources):
+        if name.endswith(_QUATERNION):
+            for (i, j), entry in zip(ORIENTATION, orientation(values[:, index : index + 4]).T, strict=True):
+                if np.array_equal(entry, column):
+                    form = f"rotation[{i}][{j}]"
+                    shown = f"{name.removesuffix(_QUATERNION)}.{form}"
+                    return {"name": shown, "unit": "1", "source": field, "index": place, "form": form}
     changed = []
     for index, (_, _, name, _) in enumerate(sources):
         moved = values.copy()

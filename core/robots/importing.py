@@ -14,7 +14,7 @@ import numpy.typing as npt
 from core.behaviours.robot_model import MAX_PARTS, RobotModel
 from core.errors import UserError
 from core.robots.actuators import rest_controls
-from core.robots.kinematics import FREE, HINGE, SLIDE, Kinematics, root_of
+from core.robots.kinematics import BALL, FREE, HINGE, SLIDE, Kinematics, root_of
 from core.robots.meshes import simplify
 from core.robots.mjcf import pack, read_mjcf
 from core.robots.models import SHOWN_GROUPS, compile_mjcf, has_own_floor
@@ -218,10 +218,9 @@ def _describe(
     root = kinematics.root
     own = set(range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root]))
     far = np.ptp(model.jnt_range, axis=1) > _FAR * float(np.ptp(extents[0], axis=0).max())
-    plain, angles, moves, planar = list[int](), list[int](), False, True
+    plain, angles, quaternions, moves, planar = list[int](), list[int](), list[int](), False, True
     for joint in range(model.njnt):
         first, kind = int(model.jnt_qposadr[joint]), int(model.jnt_type[joint])
-        width = 1 if kind in (HINGE, SLIDE) else (7 if kind == FREE else 4)
         endless = not model.jnt_limited[joint]
         planar &= (
             kind == SLIDE
@@ -229,15 +228,18 @@ def _describe(
             or kind == HINGE
             and (abs(model.jnt_axis[joint, 1]) > 0.99)
         )
-        if joint in own and kind == FREE:
-            plain += range(first + 2, first + 7)  # not where it is
-            moves = True
+        if kind == FREE:
+            plain += range(first + 2 * (joint in own), first + 3)  # not where the robot is
+            quaternions.append(first + 3)
+            moves |= joint in own
+        elif kind == BALL:
+            quaternions.append(first)
         elif joint in own and kind == SLIDE and abs(model.jnt_axis[joint, 2]) < 0.5 and (endless or far[joint]):
             moves = True
         elif kind == HINGE and endless:
             angles.append(first)
         else:
-            plain += range(first, first + width)
+            plain.append(first)
     place, distance = _view(kinematics, extents, moves)
     if not np.abs([*start, *place, distance]).max() < _FARTHEST:
         raise UserError(
@@ -255,6 +257,7 @@ def _describe(
         velocities=int(model.nv),
         plain=tuple(plain),
         angles=tuple(angles),
+        quaternions=tuple(quaternions),
         sensed=len(kinematics.sensed),
         start=tuple(start.tolist()),
         on_floor=_can_start_anyhow(kinematics),

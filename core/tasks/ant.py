@@ -6,7 +6,7 @@ the implicitfast integrator instead of the fourth-order Runge-Kutta: four times 
 
 import numpy as np
 
-from core.tasks.base import Camera, Physics, RobotTask, averages, forward
+from core.tasks.base import Camera, Physics, RobotTask, averages, forward, orientation
 from core.types import Float64
 
 _FALLEN = 0.2
@@ -14,8 +14,8 @@ _FALLEN = 0.2
 
 
 def observation(positions: Float64, velocities: Float64) -> Float64:
-    """All but the place: height, orientation, joints and velocities, (N, 15), (N, 14) -> (N, 27)."""
-    return np.concatenate([positions[:, 2:], velocities], axis=1)
+    """All but the place: height, orientation, joints and velocities, (N, 15), (N, 14) -> (N, 28)."""
+    return np.concatenate([positions[:, 2:3], orientation(positions[:, 3:7]), positions[:, 7:], velocities], axis=1)
 
 
 def ant_reward(physics: Physics) -> Float64:
@@ -32,7 +32,7 @@ def upright(physics: Physics) -> Float64:
 ANT = RobotTask(
     name="ant",
     robot="ant",
-    sizes=(40, 8),
+    sizes=(41, 8),
     title="Ant",
     instruction=(
         "Choose the clip in which the robot stands upright; if it stands in neither, the one in which its middle is "

@@ -191,6 +191,21 @@ def observe_turning(first: int, angles: slice) -> Observe:
     return observe
 
 
+ORIENTATION = ((2, 0), (2, 1), (2, 2), (0, 0), (1, 0))
+"""Row and column, in the matrix from the body's axes to the world's, of each number of `orientation`."""
+
+
+def orientation(quaternions: Float64) -> Float64:
+    """Quaternions (N, 4), as MuJoCo has them -> (N, 5): how far each axis of the body points up, and its x axis along x and y.
+
+    A network would have to learn all twice from quaternions: one and its negative are the same orientation, and a full
+    turn leads from one to the other.
+    """
+    w, x, y, z = (quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)).T
+    up = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
+    return np.stack([*up, 1 - 2 * (y * y + z * z), 2 * (x * y + w * z)], axis=1)
+
+
 def clipped_velocities(velocities: Float64) -> Float64:
     """Velocities of any shape, limited to what networks tell apart."""
     return np.clip(velocities, -_FASTEST, _FASTEST)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import gymnasium
+import mujoco
 import numpy as np
 import pytest
 
@@ -17,9 +19,12 @@ from core.api import LearnedReward, environment, policy
 from core.config import Config
 from core.errors import UserError
 from core.headless.run import HeadlessRun
+from core.portable.observation import observation_numbers
 from core.robots.importing import import_robot
+from core.robots.models import load_model
 from core.session.session import Session
-from core.tasks import PAPER_ROBOTS
+from core.tasks import PAPER_ROBOTS, get_task
+from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import task_text
 from tests.core.builders import tiny
 from tests.core.robots.test_importing import COMMON, DOG, SIT, TRUNK
@@ -175,6 +180,26 @@ def test_it_acts_in_plain_gymnasium_from_nothing_but_the_file(tmp_path: Path) ->
         gym.step(action)
         seen, *_ = ours.step(action)
     gym.close()
+
+
+def test_an_orientation_is_described_by_the_rotation_matrix_of_its_quaternion() -> None:
+    task = get_task("ant")
+    assert isinstance(task, RobotTask)
+    numbers = observation_numbers(task, load_model(task))[:6]
+    assert [number["name"] for number in numbers[:2]] == ["joint[root].z", "joint[root].rotation[2][0]"]
+    positions, velocities = np.zeros((1, 15)), np.zeros((1, 14))
+    positions[0, 3:7] = np.random.default_rng(0).standard_normal(4)
+    positions[0, 3:7] /= np.linalg.norm(positions[0, 3:7])
+    matrix = np.zeros(9)
+    mujoco.mju_quat2Mat(matrix, positions[0, 3:7])
+    seen = task.observe(positions, velocities)[0]
+    for number, value in zip(numbers[1:], seen[1:6], strict=True):
+        row, column = (int(digit) for digit in re.findall(r"\d", number["form"]))
+        assert (number["source"], number["index"]) == ("qpos", 3)
+        assert matrix[3 * row + column] == pytest.approx(value)
+    opposite = positions.copy()
+    opposite[0, 3:7] *= -1
+    assert np.array_equal(task.observe(opposite, velocities)[0], seen)  # the same orientation
 
 
 def test_a_file_that_computes_something_else_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

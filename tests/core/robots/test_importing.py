@@ -74,7 +74,9 @@ def test_a_robot_is_kept_in_the_behaviours_text_and_taught_without_its_files(bat
     assert task.names.geoms == ("root", "leg", "tyre")  # the trunk has no name, nor its body: it is the root
     assert task.step_seconds == pytest.approx(0.024) and task.episode_steps == 333 and task.segment_steps == 62
     env = batch(task, 40)
-    assert env.sizes[:2] == task.sizes == (5 + 1 + 2 + 8 + 3, 2)  # no place; the wheel as sine and cosine; the floor
+    assert (
+        env.sizes[:2] == task.sizes == (1 + 1 + 2 + 5 + 8 + 3, 2)
+    )  # no place; the wheel as sine and cosine; orientation; the floor
     kinematics, positions = Kinematics(env.model), env.states[:, 1:10]
     assert kinematics.lowest(positions).min() >= -0.01  # lifted, but for the noise of the standing ones
     for number in range(30):
