@@ -10,7 +10,7 @@ _SPARE = 0.1
 def minibatches(count: int, size: int) -> list[slice]:
     """Return slices that divide `count` rows into parts that are alike: of `size` rows or fewer, or up to a tenth more.
 
-    Parts of exactly `size` would leave a rest, and a gradient of some last 32 rows moves the weights as far as one of 2,048.
+    Parts of exactly `size` would leave a rest, whose gradient is the noisiest and moves the weights as far as any other.
     """
     number = max(1, math.ceil(count / size - _SPARE))
     return [slice(start, end) for start, end in pairwise(count * part // number for part in range(number + 1))]
