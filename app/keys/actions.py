@@ -34,6 +34,7 @@ class Actions(QObject):
             exclusive = QActionGroup(self)
             for command in group:
                 exclusive.addAction(self._actions[command])
+        self._renamed: dict[KeyAction, str] = {}
         self.set_keys(keys)
 
     def __getitem__(self, command: KeyAction) -> QAction:
@@ -43,9 +44,18 @@ class Actions(QObject):
         """Replace the shortcuts, also in the tooltips."""
         self.keys = keys
         for command, action in self._actions.items():
-            shortcuts, name = keys.keys_for(command), COMMANDS[command].name
-            action.setShortcuts([QKeySequence(key) for key in shortcuts])
-            action.setToolTip(f"{name} ({key_symbols(shortcuts)})" if shortcuts else name)
+            action.setShortcuts([QKeySequence(key) for key in keys.keys_for(command)])
+            self._show_tip(command)
+
+    def rename(self, command: KeyAction, name: str) -> None:
+        """Give a command another name, of what it does at present."""
+        self._actions[command].setText(name)
+        self._renamed[command] = name
+        self._show_tip(command)
+
+    def _show_tip(self, command: KeyAction) -> None:
+        shortcuts, name = self.keys.keys_for(command), self._renamed.get(command, COMMANDS[command].name)
+        self._actions[command].setToolTip(f"{name} ({key_symbols(shortcuts)})" if shortcuts else name)
 
     def _make_action(self, command: KeyAction, window: QWidget) -> QAction:
         info = COMMANDS[command]

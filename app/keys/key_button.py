@@ -5,6 +5,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.keys.key_map import key_symbol
+from app.style.labels import literal
 
 _MODIFIERS = (
     Qt.Key.Key_Control,
@@ -62,7 +63,7 @@ class KeyButton(QPushButton):
 
     def _refresh(self) -> None:
         text = "press a key…" if self.isChecked() else key_symbol(self.key) or "–"
-        self.setText(text.replace("&", "&&"))
+        self.setText(literal(text))
         self.setAccessibleDescription(text)
 
 

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.keys.commands import COMMANDS, Command, KeyAction
 from app.keys.key_map import KeyMap, key_symbol, key_symbols
-from app.style.labels import button
+from app.style.labels import button, literal
 from app.style.layouts import row
 from core.types import Choice
 
@@ -34,7 +34,7 @@ class KeyHints(QWidget):
     def set_keys(self, keys: KeyMap) -> None:
         for action, hint in self.buttons.items():
             shortcuts, name = keys.keys_for(action), COMMANDS[action].name
-            hint.setText("  ".join([*map(key_symbol, shortcuts[:1]), name]).replace("&", "&&"))
+            hint.setText(literal("  ".join([*map(key_symbol, shortcuts[:1]), name])))
             hint.setAccessibleName(name)
             hint.setAccessibleDescription(f"key {key_symbols(shortcuts)}" if shortcuts else "")
 

@@ -29,9 +29,9 @@ def title(entry: SessionEntry) -> str:
 
 
 def shows_best(entry: SessionEntry) -> bool:
-    """True if answers have led to a best value of the measure, and it is not hidden with the true reward.
+    """Return whether the list shows the session's best value: it has answers, and its measure is not hidden.
 
-    A behaviour without a measure is measured by its first plot, of which nobody has said that more is better.
+    A behaviour without a measure of its own shows none, as more of its first plot need not be better.
     """
     summary = entry.summary
     if summary is None or summary.best is None or not summary.labels:

@@ -25,6 +25,11 @@ def tip(text: str) -> str:
     return f"<p>{escape(text)}</p>" if text else ""
 
 
+def literal(text: str) -> str:
+    """Text for a button that is shown literally: an & marks no key."""
+    return text.replace("&", "&&")
+
+
 def button(text: str) -> QPushButton:
     """Make a button that Tab reaches, but that a click does not focus."""
     widget = QPushButton(text)

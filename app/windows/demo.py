@@ -23,7 +23,7 @@ from app.voting.panel import VOTED, VoteBars, VoteCode
 from app.windows.demo_side import DemoSide
 from app.windows.key_tile import KeyTile
 from app.windows.pair_page import PairPage
-from app.windows.waiting_message import PRESS_START, explanation
+from app.windows.waiting_message import explanation, what_is_saved
 from core.types import Choice, Preference, Teacher
 
 _REFRESH_MS = 250
@@ -230,7 +230,8 @@ class DemoWindow(QWidget):
         self._update_question()
         if not self.pair_page.has_pair:
             headline, detail = explanation(self._controller)
-            detail = _DETAILS.get(self._controller.state, detail).removesuffix(PRESS_START)
+            stopped = self._controller.state == State.STOPPED
+            detail = what_is_saved(self._controller) if stopped else _DETAILS.get(self._controller.state, detail)
             self.headline.setText(headline)
             self.detail.setText(detail)
 

@@ -208,9 +208,7 @@ class HistoryPage(QWidget):
         row = self.pane.row
         if row and row.id == preference.id:
             self.pane.clips.flash(preference.choice)
-            earlier = [
-                row.choice,
-                *(choice for choice, *_ in reversed(row.changes)),
-            ]  # the store's reader may be faster
+            # The store's reader may be faster, so that the row has the new choice already.
+            earlier = [row.choice, *(choice for choice, *_ in reversed(row.changes))]
             before = next((f" (before: {CHOICES[choice]})" for choice in earlier if choice != preference.choice), "")
             self.pane.show_message(f"Saved: {CHOICES[preference.choice]}{before}.")

@@ -339,8 +339,7 @@ class MainWindow(QMainWindow):
         text, icon = {State.PAUSED: ("Resume", "play"), State.STOPPED: ("Start", "play")}.get(
             State(state), ("Pause", "pause")
         )
-        self.pause_action.setToolTip(self.pause_action.toolTip().replace(self.pause_action.text(), text))
-        self.pause_action.setText(text)
+        self.commands.rename(Command.PAUSE, text)
         icons.set_icon(self.pause_action, icon)
         self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))
         self.paused_bar.setVisible(state == State.PAUSED)

@@ -364,11 +364,11 @@ class StartWindow(QMainWindow):
         self.show_message("")
         if not self.isVisible():  # a session has been opened meanwhile, which needs the processor
             return
-        if self._robot_wanted_for is None and self.pages.currentWidget() is self.front:
+        wanted = self._robot_wanted_for
+        if wanted is None and self.pages.currentWidget() is self.front:
             self.show_new_behaviour()
-            self.behaviour_page.add_robot(name, model)
-            return
-        here = self._robot_wanted_for is not None and self._draft_on_screen is self._robot_wanted_for
+            wanted = self._draft_on_screen
+        here = wanted is not None and self._draft_on_screen is wanted
         title = self.behaviour_page.add_robot(name, model, chosen=here)
         if not here:
             self.show_message(f"{title} can be chosen among the robots of a behaviour of your own.")

@@ -4,7 +4,6 @@ import math
 
 from app.session.controller import LOST_TRAINING, Controller, State
 
-PRESS_START = " Press Start to continue."
 _STARTS = "Starting simulation, reward model and policy."
 
 
@@ -20,11 +19,15 @@ def explanation(controller: Controller) -> tuple[str, str]:
         case State.STOPPING:
             return "Saving", _what_is_written(controller)
         case State.STOPPED:
-            saved = LOST_TRAINING if controller.lost_training else "Everything is saved."
-            return "Stopped", saved + PRESS_START
+            return "Stopped", f"{what_is_saved(controller)} Press Start to continue."
         case State.FAILED:
             return "Training has stopped", "The message above says why; its button starts training again."
     return _while_running(controller)
+
+
+def what_is_saved(controller: Controller) -> str:
+    """Return a sentence about a stopped session."""
+    return LOST_TRAINING if controller.lost_training else "Everything is saved."
 
 
 def _while_running(controller: Controller) -> tuple[str, str]:

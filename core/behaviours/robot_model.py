@@ -15,6 +15,8 @@ from core.types import is_number
 PREFIX = "mjcf:"
 MAX_PACKED = 2 << 20
 """Bytes of the packed files. A session keeps them in its config, as text."""
+LARGEST = 1e6
+"""Bound of every number, so that one in metres is not farther away."""
 MAX_PARTS = 512
 """Joints, actuators, or geoms."""
 _INTEGRATORS = ("euler", "rk4", "implicit", "implicitfast")
@@ -113,10 +115,11 @@ def _is_whole(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return is_number(value) and abs(value) < 1e6
+    return is_number(value) and abs(value) < LARGEST
 
 
-def _is_text(value: Any) -> bool:
+def is_name(value: Any) -> bool:
+    """Return whether a part of a robot may have this name."""
     return isinstance(value, str) and 0 < len(value) <= 200 and value.isprintable()
 
 
@@ -130,11 +133,11 @@ def _is_packed(value: Any) -> bool:
 
 
 _VALID = {
-    "str": lambda value: _is_text(value) or _is_packed(value),
+    "str": lambda value: is_name(value) or _is_packed(value),
     "float": _is_number,
     "int": _is_whole,
     "bool": lambda value: isinstance(value, bool),
-    "tuple[str, ...]": lambda value: isinstance(value, list) and len(value) <= MAX_PARTS and all(map(_is_text, value)),
+    "tuple[str, ...]": lambda value: isinstance(value, list) and len(value) <= MAX_PARTS and all(map(is_name, value)),
     "tuple[int, ...]": lambda value: isinstance(value, list) and len(value) <= 4096 and all(map(_is_whole, value)),
     "tuple[float, ...]": lambda value: isinstance(value, list) and len(value) <= 4096 and all(map(_is_number, value)),
 }

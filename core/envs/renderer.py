@@ -12,6 +12,7 @@ import numpy.typing as npt
 from core.envs.motion_marks import TRACE_HZ, TRACE_SECONDS, MotionMarks
 from core.errors import UserError, lack
 from core.io.image_codec import Pixels, decode_image, fit_to_square, fitted_size
+from core.robots.kinematics import extent
 from core.robots.models import load_model
 from core.tasks.base import Camera, RobotTask, Task
 from core.types import Float64, Frames
@@ -138,13 +139,9 @@ class MujocoRenderer(Renderer):
 
     def _follow(self, position: Float64) -> None:
         """Look at the robot, whose centre of mass is at this position (3,), from the usual height if it is then whole."""
-        data, distance = self._data, self._camera.distance
-        upward = data.geom_xmat[self._geoms, 6:]  # (geoms, 3): the vertical in the axes of each geom
-        boxes = self._model.geom_aabb[self._geoms]
-        middles = data.geom_xpos[self._geoms, 2] + (upward * boxes[:, :3]).sum(axis=1)
-        halves = (np.abs(upward) * boxes[:, 3:]).sum(axis=1)
-        height = max(self._height, float((middles + halves).max()) - _ABOVE * distance)
-        height = min(height, float((middles - halves).min()) + _BELOW * distance)
+        lowest, highest = extent(self._model, self._data, self._geoms)[:, 2].tolist()
+        height = max(self._height, highest - _ABOVE * self._camera.distance)
+        height = min(height, lowest + _BELOW * self._camera.distance)
         self._camera.lookat[:] = *position[:2], height
 
     def _renderer_of_size(self, size: int) -> mujoco.Renderer:

@@ -66,8 +66,8 @@ class TalkJob(FilmJob):
         sides = [renderer.render(s.states, side, _FPS).pixels for s in (answer.query.left, answer.query.right)]
         frames = round(_COMPARED * _FPS)
         words = _WORDS[answer.choice]
-        decided = votes is not None and votes.counts[answer.choice] == max(votes.counts.values())  # else by a draw
-        if votes is not None and decided and votes.choice == answer.choice:  # else the answer was changed since
+        # Not of an answer that was changed since, nor of a tie that a draw has made.
+        if votes and votes.choice == answer.choice and votes.counts[answer.choice] == max(votes.counts.values()):
             words += f": {votes.counts[answer.choice]} of {pluralize(len(votes.voters), 'vote')}"
         for number in range(frames):
             clips = [clip[number % len(clip)] for clip in sides]

@@ -63,13 +63,17 @@ def _describe(column: Float64, number: int, values: Float64, sources: list[_Sour
             shown = f"{form}({name})" if form else name
             own = {"form": form} if form else {}
             return {"name": shown, "unit": "1" if form else unit, "source": field, "index": place, **own, **clipped}
-    for index, (field, place, name, _) in enumerate(sources):
-        if name.endswith(_QUATERNION):
-            for (i, j), entry in zip(ORIENTATION, orientation(values[:, index : index + 4]).T, strict=True):
-                if np.array_equal(entry, column):
-                    form = f"rotation[{i}][{j}]"
-                    shown = f"{name.removesuffix(_QUATERNION)}.{form}"
-                    return {"name": shown, "unit": "1", "source": field, "index": place, "form": form}
+    entries = (
+        (source, place, entry)
+        for index, source in enumerate(sources)
+        if source[2].endswith(_QUATERNION)
+        for place, entry in zip(ORIENTATION, orientation(values[:, index : index + 4]).T, strict=True)
+    )
+    for (field, first, name, _), (i, j), entry in entries:
+        if np.array_equal(entry, column):
+            form = f"rotation[{i}][{j}]"
+            shown = f"{name.removesuffix(_QUATERNION)}.{form}"
+            return {"name": shown, "unit": "1", "source": field, "index": first, "form": form}
     changed = []
     for index, (_, _, name, _) in enumerate(sources):
         moved = values.copy()

@@ -11,10 +11,10 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from core.behaviours.robot_model import MAX_PARTS, RobotModel
+from core.behaviours.robot_model import LARGEST, MAX_PARTS, RobotModel, is_name
 from core.errors import UserError
 from core.robots.actuators import rest_controls
-from core.robots.kinematics import BALL, FREE, HINGE, SLIDE, Kinematics, root_of
+from core.robots.kinematics import BALL, FREE, HINGE, SLIDE, Kinematics, acts_on_joint, extent, root_of
 from core.robots.meshes import simplify
 from core.robots.mjcf import pack, read_mjcf
 from core.robots.models import SHOWN_GROUPS, compile_mjcf, has_own_floor
@@ -44,8 +44,6 @@ _FAR = 5.0
 """Range of a slide, relative to the robot's size, from which the camera follows the robot."""
 _ABOVE = 0.12
 """Height of the picture's middle above that of a robot that may jump, relative to its size."""
-_LONGEST_NAME, _FARTHEST = 200, 1e6
-"""Characters of a name, and metres from the origin, that a behaviour file may have."""
 _UNSTABLE = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
 
 
@@ -94,7 +92,7 @@ def _require_sound_words(model: mujoco.MjModel) -> None:
     """Raise UserError if a name can't be written in an expression, or the keyframe to start from holds no numbers."""
     names = signal_names(model)
     for name in (*names.joints, *names.actions, *names.geoms):
-        if len(name) > _LONGEST_NAME or not name.isprintable():
+        if not is_name(name):
             shown = name[:40].encode("unicode_escape").decode()
             raise UserError(f"the name {shown} is too long or has characters that can't be shown: give another one.")
     key = start_key(model)
@@ -124,7 +122,7 @@ def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
     seen = _seen_geoms(model)
     data.qpos[:] = start
     mujoco.mj_forward(model, data)
-    extents = [_extent(model, data, seen)]
+    extents = [extent(model, data, seen)]
     for _ in range(round(_TRIED_SECONDS / _CONTROL_SECONDS)):
         data.ctrl[:] = rng.uniform(low, high)
         mujoco.mj_step(model, data, max(1, round(_CONTROL_SECONDS / model.opt.timestep)))
@@ -132,7 +130,7 @@ def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
             return None
         if time.monotonic() - began > _PATIENCE:
             raise UserError("it takes too long to simulate: give a larger timestep, or fewer and simpler parts.")
-        extents.append(_extent(model, data, seen))
+        extents.append(extent(model, data, seen))
     own = np.isin(model.body_treeid[model.jnt_bodyid], _moved_trees(model))
     limited, hinges = model.jnt_limited.astype(bool), model.jnt_type == HINGE
     joints = np.flatnonzero(own & (hinges | limited & (model.jnt_type == SLIDE)))
@@ -141,7 +139,7 @@ def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
         data.qpos[:] = start
         data.qpos[model.jnt_qposadr[joints]] = rng.uniform(*ranges.T)
         mujoco.mj_kinematics(model, data)
-        extents.append(_extent(model, data, seen))
+        extents.append(extent(model, data, seen))
     return np.stack(extents)
 
 
@@ -160,17 +158,9 @@ def _seen_geoms(model: mujoco.MjModel) -> npt.NDArray[np.int64]:
 
 def _moved_trees(model: mujoco.MjModel) -> npt.NDArray[np.int64]:
     """Return the root's tree and those with a joint of which an actuator moves, such as a second arm."""
-    of_joint = np.isin(model.actuator_trntype, (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT))
-    bodies = model.jnt_bodyid[model.actuator_trnid[of_joint, 0]]
+    moved = [model.actuator_trnid[index, 0] for index in range(model.nactuator) if acts_on_joint(model, index)]
+    bodies = model.jnt_bodyid[moved] if moved else []
     return np.unique(model.body_treeid[[root_of(model), *bodies]]).astype(np.int64)
-
-
-def _extent(model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.NDArray[np.int64]) -> Float64:
-    """(2, 3) lowest and highest places in m of these geoms."""
-    turned = data.geom_xmat[geoms].reshape(-1, 3, 3)
-    centres = data.geom_xpos[geoms] + np.einsum("gij,gj->gi", turned, model.geom_aabb[geoms, :3])
-    halves = np.einsum("gij,gj->gi", np.abs(turned), model.geom_aabb[geoms, 3:])
-    return np.stack([(centres - halves).min(axis=0), (centres + halves).max(axis=0)])
 
 
 def start_key(model: mujoco.MjModel) -> int | None:
@@ -241,9 +231,9 @@ def _describe(
         else:
             plain.append(first)
     place, distance = _view(kinematics, extents, moves)
-    if not np.abs([*start, *place, distance]).max() < _FARTHEST:
+    if not np.abs([*start, *place, distance]).max() < LARGEST:
         raise UserError(
-            f"it is farther than {_FARTHEST:,.0f} m from the origin, or as large: build it nearer or smaller."
+            f"it is farther than {LARGEST:,.0f} m from the origin, or as large: build it nearer or smaller."
         )
     return RobotModel(
         packed=base64.b64encode(packed).decode(),

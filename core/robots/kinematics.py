@@ -12,6 +12,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from core.tasks.base import quaternion_row
 from core.types import Float64
 
 FREE, BALL, SLIDE, HINGE = (
@@ -44,6 +45,14 @@ def acts_on_joint(model: mujoco.MjModel, index: int) -> bool:
     """Return whether the actuator acts on a joint, and not on a tendon, a site or a body."""
     kinds = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
     return int(model.actuator_trntype[index]) in map(int, kinds)
+
+
+def extent(model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.NDArray[np.int64]) -> Float64:
+    """Return the lowest and highest places in m that the boxes around these geoms take, (2, 3)."""
+    turned = data.geom_xmat[geoms].reshape(-1, 3, 3)
+    centres = data.geom_xpos[geoms] + np.einsum("gij,gj->gi", turned, model.geom_aabb[geoms, :3])
+    halves = np.einsum("gij,gj->gi", np.abs(turned), model.geom_aabb[geoms, 3:])
+    return np.stack([(centres - halves).min(axis=0), (centres + halves).max(axis=0)])
 
 
 def root_of(model: mujoco.MjModel) -> int:
@@ -183,17 +192,6 @@ class Poses:
         quaternions = self._positions[:, start : start + 4]
         matrices = np.stack([quaternion_row(quaternions, k) for k in range(3)], axis=1)
         return np.einsum("ni,nij->nj", row, matrices)
-
-
-def quaternion_row(quaternions: Float64, k: int) -> Float64:
-    """Return row k of the rotation matrices of quaternions (N, 4), normalized: (N, 3)."""
-    w, x, y, z = (quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)).T
-    rows = (
-        lambda: (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        lambda: (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        lambda: (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    )
-    return np.stack(rows[k](), axis=1)
 
 
 def _drop(model: mujoco.MjModel, geom: int, row: Float64, turns: Float64, corners: Float64 | None) -> Float64:

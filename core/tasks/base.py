@@ -191,6 +191,17 @@ def observe_turning(first: int, angles: slice) -> Observe:
     return observe
 
 
+def quaternion_row(quaternions: Float64, k: int) -> Float64:
+    """Return row k of the rotation matrices of quaternions (N, 4), normalized: (N, 3)."""
+    w, x, y, z = (quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)).T
+    rows = (
+        lambda: (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        lambda: (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        lambda: (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
+    return np.stack(rows[k](), axis=1)
+
+
 ORIENTATION = ((2, 0), (2, 1), (2, 2), (0, 0), (1, 0))
 """Row and column, in the matrix from the body's axes to the world's, of each number of `orientation`."""
 
@@ -201,9 +212,8 @@ def orientation(quaternions: Float64) -> Float64:
     A network would have to learn all twice from quaternions: one and its negative are the same orientation, and a full
     turn leads from one to the other.
     """
-    w, x, y, z = (quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)).T
-    up = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
-    return np.stack([*up, 1 - 2 * (y * y + z * z), 2 * (x * y + w * z)], axis=1)
+    rows = [quaternion_row(quaternions, k) for k in range(3)]
+    return np.stack([rows[i][:, j] for i, j in ORIENTATION], axis=1)
 
 
 def clipped_velocities(velocities: Float64) -> Float64:
