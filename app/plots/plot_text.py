@@ -32,7 +32,7 @@ def headline(spec: PlotSpec, source: Source, hidden: bool) -> str:
         return spec.title
     value = sum(newest) / len(newest)
     figure = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-    return f"{spec.title}:  {figure} on average" if spec.averaged else f"{spec.title}:  {figure}"
+    return f"{spec.title}: {figure} on average" if spec.averaged else f"{spec.title}: {figure}"
 
 
 def legend(spec: PlotSpec, hidden: bool, palette: Palette) -> str:
@@ -40,7 +40,7 @@ def legend(spec: PlotSpec, hidden: bool, palette: Palette) -> str:
     shown = spec.visible_curves(hidden)
     if spec.legend or len(shown) < 2 and not (shown and shown != spec.curves):
         return spec.legend
-    return " &nbsp; ".join(_legend_entry(curve, palette) for curve in shown)
+    return " &nbsp;".join(_legend_entry(curve, palette) for curve in shown)
 
 
 def _legend_entry(curve: CurveSpec, palette: Palette) -> str:

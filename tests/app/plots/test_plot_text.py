@@ -65,6 +65,6 @@ def test_the_headline_has_the_newest_number_and_of_members_the_mean() -> None:
         metrics.append(of_member(metrics_recorder.TRAIN_LOSS, member), 1.0, loss)
         metrics.append(of_member(metrics_recorder.TRAIN_LOSS, member), 2.0, math.nan)
         metrics.append(of_member(metrics_recorder.VALIDATION_LOSS, member), 1.0, 9.0)
-    assert plot_text.headline(PLOTS["loss"], metrics, False) == "Loss:  0.3"
+    assert plot_text.headline(PLOTS["loss"], metrics, False) == "Loss: 0.3"
     metrics.append(metrics_recorder.PREDICTED, 1.0, 123.4)
-    assert plot_text.headline(PLOTS["return"], metrics, False) == "Return:  123 on average"
+    assert plot_text.headline(PLOTS["return"], metrics, False) == "Return: 123 on average"
