@@ -23,12 +23,14 @@ from core.io.files import write_atomically
 from core.io.session_log import session_log
 from core.preferences.store import FOLDER, LOG, decode
 from core.rollout.episodes import random_return
-from core.session.session import CONFIG, LOCK, Session, remove_session
+from core.session.checkpoint import UnreadableError
+from core.session.session import CONFIG, Session, remove_session
+from core.sweep.environment import environment
 from core.sweep.results import read_curve
 from core.types import Teacher
 
 Document = dict[str, Any]
-"""Content of a cell's file: config, and either state "done" and result, or state "failed", reason and traceback."""
+"""Content of a cell's file: config, versions it was made with, and state "done" and result, or "failed", reason and traceback."""
 _CURVE = "curve.jsonl"
 
 
@@ -71,11 +73,12 @@ def compute(config: Config, folder: Path, threads: int, report: Callable[[int], 
     report: called with the environment steps taken so far
     """
     document: Document = {"state": "done", "config": config.to_dict()}
+    made_with = environment()
     try:
         document["result"] = _result(config, folder, threads, report)
     except Exception as error:  # the boundary of the cell: the others continue
         document = failed(config, reason_of(error), traceback.format_exc())
-    return encode(document)
+    return encode({**document, "made_with": made_with})
 
 
 def failed(config: Config, reason: str, trace: str = "") -> Document:
@@ -122,14 +125,15 @@ def _open_session(folder: Path, config: Config) -> Session:
     """Return the session of a run that was stopped, as it was at its last checkpoint, or a new one."""
     if (folder / CONFIG).exists():
         session = Session.open(folder)
-        loaded = session.load()
+        try:
+            loaded = session.load()
+        except UnreadableError:
+            loaded = None
         if loaded:
             _forget_answers(folder / FOLDER, loaded[1]["rollout"].values["selector"]["next_id"])
             return session
         session.close()
-        remove_session(folder)
-    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    if LOCK in names and names <= {LOCK, f"{CONFIG}.part", FOLDER}:  # killed while it created the session
+    if folder.exists():  # nothing in it can be continued
         remove_session(folder)
     return Session.create(folder, config)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from core.config import Config
 from core.errors import UserError
-from core.io.files import reason, write_atomically
+from core.io.files import reason, unwritable, write_atomically
 from core.sweep.cell import Cell, Document, encode
 from core.sweep.environment import environment
 
@@ -42,9 +44,14 @@ class CellFiles:
         """
         return self.folder / _SESSIONS / f"{cell.digest}-{environment()['sources']}"
 
-    def remove_sessions(self) -> None:
-        """Remove the sessions' folder, as far as that is possible: it is of no more use."""
-        shutil.rmtree(self.folder / _SESSIONS, ignore_errors=True)
+    def remove_sessions(self, cells: Iterable[Cell]) -> None:
+        """Remove the sessions of these cells, of earlier sources too, as far as that is possible."""
+        folder, digests = self.folder / _SESSIONS, {cell.digest for cell in cells}
+        for session in folder.iterdir() if folder.is_dir() else ():
+            if session.name.partition("-")[0] in digests:
+                shutil.rmtree(session, ignore_errors=True)
+        with contextlib.suppress(OSError):  # other plans may have sessions there
+            folder.rmdir()
 
     def path(self, cell: Cell) -> Path:
         return self.folder / _CELLS / f"{cell.digest}.json"
@@ -64,15 +71,19 @@ class CellFiles:
         return dict(document)
 
     def write(self, cell: Cell, document: Document) -> None:
-        write_atomically(self.path(cell), encode({**document, "made_with": environment()}))
+        write_atomically(self.path(cell), encode({"made_with": environment(), **document}))
 
     def note(self, cell: Cell, state: str) -> None:
-        """Add a line to the journal: the cell has reached this state."""
+        """Add a line to the journal: the cell has reached this state. Raises UserError if it can't be written."""
         line = json.dumps({"cell": cell.digest, "title": cell.title, "state": state})
-        with open(self.folder / _JOURNAL, "a", encoding="utf-8") as file:
-            file.write(f"{line}\n")
-            file.flush()
-            os.fsync(file.fileno())
+        path = self.folder / _JOURNAL
+        try:
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(f"{line}\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise unwritable(path, error) from error
 
 
 def _check(document: Any, cell: Cell) -> None:

@@ -43,11 +43,11 @@ def draw_chart(path: Path, title: str, curves: Sequence[Curve]) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.6, 6.0), layout="constrained")  # inches, at 100 pixels an inch
-    axes = figure.add_subplot(title=title, xlabel="time steps", ylabel="true reward per episode")
+    axes = figure.add_subplot(title=_plain(title), xlabel="time steps", ylabel="true reward per episode")
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.set_prop_cycle(color=_COLOURS)
+    axes.set_prop_cycle(color=2 * _COLOURS, linestyle=len(_COLOURS) * ["-"] + len(_COLOURS) * ["--"])
     for curve in curves:
-        (line,) = axes.plot(curve.x, curve.y, label=curve.label)
+        (line,) = axes.plot(curve.x, curve.y, label=_plain(curve.label))
         low, high = curve.y - curve.spread, curve.y + curve.spread
         axes.fill_between(curve.x, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
     axes.grid(alpha=0.3)
@@ -56,3 +56,8 @@ def draw_chart(path: Path, title: str, curves: Sequence[Curve]) -> None:
     png = io.BytesIO()
     FigureCanvasAgg(figure).print_png(png)
     write_atomically(path, png.getvalue())
+
+
+def _plain(text: str) -> str:
+    """Return a text in which matplotlib finds no formula."""
+    return text.replace("$", r"\$")

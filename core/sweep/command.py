@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from tqdm import tqdm
@@ -30,7 +29,7 @@ from core.sweep.charts import draw_chart, require_matplotlib
 from core.sweep.driver import CellState, Sweep
 from core.sweep.local import LocalBackend, parse_slots, slots_for
 from core.sweep.plans import Plan, find_plan, only_teachers
-from core.sweep.results import Result, average_curves, to_rows, to_table
+from core.sweep.results import Result, Results, average_curves, to_rows, to_table
 from core.system import resources
 from core.tasks import get_task
 
@@ -67,9 +66,9 @@ def run_sweep(args: argparse.Namespace) -> int:
             )
         if sweep.counts[CellState.QUEUED]:
             backend.check()
-            with _Bar(sweep) as bar:
+            with closing(_Bar(sweep)) as bar:
                 sweep.run(backend, bar)
-    return _report(plan, cells, sweep, files.folder, charts)
+        return _report(plan, cells, sweep, files.folder, charts)
 
 
 def _chosen_plan(args: argparse.Namespace) -> Plan:
@@ -129,29 +128,50 @@ class _Bar:
             if sweep.states[cell.digest] == CellState.DONE:
                 self._taken[cell.digest] = cell.config.steps
                 done += cell.config.steps
+        self._begun: set[str] = set()
+        """Running cells that have reported no steps yet: the first ones were taken before, if it continues."""
         total = sum(cell.config.steps for cell in sweep.cells)
-        self._bar: Any = tqdm(total=total, initial=done, unit="step", unit_scale=True, file=sys.stderr, mininterval=0.5)
+        # Cells end together, so only the mean speed since the start tells how long the others will take.
+        self._bar: Any = tqdm(
+            total=total,
+            initial=done,
+            unit="step",
+            unit_scale=True,
+            file=sys.stderr,
+            mininterval=0.5,
+            smoothing=0,
+        )
         self._describe(sweep.counts)
 
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._bar.close()
 
     def changed(self, cell: Cell, state: CellState, counts: Counter[CellState], reason: str = "") -> None:
         if reason:
             what = "failed" if state == CellState.FAILED else "begins again"
             self._bar.write(f"{cell.title} {what}: {reason}", file=sys.stderr)
-        if state != CellState.RUNNING:
-            self.progressed(cell, 0 if state == CellState.QUEUED else cell.config.steps)
+        self._begun.discard(cell.digest)
+        match state:
+            case CellState.RUNNING:
+                self._begun.add(cell.digest)
+            case CellState.DONE:
+                self._move(cell, cell.config.steps)
+            case CellState.FAILED:
+                self._move(cell, cell.config.steps, worked=False)
+            case CellState.QUEUED:
+                self._move(cell, 0)
         self._describe(counts)
 
     def progressed(self, cell: Cell, env_steps: int) -> None:
-        more = min(env_steps, cell.config.steps) - self._taken[cell.digest]
-        self._taken[cell.digest] += more
+        self._move(cell, min(env_steps, cell.config.steps), worked=cell.digest not in self._begun)
+        self._begun.discard(cell.digest)
+
+    def _move(self, cell: Cell, env_steps: int, worked: bool = True) -> None:
+        """Set the steps of a cell. worked: whether the difference was taken by this run, and so tells its speed"""
+        more = env_steps - self._taken[cell.digest]
+        self._taken[cell.digest] = env_steps
+        if not worked:
+            self._bar.initial += more
         self._bar.update(more)
 
     def _describe(self, states: Counter[CellState]) -> None:
@@ -161,13 +181,17 @@ class _Bar:
 
 def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, charts: bool) -> int:
     """Write table.json, table.md and the charts, and print the table. Return the exit code."""
-    results = [result for cell in cells if (result := _result(plan, cell, sweep)) is not None]
-    entries = [_entry(cell, sweep) for cell in cells]
-    table = {"plan": plan.name, "rows": to_rows(results), "cells": entries}
-    text = to_table(results) if results else ""
+    results = Results(
+        tuple(dict.fromkeys(_label(plan, cell) for cell in cells)),
+        tuple(dict.fromkeys(cell.curve for cell in cells)),
+        plan.seeds,
+        [result for cell in cells if (result := _result(plan, cell, sweep)) is not None],
+    )
+    table = {"plan": plan.name, "rows": to_rows(results), "cells": [_entry(cell, sweep) for cell in cells]}
+    text = to_table(results)
     write_atomically(folder / "table.json", encode(table))
     write_atomically(folder / "table.md", text.encode())
-    for label in dict.fromkeys(result["task"] for result in results) if charts else ():
+    for label in results.tasks if charts else ():
         name = label.replace(":", "-").replace("/", "-").replace(" (", "-").replace(")", "")
         draw_chart(folder / f"{name}.png", label, average_curves(results, label))
     sweep.clear()
@@ -207,5 +231,9 @@ def _result(plan: Plan, cell: Cell, sweep: Sweep) -> Result | None:
     numbers = {
         name: float("nan") if result[name] is None else result[name] for name in ("true_return", "random_return")
     }
-    label = cell.task if len(plan.presets) == 1 else f"{cell.task} ({cell.preset})"
-    return {"task": label, "kind": cell.curve, "seed": cell.seed, "curve": result["curve"], **numbers}
+    return Result(_label(plan, cell), cell.curve, cell.seed, result["curve"], **numbers)
+
+
+def _label(plan: Plan, cell: Cell) -> str:
+    """Return the name of a cell's task, with the preset in brackets where the plan has several."""
+    return cell.task if len(plan.presets) == 1 else f"{cell.task} ({cell.preset})"

@@ -126,4 +126,4 @@ class Sweep:
     def clear(self) -> None:
         """Deletes what sessions have left behind, if nothing needs it any more."""
         if set(self.states.values()) <= {CellState.DONE}:
-            self._files.remove_sessions()
+            self._files.remove_sessions(self.cells)

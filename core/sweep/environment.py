@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import core
+from core.behaviours.behaviour import SUFFIX
+from core.behaviours.shipped import FOLDER
 from core.errors import UserError
 from core.version import FROZEN, VERSION, library_versions
 
@@ -18,7 +20,7 @@ _SOURCES = "sources"
 
 @functools.cache
 def environment() -> dict[str, str]:
-    """Return versions by name, and a digest of the package's source files as `sources`."""
+    """Return versions by name, and as `sources` a digest of the package's source files and the behaviours that ship."""
     versions = library_versions()
     libraries = {name: versions[name] or "none" for name in _COMPUTING}
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -33,7 +35,7 @@ def require_equal(theirs: dict[str, str], where: str) -> None:
             continue
         if name == _SOURCES:
             raise UserError(
-                f"{where} has other source files of Somersault: copy the folder core there, then try again."
+                f"{where} has other source files of Somersault: copy the folders core and resources there, then try again."
             )
         remedy = f"run: pip install {name}=={ours}" if name in _COMPUTING else f"install {name} {ours} there"
         raise UserError(f"{where} has {name} {other} and not {ours}: {remedy}, then try again.")
@@ -44,6 +46,7 @@ def _digest_of_sources() -> str:
         return VERSION
     folder = Path(core.__file__).resolve().parent
     digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    for path in (*sorted(folder.rglob("*.py")), *sorted(FOLDER.glob(f"*{SUFFIX}"))):
+        name = path.relative_to(folder if path.is_relative_to(folder) else FOLDER)
+        digest.update(name.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]

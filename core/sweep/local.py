@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 from core.config import Config
 from core.errors import UserError
 from core.events import Failed, Logged
+from core.io.files import make_inside
 from core.sweep.backend import Ended, Lost, Progressed, Report, Started
 from core.sweep.cell import Cell
 from core.system import resources
@@ -45,7 +47,7 @@ class LocalBackend:
 
     def submit(self, cell: Cell) -> None:
         folder = self._folder_of(cell)
-        folder.parent.mkdir(exist_ok=True)
+        make_inside(folder.parent)
         if self._idle:
             child = self._busy[cell.digest] = self._idle.pop()
         else:
@@ -113,7 +115,7 @@ def parse_slots(text: str) -> int | None:
     """Return N of local:N, or None if it is ''. Raises UserError if it is not a number of at least 1."""
     if text == "":
         return None
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:6]) <= 1024 or len(text) > 4:
+    if not re.fullmatch("[0-9]{1,4}", text) or not 1 <= int(text) <= 1024:
         raise UserError(f"local:{text[:20]} is not a number of cells: give local:N with N from 1 to 1024.")
     return int(text)
 

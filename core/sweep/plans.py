@@ -11,11 +11,13 @@ from typing import Any
 
 from core.behaviours.shipped import FOLDER
 from core.behaviours.signals import suggestion
+from core.config import Config
 from core.errors import UserError
 from core.headless.settings import Changes, make_config
 from core.io.files import read_regular, reason
 from core.presets import ABLATIONS, PRESETS
 from core.sweep.cell import Cell, reduced
+from core.sweep.results import RANDOM
 from core.tasks import PAPER_GAMES, PAPER_ROBOTS, behaviours, get_task
 from core.types import Teacher
 
@@ -34,8 +36,8 @@ _OPTIONS = {"task": "tasks", "seed": "seeds", "labels": "labels", "steps": "step
 class PlannedCurve:
     """One line of a chart: runs that differ in their seed alone.
 
-    labels: 0 for the preset's own; of a run on the true reward, those of the runs that it is compared with, whose
-        number of environment steps it takes where that follows from the labels
+    labels: 0 for the preset's own, and on the true reward for the most of the other curves, so that it takes as many
+        environment steps as what it is compared with where those follow from the labels
     ablation: a name in core.presets.ABLATIONS, or ''
     """
 
@@ -77,17 +79,25 @@ class Plan:
         ]
 
     def _cell(self, task: str, seed: int, preset: str, curve: PlannedCurve) -> Cell:
-        given: dict[str, Any] = {"teacher": curve.teacher, "seed": seed}
-        if curve.labels:
-            given["labels"] = curve.labels
-        if self.steps:
-            given["steps"] = self.steps
         known = get_task(task)
         if not known.has_true_reward:
             raise UserError(f"{known.name} has no true reward, so nothing can be compared: leave it out of the plan.")
-        ablation = ABLATIONS[curve.ablation].changes if curve.ablation else {}
-        config = make_config(task, preset, given, ablation, {**self.settings, **curve.settings})
+        labels = curve.labels
+        if curve.teacher == Teacher.NONE and not labels:  # as many steps as what it is compared with
+            others = [each for each in self.curves if each.teacher != Teacher.NONE]
+            labels = max((self._config(task, seed, preset, each, each.labels).labels for each in others), default=0)
+        config = self._config(task, seed, preset, curve, labels)
         return Cell(known.name, curve.name, seed, preset, reduced(config))
+
+    def _config(self, task: str, seed: int, preset: str, curve: PlannedCurve, labels: int) -> Config:
+        """labels: 0 for the preset's own"""
+        given: dict[str, Any] = {"teacher": curve.teacher, "seed": seed}
+        if labels:
+            given["labels"] = labels
+        if self.steps:
+            given["steps"] = self.steps
+        ablation = ABLATIONS[curve.ablation].changes if curve.ablation else {}
+        return make_config(task, preset, given, ablation, {**self.settings, **curve.settings})
 
 
 def labels_curves(labels: Sequence[int], teachers: Sequence[str] = _TEACHERS[:2]) -> tuple[PlannedCurve, ...]:
@@ -231,11 +241,6 @@ def _plan(name: str, values: Any, task_text: Callable[[str], str]) -> Plan:
     if len(tasks) * len(seeds) * len(presets) * len(curves) > _MAX_CELLS:
         raise UserError(f"It has more than {_MAX_CELLS:,} cells: divide it.")
     settings = _settings(values.get("settings", {}))
-    most = max(curve.labels for curve in curves)
-    # The true reward takes as many steps as what it is compared with.
-    curves = [
-        replace(each, labels=most) if each.teacher == Teacher.NONE and not each.labels else each for each in curves
-    ]
     texts = tuple(dict.fromkeys(task_text(word) for word in tasks))
     return Plan(name, texts, tuple(dict.fromkeys(seeds)), tuple(curves), tuple(dict.fromkeys(presets)), steps, settings)
 
@@ -245,6 +250,8 @@ def _curve(values: Mapping[str, Any]) -> PlannedCurve:
     name, labels = values["name"], values.get("labels", 0)
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 60:
         raise UserError(f"the name of a curve is {name!r:.40}: give a short string.")
+    if name == RANDOM:
+        raise UserError(f"a curve is called {name}, as the untrained policy is in tables: give it another name.")
     teacher, ablation = values.get("teacher", Teacher.ORACLE.value), values.get("ablation", "")
     _require_known("teacher", teacher, _TEACHERS)
     if ablation != "":

@@ -1,26 +1,63 @@
-"""Results of a sweep: as a table for people, as one for programs, and averaged to curves.
-
-A result is a dict with the keys task, kind (the name of its curve), seed, true_return, random_return, and curve (a list of
-(env_steps, true_return)). Its task has the preset in brackets where a plan has several.
-"""
+"""Results of a sweep: as a table for people, as one for programs, and averaged to curves."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from core.sweep.charts import Curve
+from core.types import Float64
 
-Result = dict[str, Any]
 _GRID = 200
 """Points of an averaged curve."""
-TRUE = "true reward"
-"""Name of the curve that others are compared with."""
+TRUE, RANDOM = "true reward", "random"
+"""Names of the curve that others are compared with, and of the untrained policy."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one cell came to.
+
+    task: its name, with the preset in brackets where a plan has several; kind: the name of its curve
+    curve: [env_steps, true_return] pairs, ascending
+    true_return, random_return: NaN without an episode
+    """
+
+    task: str
+    kind: str
+    seed: int
+    curve: Sequence[Sequence[float]]
+    true_return: float
+    random_return: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """The plan's tasks, curves and seeds, and what there is of them."""
+
+    tasks: tuple[str, ...]
+    kinds: tuple[str, ...]
+    seeds: tuple[int, ...]
+    found: Sequence[Result]
+
+    def of(self, task: str, kind: str) -> dict[int, Result]:
+        """Return by seed what has a true return."""
+        return {
+            result.seed: result
+            for result in self.found
+            if (result.task, result.kind) == (task, kind) and math.isfinite(result.true_return)
+        }
+
+    def untrained(self, task: str) -> list[float]:
+        """Return the untrained policy's return for each seed: of the true reward's cells, or of the first curve's."""
+        results = next((found for kind in (TRUE, *self.kinds) if (found := self.of(task, kind))), {})
+        return [result.random_return for result in results.values()]
 
 
 def read_curve(path: Path) -> list[tuple[int, float]]:
@@ -47,85 +84,85 @@ def _point(values: Any) -> tuple[int, float]:
     return steps, float(value)
 
 
-def to_table(results: Sequence[Result]) -> str:
+def to_table(results: Results) -> str:
     """Markdown: mean and standard deviation over the seeds, and the share of the true reward's gain over random.
 
-    A mean over fewer seeds than the task has says so. Shares are of the seeds that both curves have.
+    A mean over fewer seeds than the plan has says so. Shares are of the seeds that both curves have.
     """
-    kinds = list(dict.fromkeys(result["kind"] for result in results))
-    shared = [kind for kind in kinds if kind != TRUE and TRUE in kinds]
-    columns = ["task", "seeds", "random"]
-    for kind in kinds:
+    shared = [kind for kind in results.kinds if kind != TRUE and TRUE in results.kinds]
+    columns = ["task", "seeds", RANDOM]
+    for kind in results.kinds:
         columns += [kind, "share"] if kind in shared else [kind]
-    rows = [columns, ["---"] * len(columns)]
-    for task in dict.fromkeys(result["task"] for result in results):
-        of_task = [result for result in results if result["task"] == task]
-        random = {result["seed"]: result["random_return"] for result in of_task}
-        row = [task, str(len(random)), _mean_and_deviation(list(random.values()))]
-        for kind in kinds:
-            returns = _returns(of_task, kind)
-            fewer = f" ({len(returns)} of {len(random)})" if 0 < len(returns) < len(random) else ""
-            row.append(_mean_and_deviation(list(returns.values())) + fewer if returns else "")
+    rows = [[column.replace("|", r"\|") for column in columns], ["---"] * len(columns)]
+    for task in results.tasks:
+        random = results.untrained(task)
+        row = [task, str(len(results.seeds)), _mean_and_deviation(random) if random else ""]
+        for kind in results.kinds:
+            found = results.of(task, kind)
+            values = [result.true_return for result in found.values()]
+            row.append(_mean_and_deviation(values) + _fewer(values, results) if values else "none")
             if kind in shared:
-                share = _share(returns, random, _returns(of_task, TRUE))
+                share = _share(found, results.of(task, TRUE))
                 row.append("" if math.isnan(share) else f"{share:.2f}")
         rows.append(row)
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def to_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
+def to_rows(results: Results) -> list[dict[str, Any]]:
     """Return the table's numbers: of each task and curve the seeds, their returns, mean, deviation, and share."""
     rows: list[dict[str, Any]] = []
-    for task in dict.fromkeys(result["task"] for result in results):
-        of_task = [result for result in results if result["task"] == task]
-        random = {result["seed"]: result["random_return"] for result in of_task}
-        true, level = _returns(of_task, TRUE), float(np.mean(list(random.values())))
-        for kind in dict.fromkeys(result["kind"] for result in of_task):
-            returns = _returns(of_task, kind)
-            values = list(returns.values())
-            row = {"task": task, "curve": kind, "seeds": list(returns), "true_returns": values}
-            row |= {"mean": float(np.mean(values)), "std": float(np.std(values)), "random": level}
-            rows.append(row | {"share": _share(returns, random, true) if kind != TRUE else math.nan})
+    for task in results.tasks:
+        random = results.untrained(task)
+        for kind in results.kinds:
+            found = results.of(task, kind)
+            if not found:
+                continue
+            values = [result.true_return for result in found.values()]
+            row: dict[str, Any] = {"task": task, "curve": kind, "seeds": list(found), "true_returns": values}
+            row |= {"mean": float(np.mean(values)), "std": float(np.std(values)), "random": float(np.mean(random))}
+            rows.append(row | {"share": _share(found, results.of(task, TRUE)) if kind != TRUE else math.nan})
     return rows
 
 
-def _returns(results: Sequence[Result], kind: str) -> dict[int, float]:
-    """Return the true return of each seed."""
-    return {result["seed"]: result["true_return"] for result in results if result["kind"] == kind}
+def _fewer(values: Sequence[Any], results: Results) -> str:
+    return f" ({len(values)} of {len(results.seeds)})" if len(values) < len(results.seeds) else ""
 
 
-def _share(returns: Mapping[int, float], random: Mapping[int, float], best: Mapping[int, float]) -> float:
-    """Return the share of the gain over the seeds that both have; NaN if there are none."""
-    both = [seed for seed in returns if seed in best]
+def _share(own: Mapping[int, Result], true: Mapping[int, Result]) -> float:
+    """Return the share of the true reward's mean gain over random, of the seeds that both have.
+
+    NaN if there are none, or if the true reward gained nothing.
+    """
+    both = [seed for seed in own if seed in true]
     if not both:
         return math.nan
-    own, level, true = ([figures[seed] for seed in both] for figures in (returns, random, best))
-    return share_of_gain(own, level, true)
+    gain, most = (
+        float(np.mean([results[seed].true_return - results[seed].random_return for seed in both]))
+        for results in (own, true)
+    )
+    return gain / most if most > 0 else math.nan
 
 
-def share_of_gain(returns: Sequence[float], random: Sequence[float], best: Sequence[float]) -> float:
-    """(returns - random) / (best - random), of means; NaN if the best gained nothing over random."""
-    gain = float(np.mean(best) - np.mean(random))
-    return float(np.mean(returns) - np.mean(random)) / gain if gain else float("nan")
-
-
-def average_curves(results: Sequence[Result], task: str) -> list[Curve]:
+def average_curves(results: Results, task: str) -> list[Curve]:
     """A curve for each kind of run, mean and standard deviation over the seeds, and one for the random policy."""
-    of_task = [result for result in results if result["task"] == task]
-    ends = [result["curve"][-1][0] for result in of_task if result["curve"]]
+    drawn = {kind: [each for each in results.of(task, kind).values() if each.curve] for kind in results.kinds}
+    ends = [result.curve[-1][0] for found in drawn.values() for result in found]
     if not ends:
         return []
     steps = np.linspace(0, max(ends), _GRID)
-    lines: dict[str, list[np.ndarray]] = {}
-    for result in of_task:
-        if result["curve"]:
-            at, values = zip(*[(0, result["random_return"]), *result["curve"]], strict=True)
-            lines.setdefault(result["kind"], []).append(
-                np.interp(steps, at, values, right=np.nan)
-            )  # it is drawn no further
-    curves = [Curve(kind, steps, np.mean(rows, axis=0), np.std(rows, axis=0)) for kind, rows in lines.items()]
-    level = np.full(_GRID, np.mean([result["random_return"] for result in of_task]))
-    return [*curves, Curve("random", steps, level, np.zeros(_GRID))]
+    curves = []
+    for kind, found in drawn.items():
+        if found:
+            rows = [_on_grid(result, steps) for result in found]
+            curves.append(Curve(kind + _fewer(found, results), steps, np.mean(rows, axis=0), np.std(rows, axis=0)))
+    level = np.full(_GRID, np.mean(results.untrained(task)))
+    return [*curves, Curve(RANDOM, steps, level, np.zeros(_GRID))]
+
+
+def _on_grid(result: Result, steps: Float64) -> Float64:
+    """Return the true returns at these steps, from the untrained policy on; NaN beyond the end of the run."""
+    at, values = zip(*[(0, result.random_return), *result.curve], strict=True)
+    return np.interp(steps, at, values, right=np.nan)
 
 
 def _mean_and_deviation(values: Sequence[float]) -> str:

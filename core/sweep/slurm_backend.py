@@ -20,7 +20,7 @@ except ImportError as missing:
 
 _ROOM = 256
 """Most jobs that wait or run at the same time."""
-_LOOK_SECONDS = 2.0
+_LOOK_SECONDS = 0.25
 _HOURS = 24
 _MEMORY_GB = 4
 _TOO_LONG = f"It was not done in {_HOURS} hours, the most that its job may take: give it fewer steps."
@@ -39,6 +39,9 @@ class SlurmBackend:
         """executor: of submitit; where: its name in sentences"""
         self._executor, self._where = executor, where
         self._jobs: dict[str, Any] = {}
+        self._room = _ROOM
+        self._refused: list[Cell] = []
+        """Cells that sbatch refused while others waited or ran, as it does at a user's limit of jobs."""
         self._cells: dict[str, Cell] = {}
         self._running: set[str] = set()
 
@@ -64,6 +67,9 @@ class SlurmBackend:
         job = self._submit(probe)
         try:
             theirs = job.result()
+        except KeyboardInterrupt:
+            job.cancel()
+            raise
         except (submitit.core.utils.UncompletedJobError, submitit.core.utils.FailedJobError) as error:
             last = str(error).strip().splitlines()[-1:]
             raise UserError(
@@ -73,11 +79,18 @@ class SlurmBackend:
 
     @property
     def room(self) -> int:
-        return _ROOM
+        return self._room
 
     def submit(self, cell: Cell) -> None:
-        self._jobs[cell.digest] = self._submit(compute_elsewhere, cell.config.to_dict())
-        self._cells[cell.digest] = cell
+        """Raise UserError if sbatch refuses the job although there is no other one."""
+        try:
+            self._jobs[cell.digest] = self._submit(compute_elsewhere, cell.config.to_dict())
+            self._cells[cell.digest] = cell
+        except UserError:
+            if not self._jobs:
+                raise
+            self._room = len(self._jobs)
+            self._refused.append(cell)
 
     def _submit(self, function: Any, *arguments: Any) -> Any:
         try:
@@ -87,7 +100,7 @@ class SlurmBackend:
             raise UserError(f"{self._where} takes no job: {last}") from error
 
     def reports(self, seconds: float) -> list[Report]:
-        deadline = time.monotonic() + max(seconds, _LOOK_SECONDS)
+        deadline = time.monotonic() + seconds
         reports: list[Report] = []
         while not reports and self._jobs and time.monotonic() < deadline:
             for digest, job in list(self._jobs.items()):
@@ -95,11 +108,14 @@ class SlurmBackend:
                     del self._jobs[digest]
                     self._running.discard(digest)
                     reports.append(_outcome(self._cells.pop(digest), job))
+                    self._room = min(_ROOM, self._room + 1)
+                    if self._refused:
+                        self.submit(self._refused.pop())
                 elif digest not in self._running and job.state == "RUNNING":
                     self._running.add(digest)
                     reports.append(Started(digest))
             if not reports:
-                time.sleep(min(_LOOK_SECONDS, seconds) / 4)
+                time.sleep(_LOOK_SECONDS)
         return reports
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """A Slurm of this machine for tests: sbatch, srun, sacct and scancel in one script, which runs one job after the other.
 
 SLURM_STAND_IN is the folder of its jobs, and SLURM_STAND_IN_LIMITS says when it ends them: MB of memory and seconds of
-computing by the job's number, as JSON.
+computing by the job's number, as JSON. SLURM_STAND_IN_MOST is the most jobs that may wait or run; it refuses others.
 `install(folder)` makes the four programs.
 """
 
@@ -37,13 +37,18 @@ def write(job: Path, state: str) -> None:
     job.with_suffix(".part").replace(job)
 
 
-def sbatch(jobs: Path, script: str) -> None:
+def sbatch(jobs: Path, script: str) -> int:
+    open_jobs = [path for path in jobs.glob("*.state") if path.read_text() in ("PENDING", "RUNNING")]
+    if len(open_jobs) >= int(os.environ.get("SLURM_STAND_IN_MOST", "1000")):
+        print("sbatch: error: Batch job submission failed: Job violates accounting/QOS policy", file=sys.stderr)
+        return 1
     number = 1 + len(list(jobs.glob("*.state")))
     write(jobs / f"{number}.state", "PENDING")
     command = [sys.executable, __file__, "carry-out", str(number), script]
     with open(jobs / f"{number}.log", "wb") as output:
         subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
     print(f"Submitted batch job {number}")
+    return 0
 
 
 def carry_out(jobs: Path, number: str, script: str) -> None:
@@ -100,7 +105,7 @@ def main(program: str, *words: str) -> int:
     jobs = Path(os.environ["SLURM_STAND_IN"])
     match program:
         case "sbatch":
-            sbatch(jobs, words[-1])
+            return sbatch(jobs, words[-1])
         case "carry-out":
             carry_out(jobs, *words)
         case "srun":

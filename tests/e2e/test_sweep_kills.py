@@ -287,8 +287,9 @@ def test_a_cell_whose_memory_ends_fails_and_the_others_are_done(tmp_path: Path) 
     assert "1 of 2 cells failed" in done.stderr.splitlines()[-1]
 
 
-def test_jobs_that_slurm_ends_are_one_sentence_each_and_the_others_are_done(tmp_path: Path) -> None:
-    """A stand-in for Slurm runs the jobs here, the first of which asks for versions."""
+@pytest.mark.parametrize("most", [1000, 2])
+def test_jobs_that_slurm_ends_are_one_sentence_each_and_the_others_are_done(tmp_path: Path, most: int) -> None:
+    """A stand-in for Slurm runs the jobs here, the first of which asks for versions. It takes `most` at the same time."""
     if not has("submitit"):
         pytest.skip("submitit is not installed: pip install '.[slurm]', or name a Python that has it in SOMERSAULT_RAY")
     limits = {"2": (100, 1e9), "3": (1e9, 20), "4": (1e9, 1e9)}
@@ -310,6 +311,7 @@ def test_jobs_that_slurm_ends_are_one_sentence_each_and_the_others_are_done(tmp_
         "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
         "SLURM_STAND_IN": str(tmp_path / "jobs"),
         "SLURM_STAND_IN_LIMITS": json.dumps(limits),
+        "SLURM_STAND_IN_MOST": str(most),
         "OMP_NUM_THREADS": "1",
     }
     words = ["-m", "core", "sweep", str(tmp_path / "plan.json"), "--on", "slurm:here", "--out", str(tmp_path / "out")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,13 @@ def test_the_true_reward_takes_as_many_steps_as_what_it_is_compared_with() -> No
     assert true.config.steps == many.config.steps > few.config.steps
 
 
+def test_the_true_reward_takes_as_many_steps_as_a_curve_with_the_presets_own_labels() -> None:
+    curves = [{"name": "true reward", "teacher": "none"}, {"name": "few", "labels": 20}, {"name": "the preset's"}]
+    values = {"tasks": ["reacher"], "seeds": [0], "curves": curves}
+    true, few, own = find_plan(written(values), str).cells()
+    assert true.config.steps == own.config.steps > few.config.steps
+
+
 def test_two_tasks_of_one_name_are_refused() -> None:
     edited = (FOLDER / "walker-kneel.json").read_text().replace("0.7", "0.6")
     Path("edited.json").write_text(edited)
@@ -165,6 +173,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "preset": (plan_values(preset="best"), "'best' is not a known preset: "),
     "teacher": (plan_values(curves=[{"name": "a", "teacher": "human"}]), "'human' is not a known teacher"),
     "ablation": (plan_values(curves=[{"name": "a", "ablation": "no-ensembel"}]), "did you mean no-ensemble?"),
+    "the untrained policy's name": (plan_values(curves=[{"name": "random"}]), "a curve is called random"),
     "labels": (plan_values(curves=[{"name": "a", "labels": 0}]), "the labels of a are 0"),
     "names": (plan_values(curves=[{"name": "a"}, {"name": "a"}]), "Two curves are called 'a'"),
     "nothing to leave out": (plan_values(curves=[{"name": "a", "teacher": "none", "ablation": "target"}]), "ablation"),
@@ -195,12 +204,25 @@ def test_a_behaviour_without_an_oracle_can_not_be_compared(monkeypatch: pytest.M
         of_name("fig2", tasks=(text,)).cells()
 
 
+def test_a_behaviour_that_ships_is_part_of_the_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    before = environment()["sources"]
+    shutil.copytree(FOLDER, tmp_path / "behaviours")
+    monkeypatch.setattr("core.sweep.environment.FOLDER", tmp_path / "behaviours")
+    environment.cache_clear()
+    assert environment()["sources"] == before
+    path = tmp_path / "behaviours" / "walker-kneel.json"
+    path.write_text(path.read_text().replace("0.45", "0.46"))
+    environment.cache_clear()
+    assert environment()["sources"] != before
+    environment.cache_clear()
+
+
 def test_another_version_elsewhere_is_one_sentence_that_says_what_to_do() -> None:
     assert probe() == environment() and len(environment()["sources"]) == 16
     require_equal(environment(), "here")
     cases = [
         ("torch", "1.0", "pip install torch=="),
-        ("sources", "0", "copy the folder core"),
+        ("sources", "0", "copy the folders core and resources"),
         ("python", "3.1", "install python"),
     ]
     for name, version, expected in cases:

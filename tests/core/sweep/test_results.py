@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from math import nan
 from pathlib import Path
-from typing import Any
 
 import cv2
 import numpy as np
@@ -12,32 +14,37 @@ import pytest
 
 from core.errors import UserError
 from core.sweep.charts import Curve, draw_chart
-from core.sweep.results import average_curves, read_curve, to_rows, to_table
+from core.sweep.results import Result, Results, average_curves, read_curve, to_rows, to_table
 
 
-def made_up(kind: str, value: float, random: float = 10.0, seed: int = 0) -> dict[str, Any]:
-    curve = [[100, value / 2], [200, value]]
-    return {"task": "ant", "kind": kind, "seed": seed, "true_return": value, "random_return": random, "curve": curve}
+def made_up(kind: str, value: float, random: float = 10.0, seed: int = 0) -> Result:
+    return Result("ant", kind, seed, [[100, value / 2], [200, value]], value, random)
+
+
+def results(found: Sequence[Result], seeds: int = 0) -> Results:
+    """Results of a plan of these tasks and curves, and of as many seeds as are found unless there are more."""
+    named = [dict.fromkeys(getattr(result, name) for result in found) for name in ("task", "kind", "seed")]
+    return Results(tuple(named[0]), tuple(named[1]), tuple(range(seeds or len(named[2]))), found)
 
 
 def test_the_table_has_means_spreads_and_shares_over_the_seeds() -> None:
     made = [made_up("true reward", 110, seed=0), made_up("true reward", 90, seed=1)]
     made += [made_up("700 labels", 50, seed=0), made_up("700 labels", 60, seed=1)]
-    head, _, line = to_table(made).splitlines()
+    head, _, line = to_table(results(made)).splitlines()
     assert head == "| task | seeds | random | true reward | 700 labels | share |"
     assert line == "| ant | 2 | 10.0 ± 0.0 | 100.0 ± 10.0 | 55.0 ± 5.0 | 0.50 |"
 
 
 def test_shares_are_of_the_seeds_that_both_curves_have_and_fewer_seeds_are_named() -> None:
     made = [made_up("true reward", 110, seed=0), made_up("700 labels", 60, seed=0), made_up("700 labels", 500, seed=1)]
-    line = to_table(made).splitlines()[2]
+    line = to_table(results(made)).splitlines()[2]
     assert "| 110.0 ± 0.0 (1 of 2) |" in line and line.endswith("| 0.50 |")
-    assert to_rows(made)[1]["share"] == 0.5
+    assert to_rows(results(made))[1]["share"] == 0.5
 
 
 def test_curves_are_means_over_the_seeds_from_the_random_policy_on() -> None:
     made = [made_up("true reward", 110), made_up("true reward", 90, seed=1)]
-    line, random = average_curves(made, "ant")
+    line, random = average_curves(results(made), "ant")
     assert (line.label, random.label) == ("true reward", "random")
     assert line.x[[0, -1]].tolist() == [0, 200]
     assert line.y[[0, -1]].tolist() == [10, 100] and line.spread[[0, -1]].tolist() == [0, 10]
@@ -55,23 +62,50 @@ def test_a_chart_shows_a_rising_curve(tmp_path: Path) -> None:
 
 
 def test_a_curve_ends_where_its_runs_do() -> None:
-    short = {**made_up("350 labels", 50), "curve": [[50, 20.0], [100, 50.0]]}
-    long, line, _ = average_curves([made_up("true reward", 110), short], "ant")
+    short = replace(made_up("350 labels", 50), curve=[[50, 20.0], [100, 50.0]])
+    long, line, _ = average_curves(results([made_up("true reward", 110), short]), "ant")
     assert np.isnan(line.y[line.x > 100]).all() and not np.isnan(line.y[line.x <= 100]).any()
     assert not np.isnan(long.y).any()
 
 
 def test_the_table_for_programs_has_the_same_numbers_and_each_seeds_return() -> None:
     made = [made_up("true reward", 110, seed=0), made_up("true reward", 90, seed=1), made_up("700 labels", 55, seed=0)]
-    true, few = to_rows(made)
+    true, few = to_rows(results(made))
     assert (true["seeds"], true["true_returns"], true["mean"], true["std"]) == ([0, 1], [110, 90], 100, 10)
     assert (few["curve"], few["random"], few["share"]) == ("700 labels", 10, 0.45) and np.isnan(true["share"])
 
 
-def test_a_curve_without_a_result_is_left_empty() -> None:
-    other = {**made_up("700 labels", 50), "task": "reacher"}
-    _, _, ant, reacher = to_table([made_up("true reward", 110), other]).splitlines()
-    assert ant.endswith("|  |  |") and reacher == "| reacher | 1 | 10.0 ± 0.0 |  | 50.0 ± 0.0 |  |"
+def test_what_has_no_result_says_so() -> None:
+    other = replace(made_up("700 labels", 50), task="reacher")
+    _, _, ant, reacher = to_table(results([made_up("true reward", 110), other])).splitlines()
+    assert ant.endswith("| none |  |") and reacher == "| reacher | 1 | 10.0 ± 0.0 | none | 50.0 ± 0.0 |  |"
+    lost = Results(
+        ("ant", "hopper"), ("700 labels",), (0, 1, 2), [made_up("700 labels", 50), made_up("700 labels", nan, seed=1)]
+    )
+    assert to_table(lost).splitlines()[2:] == [
+        "| ant | 3 | 10.0 ± 0.0 | 50.0 ± 0.0 (1 of 3) |",
+        "| hopper | 3 |  | none |",
+    ]
+    assert [row["mean"] for row in to_rows(lost)] == [50]
+    assert average_curves(lost, "ant")[0].label == "700 labels (1 of 3)" and average_curves(lost, "hopper") == []
+
+
+def test_a_true_reward_that_gains_nothing_gives_no_share() -> None:
+    made = [made_up("true reward", -1300, -1200), made_up("700 labels", -1000, -1200)]
+    assert np.isnan(to_rows(results(made))[1]["share"]) and to_table(results(made)).endswith("| -1000.0 ± 0.0 |  |\n")
+
+
+def test_a_share_is_of_the_gain_over_its_own_runs_untrained_policy() -> None:
+    true, other = made_up("true reward", 110, 10), made_up("with another clock", 120, 20)
+    for made in ([true, other], [other, true]):
+        assert {row["curve"]: row["share"] for row in to_rows(results(made))}["with another clock"] == 1
+        assert {row["random"] for row in to_rows(results(made))} == {10}
+
+
+def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
+    assert to_table(results([made_up("a | b", 5)])).startswith(r"| task | seeds | random | a \| b |")
+    x = np.linspace(0, 100, 50)
+    draw_chart(tmp_path / "chart.png", "$5 {a$", [Curve(r"gain $\foo$", x, x, np.zeros(50))])
 
 
 def test_without_matplotlib_a_sentence_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

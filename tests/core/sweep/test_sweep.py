@@ -12,10 +12,13 @@ from typing import Any, Protocol
 import pytest
 
 from core.__main__ import main
+from core.errors import UserError
 from core.headless.run import HeadlessRun
+from core.session.session import acquire_lock
 from core.sweep import command
 from core.sweep.backend import Lost, Report
 from core.sweep.cell import Cell, compute
+from core.sweep.cell_files import CellFiles
 from core.sweep.local import LocalBackend
 from core.sweep.plans import find_plan
 from tests.core.sweep.plans import Inline, plan_values
@@ -179,6 +182,58 @@ def test_a_cell_that_was_killed_continues_from_its_checkpoint_and_gives_the_same
     steps: list[int] = []
     assert compute(config, tmp_path / "part", 1, steps.append) == whole
     assert steps[0] > 256  # not from the beginning
+
+
+@pytest.mark.parametrize("left", ["a file alone", "checkpoints that can't be read"])
+def test_a_session_that_can_not_be_continued_is_begun_again(left: str, tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text(json.dumps(plan_values()))
+    config = find_plan(str(tmp_path / "plan.json"), str).cells()[1].config
+    whole = compute(config, tmp_path / "part", 1, lambda steps: None)
+    checkpoints = list((tmp_path / "part" / "checkpoints").iterdir())
+    assert checkpoints
+    if left == "a file alone":
+        (tmp_path / "part" / "config.json").unlink()
+    for path in checkpoints:
+        for file in path.rglob("*") if path.is_dir() else [path]:
+            if file.is_file():
+                file.write_bytes(b"damaged")
+    assert compute(config, tmp_path / "part", 1, lambda steps: None) == whole
+
+
+def test_a_plan_that_ends_leaves_the_stopped_sessions_of_another(sweep: Swept, tmp_path: Path) -> None:
+    def stop(cell: Cell) -> None:
+        raise KeyboardInterrupt
+
+    stopped = sweep(tmp_path / "out", interfere=stop, seeds=[1])
+    assert stopped.code == 130  # type: ignore[attr-defined]
+    other = find_plan(str(tmp_path / "plan.json"), str).cells()[0]
+    session = CellFiles(tmp_path / "out").session(other)
+    session.mkdir(parents=True)
+    sweep(tmp_path / "out")
+    assert session.exists()
+    sweep(tmp_path / "out", seeds=[1])
+    assert not session.parent.exists()
+
+
+def test_a_folder_is_in_use_until_the_table_is_written(
+    sweep: Swept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = command.draw_chart
+
+    def draw(*words: Any) -> None:
+        with pytest.raises(UserError, match="is open in another Somersault"):
+            acquire_lock(tmp_path / "out")
+        whole(*words)
+
+    monkeypatch.setattr(command, "draw_chart", draw)
+    assert sweep(tmp_path / "out").code == 0  # type: ignore[attr-defined]
+    acquire_lock(tmp_path / "out").release()
+
+
+def test_a_file_in_the_way_is_one_sentence(sweep: Swept, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "out" / "journal.jsonl").mkdir(parents=True)
+    assert sweep(tmp_path / "out").code == 2  # type: ignore[attr-defined]
+    assert "journal.jsonl can't be written (Is a directory)" in capsys.readouterr().err
 
 
 def test_a_process_of_this_machine_gives_the_same_bytes(tmp_path: Path) -> None:
