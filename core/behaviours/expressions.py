@@ -1,8 +1,8 @@
 """Expressions of a step, such as "clip(height, 0, 1) - 0.1 * abs(pitch_rate)", compiled to functions of signals.
 
 Python's parser reads them, but only the nodes handled here are accepted, and Python evaluates none of them. Conditions
-have the value 1 or 0, and any number but 0 is true. A result that is not a number (0 / 0, sqrt(-1)) counts as 0, and
-results are clipped to LARGEST.
+have the value 1 or 0, and any number but 0 is true. What is not a number (0 / 0, sqrt(-1)) counts as 0 where it arises,
+and results are clipped to LARGEST.
 """
 
 from __future__ import annotations
@@ -35,12 +35,18 @@ Value = Any
 Function = Callable[[Any], Value]
 """From the signals of a step to the value (N,) or, if it names none, a float."""
 
+
+def _number(values: Value) -> Value:
+    """Return the values with 0 for what is not a number."""
+    return np.where(np.isnan(values), 0.0, values)
+
+
 FUNCTIONS: dict[str, tuple[int, int, Callable[..., Value]]] = {
     "abs": (1, 1, np.abs),
     "min": (2, 8, lambda *values: functools.reduce(np.minimum, values)),
     "max": (2, 8, lambda *values: functools.reduce(np.maximum, values)),
     "clip": (3, 3, lambda value, low, high: np.minimum(np.maximum(value, low), high)),
-    "sqrt": (1, 1, np.sqrt),
+    "sqrt": (1, 1, lambda value: _number(np.sqrt(value))),
     "exp": (1, 1, np.exp),
     "sin": (1, 1, np.sin),
     "cos": (1, 1, np.cos),
@@ -55,8 +61,8 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., Value]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: np.divide,
-    ast.Pow: np.power,
+    ast.Div: lambda left, right: _number(np.divide(left, right)),
+    ast.Pow: lambda left, right: _number(np.power(left, right)),
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
     ast.Not: lambda value: np.logical_not(finite(value)) * 1.0,
@@ -141,7 +147,7 @@ class Compiler:
     def read(self, node: ast.expr, depth: int) -> Function:
         """Return the function of a node, `depth` levels below the whole expression."""
         if depth > MAX_DEPTH:
-            self.fail(node, f"more than {MAX_DEPTH} levels: write it with fewer brackets.")
+            self.fail(node, f"more than {MAX_DEPTH} levels: write it with fewer terms or brackets.")
         match node:
             case ast.Constant():
                 return self._constant(node)
@@ -222,6 +228,8 @@ class Compiler:
 
     def _bracketed(self, node: ast.Subscript, family: str) -> Function:
         if family not in FAMILIES:
+            if family in (*FUNCTIONS, *EPISODE_FUNCTIONS):
+                self.fail(node, f"{family} is a function: write {family}(...).")
             what = "has no name in brackets." if family in PLAIN else f"is unknown: {suggestion(family, self.known)}"
             self.fail(node, f"{family} {what}")
         match node.slice:
@@ -239,6 +247,9 @@ class Compiler:
         """Return the function of a call."""
         if name in EPISODE_FUNCTIONS:
             self.fail(node, f"{name} is of a whole episode: use only what has a value at each step here.")
+        if name in FAMILIES:
+            inside = ", ".join(map(ast.unparse, arguments))
+            self.fail(node, f"{name} is no function: write {name}[{inside}], in square brackets.")
         if name not in FUNCTIONS:
             self.fail(node, f"there is no function {name}: {suggestion(name, self.functions())}")
         fewest, most, function = FUNCTIONS[name]
@@ -248,7 +259,25 @@ class Compiler:
         if name == "tolerance" and len(arguments) == most:
             *arguments, last = arguments
             function = functools.partial(function, shape=self._shape(last))
+        if name == "tolerance":
+            self._check_tolerance(arguments)
         return _apply(function, *(self.read(argument, depth + 1) for argument in arguments))
+
+    def _check_tolerance(self, arguments: list[ast.expr]) -> None:
+        """Refuse a shape in another place, and constants that are out of order."""
+        for argument in arguments:
+            if isinstance(argument, ast.Name) and argument.id in SHAPES:
+                self.fail(
+                    argument, "the shape of tolerance is its sixth value: give margin and value at the margin first."
+                )
+        constants = [*map(_constant_of, arguments[1:]), None, None, None][:4]
+        low, high, margin, value = constants
+        if low is not None and high is not None and low > high:
+            self.fail(arguments[1], "the lower bound of tolerance is above its upper one.")
+        if margin is not None and margin < 0:
+            self.fail(arguments[3], "the margin of tolerance is less than 0.")
+        if value is not None and not 0 <= value < 1:
+            self.fail(arguments[4], "the value of tolerance at its margin has to be at least 0 and less than 1.")
 
     def _shape(self, node: ast.expr) -> str:
         """Return the last argument of `tolerance`, a name of a shape."""
@@ -258,6 +287,15 @@ class Compiler:
             case ast.Name(id=name):
                 self.fail(node, f"tolerance has no shape {name}: {suggestion(name, tuple(SHAPES))}")
         self.fail(node, f"the last value of tolerance is a shape: choose one of {', '.join(SHAPES)}.")
+
+
+def _constant_of(node: ast.expr) -> float | None:
+    """Return the number that a node is, with its sign; None if it is something else."""
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return value if isinstance(value, int | float) else None
 
 
 def _apply(operation: Callable[..., Value], *functions: Function) -> Function:

@@ -122,18 +122,21 @@ class _Count(Memory):
         return float(self.arrays["events"][index])
 
 
-_HALF = np.pi + 1e-6
-"""Half a turn, the largest angle of a free body."""
+_FULL = 2 * np.pi + 1e-6
+"""The most by which angles of a free body differ."""
 
 
 class _Turns(Memory):
-    initial = {"before": np.nan, "turned": 0.0, "best": 0.0}
+    initial = {"before": np.nan, "turned": 0.0, "best": 0.0, "low": np.inf, "high": -np.inf}
     arguments = (1, 2)
 
     def add(self, *values: Float64) -> None:
         angle, before, turned = values[0], self.arrays["before"], self.arrays["turned"]
+        low, high = self.arrays["low"], self.arrays["high"]
+        np.minimum(low, angle, out=low)
+        np.maximum(high, angle, out=high)
         change = np.where(np.isnan(before), 0.0, angle - before) / (2 * np.pi)
-        wraps = (np.abs(angle) <= _HALF) & (np.abs(before) <= _HALF)  # an angle beyond half a turn counts on
+        wraps = high - low <= _FULL  # an angle that has been further counts on
         change -= np.where(wraps, np.round(change), 0.0)
         turned += change if len(values) == 1 else change * (values[1] != 0)
         before[:] = angle
@@ -189,8 +192,9 @@ class _FigureCompiler(Compiler):
         return super().name(node, name)
 
     def read(self, node: ast.expr, depth: int) -> Function:
-        if not self._inside and isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-            self.fail(node, _of_a_step(ast.unparse(node)))
+        match node:
+            case ast.Subscript(value=ast.Name(id=family)) if family in FAMILIES and not self._inside:
+                self.fail(node, _of_a_step(ast.unparse(node)))
         return super().read(node, depth)
 
     def call(self, node: ast.AST, name: str, arguments: list[ast.expr], depth: int) -> Function:
@@ -266,4 +270,4 @@ class EpisodeFigures:
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         for name, array in self.get_state().items():
-            array[:] = arrays[name]
+            array[:] = arrays.get(name, array)  # earlier versions kept less of a turn

@@ -36,7 +36,7 @@ def _implied_range(model: mujoco.MjModel, index: int) -> tuple[float, float] | N
     if joint is not None and servo(model, index) and model.actuator_dyntype[index] != mujoco.mjtDyn.mjDYN_INTEGRATOR:
         reach = _USUAL_REACH[int(model.jnt_type[joint])]
         ends = model.jnt_range[joint] if model.jnt_limited[joint] else (-reach, reach)
-        return _sorted(ends[0] * gear, ends[1] * gear)
+        return _sorted(*(_holding(model, index, end * gear) for end in ends))
     if joint is not None and (servo(model, index) or model.actuator_biasprm[index, 2]):
         speed = abs(gear) * _USUAL_SPEED[int(model.jnt_type[joint])]
         return -speed, speed
@@ -51,6 +51,12 @@ def _sorted(one: float, other: float) -> tuple[float, float]:
     return min(float(one), float(other)), max(float(one), float(other))
 
 
+def _holding(model: mujoco.MjModel, index: int, length: float) -> float:
+    """Return the control, or activation, at which a position servo exerts no force at this length of its actuator."""
+    bias = model.actuator_biasprm[index]
+    return float(-(bias[0] + bias[1] * length) / model.actuator_gainprm[index, 0])
+
+
 def joint_of(model: mujoco.MjModel, index: int) -> int | None:
     """Return the hinge or slide that the actuator acts on; None if it acts on something else."""
     joint = int(model.actuator_trnid[index, 0])
@@ -60,7 +66,7 @@ def joint_of(model: mujoco.MjModel, index: int) -> int | None:
 def servo(model: mujoco.MjModel, index: int) -> bool:
     """Return whether the actuator holds a position."""
     affine = model.actuator_biastype[index] == mujoco.mjtBias.mjBIAS_AFFINE
-    return bool(affine and model.actuator_biasprm[index, 1] < 0)
+    return bool(affine and model.actuator_biasprm[index, 1] < 0 and model.actuator_gainprm[index, 0])
 
 
 def integrates(model: mujoco.MjModel, index: int) -> bool:
@@ -81,7 +87,7 @@ def rest_activations(model: mujoco.MjModel, start: Float64, rest: Float64) -> Fl
         if int(model.actuator_dyntype[index]) in filters:
             activations[at] = rest[index]
         elif joint is not None and integrates(model, index) and servo(model, index):
-            activations[at] = start[model.jnt_qposadr[joint]] * model.actuator_gear[index, 0]
+            activations[at] = _holding(model, index, start[model.jnt_qposadr[joint]] * model.actuator_gear[index, 0])
     return activations
 
 
@@ -100,6 +106,6 @@ def rest_controls(model: mujoco.MjModel, start: Float64, key: int | None) -> Flo
         elif integrates(model, index):  # its control is a speed
             rest[index] = 0.0
         elif joint is not None and servo(model, index):
-            rest[index] = start[model.jnt_qposadr[joint]] * model.actuator_gear[index, 0]
+            rest[index] = _holding(model, index, start[model.jnt_qposadr[joint]] * model.actuator_gear[index, 0])
     edge = _EDGE * (high - low)
     return np.clip(rest, low + edge, high - edge)

@@ -14,7 +14,18 @@ import numpy.typing as npt
 from core.behaviours.robot_model import LARGEST, MAX_PARTS, RobotModel, is_name
 from core.errors import UserError
 from core.robots.actuators import rest_controls
-from core.robots.kinematics import BALL, FREE, HINGE, SLIDE, Kinematics, acts_on_joint, extent, root_of
+from core.robots.kinematics import (
+    BALL,
+    FREE,
+    HINGE,
+    SLIDE,
+    Kinematics,
+    extent,
+    joint_axes,
+    lift_of,
+    moved_trees,
+    root_of,
+)
 from core.robots.meshes import simplify
 from core.robots.mjcf import pack, read_mjcf
 from core.robots.models import SHOWN_GROUPS, compile_mjcf, has_own_floor
@@ -56,7 +67,7 @@ def import_robot(path: Path) -> RobotModel:
         _require_teachable(model)
         _require_sound_words(model)
         start, drawn_floor = start_of(model), tuple[float, ...]()
-        if not has_own_floor(model) and lift_index(model, Kinematics(model).root) is None:
+        if not has_own_floor(model) and lift_of(model, Kinematics(model).root) is None:
             drawn_floor = (min(0.0, float(Kinematics(model).lowest(start[None])[0])),)
             model = compile_mjcf(xml, assets, drawn_floor=drawn_floor[0])
         extents = _try(model, start)
@@ -131,7 +142,7 @@ def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
         if time.monotonic() - began > _PATIENCE:
             raise UserError("it takes too long to simulate: give a larger timestep, or fewer and simpler parts.")
         extents.append(extent(model, data, seen))
-    own = np.isin(model.body_treeid[model.jnt_bodyid], _moved_trees(model))
+    own = np.isin(model.body_treeid[model.jnt_bodyid], moved_trees(model))
     limited, hinges = model.jnt_limited.astype(bool), model.jnt_type == HINGE
     joints = np.flatnonzero(own & (hinges | limited & (model.jnt_type == SLIDE)))
     ranges = np.where(limited[joints, None], model.jnt_range[joints], [-np.pi, np.pi])
@@ -151,16 +162,9 @@ def _seen_geoms(model: mujoco.MjModel) -> npt.NDArray[np.int64]:
         mounts.add(body)
         body = int(model.body_parentid[body])
     bodies = model.geom_bodyid
-    ours = np.isin(model.body_treeid[bodies], _moved_trees(model)) | np.isin(bodies, list(mounts))
+    ours = np.isin(model.body_treeid[bodies], moved_trees(model)) | np.isin(bodies, list(mounts))
     shown = ours & (model.geom_group < SHOWN_GROUPS) & (model.geom_rgba[:, 3] > 0)
     return np.flatnonzero(shown if shown.any() else ours if ours.any() else bodies > 0)
-
-
-def _moved_trees(model: mujoco.MjModel) -> npt.NDArray[np.int64]:
-    """Return the root's tree and those with a joint of which an actuator moves, such as a second arm."""
-    moved = [model.actuator_trnid[index, 0] for index in range(model.nactuator) if acts_on_joint(model, index)]
-    bodies = model.jnt_bodyid[moved] if moved else []
-    return np.unique(model.body_treeid[[root_of(model), *bodies]]).astype(np.int64)
 
 
 def start_key(model: mujoco.MjModel) -> int | None:
@@ -185,46 +189,32 @@ def start_of(model: mujoco.MjModel) -> Float64:
                 if not low <= start[index] <= high:
                     start[index] = np.clip(start[index], low + edge, high - edge)
     kinematics = Kinematics(model)
-    lift = lift_index(model, kinematics.root)
+    lift = lift_of(model, kinematics.root)
     if lift is not None:
-        start[lift] += max(0.0, -float(kinematics.lowest(start[None])[0]))
+        index, _, sign = lift
+        start[index] += sign * max(0.0, -float(kinematics.lowest(start[None])[0]))
     return start
-
-
-def lift_index(model: mujoco.MjModel, root: int) -> int | None:
-    """Return the index of the position that raises the root body, or None if none does."""
-    for joint in range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root]):
-        if model.jnt_type[joint] == FREE:
-            return int(model.jnt_qposadr[joint]) + 2
-        if model.jnt_type[joint] == SLIDE and model.jnt_axis[joint, 2] > 0.999:
-            return int(model.jnt_qposadr[joint])
-    return None
 
 
 def _describe(
     model: mujoco.MjModel, packed: bytes, start: Float64, drawn_floor: tuple[float, ...], extents: Float64
 ) -> RobotModel:
     kinematics, names = Kinematics(model), signal_names(model)
-    root = kinematics.root
+    root, axes = kinematics.root, joint_axes(model)
     own = set(range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root]))
     far = np.ptp(model.jnt_range, axis=1) > _FAR * float(np.ptp(extents[0], axis=0).max())
     plain, angles, quaternions, moves, planar = list[int](), list[int](), list[int](), False, True
     for joint in range(model.njnt):
         first, kind = int(model.jnt_qposadr[joint]), int(model.jnt_type[joint])
         endless = not model.jnt_limited[joint]
-        planar &= (
-            kind == SLIDE
-            and abs(model.jnt_axis[joint, 1]) < 0.01
-            or kind == HINGE
-            and (abs(model.jnt_axis[joint, 1]) > 0.99)
-        )
+        planar &= kind == SLIDE and abs(axes[joint, 1]) < 0.01 or kind == HINGE and (abs(axes[joint, 1]) > 0.99)
         if kind == FREE:
             plain += range(first + 2 * (joint in own), first + 3)  # not where the robot is
             quaternions.append(first + 3)
             moves |= joint in own
         elif kind == BALL:
             quaternions.append(first)
-        elif joint in own and kind == SLIDE and abs(model.jnt_axis[joint, 2]) < 0.5 and (endless or far[joint]):
+        elif joint in own and kind == SLIDE and abs(axes[joint, 2]) < 0.5 and (endless or far[joint]):
             moves = True
         elif kind == HINGE and endless:
             angles.append(first)

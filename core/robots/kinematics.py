@@ -8,6 +8,8 @@ Of a body's pose, coordinate k (0 x, 1 y, 2 z) needs only row k of its rotation 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import mujoco
 import numpy as np
 import numpy.typing as npt
@@ -55,27 +57,77 @@ def extent(model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.NDArray[np.int
     return np.stack([(centres - halves).min(axis=0), (centres + halves).max(axis=0)])
 
 
-def root_of(model: mujoco.MjModel) -> int:
-    """Return the root body: the first body with a joint in the tree that the first actuator of a joint moves.
+def moved_trees(model: mujoco.MjModel) -> list[int]:
+    """Return the trees of bodies with joints that actuators move, in the order of the actuators; else the first tree."""
+    bodies = [body for index in range(model.nactuator) for body in _moved_by(model, index)]
+    trees = dict.fromkeys(int(model.body_treeid[body]) for body in bodies)
+    return [tree for tree in trees if tree >= 0] or [int(model.body_treeid[model.jnt_bodyid[0]])]
 
-    Without such an actuator it is the first body with a joint.
-    """
-    first = int(model.jnt_bodyid[0])
-    for index in range(model.nactuator):
-        if acts_on_joint(model, index):
-            tree = model.body_treeid[model.jnt_bodyid[model.actuator_trnid[index, 0]]]
-            return next(int(body) for body in model.jnt_bodyid if model.body_treeid[body] == tree)
-    return first
+
+def _moved_by(model: mujoco.MjModel, index: int) -> list[int]:
+    """Return the bodies that an actuator acts on."""
+    target = int(model.actuator_trnid[index, 0])
+    if acts_on_joint(model, index):
+        return [int(model.jnt_bodyid[target])]
+    match mujoco.mjtTrn(int(model.actuator_trntype[index])):
+        case mujoco.mjtTrn.mjTRN_SITE | mujoco.mjtTrn.mjTRN_SLIDERCRANK:
+            return [int(model.site_bodyid[target])]
+        case mujoco.mjtTrn.mjTRN_BODY:
+            return [target]
+        case mujoco.mjtTrn.mjTRN_TENDON:
+            parts = range(model.tendon_adr[target], model.tendon_adr[target] + model.tendon_num[target])
+            of_kind = {
+                int(mujoco.mjtWrap.mjWRAP_JOINT): model.jnt_bodyid,
+                int(mujoco.mjtWrap.mjWRAP_SITE): model.site_bodyid,
+            }
+            kinds = ((of_kind.get(int(model.wrap_type[part])), int(model.wrap_objid[part])) for part in parts)
+            return [int(bodies[number]) for bodies, number in kinds if bodies is not None]
+    return []
+
+
+def root_of(model: mujoco.MjModel) -> int:
+    """Return the root body: the first body with a joint in the tree that the first actuator moves."""
+    tree = moved_trees(model)[0]
+    return next(int(body) for body in model.jnt_bodyid if model.body_treeid[body] == tree)
+
+
+def joint_axes(model: mujoco.MjModel) -> Float64:
+    """Return the joints' axes in the world, (joints, 3), with all joints at their zero."""
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    return np.array(data.xaxis)
+
+
+def lift_of(model: mujoco.MjModel, root: int) -> tuple[int, int, float] | None:
+    """Return the indices of the position and velocity that raise the root body, and their sign; None if none do."""
+    axes = joint_axes(model)
+    for joint in range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root]):
+        index, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+        if model.jnt_type[joint] == FREE:
+            return index + 2, dof + 2, 1.0
+        if model.jnt_type[joint] == SLIDE and abs(axes[joint, 2]) > 0.999:
+            return index, dof, float(np.sign(axes[joint, 2]))
+    return None
+
+
+def unique_names(own: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Return a name for each part: its own, or the other one where that is ''. The second of a name gets a _2."""
+    taken = {name for name in own if name}
+    names = []
+    for name, other in zip(own, others, strict=True):
+        if not name:
+            numbered = (f"{other}_{number}" if number > 1 else other for number in range(1, len(own) + len(taken) + 2))
+            name = next(each for each in numbered if each not in taken)
+            taken.add(name)
+        names.append(name)
+    return names
 
 
 def geom_names(model: mujoco.MjModel) -> dict[str, int]:
     """Return the geoms of the robot, not of the world, by name; one without a name has that of its body."""
-    names: dict[str, int] = {}
-    for geom in np.flatnonzero(model.geom_bodyid):
-        name = model.geom(geom).name or model.body(model.geom_bodyid[geom]).name or f"geom_{geom}"
-        number = next(n for n in range(1, model.ngeom + 2) if (f"{name}_{n}" if n > 1 else name) not in names)
-        names[f"{name}_{number}" if number > 1 else name] = int(geom)
-    return names
+    geoms = np.flatnonzero(model.geom_bodyid).tolist()
+    bodies = [model.body(model.geom_bodyid[geom]).name or f"geom_{geom}" for geom in geoms]
+    return dict(zip(unique_names([model.geom(geom).name for geom in geoms], bodies), geoms, strict=True))
 
 
 class Kinematics:
@@ -101,13 +153,20 @@ class Kinematics:
 
     def touchable(self, geom: int) -> bool:
         """Return whether the geom can touch the floor: by the kinds of both, or as a pair that the model names."""
-        kind, other = self.model.geom_contype, self.model.geom_conaffinity
-        if kind[geom] & other[self.floor] or kind[self.floor] & other[geom]:
+        if self.model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CONTACT:
+            return False
+        if self._pair(geom) is not None:
             return True
-        return self._pair(geom) is not None
+        bodies = sorted((int(self.model.geom_bodyid[geom]), int(self.model.geom_bodyid[self.floor])))
+        if (bodies[0] << 16) + bodies[1] in self.model.exclude_signature:
+            return False
+        kind, other = self.model.geom_contype, self.model.geom_conaffinity
+        return bool(kind[geom] & other[self.floor] or kind[self.floor] & other[geom])
 
     def margin(self, geom: int) -> float:
         """Return the height above the floor in m at which MuJoCo's contact forces on the geom begin."""
+        if self.model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_OVERRIDE:
+            return float(self.model.opt.o_margin)
         pair = self._pair(geom)
         if pair is not None:
             return float(self.model.pair_margin[pair])

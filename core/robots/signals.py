@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from core.behaviours.signals import CONTACT_HEIGHT, SignalNames, write
-from core.robots.kinematics import BALL, FREE, HINGE, SLIDE, Kinematics, Poses
+from core.robots.kinematics import BALL, FREE, HINGE, SLIDE, Kinematics, Poses, unique_names
 from core.types import Float32, Float64
 
 _MOMENT = 1e-5
@@ -109,6 +109,8 @@ class SignalSource:
     def _rotations(self) -> dict[str, Signal]:
         """Angles and rates: of the joint if the root turns about one axis of the world, else of its rotation matrix."""
         model, root = self.model, self.kinematics.root
+        data = mujoco.MjData(model)
+        mujoco.mj_kinematics(model, data)
         joints = range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root])
         turning = [joint for joint in joints if model.jnt_type[joint] != SLIDE]
         none: Signal = lambda step: np.zeros(step.count)  # noqa: E731
@@ -117,8 +119,8 @@ class SignalSource:
             return planar
         joint = turning[0]
         axis = model.jnt_axis[joint] if model.jnt_type[joint] == HINGE else np.zeros(3)
-        aligned = np.abs(axis).max() > 1 - 1e-9 and np.abs(model.body_quat[root][0]) > 1 - 1e-9
-        if len(turning) == 1 and aligned and model.body_parentid[root] == 0:
+        aligned = np.abs(axis).max() > 1 - 1e-9 and data.xmat[root, [0, 4, 8]].min() > 1 - 1e-9
+        if len(turning) == 1 and aligned and model.body_weldid[model.body_parentid[root]] == 0:
             k, index, dof = int(np.abs(axis).argmax()), model.jnt_qposadr[joint], model.jnt_dofadr[joint]
             sign, angle, zero = float(np.sign(axis[k])), ("roll", "pitch", "yaw")[k], float(model.qpos0[index])
             planar[angle] = lambda step: sign * (step.states.positions[:, index] - zero)
@@ -219,23 +221,20 @@ def signal_series(model: mujoco.MjModel, states: Float64, actions: Float32, step
 
 def joint_names(model: mujoco.MjModel) -> dict[str, int]:
     """Return the joints with one degree of freedom by name; one without a name has that of its body."""
-    names: dict[str, int] = {}
-    for joint in range(model.njnt):
-        if model.jnt_type[joint] in (SLIDE, HINGE):
-            name = model.joint(joint).name or model.body(model.jnt_bodyid[joint]).name or f"joint_{joint}"
-            names[name if name not in names else f"{name}_{joint}"] = joint
-    return names
+    joints = [joint for joint in range(model.njnt) if model.jnt_type[joint] in (SLIDE, HINGE)]
+    bodies = [model.body(model.jnt_bodyid[joint]).name or f"joint_{joint}" for joint in joints]
+    return dict(zip(unique_names([model.joint(joint).name for joint in joints], bodies), joints, strict=True))
 
 
 def actuator_names(model: mujoco.MjModel) -> dict[str, int]:
     """Return the actuators by name; one without a name has that of its joint."""
-    names: dict[str, int] = {}
+    moved = []
     for index in range(model.nu):
         moves_joint = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT
         joint = model.joint(model.actuator_trnid[index, 0]).name if moves_joint else ""
-        name = model.actuator(index).name or joint or f"actuator_{index}"
-        names[name if name not in names else f"{name}_{index}"] = index
-    return names
+        moved.append(joint or f"actuator_{index}")
+    names = unique_names([model.actuator(index).name for index in range(model.nu)], moved)
+    return {name: index for index, name in enumerate(names)}
 
 
 def signal_names(model: mujoco.MjModel) -> SignalNames:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from core.robots.kinematics import FREE, HINGE, SLIDE, Kinematics
+from core.robots.kinematics import FREE, HINGE, SLIDE, Kinematics, lift_of
 from core.types import Float64
 
 _KINDS = ("standing", "lying", "tilted", "air")
@@ -29,18 +29,14 @@ class Starts:
         self._kinematics, self._start, self._scale = kinematics, start, scale
         model, root = kinematics.model, kinematics.root
         joints = range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root])
-        kinds = {int(joint): int(model.jnt_type[joint]) for joint in joints}
-        free = [j for j, kind in kinds.items() if kind == FREE]
-        lifts = [j for j, kind in kinds.items() if kind == SLIDE and abs(model.jnt_axis[j, 2]) > 0.999]
-        turns = [j for j, kind in kinds.items() if kind == HINGE]
-        if not free and not (lifts and turns):
+        turns = [joint for joint in joints if model.jnt_type[joint] in (FREE, HINGE)]
+        lift = lift_of(model, root)
+        if lift is None or not turns:
             raise ValueError("the robot can't be lifted and turned")
-        self._free = bool(free)
-        self._lift = int(model.jnt_qposadr[free[0]]) + 2 if free else int(model.jnt_qposadr[lifts[0]])
-        self._lift_sign = 1.0 if free else float(np.sign(model.jnt_axis[lifts[0], 2]))
-        self._turn = int(model.jnt_qposadr[free[0]]) + 3 if free else int(model.jnt_qposadr[turns[0]])
-        self._lift_rate = int(model.jnt_dofadr[free[0]]) + 2 if free else int(model.jnt_dofadr[lifts[0]])
-        self._turn_rate = int(model.jnt_dofadr[free[0]]) + 3 if free else int(model.jnt_dofadr[turns[0]])
+        self._lift, self._lift_rate, self._lift_sign = lift
+        self._free = bool(model.jnt_type[turns[0]] == FREE)
+        self._turn = int(model.jnt_qposadr[turns[0]]) + 3 * self._free
+        self._turn_rate = int(model.jnt_dofadr[turns[0]]) + 3 * self._free
 
     def throw(self, rng: np.random.Generator, positions: Float64, velocities: Float64) -> None:
         """Place robots, and let those that start above the floor turn and rise or fall.
@@ -99,6 +95,10 @@ class Starts:
                 continue
             first += 3 * (kind == FREE)
             turned = rng.standard_normal((count, 4))
+            if model.jnt_limited[joint]:  # a ball: its angle has a limit, whatever the axis
+                half = rng.uniform(0, model.jnt_range[joint, 1] / 2, (count, 1))
+                axis = turned[:, 1:] / np.linalg.norm(turned[:, 1:], axis=1, keepdims=True)
+                turned = np.concatenate([np.cos(half), np.sin(half) * axis], axis=1)
             positions[:, first : first + 4] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
         below = np.maximum(0.0, -self._kinematics.lowest(positions))
         positions[:, self._lift] += self._lift_sign * below

@@ -35,8 +35,8 @@ from core.envs.mujoco import MujocoVectorEnv
 from core.envs.renderer import MujocoRenderer
 from core.errors import UserError
 from core.jobs.previews import oscillating_actions
-from core.robots.importing import import_robot, lift_index
-from core.robots.kinematics import Kinematics
+from core.robots.importing import import_robot
+from core.robots.kinematics import Kinematics, lift_of
 from core.robots.models import load_model
 from core.tasks.base import Camera, RobotTask
 from core.tasks.behaviour_tasks import behaviour_task
@@ -115,10 +115,11 @@ def stills(task: RobotTask, file: Path) -> tuple[float, float]:
         for _ in range(round(1.5 / task.step_seconds)):
             env.step(next(actions))
             states.append(env.states[0])
-        lift = lift_index(env.model, Kinematics(env.model).root)
+        lift = lift_of(env.model, Kinematics(env.model).root)
         if lift is not None:
+            index, _, sign = lift
             jumping = states[0].copy()
-            jumping[1 + lift] += 0.4 * task.camera.distance * 0.65 / 1.9
+            jumping[1 + index] += sign * 0.4 * task.camera.distance * 0.65 / 1.9
             states.append(jumping)
         chosen = np.stack(states)[[0, len(states) // 3, 2 * len(states) // 3, -2, -1]]
         seen = np.mean([in_picture(env.model, state, task.camera) for state in chosen])

@@ -59,6 +59,8 @@ def circling(*turns: float) -> list[float]:
         ("turns(pitch)", (1.25, -1.0, 0.8), 1),
         ("turns(pitch)", (1.25, -1.0, 1.75), 2),
         ("turns(pitch)", (0.99,), 0),
+        ("turns(pitch - 0.5)", (2.0,), 2),
+        ("turns(-pitch + 3)", (-1.5, -1.5), 3),
     ],
 )
 def test_full_turns_are_counted_whether_the_angle_jumps_or_counts_on(
@@ -107,6 +109,7 @@ def test_each_episode_starts_anew_and_its_state_can_be_saved() -> None:
         ("1 + height[foot]", "column 5: height[foot] has a value at each step: write mean(height[foot])"),
         ("mean(mean(height))", "column 6: mean is of a whole episode"),
         ("turns()", "turns takes 1 or 2 values and not 0"),
+        ("mean[height]", "mean is a function: write mean(...)"),
         ("men(height)", "there is no function men: did you mean mean?"),
         ("mean(heigth)", "column 6: there is no signal heigth: did you mean height?"),
         ("2 * pi", "the same in every episode"),

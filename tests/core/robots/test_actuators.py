@@ -19,13 +19,22 @@ ARM = """<mujoco><worldbody><body pos="0 0 1"><joint name="elbow" type="hinge" a
 <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03"/></body></worldbody>
 <actuator>{}</actuator><keyframe><key name="home" qpos="1" {}/></keyframe></mujoco>"""
 SERVO = '<position joint="elbow" kp="50" kv="5" ctrlrange="-2 2" {}/>'
+GENERAL = (
+    '<general joint="elbow" biastype="affine" gainprm="20" biasprm="0 -50 -5" ctrlrange="-9 9"/>'  # 2.5 holds it at 1
+)
 SPEED = '<intvelocity joint="elbow" kp="50" kv="5" ctrlrange="-2 2" actrange="-3 3"/>'
 
 
 @pytest.mark.parametrize(
     ("actuator", "key"),
-    [(SERVO.format(""), 'ctrl="1"'), (SERVO.format('timeconst="0.3"'), 'ctrl="1"'), (SPEED, ""), (SPEED, 'ctrl="0"')],
-    ids=["servo", "filtered servo", "integrating servo", "its control given"],
+    [
+        (GENERAL, ""),
+        (SERVO.format(""), 'ctrl="1"'),
+        (SERVO.format('timeconst="0.3"'), 'ctrl="1"'),
+        (SPEED, ""),
+        (SPEED, 'ctrl="0"'),
+    ],
+    ids=["another gain than bias", "servo", "filtered servo", "integrating servo", "its control given"],
 )
 def test_action_0_holds_the_starting_pose(
     actuator: str, key: str, batch: Callable[..., MujocoVectorEnv], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ def imported(path: Path) -> tuple[RobotModel, Any]:
         (SERVO.format('gear="2"'), LIMITED, (-2, 4)),
         (SERVO.format(""), "", (-np.pi, np.pi)),
         (SERVO.format('ctrlrange="-.5 1"'), LIMITED, (-0.5, 1)),
+        ('<general joint="elbow" biastype="affine" gainprm="2" biasprm="0 -20 -2"/>', LIMITED, (-10, 20)),
         ('<velocity joint="elbow" kv="3"/>', "", (-10, 10)),
         ('<motor joint="elbow" gear="50"/>', "", (-1, 1)),
         ('<motor joint="elbow" forcerange="-7 7"/>', "", (-7, 7)),
@@ -135,6 +137,89 @@ def test_the_root_is_that_of_the_part_that_is_moved() -> None:
     assert model.body == "box" and model.quaternions == (3, 10)
     assert len(model.plain) == 3 + 1  # the box without its place
     assert set(task.names.geoms) == {"ball", "box", "arm"}
+
+
+BALL = '<body name="ball" pos="1 0 1"><freejoint/><geom name="ball" size=".1"/></body>'
+
+
+@pytest.mark.parametrize(
+    ("parts", "actuator"),
+    [
+        ({}, '<motor name="thrust" site="nozzle" gear="0 0 1 0 0 0" ctrlrange="0 9"/>'),
+        (
+            {"last": '<tendon><fixed name="cord"><joint joint="elbow" coef="1"/></fixed></tendon>'},
+            '<motor name="pull" tendon="cord" ctrlrange="-1 1"/>',
+        ),
+        (
+            {"last": '<tendon><spatial name="cord"><site site="hook"/><site site="nozzle"/></spatial></tendon>'},
+            '<motor name="pull" tendon="cord" ctrlrange="-1 1"/>',
+        ),
+    ],
+    ids=["site", "tendon of joints", "tendon of sites"],
+)
+def test_a_robot_without_an_actuated_joint_is_found_behind_a_ball(parts: dict[str, str], actuator: str) -> None:
+    nozzle = '<freejoint/><site name="nozzle"/>'
+    model, _ = robot(world=BALL + '<site name="hook" pos="0 0 1"/>', root=nozzle, actuator=actuator, **parts)
+    assert model.body == "box"
+
+
+def test_a_part_without_a_name_leaves_the_names_of_the_others() -> None:
+    root = '<freejoint/><geom type="box" size=".1 .1 .1" contype="0" conaffinity="0"/>'
+    motors = "".join(f"<motor {name} joint='elbow' ctrlrange='-1 1'/>" for name in ("", "name='elbow'", ""))
+    model, task = robot(root=root, actuator=motors)
+    assert model.geoms == ("box_2", "box", "arm") and model.actions == ("elbow_2", "elbow", "elbow_3")
+    compiled = load_model(task)
+    assert Kinematics(compiled).geoms["box"] == compiled.geom("box").id
+
+
+RISER = """<mujoco><worldbody><body name="base" pos="0 0 .3" euler="{euler}"><joint name="slide" type="slide" axis="{axis}"/>
+<joint name="turn" axis="{turn}"/><geom name="trunk" type="box" size=".2 .1 .1"/><body pos=".2 0 0"><joint name="elbow" axis="0 1 0"/>
+<geom name="arm" type="capsule" fromto="0 0 0 .3 0 0" size=".03"/></body></body></worldbody>
+<actuator><motor joint="elbow" ctrlrange="-1 1"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("euler", "axis", "turn"),
+    [("0 0 0", "0 0 1", "0 1 0"), ("0 0 0", "0 0 -1", "0 1 0"), ("90 0 0", "0 1 0", "0 0 1")],
+    ids=["up", "down", "in a body on its side"],
+)
+def test_a_robot_that_a_slide_lifts_stands_on_a_floor(euler: str, axis: str, turn: str, batch: MakeBatch) -> None:
+    Path("riser.xml").write_text(RISER.format(euler=euler, axis=axis, turn=turn))
+    model, task = imported(Path("riser.xml"))
+    assert model.on_floor
+    kinematics = Kinematics(load_model(task))
+    env = batch(task, 2)
+    for _ in range(120):
+        env.step(np.zeros((2, 1), np.float32))
+    assert (kinematics.lowest(env.states[:, 1 : 1 + env.model.nq]) > -0.01).all()  # it has fallen on the floor
+    air = batch(replace(task, start="air"), 64)
+    lowest = kinematics.lowest(air.states[:, 1 : 1 + air.model.nq])
+    assert lowest.min() > 0.1 and np.ptp(lowest) > 0.2
+
+
+def test_random_starts_keep_the_limit_of_a_ball_joint(batch: MakeBatch) -> None:
+    root = '<freejoint/><geom name="box2" size=".05" mass=".1"/>'
+    ball = '<body pos="-.3 0 0"><joint name="neck" type="ball" limited="true" range="0 .5"/><geom name="head" size=".1"/></body>'
+    _, task = robot(root=root + ball)
+    env = batch(replace(task, start="random"), 256)
+    address = int(env.model.joint("neck").qposadr[0])
+    angles = 2 * np.arccos(np.clip(np.abs(env.states[:, 1 + address]), 0, 1))
+    assert 0.4 < angles.max() <= 0.5 + 1e-6 and angles.min() < 0.1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"last": '<contact><exclude body1="world" body2="box"/></contact>'},
+        {"first": '<option><flag contact="disable"/></option>'},
+    ],
+    ids=["excluded", "switched off"],
+)
+def test_what_the_model_excludes_is_no_contact(change: dict[str, str], batch: MakeBatch) -> None:
+    _, task = robot(world='<geom name="floor" type="plane" size="1 1 1"/>', **change)
+    kinematics = Kinematics(load_model(task))
+    assert not kinematics.touchable(kinematics.geoms["box"])
+    assert kinematics.touchable(kinematics.geoms["arm"]) == ("last" in change)
 
 
 def test_a_ball_beside_the_robot_neither_keeps_it_on_the_ground_nor_lifts_it() -> None:
