@@ -202,9 +202,11 @@ class AnswersReplayed(Event):
     """All stored preferences have been replayed to the reward and rollout jobs. Sent once, at the start.
 
     waiting: queries still in front of the labeller, offered by a rollout that has been restarted since
+    undone: queries of answers that were undone and can be restored
     """
 
     waiting: tuple[Query, ...] = ()
+    undone: tuple[Query, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,8 @@ class Progress:
 
     def passes_mark(self) -> str:
         """Return what training does at a number of labels to be announced, else ''; once for each, even after undo."""
-        new, starts = self.labels > self._most_labels, self._most_usable < self._usable == self.first_labels
+        new = self.labels > self._most_labels
+        starts = not self.course.started and self._most_usable < self._usable == self.first_labels
         self.counted(self.labels, self._unsure)
         if starts:
             return "Training starts."
@@ -116,7 +117,12 @@ class Progress:
 
     @property
     def asks_oracle(self) -> bool:
-        """True if the schedule asks for a label or training waits for one, and not all labels have been given."""
+        """True if the schedule asks for a label or training waits for one, and not all labels have been given.
+
+        False from the moment a person asks for a finish, which an answer would end.
+        """
+        if self.course.finishing is not None or self.course.finished:
+            return False
         return self._usable < self._config.labels and (self._usable < self.due or self.course.holding)
 
     def offered(self) -> None:

@@ -155,4 +155,5 @@ class PreferenceWriter(StoreThread):
         self._count(store)
         for preference in store.each():
             deliver(PreferenceAdded(preference), ports)
-        deliver(AnswersReplayed(waiting), ports)
+        undone = tuple(preference.query for preference in store.undone() if preference.query.repeats is None)
+        deliver(AnswersReplayed(waiting, undone), ports)

@@ -36,7 +36,13 @@ class QueryOffers:
         stands for one whose segments only the labeller has."""
         self.usable: set[int] = set()
         """Ids of the preferences that count as labels: all but "can't tell"."""
-        self._replayed = False
+        self.replayed = False
+        """The answers that the session had when this job was started have been received."""
+
+    @property
+    def any_waiting(self) -> bool:
+        """True if a query awaits an answer."""
+        return bool(self._outstanding)
 
     def receive(self, event: Event) -> None:
         match event:
@@ -50,10 +56,12 @@ class QueryOffers:
                 self.usable.discard(preference_id)
             case QueryWithdrawn(query_id):
                 self._outstanding.pop(query_id, None)
-            case AnswersReplayed(waiting):
-                self._replayed = True
+            case AnswersReplayed(waiting, undone):
+                self.replayed = True
                 # A waiting query that was answered meanwhile is among the replayed ones.
                 self._outstanding |= {query.id: (None, 0) for query in waiting if self.selector.exclude(query)}
+                for query in undone:
+                    self.selector.exclude(query)
 
     def offer(
         self,
@@ -66,7 +74,7 @@ class QueryOffers:
 
         most: number of queries that may be answered or await an answer; None for as many as are due
         """
-        if not self._replayed:  # stored pairs must not be offered again
+        if not self.replayed:  # stored pairs must not be offered again
             return
         human = self._config.teacher == Teacher.HUMAN
         missing = self._config.query.ready if human else scheduled(env_steps, self._config) - len(self.usable)

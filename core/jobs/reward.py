@@ -74,6 +74,8 @@ class RewardJob(Job):
         """Weights published last; during a round the ensemble's own weights differ."""
         self._taken_over = False
         """The reward comes from another session, and is to be published before the first round."""
+        self._borrowed = False
+        """It has not been fitted here yet: a fit to one or two answers would soon undo it."""
         self._judgement_token: int | None = None
 
     def receive(self, event: Event) -> None:
@@ -109,7 +111,10 @@ class RewardJob(Job):
             if self._taken_over and self._snapshot:
                 self._taken_over = False
                 yield RewardPublished(self._generation, self._snapshot)
-            missing = (1 if self._generation else self._first_count) - self.trainer.count
+            if self.trainer.count >= self._first_count:
+                self._borrowed = False
+            fitted = self._generation and not self._borrowed
+            missing = (1 if fitted else self._first_count) - self.trainer.count
             if self._pending_state is not None:
                 yield Waited("reward", "the reward waits for the answers of the session")
             elif missing > 0:
@@ -206,6 +211,7 @@ class RewardJob(Job):
             "fitted_version": self._fitted_version,
             "rng": get_rng_state(self._rng),
             "taken_over": self._taken_over,
+            "borrowed": self._borrowed,
         }
         arrays = self.trainer.get_state()
         if self._in_round and self._snapshot:  # which the ensemble differs from
@@ -231,7 +237,7 @@ class RewardJob(Job):
             self._answers_passed = values["answers_passed"]
             if self._generation:
                 self._snapshot = published_weights(state)
-            self._taken_over = bool(values.get("taken_over"))
+            self._taken_over, self._borrowed = bool(values.get("taken_over")), bool(values.get("borrowed"))
             set_rng_state(self._rng, values["rng"])
             self._version, self._fitted_version = (
                 require_count(values[name]) for name in ("version", "fitted_version")

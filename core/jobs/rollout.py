@@ -32,7 +32,7 @@ from core.jobs.query_offers import QueryOffers
 from core.jobs.training_budget import TrainingBudget
 from core.nn.state import load_state_arrays, require_array, state_arrays
 from core.preferences.queries import agreement
-from core.preferences.schedule import DONE, exploration_share, scheduled
+from core.preferences.schedule import DONE, FINISHED, exploration_share, first_labels, scheduled
 from core.reward.ensemble import RewardEnsemble, build_ensemble, disagreement_std, normalize_reward
 from core.reward.image_ensemble import ImageEnsemble
 from core.reward.normalization import RunningWindow
@@ -144,16 +144,20 @@ class RolloutJob(Job):
             return "waiting for the policy"
         if self._env_steps >= self.config.steps:
             return DONE
+        if not (self._on_true_reward or self.offers.replayed):
+            return "waiting for the answers"
+        answers = len(self.offers.usable)
         if self.ensemble:
-            answers = len(self.offers.usable)
             self.budget.start(self._env_steps, answers)
             hold = self.budget.reason_to_hold(self._env_steps, answers)
-            if hold and self.pool.added >= self.config.query.first_clips:  # else there would be nothing to answer
+            if hold == FINISHED or hold and self.offers.any_waiting:  # else there would be nothing to answer
                 return hold
         if self._on_true_reward or self.ensemble:
             ahead = self._batches_sent - self._policy_version
             return "waiting for the policy" if ahead > self.config.policy.lag else ""
-        return "training starts when the first pairs are answered" if self._clips_suffice else ""
+        enough = answers >= first_labels(self.config.labels, self.config.query)
+        asked = self._clips_suffice and (enough or self.offers.any_waiting)
+        return "training starts when the first pairs are answered" if asked else ""
 
     def _collect_batch(self) -> Iterator[Event | None]:
         """Collects a batch, hands it to the policy with its rewards, offers queries, and reports."""
@@ -200,7 +204,7 @@ class RolloutJob(Job):
         yield from self._offer_queries()
         yield self._report(batch, raw, predicted, seconds)
         every = self.config.rollout.demonstrate_every
-        if every and self._batches_sent % every == 0:
+        if every and self._batches_sent % every == 0 and not self._demonstrated:
             yield from self._demonstrate()
 
     def _rewards(self, batch: RolloutBatch, raw: Float32 | None, predicted: Float32 | None) -> Float32 | None:

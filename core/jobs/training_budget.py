@@ -55,11 +55,12 @@ class TrainingBudget:
         """Return why training holds at this number of answers (without "can't tell"); '' if it may continue."""
         if not self._limited or self._started is None:
             return ""
-        if self._lifted or self._finished_from is not None:  # later answers count from here
+        spent = env_steps >= self._started + self._config.rollout.steps_per_answer * max(0, answers - self._answers)
+        if not self._lifted and self._finished_from is None:
+            return HOLDS if spent else ""
+        if spent:  # later answers count from here
             self._started, self._answers = env_steps, answers
-            return FINISHED if self._end is not None and env_steps >= self._end else ""
-        allowed = self._config.rollout.steps_per_answer * max(0, answers - self._answers)
-        return HOLDS if env_steps >= self._started + allowed else ""
+        return FINISHED if self._end is not None and env_steps >= self._end else ""
 
     def progress(self, env_steps: int) -> float:
         """Share of the training at a falling learning rate that is done: the whole session with the paper's schedule."""

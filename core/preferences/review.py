@@ -95,12 +95,15 @@ def repeatable(rows: Iterable[PreferenceSummary], after: int, labeller: str) -> 
 
 
 def consistency(rows: Iterable[PreferenceSummary]) -> Consistency:
-    """Compares each repeat with the first answer as it was when the pair was repeated; later changes do not count."""
+    """Compares each repeat with the first answer as it was when the pair was repeated; later changes do not count.
+
+    Repeats that another labeller has answered are left out.
+    """
     by_id = {row.id: row for row in rows}
     alike = compared = undecided = 0
     for repeat in by_id.values():
         first = by_id.get(repeat.repeats or 0)
-        if first is None or first.withdrawn or repeat.withdrawn:
+        if first is None or first.withdrawn or repeat.withdrawn or first.labeller != repeat.labeller:
             continue
         before = next((choice for choice, newest in first.changes if newest >= repeat.id), first.choice)
         now = repeat.choice

@@ -233,6 +233,11 @@ class PreferenceStore:
         self._refresh()
         return self._mark(min(self._state.undone), "redo") if self._state.undone else None
 
+    def undone(self) -> list[Preference]:
+        """Return the withdrawn answers that `redo` can restore."""
+        self._refresh()
+        return [self.answer(key) for key in sorted(self._state.undone)]
+
     def _mark(self, key: int, do: str, **values: Any) -> Preference:
         answer = self.answer(key)
         self._write({"do": do, "id": key, **values})

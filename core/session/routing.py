@@ -78,7 +78,8 @@ def deliver(event: Event, ports: Mapping[str, Port]) -> None:
 
 def _without_segments(event: Event) -> Event:
     if isinstance(event, AnswersReplayed):
-        return replace(event, waiting=tuple(map(_pair_only, event.waiting)))
+        waiting, undone = (tuple(map(_pair_only, queries)) for queries in (event.waiting, event.undone))
+        return AnswersReplayed(waiting, undone)
     if not isinstance(event, PreferenceAdded | PreferenceChanged):
         return event
     return replace(event, preference=replace(event.preference, query=_pair_only(event.preference.query)))

@@ -146,7 +146,14 @@ def _fresh_policy(state: JobState, seed: int) -> JobState:
 def _fresh_reward(state: JobState, seed: int, with_answers: bool) -> JobState:
     """Return the reward of a session that publishes it at once."""
     rng = get_rng_state(generator(seed, "reward taken over"))
-    began = {"round_due": False, "in_round": False, "epochs_left": 0, "answers_passed": 0.0, "taken_over": True}
+    began = {
+        "round_due": False,
+        "in_round": False,
+        "epochs_left": 0,
+        "answers_passed": 0.0,
+        "taken_over": True,
+        "borrowed": True,
+    }
     values = {**state.values, **began, "version": 0, "fitted_version": 0, "rng": rng}
     arrays = dict(state.arrays)
     if published := state.under("snapshot_"):  # the ensemble was saved in the middle of a round

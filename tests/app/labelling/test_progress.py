@@ -57,6 +57,18 @@ def test_the_next_pair_is_expected_at_the_recent_pace(progress: Progress, clock:
     assert progress.seconds_to_next_offer == pytest.approx(6)
 
 
+def test_training_starts_once() -> None:
+    progress = Progress(replaced(Config(), labels=100, query__schedule="answers", query__first_labels=2), Clock())
+    progress.counted(1)
+    progress.answered()
+    assert progress.passes_mark() == "Training starts."
+    taken_over = Progress(replaced(Config(), labels=100, query__schedule="answers", query__first_labels=2), Clock())
+    taken_over.resumed(1000, 0.5, fitted=True)
+    taken_over.counted(1)
+    taken_over.answered()
+    assert taken_over.passes_mark() == ""
+
+
 def test_the_hours_that_the_computer_slept_are_no_time_of_teaching(progress: Progress, clock: Clock) -> None:
     progress.run(True)
     for _ in range(30):

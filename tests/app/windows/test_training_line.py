@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QPushButton
 
 from core.events import FinishRequested, HoldChanged, Waited
 from core.preferences.schedule import DONE, FINISHED, HOLDS
-from core.types import Choice
+from core.types import Choice, Teacher
 from tests.app.fakes import DRIVEN, Face, make_query
 from tests.app.windows.test_main import report
 
@@ -58,6 +58,23 @@ def test_it_says_what_training_waits_for(face: Face) -> None:
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: shown(face) == "Training is running.")
+
+
+def test_the_computers_answers_end_no_finish(face: Face) -> None:
+    face.offer(make_query(), make_query(), make_query())
+    face.labelling.set_teacher(Teacher.ORACLE)
+    face.wait_until(lambda: len(face.answers()) == 2)  # the first two
+    hold(face)
+    face.wait_until(lambda: face.labelling.oracle_timer.isActive())
+    face.controller.finish()
+    for share in (0.1, 0.9):
+        train(face, round(1000 + 10_000 * share), finishing=share)
+        face.labelling.wake_oracle()
+        assert not face.labelling.oracle_timer.isActive()
+    face.engine["rollout"].play(Waited("rollout", FINISHED))
+    face.wait_until(lambda: face.controller.course.finished)
+    face.labelling.wake_oracle()
+    assert not face.labelling.oracle_timer.isActive() and len(face.answers()) == 2
 
 
 def test_training_can_go_on_without_answers_even_after_a_restart(face: Face) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, takewhile
@@ -12,14 +13,18 @@ import pytest
 
 from core.events import (
     AnswersReplayed,
+    DemonstrationRecorded,
     Event,
     JobSpec,
     JobState,
     PreferenceAdded,
     PreferenceWithdrawn,
     QueryOffered,
+    QueryWithdrawn,
     RewardPublished,
     RolloutBatchReady,
+    RolloutReported,
+    Waited,
 )
 from core.io.segment_codec import fingerprint, pair_of
 from core.jobs import build
@@ -74,6 +79,37 @@ def test_a_person_who_takes_a_reward_over_gets_pairs_before_any_answer() -> None
         offered += of(QueryOffered, events)
         events = rollout.turn(published(rollout, version))
     assert offered
+
+
+@pytest.mark.parametrize("fitted", [True, False])
+def test_training_never_waits_for_an_answer_to_no_pair(fitted: bool) -> None:
+    rollout = Played("rollout", **ASKED, query__schedule="answers", rollout__steps_per_answer=1, query__rest=40)
+    events = rollout.turn(published(rollout, 0), *([rewarded(rollout)] if fitted else []))
+    version, waiting, answered = 0, deque[Query](), 0
+    while answered < 60:
+        waiting += [event.query for event in of(QueryOffered, events)]
+        gone = {event.query_id for event in of(QueryWithdrawn, events)}
+        waiting = deque(query for query in waiting if query.id not in gone)
+        if of(RolloutBatchReady, events):
+            version += 1
+            events = rollout.turn(published(rollout, version))
+            continue
+        assert waiting, events[-1]
+        answered += 1
+        events = rollout.turn(PreferenceAdded(preference(answered, Choice.CANT_TELL, waiting.popleft())))
+
+
+def test_a_person_sees_the_untrained_policy_once_before_the_first_fit() -> None:
+    many = {"query__first_clips": 40, "rollout__demonstrate_every": 1}
+    rollout = Played("rollout", **ASKED, query__schedule="answers", rollout__steps_per_answer=1, **many)
+    events = rollout.turn(published(rollout, 0))
+    assert len(of(RolloutReported, events)) > 2 and len(of(DemonstrationRecorded, events)) == 1
+
+
+def test_nothing_is_collected_before_the_answers_are_replayed() -> None:
+    job = build(JobSpec("rollout", tiny(**ASKED).to_dict(), None))
+    job.receive(published(Played("rollout", **ASKED), 0))
+    assert of(Waited, list(islice(job.run(), 1))) == [Waited("rollout", "waiting for the answers")]
 
 
 @pytest.fixture
@@ -237,6 +273,22 @@ def test_an_answer_taken_back_is_owed_again() -> None:
     answers = [PreferenceAdded(preference(i, Choice.LEFT, o.query)) for i, o in enumerate(offered)]
     rollout.turn(*answers)
     assert len(of(QueryOffered, rollout.turn(PreferenceWithdrawn(0)))) == 1
+
+
+def test_a_pair_whose_answer_was_undone_is_not_asked_again_after_a_restart(store: PreferenceStore) -> None:
+    lent = Lent(store)
+    lent.turn(published(lent.played, 0))
+    before = lent.played.job.get_state()
+    lent.turn(rewarded(lent.played))
+    query = lent.answer()
+    assert store.undo() is not None
+    (undone,) = store.undone()
+    assert pairs([undone.query]) == pairs([query])
+    again = Lent(store, before)
+    offered = again.turn(AnswersReplayed((), (undone.query,)), published(again.played, 0))
+    assert offered and not pairs([query]) & pairs(offered)
+    redone = store.redo()
+    assert redone is not None and store.undone() == []
 
 
 def renewed(disagreeing: float, chosen_at: int, now: int) -> list[int]:

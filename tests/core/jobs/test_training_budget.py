@@ -58,6 +58,18 @@ def test_the_hold_can_be_lifted_and_put_back() -> None:
     assert [made.reason_to_hold(10**9 + steps, 11) for steps in (0, 99, 100)] == ["", "", HOLDS]
 
 
+def test_steps_that_answers_have_earned_outlast_a_lifted_hold_and_a_finish() -> None:
+    made = budget()
+    made.receive(HoldChanged(False), 1100)
+    assert made.reason_to_hold(1100, 13) == ""
+    made.receive(HoldChanged(True), 1100)
+    assert [made.reason_to_hold(steps, 13) for steps in (1399, 1400)] == ["", HOLDS]
+    made.receive(FinishRequested(), 1200)
+    assert made.reason_to_hold(1200, 13) == ""
+    made.receive(PreferenceAdded(preference(1)), 1210)
+    assert [made.reason_to_hold(steps, 14) for steps in (1499, 1500)] == ["", HOLDS]
+
+
 def test_a_finish_takes_its_steps_and_the_next_answer_ends_it() -> None:
     made = budget()
     made.receive(FinishRequested(), 2000)

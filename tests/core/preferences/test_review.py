@@ -71,6 +71,11 @@ def test_a_change_made_after_the_repeat_makes_nobody_more_consistent() -> None:
     assert consistency([before, repeat]) == Consistency(1, 1, 0)
 
 
+def test_what_another_labeller_answers_tells_nothing_of_the_person() -> None:
+    guest = replace(row(2, R, repeats=1), labeller="guest: Ada")
+    assert consistency([row(1, L), guest]) == Consistency(0, 0, 0)
+
+
 def test_what_was_taken_back_or_can_not_be_read_counts_not_at_all() -> None:
     gone = PreferenceSummary(1, L, "human", 0.0, withdrawn=True)
     assert consistency([gone, row(5, L, repeats=1)]) == Consistency(0, 0, 0)

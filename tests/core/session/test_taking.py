@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from contextlib import closing
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,19 @@ from core.__main__ import main, make_parser
 from core.api import LearnedReward, environment, policy
 from core.config import Config, replaced
 from core.errors import UserError
-from core.events import Event, PolicyPublished, PreferenceAdded, RewardPublished
+from core.events import (
+    AnswersReplayed,
+    Event,
+    JobSpec,
+    PolicyPublished,
+    PreferenceAdded,
+    RewardFitted,
+    RewardPublished,
+    Waited,
+)
 from core.headless.commands import new_session
 from core.headless.run import HeadlessRun
+from core.jobs import build
 from core.portable.export import export_onnx
 from core.preferences.schedule import scheduled
 from core.session.checkpoint import load_newest
@@ -81,6 +92,24 @@ def test_another_behaviour_begins_with_the_policy_and_the_reward(source: Path) -
     assert all(np.array_equal(array, reward[name]) for name, array in first(events, RewardPublished).weights.items())
     assert session.config.labels == 3 and session.config.seed == 7
     assert [event.preference.id for event in events if isinstance(event, PreferenceAdded)][:1] == [1]  # its own
+
+
+def test_a_reward_that_was_taken_stays_until_there_is_enough_to_fit(source: Path) -> None:
+    parsed = make_parser().parse_args(
+        ["teach", "low.json", "--from", "old", "--take", "reward", "--labels", "9", "--session", "new", *SMALL]
+    )
+    with closing(new_session(parsed)) as session:
+        loaded = session.load()
+        assert loaded is not None
+        job = build(JobSpec("reward", session.config.to_dict(), loaded[1]["reward"]))
+        said: list[type | None] = []
+        events = job.run()
+        for number, given in enumerate([AnswersReplayed(), *map(PreferenceAdded, _answers(source)[:2])]):
+            job.receive(given)
+            job.receive(PolicyPublished(number, {}))
+            took = takewhile(lambda event: not isinstance(event, Waited), events)
+            said.append(next((type(event) for event in took if isinstance(event, RewardFitted)), None))
+    assert said == [None, None, RewardFitted]
 
 
 def test_answers_are_copied_and_new_ones_asked_for(
