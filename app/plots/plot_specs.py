@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.session import metrics_recorder
-from app.session.metrics_recorder import EpisodeRewards, of_member
+from app.session.metrics_recorder import EpisodeRewards, of_figure, of_member
 from app.style.palette import Palette
 from core.config import RewardConfig
 from core.tasks.base import Task
@@ -106,7 +106,8 @@ def _member(number: int) -> Callable[[Palette], str]:
 
 
 def _measure(task: Task) -> PlotSpec:
-    curve = CurveSpec(task.measure_title, task.measure_name, lambda s: s.green, tells_reward=task.has_true_reward)
+    series = of_figure(task.measure_name)
+    curve = CurveSpec(task.measure_title, series, lambda s: s.green, tells_reward=task.has_true_reward)
     return PlotSpec("measure", task.measure_title, (curve,), _FIRST_EPISODES, averaged=True)
 
 
@@ -117,7 +118,7 @@ def _plots_of(task: Task) -> tuple[PlotSpec, ...]:
         PlotSpec(
             f"figure-{name}",
             title,
-            (CurveSpec(title, name, lambda s: s.teal, tells_reward=task.has_true_reward),),
+            (CurveSpec(title, of_figure(name), lambda s: s.teal, tells_reward=task.has_true_reward),),
             _FIRST_EPISODES,
             averaged=True,
         )

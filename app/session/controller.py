@@ -20,7 +20,7 @@ from app.live.portable_export import PortableExport
 from app.live.replays import Replays
 from app.session.factory import window_config
 from app.session.folder_guard import FolderGuard
-from app.session.metrics_recorder import EpisodeRewards, record, record_labels
+from app.session.metrics_recorder import EpisodeRewards, of_figure, record, record_labels
 from app.session.recovery import RecoveryAction, failure_sentence, recovery_action, saved_elsewhere, saved_work
 from app.voting.room import Room
 from app.workers.checkpointer import Checkpointer
@@ -368,7 +368,7 @@ class Controller(QObject):
 
     def _snapshot_figures(self) -> tuple[int, float, float]:
         """Labels, seconds of training and the newest measure, for a policy snapshot. Called in a worker's thread."""
-        _, figures = self.metrics.snapshot(self.task.measure_name)
+        _, figures = self.metrics.snapshot(of_figure(self.task.measure_name))
         return self.progress.labels, self.progress.seconds, float(figures[-1]) if len(figures) else float("nan")
 
     def _on_pair_shown(self) -> None:

@@ -19,6 +19,15 @@ L2 = "weight decay"
 """The coefficient."""
 
 
+_OWN = (CORRELATION, LABELS, AGREEMENT)
+"""Series whose name a behaviour's figure may have, too."""
+
+
+def of_figure(name: str) -> str:
+    """Return the name of the series of a behaviour's figure."""
+    return f"figure {name}" if name in _OWN else name
+
+
 def of_member(figure: str, member: int) -> str:
     return f"{figure} {member}"
 
@@ -37,7 +46,7 @@ def record(event: Event, metrics: Metrics, progress: Progress) -> None:
             metrics.append(CORRELATION, x, event.correlation)
             metrics.append(AGREEMENT, x, event.agreement)
             for name, value in event.measure.items():
-                metrics.append(name, x, value)
+                metrics.append(of_figure(name), x, value)
             metrics.append(SPEED, x, progress.steps_per_second or math.nan)
             record_labels(metrics, progress)
         case RewardFitted():

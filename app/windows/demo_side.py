@@ -9,7 +9,7 @@ from app.live.demonstrations import Demonstration
 from app.live.policy_player import PolicyPlayer
 from app.plots.figure import runs
 from app.session.controller import Controller, State
-from app.session.metrics_recorder import PREDICTED
+from app.session.metrics_recorder import PREDICTED, of_figure
 from app.style import theme
 from app.style.labels import label
 from app.style.layouts import column, row
@@ -108,7 +108,7 @@ class DemoSide(QWidget):
 
     def refresh(self) -> None:
         controller, progress = self._controller, self._controller.progress
-        hidden, name = controller.true_reward.hides(controller.task), controller.task.measure_name
+        hidden, name = controller.true_reward.hides(controller.task), of_figure(controller.task.measure_name)
         _, figures = controller.metrics.snapshot(name)
         number, unit = format_steps(progress.env_steps).split(" ")
         self.answers.setText(f"{progress.labels:,}")

@@ -125,6 +125,8 @@ def _teach(args: argparse.Namespace) -> None:
             "session": str(session.folder),
         }
         _print_result(result, args.json)
+        if math.isnan(outcome.true_return) and get_task(config.task).has_true_reward:
+            print("No episode has ended, so there are no means: give more --steps.", file=sys.stderr)
         if args.video:
             from core.rollout.episodes import evaluate
 

@@ -8,16 +8,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.labelling.progress import Progress
 from app.plots import plot_text
 from app.plots.plot_specs import groups
 from app.session import metrics_recorder
-from app.session.metrics_recorder import EpisodeRewards, of_member
+from app.session.metrics_recorder import EpisodeRewards, of_member, record
 from app.style.palette import LIGHT
-from core.config import RewardConfig
+from core.config import Config, RewardConfig
 from core.events import DemonstrationRecorded
 from core.metrics import Metrics
 from core.tasks import get_task
 from tests.app.fakes import make_segment
+from tests.app.windows.test_main import report
 
 PLOTS = {one.key: one for group in groups(get_task("hopper-backflip"), RewardConfig()).values() for one in group}
 
@@ -56,6 +58,17 @@ def test_without_held_out_answers_there_is_no_validation_to_plot() -> None:
     assert "ratio" in PLOTS and "ratio" not in [spec.key for spec in specs]
     (loss,) = [spec for spec in specs if spec.key == "loss"]
     assert all(curve.name.startswith("training") for curve in loss.curves) and "validation" not in loss.legend
+
+
+def test_a_figure_with_the_name_of_a_series_of_the_program_is_drawn_apart_from_it() -> None:
+    metrics, progress = Metrics(), Progress(Config())
+    figures = {"correlation": 77.0, "labels": 9.0, "height": 1.0}
+    record(replace(report(1000), correlation=0.5, measure=figures), metrics, progress)
+    task = replace(get_task("hopper-backflip"), plots=dict.fromkeys(figures, "Figure"))
+    plots = {one.key: one for group in groups(task, RewardConfig()).values() for one in group}
+    drawn = {name: metrics.snapshot(plots[f"figure-{name}"].curves[0].series)[1].tolist() for name in figures}
+    assert drawn == {name: [value] for name, value in figures.items()}
+    assert metrics.snapshot(metrics_recorder.CORRELATION)[1].tolist() == [0.5]
 
 
 def test_the_headline_has_the_newest_number_and_of_members_the_mean() -> None:
