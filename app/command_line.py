@@ -35,7 +35,9 @@ def add_options(parser: argparse._ActionsContainer) -> None:
         help="task, behaviour or behaviour file to teach (default: choose on the start page;"
         f" with a new --session {DEFAULT_TASK})",
     )
-    parser.add_argument("--session", type=Path, help="session folder, new or existing (default: a new one)")
+    parser.add_argument(
+        "--session", type=Path, help="session folder, new or existing (default: a new one, once a task is chosen)"
+    )
     parser.add_argument("--teacher", choices=("human", "oracle"), help="first teacher (default human)")
     parser.add_argument("--labels", type=int, help="number of answers after which the computer stops answering")
     parser.add_argument("--seed", type=int, help="random seed; same seed, same start")

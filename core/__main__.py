@@ -73,7 +73,7 @@ def add_commands(commands: Any) -> None:
     lists = {
         "tasks": "tasks",
         "behaviours": "robots' behaviours",
-        "robots": "robots, and what behaviour files can name",
+        "robots": "robots and their signals",
     }
     for name, what in lists.items():
         listing = commands.add_parser(name, help=f"list the {what}")
@@ -118,7 +118,10 @@ def add_commands(commands: Any) -> None:
     bench = commands.add_parser("bench", help="measure throughput")
     bench.add_argument("--task", default="hopper-backflip", help="a task, or gym:ENV_ID (default hopper-backflip)")
     bench.add_argument(
-        "--steps", type=int, default=0, help="environment steps of the session that is taught (default 0: all)"
+        "--steps",
+        type=int,
+        default=0,
+        help="environment steps of the session that is taught (default 0: 2 million, or those of the game)",
     )
     bench.add_argument("--json", action="store_true", help="print JSON")
     sweep = commands.add_parser("sweep", help="carry out a plan of many runs; the same command continues it")
@@ -134,13 +137,15 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
         "--on",
         default="local",
         metavar="WHERE",
-        help="local[:N], N runs at once (default: one a core); ray[:ADDRESS], a Ray cluster; slurm:PARTITION",
+        help="local[:N], N runs at once (default: one per core); ray[:ADDRESS], a Ray cluster; slurm:PARTITION",
     )
     sweep.add_argument("--out", required=True, help="folder for the results; runs with a result there are not repeated")
     sweep.add_argument("--tasks", nargs="+", help="tasks, behaviours or behaviour files (default: those of the plan)")
     sweep.add_argument("--seeds", nargs="+", type=int, help="random seeds (default: those of the plan)")
-    sweep.add_argument("--labels", nargs="+", type=int, help="numbers of labels (default: those of the plan)")
-    sweep.add_argument("--teachers", nargs="+", choices=("none", "oracle", "person"), help="only these runs")
+    sweep.add_argument("--labels", nargs="+", type=int, help="numbers of answers (default: those of the plan)")
+    sweep.add_argument(
+        "--teachers", nargs="+", choices=("none", "oracle", "person"), help="run only the curves with these teachers"
+    )
     sweep.add_argument("--preset", nargs="+", choices=PRESETS, help="settings of the runs (default: those of the plan)")
     sweep.add_argument("--steps", type=int, help="environment steps of each run (default: those of the plan)")
     sweep.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change any setting")
@@ -158,7 +163,7 @@ def _add_teach(teach: argparse.ArgumentParser) -> None:
     teach.add_argument(
         "--preset",
         choices=PRESETS,
-        help="settings: those that all robots share (games have theirs), or the paper's",
+        help="default: the settings shared by all robots (games have their own); paper: those of the paper",
     )
     teach.add_argument(
         "--algorithm", choices=tuple(ALGORITHM_PRESETS), help="policy optimizer (default: that of the preset)"

@@ -82,7 +82,11 @@ class RewardConfig(_Checked):
     novelty: float = number(0.0, "reward for states that are rare among the newest", "", 0)
     novelty_steps: int = number(600_000, "environment steps over which the reward for novelty fades", "", 0, 10**12)
     answer_interval: int = number(
-        0, "steps between answers below which all exploration shrinks, by the cube; 0 for never", "", 0, 10**12
+        0,
+        "steps between answers below which all exploration is reduced, in proportion to their cube; 0 for never",
+        "",
+        0,
+        10**12,
     )
     error_rate: float = number(0.1, "assumed chance that the labeller answers at random", "2.2.3", 0, 0.999)
     holdout: float = number(math.exp(-1), "share of answers held out for validation", "2.2.3", 0, 0.9)
@@ -200,7 +204,9 @@ class RolloutConfig(_Checked):
     environments: int = number(128, "environments simulated in parallel", "", 1, 16384)
     steps: int = number(96, "steps of each environment in one batch", "", 2)
     threads: int = number(0, "physics threads; 0 for one per core if batches are large enough", "", 0, 1024)
-    varied_starts: float = number(0.0, "share of robots that start in any way, while that shows more", "", 0, 0.9)
+    varied_starts: float = number(
+        0.0, "share of robots that start lying, tilted or in the air, as long as this yields better clips", "", 0, 0.9
+    )
     captured_envs: int = number(0, "environments that record pictures for clips (not robots)", "", 0, 16384)
     steps_per_answer: int = number(0, "steps of training that each answer allows; 0 for no limit", "", 0, 10**12)
     finish_steps: int = number(

@@ -14,7 +14,7 @@ _STARTS = {
     "lying": "Lying",
     "tilted": "Tilted",
     "air": "In the air",
-    "mixed": "Mixed: each of these in turn",
+    "mixed": "Mixed: one of these at random",
     "random": "In any pose",
 }
 

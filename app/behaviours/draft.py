@@ -258,6 +258,6 @@ def _imported(robot: str, model: RobotModel) -> RobotTask:
 
 
 def plain_name(text: str, joint: str) -> str:
-    """Return the text as a name of small letters and digits; '' if it has none of these, as Chinese text has none."""
+    """Return the text as a name of lower-case letters and digits; '' if it has none of these, as Chinese text has none."""
     letters = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return re.sub("[^a-z0-9]+", joint, letters)[:MAX_NAME].strip(joint)

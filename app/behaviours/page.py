@@ -412,4 +412,4 @@ def _plots_help(draft: BehaviourDraft) -> str:
     count = len(draft.plots)
     if count >= MAX_PLOTS:
         return f"At most {MAX_PLOTS} figures can be plotted: untick one first."
-    return f"Tick what to plot while it learns: its mean over each episode. {count} of at most {MAX_PLOTS} are chosen."
+    return f"Tick up to {MAX_PLOTS} signals. The mean of each over an episode is plotted while the robot learns. {count} ticked."

@@ -149,7 +149,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.VOTE: CommandInfo(
         "Let the a&udience vote…",
         ("Ctrl+F11",),
-        "Full screen with a code: guests answer together on their phones, in the same network",
+        "Full screen with a code: guests vote on their phones, which must be on the same network",
     ),
     Command.TRAINING_FILM: CommandInfo(
         "&Film of the training…", (), "A captioned video of how the policy learned, as one file"

@@ -57,7 +57,7 @@ def open_or_create(options: argparse.Namespace) -> Session:
         if option is not None and option != value and not _is_file_of(option, value):
             session.close()
             value = get_task(value).name if name == "task" else value
-            raise UserError(f"{folder} was made with --{name} {value}: leave that out, or name a new folder.")
+            raise UserError(f"{folder} was made with --{name} {value}: leave out --{name}, or name a new folder.")
     return check_session(session)
 
 
@@ -119,7 +119,7 @@ def session_config(name: str, changes: Mapping[str, Any] | None = None) -> Confi
         raise UserError(f"A session without a teacher needs no window: use {COMMAND_LINE} teach --teacher none.")
     if config.teacher == Teacher.ORACLE and not task.has_true_reward:
         raise UserError(
-            f"{task.title} has no true reward for the computer to answer by: choose yourself as the teacher."
+            f"{task.title} has no true reward, so the computer can't answer: choose yourself as the teacher."
         )
     if config.reward.target == "returns":
         raise UserError("In a window no true returns are known: choose target=comparisons.")

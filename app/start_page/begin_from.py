@@ -17,7 +17,7 @@ _USUAL = ("reward", "policy")
 _TIPS = {
     "reward": "The reward model: what the robot should do",
     "policy": "The policy: what the robot can already do",
-    "answers": "Counted as answers about this behaviour: only where the clips are as long",
+    "answers": "The answers, counted as answers about this behaviour; its clips must have the same length",
 }
 
 

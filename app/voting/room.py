@@ -17,7 +17,7 @@ ROUND_SECONDS = 15.0
 
 
 class Room(QObject):
-    """Serves the page for votes in a child process, from `start` until `close`.
+    """Serves the voting page in a child process, from `start` until `close`.
 
     url: address of the page; '' while it is off
     decided: whether the newest answer is the majority's
@@ -59,7 +59,7 @@ class Room(QObject):
             spec = JobSpec("voting", {}, builder="core.voting")
             self._job = run_job(self._make_process, spec, self._on_event, self._on_end, self)
         except UserError as error:
-            self.ended.emit(f"The page for votes can't be served: {error}.")
+            self.ended.emit(f"The voting page can't be served: {error}.")
 
     def stop(self) -> None:
         """Switch the page off; `ended` follows."""
@@ -122,5 +122,5 @@ class Room(QObject):
 
     def _on_end(self, name: str, reason: str) -> None:
         self._job, self.url = None, ""
-        lost = "" if reason == "stopped" else "The page for votes has ended unexpectedly: start it again."
+        lost = "" if reason == "stopped" else "The voting page stopped unexpectedly: start it again."
         self.ended.emit(self._why or lost)

@@ -115,7 +115,7 @@ class MainWindow(QMainWindow):
         self.play_button.setToolTip(COMMANDS[Command.PLAY_GAME].tip)
         self.play_button.setVisible(playable(self._controller.task))
         self.play_button.clicked.connect(self.commands[Command.PLAY_GAME].trigger)
-        self.play_advice = label("caption", "Best for five minutes before you answer", centred=True)
+        self.play_advice = label("caption", "Play for about five minutes before you answer", centred=True)
         self.play_advice.setVisible(playable(self._controller.task))
         return row((self.instruction, 1), column(self.play_button, self.play_advice, None, spacing=4))
 
@@ -326,7 +326,7 @@ class MainWindow(QMainWindow):
     def _on_mark_reached(self, labels: int, training: str) -> None:
         state = self._controller.state
         if state != State.RUNNING:
-            training = "Training is paused." if state == State.PAUSED else "Training does not run at present."
+            training = "Training is paused." if state == State.PAUSED else "Training is not running."
         self.notifier.tell(f"{labels} answers given", training)
 
     def _on_playback_changed(self) -> None:

@@ -59,7 +59,7 @@ from core.tasks.gymnasium import PREFIX
 
 _STATE_NAME, _SIZE = "start page", QSize(1280, 720)
 _THUMBNAIL = 192
-_ABOUT = "Click a goal to start. It is taught only by your choices between two clips."
+_ABOUT = "Click a goal to start. You teach it only by choosing between two clips."
 
 
 class StartWindow(QMainWindow):

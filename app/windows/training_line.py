@@ -85,5 +85,5 @@ def _result(course: TrainingCourse) -> str:
     gained = course.gained
     if gained is None:
         return "Training is finished."
-    rose = "still rose" if gained else "rose no further"
-    return f"Training is finished; the predicted return {rose} in its last part."
+    result = "raised" if gained else "did not raise"
+    return f"Training is finished. The final training {result} the predicted return."

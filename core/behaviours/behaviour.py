@@ -134,7 +134,7 @@ def parse(text: str) -> Behaviour:
     _require_fields("the behaviour", values, _REQUIRED, _OPTIONAL)
     name = _text("name", values["name"], MAX_NAME)
     if not _NAME.fullmatch(name):
-        raise UserError(f"name is {name!r}: use small letters and digits, with hyphens between words.")
+        raise UserError(f"name is {name!r}: use lower-case letters and digits, with - or _ between words.")
     start = values.get("start", STARTS[0])
     if start not in STARTS:
         raise UserError(f"start is {start!r:.40}: choose one of {', '.join(STARTS)}.")
@@ -236,7 +236,9 @@ def _measure(value: Any) -> NamedFigure | None:
     _require_fields("measure", value, ("name", "expression"))
     name = _text("the name of the measure", value["name"], MAX_NAME)
     if not _NAME.fullmatch(name):
-        raise UserError(f"the name of the measure is {name!r}: use small letters, digits and _ between words.")
+        raise UserError(
+            f"the name of the measure is {name!r}: use lower-case letters and digits, with - or _ between words."
+        )
     words = re.split("[-_]", name)
     title = " ".join([words[0].capitalize(), *words[1:]])
     return NamedFigure(name, title, _text("the expression of the measure", value["expression"], MAX_BYTES))

@@ -236,7 +236,7 @@ class Compiler:
             case ast.Name(id=name) | ast.Constant(value=str(name)):
                 if name in self.names.of(family):
                     return self._signal(write(family, name))
-                self.fail(node.slice, f"{family} knows no {name}: {suggestion(name, self.names.of(family))}")
+                self.fail(node.slice, f"there is no {family} of {name}: {suggestion(name, self.names.of(family))}")
         self.fail(node.slice, f"{family} needs one name in brackets.")
 
     def _signal(self, name: str) -> Function:
@@ -246,10 +246,10 @@ class Compiler:
     def call(self, node: ast.AST, name: str, arguments: list[ast.expr], depth: int) -> Function:
         """Return the function of a call."""
         if name in EPISODE_FUNCTIONS:
-            self.fail(node, f"{name} is of a whole episode: use only what has a value at each step here.")
+            self.fail(node, f"{name} needs a whole episode: use only functions of a single step here.")
         if name in FAMILIES:
             inside = ", ".join(map(ast.unparse, arguments))
-            self.fail(node, f"{name} is no function: write {name}[{inside}], in square brackets.")
+            self.fail(node, f"{name} is not a function: write {name}[{inside}], in square brackets.")
         if name not in FUNCTIONS:
             self.fail(node, f"there is no function {name}: {suggestion(name, self.functions())}")
         fewest, most, function = FUNCTIONS[name]

@@ -79,8 +79,8 @@ def signals_page() -> str:
     lines = [
         "# Signals of each robot",
         "",
-        "What expressions in [behaviours](behaviours.md) can name. Written by `python -m core robots --page`; for a robot of your",
-        "own, `python -m core robots mjcf:FILE`.",
+        "What expressions in [behaviours](behaviours.md) can name. Written by `.venv/bin/python -m core robots --page`;",
+        "for a robot of your own, `.venv/bin/python -m core robots mjcf:FILE`.",
         "",
         f"Every robot has {', '.join(f'`{name}`' for name in PLAIN)}.",
     ]

@@ -1,4 +1,6 @@
-"""The jobs that child processes run, one a stage. Each is a generator of events that knows no thread or widget."""
+"""The jobs that child processes run: the stages of training, clips, films, previews and games.
+
+Each is a generator of events that does not depend on threads or widgets."""
 
 import importlib
 

@@ -110,7 +110,7 @@ class Collectors:
         return np.concatenate([*rewards, *(child.answer("predict") for child in self._children)], axis=2)
 
     def get_state(self) -> JobState:
-        """May be called between two yields of `collect`."""
+        """Return the state of all collectors. May be called between two yields of `collect`."""
         for child in self._children:
             child.request("get_state")
         states = [collector.get_state() for collector in self.local]

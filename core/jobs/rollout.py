@@ -309,7 +309,7 @@ class RolloutJob(Job):
         self._recent_predictions.forget()
 
     def get_state(self) -> JobState:
-        """Everything but the policy: a resumed rollout waits until the policy job publishes its own."""
+        """Return the job's state without the policy, which the policy job publishes again after a resume."""
         collectors = self.collectors.get_state()
         arrays = dict(collectors.arrays)
         arrays |= {f"{_POOL}{name}": array for name, array in _segments_to_arrays(list(self.pool)).items()}

@@ -81,7 +81,7 @@ class TrainingBudget:
         return None if self._finished_from is None else self._finished_from + self._config.rollout.finish_steps
 
     def get_state(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the state as JSON values."""
         return {
             "started": self._started,
             "answers": self._answers,

@@ -33,7 +33,10 @@ def answer(query: Query, config: Config) -> Answer:
 
 
 def pool_returns(segments: list[Segment], config: OracleConfig) -> PoolReturns | None:
-    """Worst and mean true return of the pool, for the thresholds; None if both are 0 or there are no true rewards."""
+    """Worst and mean true return of the pool, which scale the thresholds.
+
+    None if config.skip and config.equal are both 0, or without true rewards.
+    """
     returns = [true_return(s.true_rewards) for s in segments if s.true_rewards is not None]
     if not returns or not (config.skip or config.equal):
         return None
@@ -41,7 +44,7 @@ def pool_returns(segments: list[Segment], config: OracleConfig) -> PoolReturns |
 
 
 def _choice(query: Query, left: Float32, right: Float32, config: Config) -> Choice:
-    """left, right: (k,) true rewards"""
+    """Choose a side, a tie or "can't tell" from the true rewards (k,) of both segments."""
     pool, oracle = query.pool_returns, config.oracle
     scale = pool.mean - pool.worst if pool else 0.0
     returns = true_return(left), true_return(right)

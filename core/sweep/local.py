@@ -39,7 +39,7 @@ class LocalBackend:
         self._new: list[Report] = []
 
     def check(self) -> None:
-        """All processes run the same files."""
+        """Do nothing: all processes on this machine run the same files."""
 
     @property
     def room(self) -> int:

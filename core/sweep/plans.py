@@ -90,7 +90,7 @@ class Plan:
         return Cell(known.name, curve.name, seed, preset, reduced(config))
 
     def _config(self, task: str, seed: int, preset: str, curve: PlannedCurve, labels: int) -> Config:
-        """labels: 0 for the preset's own"""
+        """Return the config of one run. labels: 0 for the preset's own"""
         given: dict[str, Any] = {"teacher": curve.teacher, "seed": seed}
         if labels:
             given["labels"] = labels

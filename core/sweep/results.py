@@ -47,7 +47,7 @@ class Results:
     found: Sequence[Result]
 
     def of(self, task: str, kind: str) -> dict[int, Result]:
-        """Return by seed what has a true return."""
+        """Return the results of a task and curve by seed, without those that have no true return."""
         return {
             result.seed: result
             for result in self.found

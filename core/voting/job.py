@@ -68,9 +68,7 @@ def _served(host: str, ballot: Ballot) -> VotingServer:
     try:
         return VotingServer(host, ballot)
     except OSError as error:
-        raise UserError(
-            f"The page for votes can't be served on {host} ({error.strerror}): check the network."
-        ) from error
+        raise UserError(f"The voting page can't be served on {host} ({error.strerror}): check the network.") from error
 
 
 def _network_address() -> str:

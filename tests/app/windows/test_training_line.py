@@ -97,9 +97,9 @@ def test_training_can_go_on_without_answers_even_after_a_restart(face: Face) -> 
 @pytest.mark.parametrize(
     ("after", "result"),
     [
-        (6.0, "Training is finished; the predicted return still rose in its last part."),
-        (4.0, "Training is finished; the predicted return rose no further in its last part."),
-        (3.0, "Training is finished; the predicted return rose no further in its last part."),
+        (6.0, "Training is finished. The final training raised the predicted return."),
+        (4.0, "Training is finished. The final training did not raise the predicted return."),
+        (3.0, "Training is finished. The final training did not raise the predicted return."),
     ],
 )
 def test_training_is_finished_and_an_answer_ends_that(face: Face, after: float, result: str) -> None:

@@ -38,7 +38,7 @@ def voting(face: Face) -> Iterator[tuple[Face, DemoWindow, FakeProcess]]:
 
 def accept(face: Face, button: QMessageBox.StandardButton = QMessageBox.StandardButton.Yes) -> None:
     (box,) = face.window.findChildren(QMessageBox)
-    assert "Anyone in this computer's network who sees the address" in box.informativeText()
+    assert "Anyone on this computer's network who sees the address" in box.informativeText()
     face.wait_until(box.isActiveWindow)
     assert box.focusWidget() is box.button(QMessageBox.StandardButton.Cancel)
     QTest.mouseClick(box.button(button), Qt.MouseButton.LeftButton)

@@ -107,7 +107,7 @@ def test_each_episode_starts_anew_and_its_state_can_be_saved() -> None:
     [
         ("height", "column 1: height has a value at each step: write mean(height)"),
         ("1 + height[foot]", "column 5: height[foot] has a value at each step: write mean(height[foot])"),
-        ("mean(mean(height))", "column 6: mean is of a whole episode"),
+        ("mean(mean(height))", "column 6: mean needs a whole episode"),
         ("turns()", "turns takes 1 or 2 values and not 0"),
         ("mean[height]", "mean is a function: write mean(...)"),
         ("men(height)", "there is no function men: did you mean mean?"),

@@ -122,7 +122,7 @@ def test_figures_and_starts_survive_threads_and_restoring(name: str, batch: Make
         ({"robot": "hoper"}, "There is no robot 'hoper': did you mean hopper?"),
         ({"robot": "mjcf"}, "choose one of reacher, pendulum"),
         ({"clip_seconds": 9}, "an episode of hopper lasts 8"),
-        ({"oracle": "height[knee]"}, "oracle, column 8: height knows no knee: choose one of torso_geom"),
+        ({"oracle": "height[knee]"}, "oracle, column 8: there is no height of knee: choose one of torso_geom"),
         ({"measure": {"name": "a", "expression": "height"}}, "a, column 1: height has a value at each step"),
         ({"plots": [{"title": "Up", "expression": "mean(upp)"}]}, "plot 'Up', column 6: there is no signal upp"),
         ({"robot": "swimmer", "start": "lying", "oracle": None, "plots": []}, "swimmer does not stand on a floor"),
