@@ -69,12 +69,13 @@ PAPER: dict[str, tuple[Any, str]] = {
     "reward.inputs": ("observation_action", "2.2.1"),
     "reward.members": (3, "A"),
     "reward.error_rate": (0.1, "2.2.3"),
-    "reward.holdout": (math.exp(-1), "2.2.3"),
+    "reward.holdout": (math.exp(-1), "2.2.3"),  # set aside first; the bootstrap draws from the rest
     "reward.ratio_low": (1.1, "2.2.3"),
     "reward.ratio_high": (1.5, "2.2.3"),
     "reward.target": ("comparisons", "2.2.3"),
     "reward.steps_per_label": (10.0, "A.2"),  # A.1 has no number of its own
     "reward.epochs": (1, ""),
+    "reward.last_layer_scale": (1.0, ""),
     "reward.bonus": (0.0, ""),
     "reward.novelty": (0.0, ""),
     "query.selection": ("disagreement", "2.2.4"),
@@ -87,7 +88,11 @@ PAPER: dict[str, tuple[Any, str]] = {
     "query.horizon": (0, "A"),
     "policy.lag": (0, ""),
 }
-"""The paper's own numbers for all tasks, each with its section; '' marks a choice that the paper is silent about."""
+"""The paper's own numbers for all tasks, each with its section; '' marks a choice that the paper is silent about.
+
+Settings that are not named here have the config's defaults, which the paper does not have either: the reward's step size, minibatch
+and first weight decay, and for robots the epochs of the first fit.
+"""
 PAPER_ROBOT: dict[str, tuple[Any, str]] = {
     "labels": (700, "3.1.1"),
     "steps": (2_000_000, ""),
@@ -98,7 +103,6 @@ PAPER_ROBOT: dict[str, tuple[Any, str]] = {
     "policy.decay": (0.0, ""),
     "reward.hidden": (64, "A.1"),
     "reward.std": (1.0, "A.1"),
-    "reward.last_layer_scale": (1.0, ""),
     "query.first_share": (0.25, "A.1"),
     "query.first_labels": (0, "A.1"),
     "query.half_life": (2e6, "A.1"),
@@ -117,12 +121,18 @@ PAPER_GAME: dict[str, tuple[Any, str]] = {
     "rollout.environments": (16, "A.2"),
     "rollout.steps": (5, "A.2"),
     "reward.hidden": (64, "A.2"),
-    "reward.std": (0.05, "A.2"),
+    "reward.std": (0.05, "A.2"),  # without effect, as A2C standardizes the advantages of each batch here
     "reward.dropout": (0.5, "A.2"),
     "reward.epochs_first": (200, "A"),
     "reward.max_labels": (3000, "A.2"),
-    "query.first_labels": (500, "A.2"),
+    "query.first_labels": (0, ""),
+    "query.first_share": (500 / 5500, "A.2"),  # 500, and as large a part of fewer labels
     "query.half_life": (1.25e6, "A.2"),  # 5 million frames, of which a step has four
+}
+PAPER_BEHAVIOURS: dict[str, dict[str, Any]] = {  # 3.2
+    "hopper-backflip": {"labels": 900, "query.segment_steps": 60},
+    "half-cheetah-one-leg": {"labels": 800},
+    "enduro-even": {"labels": 1300, "steps": 1_000_000},  # 4 million frames
 }
 _ALGORITHM_SETTINGS = {
     "policy.lag",  # only PPO learns as well from batches of an older policy
@@ -146,13 +156,15 @@ def merge_presets(task: Changes, paper: Changes, algorithm: object = None) -> di
     return {**ALGORITHM_PRESETS.get(chosen, {}), **task, "policy.algorithm": chosen}
 
 
-def paper_changes(game: bool, own: Changes) -> dict[str, Any]:
+def paper_changes(task: str, game: bool, own: Changes, on_true_reward: bool) -> dict[str, Any]:
     """Return the config changes of the preset 'paper' for a game or for a robot.
 
-    own: the paper's numbers for this task alone
+    task: its name; own: the paper's numbers for this task alone
+    on_true_reward: then robots have no entropy bonus, which A.1 adds for a reward that changes
     """
     numbers = {**PAPER, **(PAPER_GAME if game else PAPER_ROBOT)}
-    return {name: value for name, (value, _) in numbers.items()} | dict(own)
+    changes = {name: value for name, (value, _) in numbers.items()} | dict(own) | PAPER_BEHAVIOURS.get(task, {})
+    return changes | ({"policy.entropy_bonus": 0.0} if on_true_reward and not game else {})
 
 
 @dataclass(frozen=True)

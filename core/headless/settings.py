@@ -32,7 +32,10 @@ def make_config(name: str, preset: str, given: Changes, ablation: Changes, setti
     """
     task = get_task(name)
     algorithm = settings.get("policy.algorithm", given.get("policy.algorithm"))
-    preset_of_task = paper_changes(task.pictures is not None, task.paper_presets) if preset == "paper" else task.presets
+    preset_of_task = task.presets
+    if preset == "paper":
+        on_true_reward = settings.get("teacher", given.get("teacher")) == Teacher.NONE
+        preset_of_task = paper_changes(task.name, task.pictures is not None, task.paper_presets, on_true_reward)
     usual = {**merge_presets(preset_of_task, task.paper_presets, algorithm), **given, **settings}
     config = replaced(Config(task=name), **{**usual, **ablation, **settings})
     if config.query.schedule == "answers" and "steps" not in given and "steps" not in settings:

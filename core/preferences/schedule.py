@@ -27,7 +27,7 @@ _SPREAD = 0.5
 
 def first_labels(labels: int, config: QueryConfig) -> int:
     """Number of labels about the untrained policy: a share of all (A.1) or a fixed number (A.2), at least one."""
-    return min(labels, config.first_labels or max(1, math.ceil(config.first_share * labels)))
+    return min(labels, config.first_labels or max(1, math.ceil(config.first_share * labels - 1e-9)))
 
 
 def labels_due(env_steps: int, labels: int, total_steps: int, config: QueryConfig) -> int:

@@ -8,6 +8,7 @@ import pytest
 
 from core.config import Config, replaced
 from core.headless.settings import make_config
+from core.preferences.schedule import first_labels
 from core.presets import ALGORITHM_PRESETS, PAPER, PAPER_GAME, PAPER_ROBOT, merge_presets
 from core.tasks import CATALOGUE, PAPER_ROBOTS, behaviours, get_task
 
@@ -44,7 +45,7 @@ reward.members 3, query.candidates 10, reward.holdout 0.36788, reward.ratio_low 
 reward.error_rate 0.1, policy.algorithm a2c, policy.entropy_bonus 0.01, policy.learning_rate 0.0007,
 policy.decay 0.625, rollout.steps 5, rollout.environments 16, policy.discount 0.99, policy.rms_decay 0.99,
 policy.rms_epsilon 1e-5, policy.vision nature, reward.dropout 0.5, reward.hidden 64, reward.std 0.05,
-query.first_labels 500, reward.epochs_first 200, query.half_life 1.25e6, reward.steps_per_label 10,
+query.first_share 0.090909, reward.epochs_first 200, query.half_life 1.25e6, reward.steps_per_label 10,
 reward.max_labels 3000, labels 5500, steps 50e6, reward.bonus 0
 """
 """The numbers of appendix A, as they were read from the paper. Its 5 million frames are 1.25 million steps."""
@@ -62,6 +63,24 @@ def test_the_preset_of_the_paper_has_the_numbers_of_its_appendix(task: str, numb
         for part in name.split("."):
             value = getattr(value, part)
         assert value == (pytest.approx(float(expected), rel=1e-4) if expected[0].isdigit() else expected), name
+
+
+def test_the_papers_games_ask_five_hundred_first_or_as_large_a_part_of_fewer() -> None:
+    first = [first_labels(labels, paper("pong").query) for labels in (5500, 3300, 350)]
+    assert first == [500, 300, 32]  # A.2
+
+
+def test_the_papers_behaviours_have_their_own_numbers_of_answers() -> None:
+    named = [paper(task) for task in ("hopper-backflip", "half-cheetah-one-leg", "enduro-even")]
+    assert [config.labels for config in named] == [900, 800, 1300] and named[2].steps == 1_000_000  # 3.2
+    assert named[0].query.length(40) * get_task("hopper-backflip").step_seconds == pytest.approx(1.5)
+
+
+def test_the_entropy_bonus_is_for_a_reward_that_changes() -> None:
+    bonus = {
+        task: make_config(task, "paper", {"teacher": "none"}, {}, {}).policy.entropy_bonus for task in ("ant", "pong")
+    }
+    assert bonus == {"ant": 0.0, "pong": 0.01}  # A.1, A.2
 
 
 def test_the_swimmer_and_clips_of_a_second_and_a_half() -> None:
