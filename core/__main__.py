@@ -28,7 +28,9 @@ def main() -> int:
     args = make_parser().parse_args()
     from core.errors import CutShortError, NotFiniteError, StageFailedError, UserError, lack
 
-    again = "the same command continues" if args.command in _SWEEPS else "continue with --resume"
+    again = "the same command continues" if args.command in _SWEEPS else "give the command again"
+    if args.command == "teach":
+        again = "continue with --resume"
     try:  # imports after parsing: --help must not wait for torch
         if args.command in _SWEEPS:
             from core.sweep.command import run_sweep

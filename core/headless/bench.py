@@ -53,13 +53,14 @@ def measure(
 ) -> dict[str, float | str]:
     """Env steps/s of raw physics, of collecting and of teaching, their ratios, and one epoch of a large fit.
 
+    task_name: as Config.task
     turns: of each workload, in alternation, since the speed of a machine and of a game changes by the second
     session_steps: environment steps of the session that is taught; 0 for two million (robots) or those of the game's
         presets
     changes: to the task's presets, named as for `replaced`
     """
     task = get_task(task_name)
-    config = replaced(Config(task=task.name), **{**_ROBOT_SESSION, **task.presets, **changes})
+    config = replaced(Config(task=task_name), **{**_ROBOT_SESSION, **task.presets, **changes})
     torch.set_num_threads(1)  # as core.jobs.build has it: torch's own would take the cores from the physics
     threads.set_num_threads(os.cpu_count() or 1)
     before = _rates(_workloads(config, task), turns, turn_seconds)

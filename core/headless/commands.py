@@ -6,7 +6,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -102,9 +102,11 @@ def _teach(args: argparse.Namespace) -> None:
     session = _resumed_session(args) if args.resume else new_session(args)
     with closing(session):
         untrained = random_return(session.config)
+        with closing(session.reader()) as store:
+            labels = [row.id for row in store.labels()]
         with (
             session_log(session.folder),
-            progress_bar("", session.config, session.labels()) as show,
+            progress_bar("", session.config, labels) as show,
             closing(HeadlessRun(session, show)) as run,
         ):
             outcome = run.run()
@@ -174,11 +176,11 @@ def new_session(args: argparse.Namespace) -> Session:
     require_bearable(config, task)
     require_whole_clips(config)
     build_ensemble(config, CPU)  # fails here if the environment or the predictors can't be made
-    if args.take and not args.begin_from:
+    if args.take is not None and not args.begin_from:
         raise UserError("--take says what --from DIR takes over: name the session.")
     taken = None
     if args.begin_from:
-        taken = take(Path(args.begin_from), config, parts_of(args.take or ",".join(PARTS)))
+        taken = take(Path(args.begin_from), config, parts_of(",".join(PARTS) if args.take is None else args.take))
         config = with_answers(config, taken)
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     return begun(folder, config, taken) if taken else Session.create(folder, config)
@@ -218,17 +220,19 @@ def _parse_value(text: str) -> Any:
 
 
 @contextmanager
-def progress_bar(title: str, config: Config, labels: int) -> Iterator[Callable[[Event], None]]:
-    """Draws a progress bar on stderr, and yields its listener. labels: given in the session before."""
+def progress_bar(title: str, config: Config, given: Iterable[int]) -> Iterator[Callable[[Event], None]]:
+    """Draws a progress bar on stderr, and yields its listener. given: ids of the labels of the session so far."""
+    labels = set(given)
     name = get_task(config.task).measure_name
     with tqdm(desc=title, total=config.steps, unit="step", unit_scale=True, file=sys.stderr, mininterval=0.5) as bar:
 
         def show(event: Event) -> None:
-            nonlocal labels
             if isinstance(event, PreferenceAdded):
-                labels = max(labels, event.preference.id)  # a resumed run gives some of them again
+                labels.add(event.preference.id)  # a resumed run gives some of them again
             if isinstance(event, RolloutReported):
-                text = f"labels {labels}, {name} {event.measure.get(name, math.nan):.2f}, r {event.correlation:.2f}"
+                text = (
+                    f"labels {len(labels)}, {name} {event.measure.get(name, math.nan):.2f}, r {event.correlation:.2f}"
+                )
                 text += f", diverged {event.divergences}" if event.divergences else ""
                 bar.set_postfix_str(text, refresh=False)  # drawn by update(), which keeps to mininterval
                 bar.update(event.env_steps - bar.n)
@@ -242,9 +246,11 @@ def _evaluate(args: argparse.Namespace) -> None:
     if args.episodes < 1:
         raise UserError("--episodes must be at least 1.")
     _check_picture_paths(args.video, args.strip)
-    with closing(Session.open(Path(args.session))) as session:
+    with closing(Session.read(Path(args.session))) as session:
         result = evaluate(session, args.episodes, filmed=bool(args.video or args.strip))
         states = result.pop("states")
+        if not result["env_steps"]:
+            print("The session has no trained policy yet: these are figures of its first one.", file=sys.stderr)
         _print_result({"task": get_task(session.config.task).name, "episodes": args.episodes, **result}, args.json)
         if args.video or args.strip:
             _write_pictures(session, states, args.video, args.strip)
@@ -253,8 +259,9 @@ def _evaluate(args: argparse.Namespace) -> None:
 def _bench(args: argparse.Namespace) -> None:
     from core.headless import bench
 
-    _require_memory([args.task])
-    _print_result(bench.measure(get_task(args.task).name, session_steps=args.steps), args.json)
+    task = named_task(args.task)
+    _require_memory([task])
+    _print_result(bench.measure(task, session_steps=args.steps), args.json)
 
 
 def _film(args: argparse.Namespace) -> None:
@@ -264,7 +271,8 @@ def _film(args: argparse.Namespace) -> None:
     if args.talk and args.before_after:
         raise UserError("Give --talk or --before-after, not both: they are different films.")
     job = build(JobSpec("talk" if args.talk else "film", read_config(folder).to_dict()))
-    height = args.height or (1080 if args.talk else 720)
+    usual = 1080 if args.talk else 720
+    height = usual if args.height is None else args.height
     job.receive(FilmRequested(str(folder), args.out, args.before_after, height))
     made = FilmMade(args.out, "", "")
     with tqdm(desc="film", total=100, unit="%", file=sys.stderr, mininterval=0.5) as bar:
@@ -293,7 +301,7 @@ def _export(args: argparse.Namespace) -> None:
         return
     target = Path(args.file)
     files.require_new(target)
-    with closing(Session.open(Path(args.session))) as session:
+    with closing(Session.read(Path(args.session))) as session:
         export_session(session, target)
     print(f"wrote {target}", file=sys.stderr)
 
@@ -309,7 +317,7 @@ def _preferences(args: argparse.Namespace) -> None:
         count = import_preferences(Path(args.source), target)
         print(f"made {target} with {count} answers", file=sys.stderr)
         return
-    with closing(Session.open(Path(args.source))) as session:
+    with closing(Session.read(Path(args.source))) as session:
         count, lost = export_preferences(session, target)
     damaged = f"; {lost} more could not be read" if lost else ""
     print(f"wrote {count} answers to {target}{damaged}", file=sys.stderr)

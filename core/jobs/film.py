@@ -29,7 +29,7 @@ from core.service_events import FilmMade, FilmProgressed, FilmRequested
 from core.session.policy_snapshots import SnapshotInfo, snapshots_of
 from core.session.restore_errors import weight_errors
 from core.tasks import get_task
-from core.types import Teacher
+from core.types import Choice, Teacher
 
 _FPS = 30.0
 _MAX_HEIGHT = 2160
@@ -159,7 +159,7 @@ class FilmJob(Job):
         return max(1, round(_FPS * steps * self._task.step_seconds) + cards)
 
     def _title_card(self, last: SnapshotInfo, labellers: Mapping[str, int], height: int) -> Picture:
-        how = how_taught(last.labels, labellers, self._config.teacher == Teacher.NONE)
+        how = how_taught(min(last.labels, sum(labellers.values())), labellers, self._config.teacher == Teacher.NONE)
         facts = f"{format_duration(last.seconds)} of training · {last.env_steps:,} steps of simulation · Somersault"
         return film_captions.title_card(height, self._task.title, how, facts)
 
@@ -183,10 +183,11 @@ class FilmJob(Job):
 
 
 def labellers_of(session: Path) -> dict[str, int]:
-    """Count the labels of each labeller in a session's folder. Raises UserError if the answers can't be read."""
+    """Count the answers of each labeller that were trained on. Raises UserError if a session's answers can't be read."""
     with closing(PreferenceStore(session / FOLDER, read_only=True)) as store:
         rows = store.rows()
-    return Counter(row.labeller for row in rows if not row.withdrawn and row.repeats is None)
+    trained = [row for row in rows if not row.withdrawn and row.repeats is None and row.choice != Choice.CANT_TELL]
+    return Counter(row.labeller for row in trained)
 
 
 def how_taught(labels: int, labellers: Mapping[str, int], by_true_reward: bool) -> str:

@@ -27,7 +27,7 @@ def observation_numbers(task: RobotTask, model: mujoco.MjModel) -> list[dict[str
 
     Each has a name and a unit; source and index (in MuJoCo's data), with form 'sin' or 'cos' and limits where it is
     changed or clipped; or `depends_on`, where it is computed from several. With form 'rotation[i][j]' it is row i, column j
-    of the rotation matrix of the quaternion that begins at this index.
+    of the rotation matrix of the normalized quaternion that begins at this index.
     """
     rng = np.random.default_rng(0)
     sources = [*position_sources(model), *velocity_sources(model)]
@@ -45,7 +45,9 @@ def observation_numbers(task: RobotTask, model: mujoco.MjModel) -> list[dict[str
         names = {geom: name for name, geom in kinematics.geoms.items()}
         for geom in kinematics.sensed:
             text = f"height of the lowest point of this geom above the floor, divided by {SENSED} m"
-            geoms = {"geom": int(geom), "floor_geom": int(kinematics.floor), "divisor": SENSED}
+            floor = int(kinematics.floor)
+            geoms = {"geom": int(geom), "floor_geom": floor, "divisor": SENSED}
+            geoms |= {"geom_name": model.geom(geom).name, "floor_geom_name": model.geom(floor).name}
             numbers.append(
                 {"name": f"floor[{names[geom]}]", "unit": "1", "limits": [-1.0, 1.0], "meaning": text, **geoms}
             )

@@ -375,7 +375,7 @@ def rescue(folder: Path) -> tuple[Contents, int, int]:
                 newest = require_count(body["answer"]["id"])
                 numbers.add(newest)
             else:
-                events.append((newest, body))
+                events.append((max(newest, require_count(body["id"])), body))
     for key in numbers:
         with contextlib.suppress(*DAMAGE):
             events.append((key, {"do": "add", "answer": _read_answer(folder, key)[0]}))

@@ -37,11 +37,12 @@ _MAX_CONFIG_BYTES = 4 << 20
 class Session:
     """The folder of one training run, locked by this process until `close`."""
 
-    def __init__(self, folder: Path, config: Config, lock: FileLock) -> None:
+    def __init__(self, folder: Path, config: Config, lock: FileLock | None) -> None:
+        """lock: None to read only"""
         self.folder = folder.absolute()  # the diagnostics must recognize it in the log
         self.config = config
         self._lock = lock
-        self._lock_identity = files.identity(folder / LOCK)
+        self._lock_identity = files.identity(folder / LOCK) if lock else None
 
     @staticmethod
     def create(folder: Path, config: Config) -> Session:
@@ -80,6 +81,16 @@ class Session:
         config = read_config(folder)
         require_bearable(config, get_task(config.task, config.true_reward))
         return Session(folder, config, acquire_lock(folder))
+
+    @staticmethod
+    def read(folder: Path) -> Session:
+        """Return an existing session to read from; it may be in use, or on a disk that can't be written.
+
+        Raises UserError if there is none, or it is too large.
+        """
+        config = read_config(folder)
+        require_bearable(config, get_task(config.task, config.true_reward))
+        return Session(folder, config, None)
 
     def store(self) -> PreferenceStore:
         """Opens the preference store, once in each thread that needs it. Raises UserError if it is missing or damaged."""
@@ -129,7 +140,8 @@ class Session:
         return snapshots_of(self.folder, self.config)
 
     def close(self) -> None:
-        self._lock.release()
+        if self._lock is not None:
+            self._lock.release()
 
     def _require_folder(self) -> None:
         files.require_session(self.folder)

@@ -361,6 +361,16 @@ def test_damage_is_reported_in_a_sentence_and_the_rest_is_rescued(
         assert read.add(query(20), LEFT, "human").id == 4
 
 
+def test_a_rescue_keeps_an_answer_undone_whose_own_line_is_damaged(
+    store: PreferenceStore, folder: Path, tmp_path: Path
+) -> None:
+    store.undo()
+    store.close()
+    flipped(LOG, (folder / LOG).read_bytes().rindex(b'"add"'))(folder)
+    assert rescued(folder, tmp_path / "new") == (3, 0)
+    assert labels(tmp_path / "new") == [(1, LEFT), (2, RIGHT)]
+
+
 def test_a_rescue_keeps_what_was_undone_changed_and_repeated(
     store: PreferenceStore, folder: Path, tmp_path: Path
 ) -> None:
