@@ -75,14 +75,6 @@ def needed_glibc(bundle: Path) -> str:
     return f"2.{newest}"
 
 
-def needed_libraries(bundle: Path) -> set[str]:
-    """Names of the shared libraries that the bundle needs and does not contain."""
-    asked: set[str] = set()
-    for path in elf_files(bundle):
-        asked |= set(re.findall(r"\(NEEDED\).*\[(.+?)\]", _output("readelf", "--dynamic", "--wide", path)))
-    return asked - {path.name for path in bundle.rglob("*.so*")}
-
-
 def listing(folder: Path) -> str:
     """One line per file, sorted: size in bytes or 'link', path, and target of a link."""
     lines = []

@@ -21,6 +21,7 @@ from core.behaviours.behaviour import (
     STARTS,
     Behaviour,
     CameraView,
+    is_showable,
     parse,
 )
 from core.behaviours.expressions import compile_expression
@@ -226,7 +227,7 @@ class BehaviourDraft:
         ):
             if len(text) > longest:
                 self.problems[name] = f"Too long: {len(text)} characters, at most {longest}."
-            elif not " ".join(text.split()).isprintable():
+            elif not is_showable(text):
                 self.problems[name] = "Remove the characters that can't be shown."
         self.missing = "" if self.title.strip() else _NAMELESS
         self.missing = self.missing or ("" if self.instruction.strip() else _WORDLESS)

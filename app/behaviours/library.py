@@ -1,5 +1,6 @@
 """The person's own behaviours, a folder of JSON files: list, save, copy, import, export and delete them, in a thread."""
 
+import itertools
 import json
 import logging
 import threading
@@ -23,7 +24,6 @@ from core.tasks.behaviour_tasks import checked_file
 
 log = logging.getLogger(__name__)
 ReadRobot = Callable[[Path], RobotModel]
-_COPY = " (copy)"
 
 
 @dataclass(frozen=True)
@@ -111,14 +111,13 @@ class BehaviourLibrary(QObject):
     def _list(self) -> tuple[list[OwnBehaviour], list[str]]:
         """Return the behaviours, and a sentence for each file that is not a behaviour."""
         try:
-            paths = [path for path in self.folder.iterdir() if path.suffix == SUFFIX]
-            paths.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+            paths = [path for path in self.folder.iterdir() if path.suffix == SUFFIX and not path.name.startswith(".")]
         except FileNotFoundError:  # the first behaviour makes the folder
             return [], []
         except OSError as error:
             raise UserError(f"{self.folder} can't be read ({files.reason(error)}).") from error
         found, problems = [], []
-        for path in paths:
+        for path in sorted(paths, key=_changed_at, reverse=True):
             try:
                 found.append(OwnBehaviour(path, checked_file(path)))
             except UserError as error:
@@ -142,10 +141,11 @@ class BehaviourLibrary(QObject):
         return path
 
     def _duplicate(self, own: OwnBehaviour) -> str:
-        title, name = (
-            own.behaviour.title[: MAX_TITLE - len(_COPY)] + _COPY,
-            f"{own.behaviour.name[: MAX_NAME - 5].rstrip('-_')}-copy",
-        )
+        titles = {other.behaviour.title for other in self._list()[0]}
+        ends = itertools.chain([" (copy)"], (f" (copy {number})" for number in itertools.count(2)))
+        copies = (own.behaviour.title[: MAX_TITLE - len(end)] + end for end in ends)
+        title = next(copy for copy in copies if copy not in titles)
+        name = f"{own.behaviour.name[: MAX_NAME - 5].rstrip('-_')}-copy"
         self._write(replace(own.behaviour, title=title, name=name))
         return f"Copied {own.behaviour.title}."
 
@@ -192,3 +192,11 @@ def _readable(behaviour: Behaviour) -> bytes:
     fields = json.loads(behaviour.to_text())
     lines = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items()]
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+
+
+def _changed_at(path: Path) -> float:
+    """Return when the file was changed; 0 if it can't be read, as reading it will tell."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

@@ -338,7 +338,7 @@ class BehaviourPage(QWidget):
         self.view.play(clip)
 
     def _on_scene_refused(self, sentence: str) -> None:
-        self.view.play(None)
+        self.view.refuse(sentence)
         self._show_problem(sentence)
         self.practice.refuse(sentence)
 
@@ -365,12 +365,15 @@ class BehaviourPage(QWidget):
             self.start_requested.emit(self.draft.behaviour, self.draft.path, answers)
 
     def _on_turned(self, view: CameraView) -> None:
+        if self.draft.task is None:  # a Gymnasium environment has its own camera
+            return
         usual = view == self.view.usual
         self.draft.camera = None if usual else view
         self.usual_view.setEnabled(not usual)
         self.draft.check()
         self._scene = self.draft.scene_text()
-        self._scenes.request(self._scene, self.view.clock.frame)
+        if self._scene:
+            self._scenes.request(self._scene, self.view.clock.frame)
 
     def _on_edited(self) -> None:
         self._refresh()

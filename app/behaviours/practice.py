@@ -1,12 +1,14 @@
 """Practice: five pairs of clips of the robot, answered with the keys of a session, kept only if that is wanted."""
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.clips.clip_pair import ClipPair
+from app.keys.commands import Command
 from app.keys.key_button import pressed_key
 from app.keys.key_map import key_symbol, load_key_map
+from app.labelling.labelling import FLASH_MS
 from app.labelling.pair_queue import Pair
 from app.style.labels import label
 from app.style.layouts import column, row
@@ -34,9 +36,11 @@ class Practice(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._waiting: list[Pair] = []
-        self._answers: list[tuple[Query, Choice]] = []
+        self._answers: list[tuple[Pair, Choice]] = []
         self._choices: dict[str, Choice] = {}
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.flash_timer = QTimer(self, singleShot=True, interval=FLASH_MS)
+        self.flash_timer.timeout.connect(self._show_next)
         self.count, self.instruction = label("pageTitle"), label("instruction", wrap=True)
         self.clips, self.hint = ClipPair(), label("settingHelp", wrap=True)
         self.back = QPushButton("Back")
@@ -54,12 +58,14 @@ class Practice(QWidget):
 
     @property
     def answers(self) -> Practised:
-        return tuple(self._answers)
+        return tuple((pair.query, choice) for pair, choice in self._answers)
 
     def begin(self, instruction: str) -> None:
         """Forget earlier answers and wait for the first pair."""
+        self.flash_timer.stop()
         self._waiting, self._answers = [], []
         keys = load_key_map()
+        self._undo_keys = keys.keys_for(Command.UNDO)
         self._choices = {key: choice for choice in Choice for key in keys.keys_for(choice)}
         self.instruction.setText(instruction)
         self.clips.show_pair(None)
@@ -77,6 +83,7 @@ class Practice(QWidget):
 
     def leave(self) -> None:
         """Free the pictures."""
+        self.flash_timer.stop()
         self._waiting = []
         self.clips.show_pair(None)
 
@@ -84,6 +91,8 @@ class Practice(QWidget):
         choice = self._choice(event)
         if event.key() == Qt.Key.Key_Escape:
             self.ended.emit()
+        elif pressed_key(event) in self._undo_keys:
+            self._undo()
         elif choice is not None and self.clips.shown is not None and not event.isAutoRepeat():
             self._answer(choice)
         else:
@@ -96,25 +105,33 @@ class Practice(QWidget):
         return super().event(event)
 
     def _takes(self, event: QKeyEvent) -> bool:
-        return event.key() == Qt.Key.Key_Escape or self._choice(event) is not None
+        known = event.key() == Qt.Key.Key_Escape or pressed_key(event) in self._undo_keys
+        return known or self._choice(event) is not None
 
     def _choice(self, event: QKeyEvent) -> Choice | None:
         """Return what this key answers, also one of the keypad; None for another key."""
         return self._choices.get(pressed_key(event))
 
     def _answer(self, choice: Choice) -> None:
-        assert self.clips.shown is not None
-        self._answers.append((self.clips.shown.query, choice))
-        self.clips.flash(choice)
-        self._show_next()
+        """Answer the pair on screen; ignored while the tick of the last answer is shown."""
+        if self.clips.shown is not None and not self.flash_timer.isActive():
+            self._answers.append((self.clips.shown, choice))
+            self.clips.flash(choice)
+            self.flash_timer.start()
+
+    def _undo(self) -> None:
+        """Take the last answer back and show its pair again."""
+        if not self._answers:
+            return
+        if self.clips.shown is not None and not self.flash_timer.isActive():
+            self._waiting.insert(0, self.clips.shown)
+        self.flash_timer.stop()
+        self.clips.show_pair(self._answers.pop()[0])
+        self._show()
+        self.setFocus()
 
     def _show_next(self) -> None:
-        if len(self._answers) == PAIRS:
-            self.clips.show_pair(None)
-        elif self._waiting:
-            self.clips.show_pair(self._waiting.pop(0))
-        else:
-            self.clips.show_pair(None)
+        self.clips.show_pair(self._waiting.pop(0) if self._waiting else None)
         self._show()
 
     def _show(self) -> None:

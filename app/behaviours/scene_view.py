@@ -42,6 +42,8 @@ class SceneView(ClipPlayer):
         self.view = CameraView(90, 12, 4)
         self.usual = self.view
         self.clip: Frames | None = None
+        self._refusal = ""
+        """Sentence that says why there is no picture; '' while it is being drawn."""
         """Frames that are played, also while the camera is turned."""
         self.clock = FrameClock(self)
         self.clock.frame_due.connect(self._on_frame_due)
@@ -58,13 +60,19 @@ class SceneView(ClipPlayer):
 
     def play(self, clip: Frames | None) -> None:
         """Play a clip that was drawn with this view; None for an empty picture."""
-        self.clip = clip
+        self.clip, self._refusal = clip, ""
         self.set_frames(clip)
         if clip is None:
             self.clock.halt()
             self._settling.stop()
         elif self._dragged_from is None and self.isVisible():
             self.clock.play(len(clip.pixels), clip.fps)
+
+    def refuse(self, sentence: str) -> None:
+        """Show in place of the picture why there is none."""
+        self.play(None)
+        self._refusal = sentence
+        self.update()
 
     def show_still(self, picture: Frames) -> None:
         """Show the frame on screen as it is seen from the camera's present place."""
@@ -141,7 +149,8 @@ class SceneView(ClipPlayer):
             painter = QPainter(self)
             set_font(painter, 15)
             painter.setPen(QColor(theme.palette().muted))
-            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, "Loading preview…")
+            flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+            painter.drawText(self.rect().adjusted(20, 0, -20, 0), flags, self._refusal or "Loading preview…")
             painter.end()
 
     def showEvent(self, event: QShowEvent) -> None:

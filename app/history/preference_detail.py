@@ -45,6 +45,8 @@ class PreferenceDetail(QFrame):
         """Choice that is on its way to the disk; None if `row` has the latest."""
         self.title, self.note = label("answerTitle"), label("caption", wrap=True)
         self.clips, self.empty, self.place = ClipPair(), EmptyState(), QStackedWidget()
+        for clip in self.clips.findChildren(QWidget):
+            clip.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys are for the pane, which shows when it takes them
         self.place.addWidget(self.empty)
         self.place.addWidget(self.clips)
         self.choices = {choice: self._make_button(choice) for choice in CHOICES}

@@ -24,7 +24,7 @@ _ORACLE_MS = 700
 """Time each pair stays on screen before the oracle answers, so that an audience can follow."""
 _RETRY_MS = 5000
 """Time before the oracle tries again after an answer that could not be kept."""
-_FLASH_MS = 250
+FLASH_MS = 250
 """Time that an answered pair stays on screen with the tick of its answer; keys for answers are ignored meanwhile."""
 _MAX_RECENT_PAIRS = 2
 """Answered pairs whose clips stay in memory, for an instant undo; older ones are rendered again."""
@@ -90,7 +90,7 @@ class Labelling(QObject):
         self.oracle_timer.timeout.connect(self._answer_as_oracle)
         self.retry_timer = QTimer(self, singleShot=True, interval=_RETRY_MS)
         self.retry_timer.timeout.connect(self.wake_oracle)
-        self.flash_timer = QTimer(self, singleShot=True, interval=_FLASH_MS, timerType=Qt.TimerType.PreciseTimer)
+        self.flash_timer = QTimer(self, singleShot=True, interval=FLASH_MS, timerType=Qt.TimerType.PreciseTimer)
         self.flash_timer.timeout.connect(self._advance)
         writer = self.preference_writer = PreferenceWriter(open_store, ports, self)
         writer.answer_kept.connect(self._on_added)

@@ -32,18 +32,13 @@ class PolicyPlayer(QWidget):
 
     def play_next(self, demonstration: Demonstration) -> None:
         """Show a demonstration when the present loop ends; at once if there is none."""
-        self._next = demonstration
         if self.shown is None:
-            self._start_next()
+            self.play_now(demonstration)
+        else:
+            self._next = demonstration
 
     def play_now(self, demonstration: Demonstration) -> None:
-        self._next = demonstration
-        self._start_next()
-
-    def _start_next(self) -> None:
-        if self._next is None:
-            return
-        self.shown, self._next = self._next, None
+        self.shown, self._next = demonstration, None
         frames = self.shown.frames
         self.player.set_frames(frames)
         self.reward_timeline.set_predicted(self.shown.predicted)
@@ -52,7 +47,7 @@ class PolicyPlayer(QWidget):
 
     def _on_frame_due(self, index: int) -> None:
         if index == 0 and self._next:
-            self._start_next()
+            self.play_now(self._next)
         elif self.shown:
             self.player.show_frame(index)
             self.reward_timeline.set_share(index / len(self.shown.frames.pixels))

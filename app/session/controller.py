@@ -103,7 +103,6 @@ class Controller(QObject):
         self.lost_training = False
         """The last stop could not save what was trained since the checkpoint before."""
         self._moved_counts = 0, 0  # answers and earlier policies in `_moved_to`
-        """Number of earlier policies in the new folder."""
         self._moving_checkpoint = 0
         """Number of the checkpoint that moving waits for."""
         config, measure = self._recovery.config, self.task.measure_name
@@ -430,7 +429,6 @@ class Controller(QObject):
         """number: the checkpoint that could not be saved; 0 if none could be loaded."""
         starting = number == 0 and self.state in (State.STARTING, State.RESTARTING)
         if starting:
-            self._jobs_to_start = set(self._jobs_to_start or JOB_NAMES)
             self._enter(State.FAILED if self.job_group.running else State.STOPPED)
         if starting and self.state == State.FAILED:
             self.job_failed.emit(sentence, self._recovery.name)

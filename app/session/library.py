@@ -53,6 +53,8 @@ class SessionLibrary(QObject):
     def __init__(self, root: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.root = root
+        self._leaving: set[Path] = set()
+        """Sessions on their way to the trash."""
         self._list_thread, self._work_thread = BackgroundThread(self), BackgroundThread(self)
         for thread in (self._list_thread, self._work_thread):
             thread.start()
@@ -65,7 +67,7 @@ class SessionLibrary(QObject):
 
     def open(self, folder: Path) -> None:
         self.progressed.emit(f"Opening {folder.name} …")
-        self._work_thread.do(lambda: check_session(Session.open(folder)), self._on_opened, self.refused.emit)
+        self._work_thread.do(lambda: check_session(Session.open(folder)), self._on_opened, self._on_refused)
 
     def create(self, folder: Path, config: Config, begin_from: Beginning | None = None) -> None:
         self.progressed.emit(f"Creating {folder.name} …")
@@ -81,10 +83,13 @@ class SessionLibrary(QObject):
         self._work_thread.do(create, self._on_opened, self.refused.emit)
 
     def duplicate(self, folder: Path) -> None:
-        self._work_thread.do(lambda: self._duplicate(folder), self._on_changed, self.refused.emit)
+        self._work_thread.do(lambda: self._duplicate(folder), self._on_changed, self._on_refused)
 
     def throw_away(self, folder: Path) -> None:
-        self._work_thread.do(lambda: _throw_away(folder), self._on_thrown_away, self.refused.emit)
+        """Move a session to the trash; ignored while it is on its way there."""
+        if folder not in self._leaving:
+            self._leaving.add(folder)
+            self._work_thread.do(lambda: _throw_away(folder), self._on_thrown_away, partial(self._on_kept, folder))
 
     def bring_back(self, thrown: Trashed) -> None:
         """Undo `throw_away`."""
@@ -141,7 +146,17 @@ class SessionLibrary(QObject):
         keep_listed(session.folder, self.root)
         self.opened.emit(session)
 
+    def _on_refused(self, sentence: str) -> None:
+        """The list may show a session that is gone."""
+        self.refused.emit(sentence)
+        self.refresh()
+
+    def _on_kept(self, folder: Path, sentence: str) -> None:
+        self._leaving.discard(folder)
+        self._on_refused(sentence)
+
     def _on_thrown_away(self, thrown: Trashed) -> None:
+        self._leaving.discard(thrown.original)
         self.thrown_away.emit(thrown)
         self.refresh()
 
@@ -182,6 +197,8 @@ def _throw_away(folder: Path) -> Trashed:
     inside = next((path.parent for path in folder.rglob(CONFIG) if path.parent != folder), None)
     if inside is not None:
         raise UserError(f"{folder.name} holds another session, {inside}: move that out of it first.")
+    if not (folder / CONFIG).is_file():
+        raise UserError(f"There is no session in {folder} any more.")
     acquire_lock(folder).release()  # no program may have it open
     return trash.throw_away(folder, folder.name)
 

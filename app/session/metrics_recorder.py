@@ -74,7 +74,6 @@ class EpisodeRewards:
     seconds: Float64
     predicted: Float32
     true: Float32
-    env_steps: int = 0
 
     PREDICTED, TRUE = "predicted reward", "true reward"
 
@@ -88,7 +87,7 @@ class EpisodeRewards:
         if true is None or not np.isfinite(true).any():
             true = np.empty(0, np.float32)
         seconds = step_seconds * np.arange(event.segment.length, dtype=np.float64)
-        return EpisodeRewards(seconds, event.predicted, true, event.env_steps)
+        return EpisodeRewards(seconds, event.predicted, true)
 
     @property
     def correlation(self) -> float:

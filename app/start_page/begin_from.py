@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QWidget
 
 from app.start_page.number_box import ChoiceBox
@@ -29,6 +30,8 @@ class BeginFrom(QWidget):
         self._sessions: Mapping[Path, str] = {}
         self._task: Task | None = None
         self.source = ChoiceBox()
+        self.source.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.source.setMinimumContentsLength(20)  # names may be long
         self.source.setAccessibleName("Begin with what a session has learned")
         self.source.activated.connect(self._show_parts)
         self.parts = {name: QCheckBox(name.capitalize()) for name in PARTS}
@@ -69,7 +72,8 @@ class BeginFrom(QWidget):
             self.source.clear()
             self.source.addItem("Nothing (start from scratch)", None)
             for folder in fitting:
-                self.source.addItem(folder.name, folder)
+                self.source.addItem(f"{folder.name}  ·  {get_task(self._sessions[folder]).title}", folder)
+                self.source.setItemData(self.source.count() - 1, str(folder), Qt.ItemDataRole.ToolTipRole)
             self.source.setCurrentIndex(max(0, self.source.findData(kept)))
         self.setVisible(bool(fitting))
         self._show_parts()

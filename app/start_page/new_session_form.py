@@ -68,7 +68,7 @@ class NewSessionForm(QWidget):
     def __init__(self, root: Path, given: Mapping[str, Any], parent: QWidget | None = None) -> None:
         """root: default parent folder; given: settings from the command line."""
         super().__init__(parent)
-        self._given = {name: value for name, value in given.items() if value is not None}
+        self._given = dict(given)
         self.draft = ConfigDraft("hopper-backflip", self._given)
         self.preview_error = ""
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)

@@ -88,11 +88,11 @@ class _Row(QStyledItemDelegate):
         muted = theme.palette().muted
         set_font(painter, 12)
         line = QRect(room.left(), room.top() + 20, room.width(), 18)
-        write_line(painter, line, f"{title(entry)}  ·  {name_of(summary.teacher)}", muted)
+        write_line(painter, line, f"{title(summary)}  ·  {name_of(summary.teacher)}", muted)
         count = f"{summary.labels:,} answer{'' if summary.labels == 1 else 's'}"
         write_line(painter, QRect(room.left(), room.top() + 40, room.width(), 16), count, muted)
-        colour = theme.palette().green if shows_best(entry) else muted
-        write_line(painter, QRect(room.left(), room.top() + 58, room.width(), 18), figures(entry), colour)
+        colour = theme.palette().green if shows_best(summary) else muted
+        write_line(painter, QRect(room.left(), room.top() + 58, room.width(), 18), figures(summary), colour)
 
 
 class SessionList(QListView):

@@ -12,6 +12,7 @@ from app.style.labels import tip
 from core.errors import UserError
 from core.formatting import format_number
 from core.session.library import SessionEntry
+from core.session.summary import Summary
 from core.tasks import get_task
 from core.tasks.base import RobotTask
 
@@ -19,22 +20,19 @@ ENTRY = Qt.ItemDataRole.UserRole
 Index = QModelIndex | QPersistentModelIndex
 
 
-def title(entry: SessionEntry) -> str:
-    if entry.summary is None:
-        return ""
+def title(summary: Summary) -> str:
     try:
-        return get_task(entry.summary.task).title
+        return get_task(summary.task).title
     except UserError:
-        return f"{entry.summary.task:.60}"
+        return f"{summary.task:.60}"
 
 
-def shows_best(entry: SessionEntry) -> bool:
+def shows_best(summary: Summary) -> bool:
     """Return whether the list shows the session's best value: it has answers, and its measure is not hidden.
 
     A behaviour without a measure of its own shows none, as more of its first plot need not be better.
     """
-    summary = entry.summary
-    if summary is None or summary.best is None or not summary.labels:
+    if summary.best is None or not summary.labels:
         return False  # what an untrained policy does by chance is no result
     try:
         task = get_task(summary.task)
@@ -44,12 +42,9 @@ def shows_best(entry: SessionEntry) -> bool:
     return ranks and not (task.has_true_reward and hides_true_reward(summary.teacher))
 
 
-def figures(entry: SessionEntry) -> str:
+def figures(summary: Summary) -> str:
     """Best value of the task's measure, or the number of steps where it is unknown or hidden."""
-    summary = entry.summary
-    if summary is None:
-        return ""
-    if summary.best is None or not shows_best(entry):
+    if summary.best is None or not shows_best(summary):
         if summary.env_steps:
             return f"{summary.env_steps:,} steps"
         return "" if summary.labels else "Not trained yet"  # an imported session may not tell
@@ -120,4 +115,4 @@ def _spoken(entry: SessionEntry) -> str:
     if entry.summary is None:
         return f"{entry.folder.name}, can't be opened: {entry.problem}"
     summary = entry.summary
-    return f"{entry.folder.name}, {title(entry)}, {summary.labels} answers, {figures(entry)}"
+    return f"{entry.folder.name}, {title(summary)}, {summary.labels} answers, {figures(summary)}"

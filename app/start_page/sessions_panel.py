@@ -71,6 +71,7 @@ class SessionsPanel(QFrame):
     def _action(self, text: str, key: str, slot: Callable[[], object], about: str) -> QAction:
         action = QAction(text, self)
         action.setShortcut(QKeySequence(key))
+        action.setAutoRepeat(False)
         action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         action.setToolTip(f"{about} ({key})" if key else about)
         action.triggered.connect(lambda: slot())

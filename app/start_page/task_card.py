@@ -10,6 +10,7 @@ from PySide6.QtGui import (
     QContextMenuEvent,
     QImage,
     QKeyEvent,
+    QKeySequence,
     QPainter,
     QPaintEvent,
     QPen,
@@ -47,6 +48,7 @@ class Card(QAbstractButton):
         self._small: dict[int, QImage] = {}
         self._small_side = 0
         self.setText(title)
+        self.setShortcut(QKeySequence())  # an & in a title names no key
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)  # or Qt would repaint the background at each frame

@@ -35,12 +35,6 @@ class Glossary(QDialog):
     def words(self) -> list[str]:
         return [block.text() for block in self._headings()]
 
-    @property
-    def top_word(self) -> str:
-        """The word at the top of the visible part."""
-        top = self.text.cursorForPosition(self.text.viewport().rect().topLeft()).block().blockNumber()
-        return next((block.text() for block in self._headings() if block.blockNumber() >= top), "")
-
     def show_word(self, word: str) -> None:
         """Scroll so that this word is at the top, and select it; '' shows the page from its beginning."""
         block = next((block for block in self._headings() if block.text() == word), None)

@@ -98,7 +98,7 @@ class DemoSide(QWidget):
         controller.replays.replay_drawn.connect(self._on_replay_drawn)
         # Connected to a method, which ends with this widget: a function would go on asking.
         for changed in (controller.policy_history.snapshots_changed, controller.state_changed):
-            changed.connect(self._on_changed)
+            changed.connect(self.ask_for_before)
 
     def ask_for_before(self) -> None:
         """Request the untrained policy's episode unless it is on screen."""
@@ -143,9 +143,6 @@ class DemoSide(QWidget):
         """The untrained policy, if it was kept."""
         snapshots = self._controller.policy_history.snapshots
         return snapshots[0] if snapshots and snapshots[0].env_steps == 0 else None
-
-    def _on_changed(self, _: object) -> None:
-        self.ask_for_before()
 
     def _on_replay_drawn(self, replay: Demonstration) -> None:
         if replay.snapshot is not None and replay.snapshot == self._first:

@@ -5,6 +5,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from app.style import theme
+from app.style.painting import set_font
 from core.types import Choice
 
 _KEY_SHARE, _NAME_SHARE = 0.5, 0.26
@@ -49,15 +50,11 @@ class KeyTile(QAbstractButton):
 
     def _write(self, painter: QPainter, text: str, share: float, line: tuple[float, float], ink: str) -> None:
         """line: top and height of the line, as shares of the tile's height."""
-        font = self.font()
-        font.setBold(True)
-        font.setPixelSize(max(8, round(self.height() * share)))
-        painter.setFont(font)
-        room = self.width() * _WIDEST
+        size, room = max(8, round(self.height() * share)), self.width() * _WIDEST
+        set_font(painter, size, bold=True)
         wide = painter.fontMetrics().horizontalAdvance(text)
         if wide > room:
-            font.setPixelSize(max(8, int(font.pixelSize() * room / wide)))
-            painter.setFont(font)
+            set_font(painter, max(8, int(size * room / wide)), bold=True)
         painter.setPen(QColor(ink))
         box = QRectF(0, self.height() * line[0], self.width(), self.height() * line[1])
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)

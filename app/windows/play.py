@@ -45,8 +45,6 @@ class PlayWindow(QWidget):
         super().__init__(parent, Qt.WindowType.Window)
         self.setWindowTitle(f"Play {task.title} – {session} – Somersault")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setObjectName("play")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._held: set[str] = set()
         self._hint = f"{task.controls}      Esc leaves"
         self.pixels: npt.NDArray[np.uint8] | None = None

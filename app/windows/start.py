@@ -86,7 +86,7 @@ class StartWindow(QMainWindow):
         """given: settings from the command line"""
         super().__init__()
         self.library, self.previews, self.behaviours, self.scenes = library, previews, behaviours, scenes
-        self._given = {name: value for name, value in (given or {}).items() if value is not None}
+        self._given = dict(given or {})
         self._own: dict[str, OwnBehaviour] = {}
         self._starts_when_saved = False
         self._practised: Practised = ()
@@ -94,7 +94,6 @@ class StartWindow(QMainWindow):
         self._busy_from: QWidget | None = None
         self._robot_wanted_for: BehaviourDraft | None = None
         """Draft on screen when a robot's file was chosen; None on another page."""
-        self.setObjectName("start")  # the style sheet names it
         self.setWindowTitle("Somersault")
         self.banner = MessageBar()
         self.form = NewSessionForm(library.root, self._given)
@@ -119,7 +118,7 @@ class StartWindow(QMainWindow):
         front = QWidget()
         tasks, self.sessions = self._make_tasks(), SessionsPanel(self.library)
         row((tasks, 1), self.sessions, of=front, margins=(28, 20, 28, 20), spacing=28)
-        front.addActions([*self.sessions.selection_actions, *self.sessions.other_actions])  # so keys work everywhere
+        front.addActions(self.sessions.other_actions)  # so their keys work everywhere
         return front
 
     def _make_tasks(self) -> QVBoxLayout:
@@ -282,7 +281,10 @@ class StartWindow(QMainWindow):
             self._busy_from = self.focusWidget()
         self.pages.setEnabled(not on)
         if not on and self._busy_from is not None:
-            self._busy_from.setFocus()
+            if self._busy_from.isVisible():
+                self._busy_from.setFocus()
+            else:  # of a page that was left meanwhile
+                self.grid.focus_card()
             self._busy_from = None
 
     def _open(self, folder: Path) -> None:

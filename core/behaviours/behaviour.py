@@ -180,14 +180,23 @@ def _require_fields(what: str, values: Any, required: tuple[str, ...], optional:
             raise UserError(f"The field {name!r} is missing in {what}.")
 
 
+_SHAPING = dict.fromkeys((0xAD, *range(0x200C, 0x2010), 0xFE0E, 0xFE0F))
+"""Soft hyphens, joiners, marks of direction, and how an emoji is drawn."""
+
+
 def _text(field: str, value: Any, longest: int) -> str:
     if not isinstance(value, str) or not value.strip():
         raise UserError(f"{field} is {value!r:.40}: give a non-empty string.")
     if len(value) > longest:
         raise UserError(f"{field} has {len(value)} characters: give at most {longest}.")
-    if not value.replace("\n", " ").isprintable():
+    if not is_showable(value):
         raise UserError(f"{field} has characters that can't be shown.")
     return value
+
+
+def is_showable(text: str) -> bool:
+    """Return whether a text has only spaces, characters that can be shown, and those that shape the ones around them."""
+    return "".join(text.split()).translate(_SHAPING).isprintable()
 
 
 def _prose(field: str, value: Any, longest: int) -> str:

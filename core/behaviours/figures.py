@@ -270,4 +270,4 @@ class EpisodeFigures:
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         for name, array in self.get_state().items():
-            array[:] = arrays.get(name, array)  # earlier versions kept less of a turn
+            array[:] = arrays[name]

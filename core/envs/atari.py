@@ -178,7 +178,7 @@ class AtariVectorEnv:
     def _rewards(self, shot: EmulatorStep) -> Float32:
         """Compute the true rewards (N,), and add to the games' scores and measures."""
         lost = shot.over | (shot.views.lives < self._lives)
-        info = GameInfo(shot.points, lost, shot.memory)
+        info = GameInfo(shot.points, shot.memory)
         self._scores += shot.points
         self._returns += self.task.counted(info)
         for column, figure in enumerate(self.task.figures.values()):

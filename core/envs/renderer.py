@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.envs.motion_marks import TRACE_HZ, TRACE_SECONDS, MotionMarks
+from core.envs.physics import FULL
 from core.errors import UserError, lack
 from core.io.image_codec import Pixels, decode_image, fit_to_square, fitted_size
 from core.robots.kinematics import extent
@@ -23,7 +24,6 @@ _SLICES, _STACKS = 20, 6
 _BELOW, _ABOVE = 0.3, 0.29
 """How far below and above its middle the picture reaches, in metres for each metre of the camera's distance."""
 _NO_OPENGL = "Clips can't be drawn, as OpenGL is missing here: sudo apt-get install libegl1 libgl1-mesa-dri"
-_FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS
 
 
 class Renderer(ABC):
@@ -161,7 +161,7 @@ class MujocoRenderer(Renderer):
         """Set the simulator to the pose at `time`, in steps, on the shortest way between two of the states (k, S)."""
         before = int(time)
         after = min(before + 1, len(states) - 1)
-        mujoco.mj_setState(self._model, self._data, states[before], _FULL)
+        mujoco.mj_setState(self._model, self._data, states[before], FULL)
         if after > before:
             nq = self._model.nq
             step = np.zeros(self._model.nv)

@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,10 +44,9 @@ class Exported:
     note: str = ""
 
 
-def export_onnx(folder: Path, target: Path, go_on: Callable[[], None] = lambda: None) -> Exported:
+def export_onnx(folder: Path, target: Path) -> Exported:
     """Write the policy of the session's newest checkpoint to `target`, and next to it the predicted reward and a contract.
 
-    go_on: called now and then; an exception that it raises ends the export without a trace.
     Raises UserError if there is no checkpoint, a file exists, onnx is not installed, or a file computes something else
     than this program.
     """
@@ -67,14 +65,13 @@ def export_onnx(folder: Path, target: Path, go_on: Callable[[], None] = lambda: 
     with closing(make_envs(task, _ENVIRONMENTS, generator(config.seed, "parity"), threads=1)) as env:
         controls = controls_of(task, env)
         policy = _policy(config, states["policy"])
-        observations, actions = visited_states(config, states["policy"], env, go_on)
+        observations, actions = visited_states(config, states["policy"], env)
         models = {target: policy_model(policy, controls, config.policy.vision)}
         differences = {"policy": policy_difference(models[target].SerializeToString(), policy, env, observations)}
         note = ""
         if states["reward"].values.get("generation"):
             ensemble = fitted_ensemble(config, states["reward"], torch.float32)
             normalizer = Normalizer(ensemble, states["rollout"], config.reward.std)
-            go_on()
             model = reward_model(ensemble, normalizer, controls)
             raw = ensemble.predict(observations, np.clip(actions, -1, 1))
             expected = np.array([normalizer(row) for row in raw.T])
@@ -130,9 +127,7 @@ def _policy(config: Config, state: JobState) -> ActorCritic:
     return network
 
 
-def visited_states(
-    config: Config, state: JobState, env: VectorEnv, go_on: Callable[[], None] = lambda: None
-) -> tuple[Observations, Float32]:
+def visited_states(config: Config, state: JobState, env: VectorEnv) -> tuple[Observations, Float32]:
     """Observations (STATES, o) and actions (STATES, a) of the policy, acting with its noise in the task's environments."""
     actor = Actor(config, generator(config.seed, "parity actions"))
     with checkpoint_errors("policy"):
@@ -144,7 +139,6 @@ def visited_states(
         seen.append(observations)
         done.append(actions)
         env.step(actions)
-        go_on()
     return np.concatenate(seen)[:STATES], np.concatenate(done)[:STATES]
 
 

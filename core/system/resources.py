@@ -5,7 +5,6 @@ import ctypes.util
 import os
 import shutil
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from core.errors import UserError
@@ -46,9 +45,9 @@ def free_memory(meminfo: Path = _MEMINFO) -> int | None:
     return 1024 * (kilobytes["MemAvailable"] + kilobytes["SwapFree"])
 
 
-def require_mujoco_gl(environ: Mapping[str, str] = os.environ) -> None:
+def require_mujoco_gl() -> None:
     """Raises UserError if MUJOCO_GL is a backend that MuJoCo does not know or this machine lacks (Linux only)."""
-    chosen = environ.get("MUJOCO_GL", "").lower().strip()
+    chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
     if not sys.platform.startswith("linux"):
         return
     if chosen not in _GL_BACKENDS:

@@ -41,12 +41,10 @@ class GameInfo:
     """One step of N games: the input of true reward and measure.
 
     points (N,) int64: scored in the step
-    lost (N,) bool: a life or the game was lost
     memory (N, 128) uint8: the console's; (N, 0) unless AtariTask.needs_memory
     """
 
     points: npt.NDArray[np.int64]
-    lost: npt.NDArray[np.bool_]
     memory: npt.NDArray[np.uint8]
 
 

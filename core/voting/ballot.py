@@ -41,11 +41,6 @@ class Ballot:
             self.round, self._until = number, self._clock() + seconds
             self._votes, self._addresses = {}, Counter()
 
-    def close(self) -> None:
-        """End the round now."""
-        with self._lock:
-            self._until = 0.0
-
     def extend(self, seconds: float) -> None:
         """Give the round, with its votes, so many seconds from now."""
         with self._lock:

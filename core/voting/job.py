@@ -24,9 +24,7 @@ class VotingJob(Job):
     A round without a vote continues for as long again.
     """
 
-    def __init__(self, host: str = "") -> None:
-        """host: address to listen on; '' for that of this machine in its network"""
-        self._host = host
+    def __init__(self) -> None:
         self._events: deque[Event] = deque()
 
     def receive(self, event: Event) -> None:
@@ -34,7 +32,7 @@ class VotingJob(Job):
 
     def run(self) -> Iterator[Event | None]:
         ballot = Ballot()
-        server = _served(self._host or _network_address(), ballot)
+        server = _served(_network_address(), ballot)
         try:
             yield VotingServed(server.url)
             yield from self._count(ballot)

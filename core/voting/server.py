@@ -59,9 +59,9 @@ class VotingServer(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 512
 
-    def __init__(self, host: str, ballot: Ballot, port: int = 0) -> None:
-        """host: address to listen on, no other; port: 0 for any. Raises OSError."""
-        super().__init__((host, port), _Handler)
+    def __init__(self, host: str, ballot: Ballot) -> None:
+        """host: address to listen on, no other. Raises OSError."""
+        super().__init__((host, 0), _Handler)
         self.ballot, self.limit = ballot, RateLimit()
         self.path = f"/{secrets.token_hex(3)}"
         self.authority = f"{host}:{self.server_address[1]}"

@@ -72,16 +72,11 @@ def test_a_library_whose_segments_are_moved_is_no_longer_loadable(script: Script
     assert not bundle.is_loadable(tmp_path / "broken.so")
 
 
-@pytest.mark.skipif(not shutil.which("readelf"), reason="reads libraries with readelf")
-def test_what_the_bundle_has_it_does_not_ask_the_system_for(script: Script, tmp_path: Path) -> None:
+def test_the_bundle_needs_a_version_of_glibc(script: Script, tmp_path: Path) -> None:
     from numpy.random import mtrand as compiled
 
     shutil.copy(compiled.__file__, tmp_path / "x.so")
-    bundle = script("bundle")
-    assert "libc.so.6" in bundle.needed_libraries(tmp_path)
-    (tmp_path / "libc.so.6").write_bytes(b"")
-    assert "libc.so.6" not in bundle.needed_libraries(tmp_path)
-    assert bundle.needed_glibc(tmp_path).startswith("2.")
+    assert script("bundle").needed_glibc(tmp_path).startswith("2.")
 
 
 LEFT_OUT = """torch/test/test_api torch/bin/protoc-3.13.0.0 torch/_inductor/scheduler.py mujoco/studio/app.so

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -243,6 +244,32 @@ def test_a_card_can_be_edited_copied_exported_and_deleted(page: Page, tmp_path: 
     assert isinstance(shipped, TaskCard)
     choose(shipped, EDIT_COPY)
     assert made.title.text() == "Walker: kneeling" and made.draft.path is None and made.fold.isChecked()
+
+
+def test_copies_of_one_behaviour_have_titles_of_their_own(page: Page) -> None:
+    (card,) = with_files(page, CROUCH)
+    titles = ["Crouching"]
+    for title in ("Crouching (copy)", "Crouching (copy 2)"):
+        choose(card, DUPLICATE)
+        titles.append(title)
+        page.wait_until(lambda: sorted(one.text() for one in own(page)) == sorted(titles))
+        (card,) = [one for one in own(page) if one.text() == "Crouching"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_a_lock_file_of_an_editor_hides_no_behaviour(page: Page) -> None:
+    page.behaviours.mkdir()
+    (page.behaviours / ".#crouch.json").symlink_to("user@host.1")
+    (page.behaviours / "gone.json").symlink_to("nowhere")
+    (page.behaviours / "crouch.json").write_text(json.dumps(CROUCH))
+    page.show()
+    page.wait_until(lambda: [card.text() for card in own(page)] == ["Crouching"])
+    page.wait_until(lambda: "gone.json" in page.message)
+
+
+def test_an_ampersand_in_a_title_is_no_shortcut(page: Page) -> None:
+    (card,) = with_files(page, {**CROUCH, "title": "Rock &Roll"})
+    assert card.text() == "Rock &Roll" and card.shortcut().isEmpty()
 
 
 def test_files_are_dropped(page: Page, tmp_path: Path) -> None:

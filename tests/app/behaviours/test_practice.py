@@ -26,11 +26,14 @@ def practised(page: Page) -> BehaviourPage:
     made.practise.click()
     practice = made.practice
     for number, key in enumerate(KEYS, 1):
-        page.wait_until(lambda: practice.clips.shown is not None)
+        page.wait_until(lambda: practice.clips.shown is not None and not practice.flash_timer.isActive())
         assert practice.count.text() == f"Practice pair {number} of 5" and "← left" in practice.hint.text()
         assert practice.instruction.text() == made.draft.instruction
         QTest.keyClick(practice, key)
-    assert practice.count.text() == "Practice finished" and practice.keep.isVisible()
+        assert practice.clips.flashed is not None
+        QTest.keyClick(practice, key)  # no answer while the tick is shown
+    page.wait_until(lambda: practice.count.text() == "Practice finished")
+    assert practice.keep.isVisible()
     return made
 
 
@@ -45,6 +48,20 @@ def test_five_pairs_are_answered_and_kept_only_if_wanted(page: Page, kept: bool)
     with closing(page.opened[0].store()) as store:
         assert [answer.choice for answer in store.each()] == (CHOICES if kept else [])
         assert {answer.labeller for answer in store.each()} <= {"human"}
+
+
+def test_an_answer_is_taken_back_with_the_key_of_undo(page: Page) -> None:
+    practice = practised(page).practice
+    last = practice.answers[-1][0]
+    QTest.keyClick(practice, Qt.Key.Key_Backspace)
+    assert len(practice.answers) == 4 and practice.clips.shown.query is last and practice.clips.isVisible()
+    QTest.keyClick(practice, Qt.Key.Key_Backspace)
+    before = practice.clips.shown.query
+    QTest.keyClick(practice, Qt.Key.Key_Left)
+    page.wait_until(lambda: practice.clips.shown is not None and practice.clips.shown.query is last)
+    QTest.keyClick(practice, Qt.Key.Key_Right)
+    page.wait_until(lambda: practice.count.text() == "Practice finished")
+    assert practice.answers[3:] == ((before, Choice.LEFT), (last, Choice.RIGHT))
 
 
 def test_escape_leads_back_to_the_page_and_no_answer_is_left(page: Page) -> None:

@@ -43,7 +43,7 @@ def test_it_is_listed_by_its_title_and_travels_with_its_text(open_face: Callable
     writer = SummaryWriter(face.controller)
     writer.close()
     listed = entry(face.folder)
-    assert listed.summary and (listed.summary.task, title(listed)) == (TEXT, "Crouching")
+    assert listed.summary and (listed.summary.task, title(listed.summary)) == (TEXT, "Crouching")
     export_session(face.controller.session, tmp_path / "one.somersault")
     import_session(tmp_path / "one.somersault", tmp_path / "other")
     assert get_task(read_config(tmp_path / "other").task).instruction == "Which one is lower?"

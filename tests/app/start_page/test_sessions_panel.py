@@ -146,6 +146,30 @@ def test_a_session_goes_to_the_trash_and_comes_back(page: Page, way: str) -> Non
     page.wait_until(lambda: [session.folder.name for session in page.opened] == ["b"])
 
 
+def test_asking_twice_for_the_trash_moves_one_session_once(page: Page) -> None:
+    folder = make_session(page.root, "mine", labels=2)
+    page.show()
+    for _ in range(2):
+        page.window.library.throw_away(folder)
+    page.wait_until(lambda: page.entries == [])
+    page.window.library.throw_away(folder)  # an old card
+    page.wait_until(lambda: "There is no session in" in page.message)
+    assert page.trashed == ["mine"] and not folder.exists()
+
+
+def test_the_key_of_the_trash_is_for_the_sessions_and_counts_once(page: Page) -> None:
+    for name in ("a", "b"):
+        make_session(page.root, name)
+    page.show()
+    page.window.grid.new_card.setFocus()
+    page.press(Qt.Key.Key_Delete)
+    actions = {action.text(): action for action in page.rows.actions()}
+    assert not actions["Trash"].autoRepeat() and not actions["Duplicate"].autoRepeat()
+    page.window.library.duplicate(page.root / "a")  # done after anything asked for before
+    page.wait_until(lambda: sorted(page.entries) == ["a", "a-copy-1", "b"])
+    assert page.trashed == []
+
+
 def test_what_left_the_trash_or_has_a_successor_is_not_brought_back(page: Page) -> None:
     make_session(page.root, "mine")
     page.show()

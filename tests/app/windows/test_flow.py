@@ -152,9 +152,10 @@ def test_a_behaviour_of_ones_own_is_made_practised_and_taught_by_keys_alone(begi
     flow.press(Qt.Key.Key_Return)
     practice = page.practice
     for number in range(1, PAIRS + 1):
-        flow.wait_until(lambda: practice.clips.shown is not None)
+        flow.wait_until(lambda: practice.clips.shown is not None and not practice.flash_timer.isActive())
         flow.press(Qt.Key.Key_Right)
         assert len(practice.answers) == number
+    flow.wait_until(practice.keep.hasFocus)
     flow.press(Qt.Key.Key_Return)
     flow.wait_for_session()
     controller = flow.program.open.controller

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.behaviours.behaviour import MAX_BYTES, Behaviour, CameraView, NamedFigure, parse, read_file
+from core.behaviours.behaviour import MAX_BYTES, Behaviour, CameraView, NamedFigure, is_showable, parse, read_file
 from core.errors import UserError
 
 KNEEL: dict[str, Any] = {
@@ -41,6 +41,17 @@ def test_a_file_is_read_and_written() -> None:
 def test_a_file_of_an_editor_that_marks_utf_8_is_read(tmp_path: Path) -> None:
     (tmp_path / "kneel.json").write_text(json.dumps(KNEEL), encoding="utf-8-sig")
     assert read_file(tmp_path / "kneel.json") == parse(json.dumps(KNEEL))
+
+
+def test_words_of_any_script_and_pasted_spaces_can_be_shown() -> None:
+    for title in (
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        "Astronaut \U0001f469\u200d\U0001f680",
+        "Knie\u00adbeuge",
+        "a\u00a0b\tc",
+    ):
+        assert is_showable(title)
+    assert not is_showable("a\u202eb") and not is_showable("\x00")
 
 
 @pytest.mark.parametrize(
