@@ -1,6 +1,7 @@
 """The jobs that child processes run: the stages of training, clips, films, previews and games.
 
-Each is a generator of events that does not depend on threads or widgets."""
+Each is a generator of events that does not depend on threads or widgets.
+"""
 
 import importlib
 

@@ -193,7 +193,8 @@ def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, chart
     write_atomically(folder / "table.md", text.encode())
     for label in results.tasks if charts else ():
         name = label.replace(":", "-").replace("/", "-").replace(" (", "-").replace(")", "")
-        draw_chart(folder / f"{name}.png", label, average_curves(results, label))
+        if curves := average_curves(results, label):
+            draw_chart(folder / f"{name}.png", label, curves)
     sweep.clear()
     print(text, end="")
     lost = [cell for cell in sweep.cells if sweep.states[cell.digest] == CellState.FAILED]
