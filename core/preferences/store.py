@@ -234,9 +234,13 @@ class PreferenceStore:
         return self._mark(min(self._state.undone), "redo") if self._state.undone else None
 
     def undone(self) -> list[Preference]:
-        """Return the withdrawn answers that `redo` can restore."""
+        """Return the withdrawn answers that `redo` can restore, without damaged ones, which it can't."""
         self._refresh()
-        return [self.answer(key) for key in sorted(self._state.undone)]
+        found = []
+        for key in sorted(self._state.undone):
+            with contextlib.suppress(UserError):
+                found.append(self.answer(key))
+        return found
 
     def _mark(self, key: int, do: str, **values: Any) -> Preference:
         answer = self.answer(key)
