@@ -100,7 +100,7 @@ def test_training_never_waits_for_an_answer_to_no_pair(fitted: bool) -> None:
 
 
 def test_a_person_sees_the_untrained_policy_once_before_the_first_fit() -> None:
-    many = {"query__first_clips": 40, "rollout__demonstrate_every": 1}
+    many = {"query__first_clips": 12, "rollout__demonstrate_every": 1}
     rollout = Played("rollout", **ASKED, query__schedule="answers", rollout__steps_per_answer=1, **many)
     events = rollout.turn(published(rollout, 0))
     assert len(of(RolloutReported, events)) > 2 and len(of(DemonstrationRecorded, events)) == 1
