@@ -28,9 +28,8 @@ def main() -> int:
     args = make_parser().parse_args()
     from core.errors import CutShortError, NotFiniteError, StageFailedError, UserError, lack
 
-    again = "the same command continues" if args.command in _SWEEPS else "give the command again"
-    if args.command == "teach":
-        again = "continue with --resume"
+    ways = {"teach": "continue with --resume", **dict.fromkeys(_SWEEPS, "the same command continues")}
+    again = ways.get(args.command, "give the command again")
     try:  # imports after parsing: --help must not wait for torch
         if args.command in _SWEEPS:
             from core.sweep.command import run_sweep

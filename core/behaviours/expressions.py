@@ -36,7 +36,7 @@ Function = Callable[[Any], Value]
 """From the signals of a step to the value (N,) or, if it names none, a float."""
 
 
-def _number(values: Value) -> Value:
+def _zero_if_undefined(values: Value) -> Value:
     """Return the values with 0 for what is not a number."""
     return np.where(np.isnan(values), 0.0, values)
 
@@ -46,7 +46,7 @@ FUNCTIONS: dict[str, tuple[int, int, Callable[..., Value]]] = {
     "min": (2, 8, lambda *values: functools.reduce(np.minimum, values)),
     "max": (2, 8, lambda *values: functools.reduce(np.maximum, values)),
     "clip": (3, 3, lambda value, low, high: np.minimum(np.maximum(value, low), high)),
-    "sqrt": (1, 1, lambda value: _number(np.sqrt(value))),
+    "sqrt": (1, 1, lambda value: _zero_if_undefined(np.sqrt(value))),
     "exp": (1, 1, np.exp),
     "sin": (1, 1, np.sin),
     "cos": (1, 1, np.cos),
@@ -61,8 +61,8 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., Value]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: lambda left, right: _number(np.divide(left, right)),
-    ast.Pow: lambda left, right: _number(np.power(left, right)),
+    ast.Div: lambda left, right: _zero_if_undefined(np.divide(left, right)),
+    ast.Pow: lambda left, right: _zero_if_undefined(np.power(left, right)),
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
     ast.Not: lambda value: np.logical_not(finite(value)) * 1.0,
@@ -256,10 +256,10 @@ class Compiler:
         if not fewest <= len(arguments) <= most:
             number = f"{fewest}" if fewest == most else f"{fewest} to {most}"
             self.fail(node, f"{name} takes {number} value{'s' * (most > 1)} and not {len(arguments)}.")
-        if name == "tolerance" and len(arguments) == most:
-            *arguments, last = arguments
-            function = functools.partial(function, shape=self._shape(last))
         if name == "tolerance":
+            if len(arguments) == most:
+                *arguments, last = arguments
+                function = functools.partial(function, shape=self._shape(last))
             self._check_tolerance(arguments)
         return _apply(function, *(self.read(argument, depth + 1) for argument in arguments))
 

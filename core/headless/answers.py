@@ -25,7 +25,7 @@ class Answers:
         answers count as had
         """
         self._store, self._config = store, config
-        labels = [row.id for row in store.rows() if not row.withdrawn and row.repeats is None]
+        labels = [row.id for row in store.labels()]
         self.newest = max(labels, default=0) if newest is None else newest
         self._had = [key for key in labels if key <= self.newest]
         self._later = deque(key for key in labels if key > self.newest)

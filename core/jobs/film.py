@@ -185,9 +185,7 @@ class FilmJob(Job):
 def labellers_of(session: Path) -> dict[str, int]:
     """Count the answers of each labeller that were trained on. Raises UserError if a session's answers can't be read."""
     with closing(PreferenceStore(session / FOLDER, read_only=True)) as store:
-        rows = store.rows()
-    trained = [row for row in rows if not row.withdrawn and row.repeats is None and row.choice != Choice.CANT_TELL]
-    return Counter(row.labeller for row in trained)
+        return Counter(row.labeller for row in store.labels() if row.choice != Choice.CANT_TELL)
 
 
 def how_taught(labels: int, labellers: Mapping[str, int], by_true_reward: bool) -> str:

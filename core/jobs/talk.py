@@ -50,7 +50,7 @@ class TalkJob(FilmJob):
             yield film_captions.learning(clip, title, first.caption, curve, 0)
         votes = read_votes(self._folder)
         with closing(PreferenceStore(self._folder / FOLDER, read_only=True)) as store:
-            rows = [row for row in store.rows() if not row.withdrawn and row.repeats is None]
+            rows = store.labels()
             for row in telling_answers(rows, _PAIRS):
                 caption = f"Answer {1 + rows.index(row)} of {len(rows)}"
                 yield from self._compared(store.answer(row.id), caption, votes.get(row.id), renderer, height)

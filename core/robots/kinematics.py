@@ -28,10 +28,16 @@ SENSED = 0.1
 """Height in m of a geom's lowest point from which `floor_sense` sees no difference."""
 
 
-def level_planes(model: mujoco.MjModel) -> dict[int, float]:
-    """Return the level planes that stand still, and their heights in m; those that can be touched, if there are any."""
+def data_at_zero(model: mujoco.MjModel) -> mujoco.MjData:
+    """Return data with the poses of the model's bodies and geoms while all joints are at their zero."""
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
+    return data
+
+
+def level_planes(model: mujoco.MjModel) -> dict[int, float]:
+    """Return the level planes that stand still, and their heights in m; those that can be touched, if there are any."""
+    data = data_at_zero(model)
     still = model.body_weldid[model.geom_bodyid] == 0
     level = (model.geom_type == _PLANE) & still & (data.geom_xmat[:, 8] > 1 - 1e-9)
     touched = level & ((model.geom_contype | model.geom_conaffinity) != 0)
@@ -93,9 +99,7 @@ def root_of(model: mujoco.MjModel) -> int:
 
 def joint_axes(model: mujoco.MjModel) -> Float64:
     """Return the joints' axes in the world, (joints, 3), with all joints at their zero."""
-    data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
-    return np.array(data.xaxis)
+    return np.array(data_at_zero(model).xaxis)
 
 
 def lift_of(model: mujoco.MjModel, root: int) -> tuple[int, int, float] | None:

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from core.behaviours.signals import CONTACT_HEIGHT, SignalNames, write
-from core.robots.kinematics import BALL, FREE, HINGE, SLIDE, Kinematics, Poses, unique_names
+from core.robots.kinematics import BALL, FREE, HINGE, SLIDE, Kinematics, Poses, data_at_zero, unique_names
 from core.types import Float32, Float64
 
 _MOMENT = 1e-5
@@ -109,8 +109,6 @@ class SignalSource:
     def _rotations(self) -> dict[str, Signal]:
         """Angles and rates: of the joint if the root turns about one axis of the world, else of its rotation matrix."""
         model, root = self.model, self.kinematics.root
-        data = mujoco.MjData(model)
-        mujoco.mj_kinematics(model, data)
         joints = range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root])
         turning = [joint for joint in joints if model.jnt_type[joint] != SLIDE]
         none: Signal = lambda step: np.zeros(step.count)  # noqa: E731
@@ -119,7 +117,7 @@ class SignalSource:
             return planar
         joint = turning[0]
         axis = model.jnt_axis[joint] if model.jnt_type[joint] == HINGE else np.zeros(3)
-        aligned = np.abs(axis).max() > 1 - 1e-9 and data.xmat[root, [0, 4, 8]].min() > 1 - 1e-9
+        aligned = np.abs(axis).max() > 1 - 1e-9 and data_at_zero(model).xmat[root, [0, 4, 8]].min() > 1 - 1e-9
         if len(turning) == 1 and aligned and model.body_weldid[model.body_parentid[root]] == 0:
             k, index, dof = int(np.abs(axis).argmax()), model.jnt_qposadr[joint], model.jnt_dofadr[joint]
             sign, angle, zero = float(np.sign(axis[k])), ("roll", "pitch", "yaw")[k], float(model.qpos0[index])

@@ -78,9 +78,7 @@ class Session:
     @staticmethod
     def open(folder: Path) -> Session:
         """Opens an existing session. Raises UserError if there is none, it is too large, or another program has it."""
-        config = read_config(folder)
-        require_bearable(config, get_task(config.task, config.true_reward))
-        return Session(folder, config, acquire_lock(folder))
+        return Session(folder, Session.read(folder).config, acquire_lock(folder))
 
     @staticmethod
     def read(folder: Path) -> Session:

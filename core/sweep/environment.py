@@ -46,7 +46,7 @@ def _digest_of_sources() -> str:
         return VERSION
     folder = Path(core.__file__).resolve().parent
     digest = hashlib.sha256()
-    for path in (*sorted(folder.rglob("*.py")), *sorted(FOLDER.glob(f"*{SUFFIX}"))):
-        name = path.relative_to(folder if path.is_relative_to(folder) else FOLDER)
-        digest.update(name.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    for root, pattern in ((folder, "*.py"), (FOLDER, f"*{SUFFIX}")):
+        for path in sorted(root.rglob(pattern)):
+            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]

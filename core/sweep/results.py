@@ -22,7 +22,7 @@ TRUE, RANDOM = "true reward", "random"
 
 @dataclass(frozen=True)
 class Result:
-    """What one cell came to.
+    """Returns and learning curve of one cell.
 
     task: its name, with the preset in brackets where a plan has several; kind: the name of its curve
     curve: [env_steps, true_return] pairs, ascending

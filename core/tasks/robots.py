@@ -13,7 +13,7 @@ import numpy as np
 from core.behaviours.robot_model import RobotModel
 from core.behaviours.signals import SignalNames
 from core.tasks.ant import ANT
-from core.tasks.base import Camera, RobotTask, averages, clipped_velocities, forward, orientation
+from core.tasks.base import ORIENTATION, Camera, RobotTask, averages, clipped_velocities, forward, orientation
 from core.tasks.half_cheetah import HALF_CHEETAH
 from core.tasks.hopper_backflip import HOPPER_BACKFLIP
 from core.tasks.pendulum import DOUBLE_PENDULUM, PENDULUM
@@ -146,7 +146,9 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
     side = {"elevation": 12.0, "azimuth": 90.0} if model.planar else {"elevation": 20.0, "azimuth": 72.0}
     x, y = model.centre
     sensed = model.sensed if model.on_floor else 0
-    numbers = len(model.plain) + 2 * len(model.angles) + 5 * len(model.quaternions) + model.velocities + sensed
+    numbers = (
+        len(model.plain) + 2 * len(model.angles) + len(ORIENTATION) * len(model.quaternions) + model.velocities + sensed
+    )
     task = replace(
         HOPPER_BACKFLIP,
         sizes=(numbers, len(model.names.actions)),
