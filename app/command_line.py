@@ -38,7 +38,7 @@ def add_options(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--session", type=Path, help="session folder, new or existing (default: a new one, once a task is chosen)"
     )
-    parser.add_argument("--teacher", choices=("human", "oracle"), help="first teacher (default human)")
+    parser.add_argument("--teacher", choices=("human", "oracle"), help="teacher at the start (default human)")
     parser.add_argument("--labels", type=int, help="number of answers after which the computer stops answering")
     parser.add_argument("--seed", type=int, help="random seed; same seed, same start")
     parser.add_argument("--quit-after", type=float, metavar="SECONDS", help="quit after this time")
@@ -48,7 +48,7 @@ def add_options(parser: argparse._ActionsContainer) -> None:
         nargs="?",
         const=Path(),
         metavar="FOLDER",
-        help="teach for a minute by pressing keys, leave pictures in this folder, and tell whether all went well",
+        help="run a self-test of one minute: the program presses the keys, leaves pictures in this folder and reports the result",
     )
 
 

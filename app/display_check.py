@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FROM_MENU = "SOMERSAULT_FROM_MENU"
 """Environment variable that the desktop's menu entry sets, because standard error is not visible there."""
 _NO_DISPLAY = (
-    "There is no display to open a window on: start it in a desktop session, or teach without a window"
+    "There is no display to open a window on: start Somersault in a desktop session, or teach without a window"
     f" with {COMMAND_LINE} teach."
 )
 
@@ -84,7 +84,7 @@ def explain_failure(message: str) -> str:
         return _NO_DISPLAY
     variables = "WAYLAND_DISPLAY and XDG_RUNTIME_DIR" if wayland else "DISPLAY and XAUTHORITY"
     return (
-        f"The display {display} does not answer or refuses this user: check {variables}, or start it in your own desktop"
+        f"The display {display} does not answer or refuses this user: check {variables}, or start Somersault in your own desktop"
         f" session (Qt: {message})."
     )
 

@@ -145,7 +145,7 @@ class _Driver(QObject):
         return shown and self._window.pair_page.has_pair and self._is_active()
 
     def _is_active(self) -> bool:
-        """The window gets the keys. Where nothing manages the windows of a screen, it has to be told so."""
+        """Return whether the window gets the keys; activate it first where no window manager does."""
         if not self._window.isActiveWindow():
             self._window.activateWindow()
         return self._window.isActiveWindow()

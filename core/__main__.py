@@ -28,8 +28,8 @@ def main() -> int:
     args = make_parser().parse_args()
     from core.errors import CutShortError, NotFiniteError, StageFailedError, UserError, lack
 
-    ways = {"teach": "continue with --resume", **dict.fromkeys(_SWEEPS, "the same command continues")}
-    again = ways.get(args.command, "give the command again")
+    ways = {"teach": "continue with --resume", **dict.fromkeys(_SWEEPS, "run the same command to continue")}
+    again = ways.get(args.command, "run the command again")
     try:  # imports after parsing: --help must not wait for torch
         if args.command in _SWEEPS:
             from core.sweep.command import run_sweep
@@ -50,7 +50,7 @@ def main() -> int:
     except (MemoryError, RuntimeError, OSError) as error:
         if not lack(error):
             raise
-        code, text = 1, f"there was not enough {lack(error)}; what was saved remains: {again}."
+        code, text = 1, f"there was not enough {lack(error)}; saved work is kept: {again}."
     except KeyboardInterrupt as error:
         code = 128 + next(iter(error.args), signal.SIGINT)  # as a shell reports a program that a signal ended
         cut_short = isinstance(error, CutShortError)
@@ -96,11 +96,11 @@ def add_commands(commands: Any) -> None:
         "--before-after", action="store_true", help="show the untrained and the newest policy side by side instead"
     )
     film.add_argument(
-        "--talk", action="store_true", help="half a minute for a talk: before, clips with their choices, curve, after"
+        "--talk",
+        action="store_true",
+        help="a film of half a minute for a talk: untrained policy, pairs with their answers, curve, newest policy",
     )
-    film.add_argument(
-        "--height", type=int, help="picture height, a multiple of 18 (default 720; of a talk's film 1080)"
-    )
+    film.add_argument("--height", type=int, help="picture height, a multiple of 18 (default 720, or 1080 with --talk)")
     export = commands.add_parser("export", help="write a session to one file, or its policy as ONNX files")
     export.add_argument("session", help="the session's folder")
     export.add_argument("file", nargs="?", help="the new file, such as backflip.somersault")
@@ -149,7 +149,13 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
     )
     sweep.add_argument("--preset", nargs="+", choices=PRESETS, help="settings of the runs (default: those of the plan)")
     sweep.add_argument("--steps", type=int, help="environment steps of each run (default: those of the plan)")
-    sweep.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change any setting")
+    sweep.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a field of the config, such as policy.discount=0.98; repeatable",
+    )
 
 
 def _add_teach(teach: argparse.ArgumentParser) -> None:
@@ -157,7 +163,7 @@ def _add_teach(teach: argparse.ArgumentParser) -> None:
     teach.add_argument(
         "--teacher",
         choices=("oracle", "person", "none"),
-        help="who answers; person: with a human's errors and pace; none: train on the true reward",
+        help="who answers; person: a simulated person, with a human's errors and pace; none: train on the true reward",
     )
     teach.add_argument("--pace", type=float, help="answers per minute of --teacher person (default 12)")
     teach.add_argument("--wrong", type=float, help="share of wrong answers of --teacher person (default 0.15)")
@@ -188,7 +194,13 @@ def _add_teach(teach: argparse.ArgumentParser) -> None:
     teach.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), help="device for training the networks (default auto)"
     )
-    teach.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change any setting")
+    teach.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a field of the config, such as policy.discount=0.98; repeatable",
+    )
     teach.add_argument("--video", help="at the end, write an episode of the trained policy to this .mp4 file")
     teach.add_argument("--json", action="store_true", help="print one JSON object as the last line of stdout")
     ablations = teach.add_argument_group("ablations (section 3.3 of the paper)")

@@ -102,7 +102,7 @@ class TaskEnvironment(gymnasium.Env[Observations, Any]):
 
 
 class LearnedReward(gymnasium.Wrapper[Observations, Any, Observations, Any]):
-    """Replaces the environment's reward by the session's predicted one; info["true_reward"] has the environment's own.
+    """Replaces the environment's reward with the session's predicted one; info["true_reward"] has the environment's own.
 
     The environment must have the observations and actions of the session's task, as that of `environment` has. The
     reward is the mean over the members, each normalized to mean 0 and standard deviation 1 over the segments of the

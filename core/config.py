@@ -83,7 +83,7 @@ class RewardConfig(_Checked):
     novelty_steps: int = number(600_000, "environment steps over which the reward for novelty fades", "", 0, 10**12)
     answer_interval: int = number(
         0,
-        "steps between answers below which all exploration is reduced, in proportion to their cube; 0 for never",
+        "with fewer steps than this between answers, exploration is scaled by the cube of their ratio; 0: never",
         "",
         0,
         10**12,
@@ -91,9 +91,11 @@ class RewardConfig(_Checked):
     error_rate: float = number(0.1, "assumed chance that the labeller answers at random", "2.2.3", 0, 0.999)
     holdout: float = number(math.exp(-1), "share of answers held out for validation", "2.2.3", 0, 0.9)
     std: float = number(1.0, "standard deviation of the normalized predicted reward (Atari: .05)", "A", 1e-6)
-    learning_rate: float = number(1e-3, "Adam's step size", "", 0, 1)
+    learning_rate: float = number(1e-3, "Adam's learning rate", "", 0, 1)
     l2: float = number(1e-4, "weight decay at the start", "2.2.3", 0)
-    l2_rate: float = number(1.05, "largest factor by which weight decay changes in one epoch", "2.2.3", 1, 10)
+    l2_rate: float = number(
+        1.05, "factor by which weight decay is multiplied or divided after an epoch", "2.2.3", 1, 10
+    )
     ratio_low: float = number(1.1, "ratio of validation to training loss below which weight decay falls", "2.2.3", 0)
     ratio_high: float = number(1.5, "ratio of validation to training loss above which weight decay rises", "2.2.3", 0)
     minibatch: int = number(64, "answers in one gradient step of a member", "", 1)
@@ -117,7 +119,9 @@ class QueryConfig(_Checked):
         ("disagreement", "random", "challenge"),
         "2.2.4",
     )
-    candidates: int = number(10, "candidate pairs (challenge: clips) for each pair that is asked about", "A", 1, 1000)
+    candidates: int = number(
+        10, "candidate pairs (challenge: segments) for each pair that is asked about", "A", 1, 1000
+    )
     first_share: float = number(0.25, "share of the answers collected before policy training starts", "A.1", 0, 1)
     first_labels: int = number(0, "answers before policy training; 0 for first_share (Atari: 500)", "A.2", 0)
     taken: int = number(0, "answers taken over from another session; the others are asked as in a new one", "", 0)
@@ -129,15 +133,15 @@ class QueryConfig(_Checked):
     horizon: int = number(
         0, "environment steps by which all pairs are asked; 0 for those of the session", "", 0, 10**12
     )
-    segment_steps: int = number(0, "steps of a clip; 0 for the task's own", "3.3", 0, 1000)
+    segment_steps: int = number(0, "steps of a segment; 0 for the task's own", "3.3", 0, 1000)
     repeats: str = choice("off", "ask about some pairs again to measure consistency", ("off", "on"), "2.2.3")
     repeat_share: float = number(0.05, "share of repeated pairs", "", 0, 0.5)
     repeat_after: int = number(20, "fewest answers before a pair is repeated", "", 1, 10_000)
     ready: int = number(4, "pairs prepared in advance", "", 1, 64)
-    pool: int = number(1024, "clips to choose pairs from", "", 2, 16384)
-    pool_old: float = number(0.0, "share of the pool for clips of all earlier policies", "", 0, 1)
-    rest: int = number(0, "answers before a clip may be shown again", "", 0, 10_000)
-    alike: float = number(0.0, "least distance of the clips of a pair; 1 is that of two random clips", "", 0, 1)
+    pool: int = number(1024, "segments to choose pairs from", "", 2, 16384)
+    pool_old: float = number(0.0, "share of the pool for segments of all earlier policies", "", 0, 1)
+    rest: int = number(0, "answers before a segment may be shown again", "", 0, 10_000)
+    alike: float = number(0.0, "least distance of the segments of a pair; 1 is that of two random ones", "", 0, 1)
 
     def length(self, usual: int) -> int:
         """Return the steps of a segment, given those of the task's own."""
@@ -152,8 +156,20 @@ class OracleConfig(_Checked):
     """
 
     mistakes: float = number(0.0, "chance that the oracle chooses the wrong side", "", 0, 1)
-    skip: float = number(0.0, "answer can't tell if both returns are below this share of the mean return", "", 0, 1)
-    equal: float = number(0.0, "answer tie if the returns differ by less than this share of the mean", "", 0, 100)
+    skip: float = number(
+        0.0,
+        "answer can't tell if both returns are less than this share of the way from the pool's worst to its mean",
+        "",
+        0,
+        1,
+    )
+    equal: float = number(
+        0.0,
+        "answer tie if the returns differ by less than this share of the distance from the pool's worst to its mean",
+        "",
+        0,
+        100,
+    )
     beta: float = number(0.0, "choose left with P = sigmoid(beta * difference of returns); 0 to never err", "", 0)
     myopia: float = number(1.0, "weight of each step of a clip relative to the next step", "", 0, 1)
 
@@ -176,11 +192,11 @@ class PolicyConfig(_Checked):
     algorithm: str = choice("ppo", "policy optimizer", ("ppo", "trpo", "a2c"), "2.2.1")
     hidden: int = number(64, "units in each of the two hidden layers", "", 1, 2048)
     vision: str = choice("small", "network for pictures: Mnih et al. 2016 or 2015", ("small", "nature"), "A.2")
-    discount: float = number(0.99, "discount rate, per step", "A.1", 0, 0.99999)
+    discount: float = number(0.99, "discount factor, per step", "A.1", 0, 0.99999)
     gae_lambda: float = number(0.95, "lambda of generalized advantage estimation; 1 for n-step returns", "A.1", 0, 1)
     entropy_bonus: float = number(0.01, "weight of the entropy bonus", "A.1", 0)
-    learning_rate: float = number(1e-3, "step size; for TRPO, of the value function", "A.2", 0, 1)
-    decay: float = number(0.0, "share by which the step size falls, linearly, until the session ends", "A.2", 0, 1)
+    learning_rate: float = number(1e-3, "learning rate; for TRPO, of the value function", "A.2", 0, 1)
+    decay: float = number(0.0, "share by which the learning rate falls, linearly, until the session ends", "A.2", 0, 1)
     clip: float = number(0.2, "PPO: largest change of the probability ratio in one update", "", 0.001, 1)
     epochs: int = number(8, "passes over one batch; for TRPO, of the value function; A2C makes one", "", 1, 1000)
     minibatch: int = number(2048, "steps in one gradient step; A2C uses the whole batch", "", 1)
@@ -260,25 +276,25 @@ class Config(_Checked):
         single = reward.members == 1 and answered
         yield (
             single and query.selection != "random",
-            "One predictor cannot disagree with itself: with members=1 choose selection=random (paper 3.3).",
+            "One predictor cannot disagree with itself: with reward.members=1 set query.selection=random (paper 3.3).",
         )
         yield (
             single and reward.bonus > 0,
-            "One predictor cannot disagree with itself: with members=1 set reward.bonus=0.",
+            "One predictor cannot disagree with itself: with reward.members=1 set reward.bonus=0.",
         )
         yield (
             reward.target == "returns" and self.teacher != Teacher.ORACLE,
-            "Only the oracle knows true returns: with target=returns choose the oracle as teacher (paper 3.3).",
+            "Only the oracle knows true returns: with reward.target=returns choose the oracle as teacher (paper 3.3).",
         )
         yield (
             reward.target == "returns" and self.oracle != OracleConfig(),
-            "With target=returns the oracle makes no choices that could be wrong: leave out target=returns or its"
+            "With reward.target=returns the oracle makes no choices that could be wrong: leave out that or the oracle's"
             " errors.",
         )
-        yield reward.ratio_low > reward.ratio_high, "ratio_low is above ratio_high: give the lower bound as ratio_low."
+        yield reward.ratio_low > reward.ratio_high, "reward.ratio_low is above reward.ratio_high: swap the two."
         yield (
             answered and self.labels == 0,
-            "With 0 labels nothing can be learned: give a number of labels, or none as the teacher for true reward.",
+            "With 0 labels nothing can be learned: set labels to at least 1, or the teacher to none for the true reward.",
         )
         first = query.first_labels or math.ceil(query.first_share * self.labels)
         yield (

@@ -78,7 +78,7 @@ class SceneDrawn(Event):
 
 @dataclass(frozen=True)
 class SceneRefused(Event):
-    """They can't be drawn; `sentence` says why."""
+    """The frames can't be rendered; `sentence` says why."""
 
     token: int
     sentence: str
@@ -122,7 +122,7 @@ class RobotFileRead(Event):
 
 @dataclass(frozen=True)
 class RobotFileRefused(Event):
-    """It can't be used; `sentence` says why."""
+    """The robot's file can't be used; `sentence` says why."""
 
     sentence: str
 

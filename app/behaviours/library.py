@@ -45,7 +45,7 @@ class BehaviourLibrary(QObject):
         listed(object): all behaviours, a list of OwnBehaviour, changed last first.
         saved(object): the OwnBehaviour that was to be saved.
         changed(str): something was done; one sentence.
-        thrown_away(object): a behaviour is in the trash; its Trashed.
+        moved_to_trash(object): a behaviour is in the trash; its Trashed.
         robot_read(str, object): name and RobotModel of a robot that was read from a file.
         refused(str): a request failed and nothing was changed; one sentence.
     """
@@ -53,7 +53,7 @@ class BehaviourLibrary(QObject):
     listed = Signal(object)
     saved = Signal(object)
     changed = Signal(str)
-    thrown_away = Signal(object)
+    moved_to_trash = Signal(object)
     robot_read = Signal(str, object)
     refused = Signal(str)
 
@@ -82,20 +82,20 @@ class BehaviourLibrary(QObject):
     def duplicate(self, own: OwnBehaviour) -> None:
         self._do(lambda: self._duplicate(own), self._on_changed)
 
-    def throw_away(self, own: OwnBehaviour) -> None:
+    def move_to_trash(self, own: OwnBehaviour) -> None:
         """Move the file to the trash. Sessions of this behaviour stay as they are."""
-        self._do(lambda: trash.throw_away(own.path, own.behaviour.title), self._on_thrown_away)
+        self._do(lambda: trash.move_to_trash(own.path, own.behaviour.title), self._on_moved_to_trash)
 
-    def bring_back(self, thrown: Trashed) -> None:
-        """Undo `throw_away`."""
-        self._do(lambda: _bring_back(thrown), self._on_changed)
+    def restore(self, thrown: Trashed) -> None:
+        """Undo `move_to_trash`."""
+        self._do(lambda: _restore(thrown), self._on_changed)
 
     def export(self, behaviour: Behaviour, target: Path) -> None:
         self._do(lambda: self._export(behaviour, target), self._on_changed)
 
-    def bring_in(self, source: Path) -> None:
+    def import_file(self, source: Path) -> None:
         """Keep a copy of a behaviour file, with its robot if that is an MJCF file."""
-        self._do(lambda: self._bring_in(source), self._on_changed)
+        self._do(lambda: self._import(source), self._on_changed)
 
     def read_robot(self, source: Path) -> None:
         self._do(lambda: self._read(source), lambda model: self.robot_read.emit(f"{PREFIX}{source.name}", model))
@@ -153,10 +153,10 @@ class BehaviourLibrary(QObject):
         files.write_atomically(target, _readable(behaviour))
         return f"Saved {target.name}."
 
-    def _bring_in(self, source: Path) -> str:
+    def _import(self, source: Path) -> str:
         behaviour = checked_file(source, self._read)
         if any(own.behaviour == behaviour for own in self._list()[0]):
-            return f"{behaviour.title} is among your behaviours already."
+            return f"{behaviour.title} is already among your behaviours."
         self._write(behaviour)
         return f"Imported {behaviour.title}."
 
@@ -177,13 +177,13 @@ class BehaviourLibrary(QObject):
         self.changed.emit(sentence)
         self.refresh()
 
-    def _on_thrown_away(self, thrown: Trashed) -> None:
-        self.thrown_away.emit(thrown)
+    def _on_moved_to_trash(self, thrown: Trashed) -> None:
+        self.moved_to_trash.emit(thrown)
         self.refresh()
 
 
-def _bring_back(thrown: Trashed) -> str:
-    trash.bring_back(thrown)
+def _restore(thrown: Trashed) -> str:
+    trash.restore(thrown)
     return f"Restored {thrown.name}."
 
 

@@ -70,7 +70,7 @@ class Scenes(QObject):
             spec = JobSpec("scenes", Config().to_dict())
             self._job = self._job or run_job(self._make_process, spec, self._on_event, self._on_end, self)
         except UserError as error:
-            self.refused.emit(f"The robot can't be drawn: {error}.")
+            self.refused.emit(f"The robot can't be rendered: {error}.")
             return
         self._sent = request
         self._job.send(request)
@@ -80,26 +80,26 @@ class Scenes(QObject):
             case SceneDrawn(token, frames) if self._sent is not None and token == self._sent.token:
                 whole = isinstance(self._sent, SceneRequested) and self._sent.still is None
                 (self.drawn if whole else self.still_drawn).emit(frames)
-                self._go_on()
+                self._send_next()
             case PracticePairDrawn(token, query, left, right) if self._sent is not None and token == self._sent.token:
                 self.pair_drawn.emit(Pair(query, left, right))
             case SceneRefused(token, sentence) if self._sent is not None and token == self._sent.token:
                 self.refused.emit(sentence)
-                self._go_on()
+                self._send_next()
             case Failed(summary=reason):
                 self._failure = reason.rstrip(".")
 
-    def _go_on(self) -> None:
+    def _send_next(self) -> None:
         self._sent, following, self._next = None, self._next, None
         if following is not None:
             self._send(following)
 
     def _on_end(self, name: str, reason: str) -> None:
-        failure, self._failure = self._failure or "its process ended unexpectedly", ""
+        failure, self._failure = self._failure or "the rendering process ended unexpectedly", ""
         wanted, self._job = self._next or self._sent, None
         self._sent = self._next = None
         if wanted is not None and reason == "stopped":  # asked for while the child was ending
             self._send(wanted)
         elif wanted is not None:
-            log.warning("The robot can't be drawn: %s.", failure)
-            self.refused.emit(f"The robot can't be drawn: {failure}.")
+            log.warning("The robot can't be rendered: %s.", failure)
+            self.refused.emit(f"The robot can't be rendered: {failure}.")

@@ -47,7 +47,7 @@ class PredictionOverlay(QWidget):
 
     def _percent(self) -> tuple[str, str]:
         left = round(100 * self.left)
-        return f"{left} %", f"{100 - left} %"
+        return f"{left}%", f"{100 - left}%"
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

@@ -112,16 +112,20 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.FINISH: CommandInfo(
         "&Finish training",
         (),
-        "Trains one last time, the second half at a falling learning rate; your next answer resumes teaching",
+        "Trains without further answers, with a falling learning rate in the second half; your next answer resumes teaching",
     ),
     Command.HUMAN: CommandInfo("&You", ("F6",), "You answer from now on", checkable=True),
     Command.ORACLE: CommandInfo(
         "C&omputer",
         ("F7",),
-        "The computer answers by the true reward, if the task has one",
+        "The computer answers, using the true reward (only for tasks that have one)",
         checkable=True,
     ),
-    Command.EXPORT: CommandInfo("&Session as one file…", ("Ctrl+E",), "Writes everything, to be imported elsewhere"),
+    Command.EXPORT: CommandInfo(
+        "&Session as one file…",
+        ("Ctrl+E",),
+        "Writes the whole session to one file, which can be imported on another computer",
+    ),
     Command.SAVE_PLOTS: CommandInfo(
         "&Plots and their data…", (), "Writes every plot as PNG, SVG and CSV to one zip file"
     ),
@@ -163,7 +167,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "Half a minute in 1920 x 1080: the first policy, clips with their choices, the curve, the newest policy",
     ),
     Command.LEARNING_PLOTS: CommandInfo(
-        "Plots: learnin&g", ("Ctrl+1",), "The task's performance measure, returns, and the loss of the reward model"
+        "Plots: learnin&g", ("Ctrl+1",), "The task's measure, returns, and the loss of the reward model"
     ),
     Command.REWARD_PLOTS: CommandInfo(
         "Plots: rewar&d model", ("Ctrl+2",), "Predicted and true reward along one episode, and their correlation"

@@ -87,5 +87,5 @@ class FilmExport(QObject):
             self.film_failed.emit(self._outcome or _DIED)
 
     def _remove_part(self) -> None:
-        """A killed child can't remove its half-written file itself."""
+        """Remove the half-written file of a killed child."""
         files.clear_away(self._target.with_name(f"{self._target.name}.part"))

@@ -15,7 +15,7 @@ from app.style.layouts import column
 
 
 class KeyList(QDialog):
-    """Generated from the menus and the keys in use."""
+    """List of all keys, generated from the menus and the keys in use."""
 
     def __init__(self, keys: KeyMap, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -56,7 +56,7 @@ class LogAxis(pg.AxisItem):
 
 
 class _TimeView(pg.ViewBox):
-    """The mouse zooms and pans along x, and y fits the visible points; on an axis it changes only that axis."""
+    """View whose x the mouse zooms and pans while y fits the visible points; on an axis it changes only that axis."""
 
     def __init__(self) -> None:
         self.extent: tuple[float, float] | None = None
@@ -82,7 +82,7 @@ def fit_visible(view: pg.ViewBox) -> None:
 
 
 class PlotCanvas(pg.PlotWidget):
-    """Lines are not antialiased and as thin as can be seen: anything else is many times slower.
+    """Plot with fast lines: not antialiased and as thin as can be seen, as anything else is many times slower.
 
     Signals:
         pointed_at(float): x below the pointer.

@@ -18,7 +18,7 @@ from core.preferences.schedule import first_labels
 from core.presets import merge_presets
 from core.session.compatibility import require_fitting
 from core.session.session import CONFIG, Session
-from core.session.size_limits import FILMED_POOL, require_bearable
+from core.session.size_limits import FILMED_POOL, check_size_limits
 from core.session.taking import Beginning, begun, take, with_answers
 from core.system import resources
 from core.tasks import get_task
@@ -122,8 +122,8 @@ def session_config(name: str, changes: Mapping[str, Any] | None = None) -> Confi
             f"{task.title} has no true reward, so the computer can't answer: choose yourself as the teacher."
         )
     if config.reward.target == "returns":
-        raise UserError("In a window no true returns are known: choose target=comparisons.")
-    require_bearable(config, get_task(name, config.true_reward))
+        raise UserError("The window can't train on true returns: set reward.target=comparisons.")
+    check_size_limits(config, get_task(name, config.true_reward))
     return config
 
 

@@ -18,7 +18,7 @@ _CHECK_MS = 1000
 
 
 class FolderGuard(QObject):
-    """Looks after the folder every second, and after each refused answer.
+    """Checks the session's folder every second, and after each refused answer.
 
     gone: the folder was deleted or moved away; nothing can be saved there
     copied: number of files other than answers of which there are copies: earlier policies, and the votes of an audience

@@ -37,7 +37,7 @@ class SessionLibrary(QObject):
         picture_found(object, object): folder of a session, and its picture, a QImage.
         opened(object): the Session, locked.
         changed(str, object): something was done; one sentence, and the folder it made, or None.
-        thrown_away(object): a session is in the trash; its Trashed.
+        moved_to_trash(object): a session is in the trash; its Trashed.
         progressed(str): the request under way, and how far it is.
         refused(str): a request failed and nothing was changed; one sentence.
     """
@@ -46,7 +46,7 @@ class SessionLibrary(QObject):
     picture_found = Signal(object, object)
     opened = Signal(object)
     changed = Signal(str, object)
-    thrown_away = Signal(object)
+    moved_to_trash = Signal(object)
     progressed = Signal(str)
     refused = Signal(str)
 
@@ -85,19 +85,19 @@ class SessionLibrary(QObject):
     def duplicate(self, folder: Path) -> None:
         self._work_thread.do(lambda: self._duplicate(folder), self._on_changed, self._on_refused)
 
-    def throw_away(self, folder: Path) -> None:
+    def move_to_trash(self, folder: Path) -> None:
         """Move a session to the trash; ignored while it is on its way there."""
         if folder not in self._leaving:
             self._leaving.add(folder)
-            self._work_thread.do(lambda: _throw_away(folder), self._on_thrown_away, partial(self._on_kept, folder))
+            self._work_thread.do(lambda: _throw_away(folder), self._on_moved_to_trash, partial(self._on_kept, folder))
 
-    def bring_back(self, thrown: Trashed) -> None:
-        """Undo `throw_away`."""
-        self._work_thread.do(lambda: _bring_back(thrown), self._on_changed, self.refused.emit)
+    def restore(self, thrown: Trashed) -> None:
+        """Undo `move_to_trash`."""
+        self._work_thread.do(lambda: _restore(thrown), self._on_changed, self.refused.emit)
 
-    def bring_in(self, source: Path) -> None:
+    def import_file(self, source: Path) -> None:
         self.progressed.emit(f"Importing {source.name} …")
-        self._work_thread.do(lambda: self._bring_in(source), self._on_changed, self.refused.emit)
+        self._work_thread.do(lambda: self._import(source), self._on_changed, self.refused.emit)
 
     def close(self) -> None:
         """End the threads; block until all requests are done."""
@@ -131,7 +131,7 @@ class SessionLibrary(QObject):
         library.duplicate(folder, target, report)
         return f"Copied {folder.name} to {target.name}.", target
 
-    def _bring_in(self, source: Path) -> tuple[str, Path]:
+    def _import(self, source: Path) -> tuple[str, Path]:
         target = self.root / source.stem
         if target.exists():
             target = new_folder(self.root, source.stem)
@@ -147,7 +147,7 @@ class SessionLibrary(QObject):
         self.opened.emit(session)
 
     def _on_refused(self, sentence: str) -> None:
-        """The list may show a session that is gone."""
+        """Report the refusal, and refresh the list, which may show a session that is gone."""
         self.refused.emit(sentence)
         self.refresh()
 
@@ -155,9 +155,9 @@ class SessionLibrary(QObject):
         self._leaving.discard(folder)
         self._on_refused(sentence)
 
-    def _on_thrown_away(self, thrown: Trashed) -> None:
+    def _on_moved_to_trash(self, thrown: Trashed) -> None:
         self._leaving.discard(thrown.original)
-        self.thrown_away.emit(thrown)
+        self.moved_to_trash.emit(thrown)
         self.refresh()
 
     def _on_changed(self, change: tuple[str, Path | None]) -> None:
@@ -200,9 +200,9 @@ def _throw_away(folder: Path) -> Trashed:
     if not (folder / CONFIG).is_file():
         raise UserError(f"There is no session in {folder} any more.")
     acquire_lock(folder).release()  # no program may have it open
-    return trash.throw_away(folder, folder.name)
+    return trash.move_to_trash(folder, folder.name)
 
 
-def _bring_back(thrown: Trashed) -> tuple[str, Path]:
-    trash.bring_back(thrown)
+def _restore(thrown: Trashed) -> tuple[str, Path]:
+    trash.restore(thrown)
     return f"Restored {thrown.name}.", thrown.original

@@ -93,8 +93,8 @@ class SummaryWriter(QObject):
             self._controller.trouble_arose.emit(text)
 
 
-def _write_summary(folder: Path, current: Summary, falls: bool) -> None:
-    """Write the summary; figures unknown to this run so far come from the summary on disk. falls: less is better."""
+def _write_summary(folder: Path, current: Summary, lower_is_better: bool) -> None:
+    """Write the summary; figures unknown to this run so far come from the summary on disk."""
     files.require_session(folder)
     best, steps = current.best, current.env_steps
     try:
@@ -103,7 +103,7 @@ def _write_summary(folder: Path, current: Summary, falls: bool) -> None:
         log.warning("%s Writing a new one.", error)
         earlier = None
     if earlier is not None:
-        best = earlier.best if best is None else summary.better(best, earlier.best, falls)
+        best = earlier.best if best is None else summary.better(best, earlier.best, lower_is_better)
         steps = steps or earlier.env_steps
     labels = library.answers(require_answers(folder))
     summary.write(folder, replace(current, labels=labels, best=best, env_steps=steps))

@@ -18,12 +18,12 @@ _USUAL = ("reward", "policy")
 _TIPS = {
     "reward": "The reward model: what the robot should do",
     "policy": "The policy: what the robot can already do",
-    "answers": "The answers, counted as answers about this behaviour; its clips must have the same length",
+    "answers": "The answers, which then count for this behaviour; clips must have the same length in both sessions",
 }
 
 
 class BeginFrom(QWidget):
-    """Hidden while no session fits."""
+    """Selector of the session that a new one begins with; hidden while none fits."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -12,7 +12,7 @@ _SIDE, _RADIUS = 320, 12
 
 
 class PreviewView(QWidget):
-    """Plays only while visible; shows text if there is no preview."""
+    """Moving picture of a task, which plays only while visible; text if there is no preview."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

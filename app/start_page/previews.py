@@ -217,7 +217,7 @@ class Previews(QObject):
 
     def _on_end(self, name: str, reason: str) -> None:
         """Refuse the task that a child was rendering when it ended; a new child renders the others."""
-        failure = self._failure or "its process ended unexpectedly"
+        failure = self._failure or "the rendering process ended unexpectedly"
         self._job, self._failure = None, ""
         if self._drawing and reason == "stopped":
             self._wanted.appendleft(self._drawing)

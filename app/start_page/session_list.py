@@ -18,7 +18,7 @@ _HEIGHT, _PICTURE, _MARGIN, _RADIUS = 92, 72, 10, 8
 
 
 class _Row(QStyledItemDelegate):
-    """Thumbnail, name, task and teacher, number of answers, best result, and time since it was last opened."""
+    """Draws a session: thumbnail, name, task and teacher, number of answers, best result, and time since it was last opened."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(300, _HEIGHT)
@@ -96,7 +96,7 @@ class _Row(QStyledItemDelegate):
 
 
 class SessionList(QListView):
-    """Arrow keys select, Enter or a double click opens.
+    """List of sessions: arrow keys select, Enter or a double click opens.
 
     Signals:
         open_requested(object): SessionEntry to open.

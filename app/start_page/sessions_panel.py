@@ -16,7 +16,7 @@ from core.session.library import SessionEntry
 
 _WIDTH = 430
 _ABOUT = "Sessions save automatically."
-_EMPTY = "Your sessions will be listed here. Click a goal to start the first one."
+_EMPTY = "Your sessions will be listed here. Click a task to start the first one."
 
 
 class SessionsPanel(QFrame):
@@ -105,7 +105,7 @@ class SessionsPanel(QFrame):
 
     def _throw_away(self) -> None:
         if self.list.current:
-            self._library.throw_away(self.list.current.folder)
+            self._library.move_to_trash(self.list.current.folder)
 
     def _reveal(self) -> None:
         if self.list.current:
@@ -115,7 +115,7 @@ class SessionsPanel(QFrame):
 
     def _ask_for_import(self) -> None:
         kinds = "Sessions (*.somersault);;All files (*)"
-        ask_for_file_to_open(self, "Import a session", Path.home(), kinds, self._library.bring_in)
+        ask_for_file_to_open(self, "Import a session", Path.home(), kinds, self._library.import_file)
 
     def _ask_for_folder(self) -> None:
         ask_for_folder(self, "Open a session folder", Path.home(), self.open_requested.emit)

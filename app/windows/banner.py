@@ -15,7 +15,7 @@ _BAR = 160
 
 
 class Banner(QFrame):
-    """Hidden without a message. A failure stays until it is resolved; a notice disappears after some seconds.
+    """Bar that shows one message; hidden without one. A failure stays until it is resolved; a notice disappears after some seconds.
 
     Signals:
         restart_requested(): the failed stage is to be restarted.

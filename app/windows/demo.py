@@ -56,7 +56,7 @@ _BOLD = ("question", "headline", "count")
 
 
 class DemoWindow(QWidget):
-    """Full screen until Esc or F11. Closing it restores the teacher.
+    """Demo mode: a session in full screen, until Esc or F11. Closing it restores the teacher.
 
     Signals:
         left(): the window was closed; the session continues.

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QLabel, QMainWindow, QToolBar, QToolButton, QWidget
 
-from app.clips.rest import Rest
+from app.clips.idle_pause import IdlePause
 from app.keys.actions import Actions
 from app.keys.commands import COMMANDS, Command, KeyAction
 from app.keys.focus import Focus
@@ -97,7 +97,7 @@ class MainWindow(QMainWindow):
         self.empty = EmptyState()
         self.pair_page = PairPage(self._controller, self.empty)
         self.clips = self.pair_page.clips
-        self.rest = Rest(self.clips)
+        self.rest = IdlePause(self.clips)
         self.key_hints, self.status_strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
         self.training_line = TrainingLine(self._controller, self.commands[Command.FINISH])
         self.centre = QWidget()

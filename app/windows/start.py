@@ -59,7 +59,7 @@ from core.tasks.gymnasium import PREFIX
 
 _STATE_NAME, _SIZE = "start page", QSize(1280, 720)
 _THUMBNAIL = 192
-_ABOUT = "Click a goal to start. You teach it only by choosing between two clips."
+_ABOUT = "Click a task to start. You teach it only by choosing between two clips."
 
 
 class StartWindow(QMainWindow):
@@ -124,10 +124,10 @@ class StartWindow(QMainWindow):
     def _make_tasks(self) -> QVBoxLayout:
         self.grid = TaskGrid([*CATALOGUE, *shipped_behaviours()])
         self.import_behaviour = QPushButton("&Import a behaviour…")
-        self.import_behaviour.setToolTip("Add a behaviour file to yours; it can also be dropped on this page")
+        self.import_behaviour.setToolTip("Add a behaviour file to your behaviours; you can also drop it on this page")
         self.other = QPushButton("A &Gymnasium environment…")
         self.search = QLineEdit(placeholderText="Search (Ctrl+F)", clearButtonEnabled=True)
-        self.search.setAccessibleName("Search what can be taught")
+        self.search.setAccessibleName("Search tasks")
         self.search.textChanged.connect(self.grid.search)
         find = QShortcut(QKeySequence.StandardKey.Find, self)
         find.activated.connect(self._on_find_requested)
@@ -172,8 +172,8 @@ class StartWindow(QMainWindow):
         self.library.opened.connect(self._on_opened)
         self.library.progressed.connect(self.show_message)
         self.library.refused.connect(self.show_error)
-        self.library.thrown_away.connect(partial(self._offer_undo, self.library.bring_back))
-        self.behaviours.thrown_away.connect(partial(self._offer_undo, self.behaviours.bring_back))
+        self.library.moved_to_trash.connect(partial(self._offer_undo, self.library.restore))
+        self.behaviours.moved_to_trash.connect(partial(self._offer_undo, self.behaviours.restore))
         self.banner.undo_requested.connect(self._on_undo_requested)
 
     def _on_find_requested(self) -> None:
@@ -223,9 +223,9 @@ class StartWindow(QMainWindow):
         self._undo = None
         self.banner.show_message(sentence, "refusal")
 
-    def _offer_undo(self, bring_back: Callable[[Trashed], None], thrown: Trashed) -> None:
+    def _offer_undo(self, restore: Callable[[Trashed], None], thrown: Trashed) -> None:
         """Say what is in the trash, with a button that brings it back and can be pressed once."""
-        self._undo = partial(bring_back, thrown)
+        self._undo = partial(restore, thrown)
         self.banner.show_message(f"Moved {thrown.name} to Trash.", can_undo=True)
 
     def _on_undo_requested(self) -> None:
@@ -257,7 +257,7 @@ class StartWindow(QMainWindow):
             self.behaviour_page.leave()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter presses the focused button, as Space does; Qt has this in dialogs only."""
+        """Press the focused button on Enter, as on Space; Qt does this in dialogs only."""
         focused = self.focusWidget()
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and isinstance(focused, QAbstractButton):
             focused.click()
@@ -311,11 +311,11 @@ class StartWindow(QMainWindow):
             self.behaviours.duplicate(own)
         elif own is not None and action == DELETE:
             self.behaviour_page.forget(own.path)
-            self.behaviours.throw_away(own)
+            self.behaviours.move_to_trash(own)
 
     def _ask_for_behaviour(self) -> None:
         kinds = f"Behaviours (*{SUFFIX});;All files (*)"
-        ask_for_file_to_open(self, "Import a behaviour", Path.home(), kinds, self.behaviours.bring_in)
+        ask_for_file_to_open(self, "Import a behaviour", Path.home(), kinds, self.behaviours.import_file)
 
     def _save_behaviour(self, behaviour: Behaviour, path: Path | None) -> None:
         self._set_busy(True)
@@ -373,7 +373,7 @@ class StartWindow(QMainWindow):
         here = wanted is not None and self._draft_on_screen is wanted
         title = self.behaviour_page.add_robot(name, model, chosen=here)
         if not here:
-            self.show_message(f"{title} can be chosen among the robots of a behaviour of your own.")
+            self.show_message(f"{title} is now among the robots for a behaviour of your own.")
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if _dropped_file(event.mimeData()) is not None:
@@ -388,7 +388,7 @@ class StartWindow(QMainWindow):
         if path.suffix.lower() == ".xml":
             self._read_robot(path)
         else:
-            self.behaviours.bring_in(path)
+            self.behaviours.import_file(path)
 
     def _on_first_listed(self) -> None:
         """Focus the saved sessions, or the tasks if there are none."""

@@ -16,7 +16,7 @@ _STEPS = "Steps"
 """Caption in place of _START once training has started."""
 _DIVERGED = "Diverged"
 _DIVERGED_TIP = "The simulation diverged this many times. It was reset each time, and no clip shows it."
-_LONGEST = ("99,999", "999,999,999", "100 %", "999")
+_LONGEST = ("99,999", "999,999,999", "100%", "999")
 _LONGEST_BETTER, _LONGEST_COUNT = "improved 59 minutes ago", "9,999"
 """Texts that the cells have room for, so that nothing moves as the figures grow."""
 
@@ -50,7 +50,7 @@ class StatusStrip(QWidget):
         texts = (
             f"{progress.labels:,}",
             f"{progress.labels_to_start}" if progress.labels_to_start else f"{progress.env_steps:,}",
-            "–" if math.isnan(progress.agreement) else f"{100 * progress.agreement:.0f} %",
+            "–" if math.isnan(progress.agreement) else f"{100 * progress.agreement:.0f}%",
             f"{progress.labels_per_minute:.0f}",
         )
         self._captions[_START].setText(_CAPTIONS[_START] if progress.labels_to_start else _STEPS)

@@ -67,9 +67,9 @@ def _sentence(controller: Controller) -> str:
     if controller.state != State.RUNNING or controller.folder_guard.gone:
         return ""  # a bar at the top says more
     if (share := course.finishing) is not None:
-        return f"Finishing training: {100 * share:.0f} %"
+        return f"Finishing training: {100 * share:.0f}%"
     if course.done:
-        return "This session has taken all its steps. A new session can begin with what it has learned."
+        return "This session has used all its steps. To continue, create a new session that begins with what this one has learned."
     if course.finished:
         return _result(course)
     if course.holding:

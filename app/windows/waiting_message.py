@@ -40,7 +40,7 @@ def _while_running(controller: Controller) -> tuple[str, str]:
         seconds = progress.first_pair.left if progress.drawing.left is None else progress.drawing.left
         return _with_countdown("Rendering the next pair", seconds), "It appears as soon as both clips are ready."
     if controller.state == State.PAUSED:
-        return "Paused", "Press Resume to continue simulating."
+        return "Paused", "Press Resume to continue training."
     reason = _sentence_case(controller.waits.get("rollout", ""))
     if progress.first_pair.under_way and not progress.env_steps:
         headline = reason or "Recording the first clips"

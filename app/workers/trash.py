@@ -19,7 +19,7 @@ class Trashed:
     path: Path
 
 
-def throw_away(path: Path, name: str) -> Trashed:
+def move_to_trash(path: Path, name: str) -> Trashed:
     """Move a file or folder to the trash. Raise UserError, and change nothing, if that is impossible."""
     file = QFile(str(path))
     if not file.moveToTrash():
@@ -27,7 +27,7 @@ def throw_away(path: Path, name: str) -> Trashed:
     return Trashed(name, path, Path(file.fileName()))  # Qt has set it to the path in the trash
 
 
-def bring_back(thrown: Trashed) -> None:
+def restore(thrown: Trashed) -> None:
     """Move it from the trash to where it was. Raise UserError, and change nothing, if that is impossible."""
     files.require_new(thrown.original, "move that away first")
     if not thrown.path.exists():

@@ -87,7 +87,7 @@ class AtariVectorEnv:
         """The emulators go with the last reference to them."""
 
     def _new_games(self, rows: Rows, new_emulators: bool = False) -> Screens:
-        """Start new games in `rows`, if they fail again in new emulators. Raises UserError if that keeps failing.
+        """Start new games in `rows`; retry failed ones, in new emulators if needed. Raises UserError if that keeps failing.
 
         new_emulators: replace all emulators first
         """

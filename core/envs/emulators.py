@@ -77,14 +77,14 @@ def rom(task: AtariTask) -> Path:
         path = None
     if path is None:
         raise UserError(
-            f"{task.title} needs the file {task.game}.bin, which the package ale-py brings: install that anew"
+            f"{task.title} needs the file {task.game}.bin, which the package ale-py includes: reinstall it"
             " (pip install --force-reinstall ale-py)."
         )
     return Path(path)
 
 
 class VectorEmulators:
-    """ale-py's own, in C++ threads. They give gray or colour: those that are seen in colour are played twice, alike.
+    """ale-py's vector of emulators, in C++ threads. It gives grey or colour: games seen in colour are played twice, alike.
 
     ale-py does not tell which of them has failed, so one that fails takes all others along: the call raises
     RuntimeError, and none is of use any more.
@@ -102,7 +102,7 @@ class VectorEmulators:
         self._memory = np.zeros((count, 0), np.uint8)
 
     def start(self, rows: Rows, seeds: Rows | None = None) -> Screens:
-        """Start new games in these; the views are of all.
+        """Start new games in `rows`; return the screens of all games.
 
         A seed decides how this game of an emulator begins, and without one how the next ones do, whatever was played in
         between. This is slow, because the emulator reloads its game.

@@ -210,7 +210,7 @@ class GymVectorEnv:
 def _make(task: GymTask, environments: int, pictures: bool) -> SyncVectorEnv[Any, Any]:
     """Make the vector environment. Raises UserError if the ID is unknown or it can't be made."""
     if task.env_id.startswith(_ATARI):
-        raise UserError(f"{task.name} is an Atari game: those that can be taught are tasks of their own, such as pong.")
+        raise UserError(f"{task.name} is an Atari game: choose one of the tasks for games, such as pong.")
     options: dict[str, Any] = {"render_mode": "rgb_array"} if pictures else {}
     try:
         spec = copy.deepcopy(gymnasium.spec(task.env_id))
@@ -240,11 +240,13 @@ def _require_teachable(task: GymTask, envs: SyncVectorEnv[Any, Any]) -> None:
     if not isinstance(observed, Box) or len(observed.shape) > 1 and np.prod(observed.shape) > _MAX_NUMBERS:
         envs.close()
         kind = f"pictures of shape {observed.shape}" if isinstance(observed, Box) else f"a {type(observed).__name__}"
-        raise UserError(f"{task.name} is observed as {kind}: only rows or small tables of numbers can be taught.")
+        raise UserError(f"{task.name} is observed as {kind}: only vectors and small matrices of numbers are supported.")
     bounded = isinstance(acted, Box) and np.isfinite([acted.low, acted.high]).all()
     if not bounded and not isinstance(acted, Discrete):
         envs.close()
-        raise UserError(f"{task.name} takes {acted} as actions: only a bounded Box or a Discrete can be taught.")
+        raise UserError(
+            f"{task.name} takes {acted} as actions: only bounded Box and Discrete action spaces are supported."
+        )
 
 
 def _flatten(observations: Any) -> npt.NDArray[Any]:

@@ -23,7 +23,7 @@ _SLICES, _STACKS = 20, 6
 """Parts of a circle and of a half circle of which round geoms are drawn. Half of MuJoCo's own: they pay for the shadow."""
 _BELOW, _ABOVE = 0.3, 0.29
 """How far below and above its middle the picture reaches, in metres for each metre of the camera's distance."""
-_NO_OPENGL = "Clips can't be drawn, as OpenGL is missing here: sudo apt-get install libegl1 libgl1-mesa-dri"
+_NO_OPENGL = "Clips can't be rendered, as OpenGL is missing here: sudo apt-get install libegl1 libgl1-mesa-dri"
 
 
 class Renderer(ABC):
@@ -64,7 +64,7 @@ class FrameRenderer(Renderer):
     """Shows pictures that were recorded during the rollout."""
 
     def clip(self, states: npt.NDArray[Any], size: int, fps: float) -> Frames:
-        """Without the black margins that make a picture square."""
+        """Render a clip without the black margins that make a picture square."""
         frames = self.render(states, size, fps)
         shown = next((picture for state in states if (picture := decode_image(state)) is not None), None)
         if shown is None:

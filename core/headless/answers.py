@@ -18,7 +18,10 @@ from core.types import Preference, Query, Teacher
 
 
 class Answers:
-    """newest: number of the newest answer that the jobs have had; count: labels that they have had"""
+    """Answers of a headless session.
+
+    newest: number of the newest answer that the jobs have received; count: labels that they have received
+    """
 
     def __init__(self, store: PreferenceStore, config: Config, newest: int | None) -> None:
         """newest: in the checkpoint that the run resumes from, 0 without one; None if it is unknown, so that all

@@ -169,7 +169,7 @@ def _collecting(config: Config) -> _Workload:
 
 
 def _playing_at_random(config: Config, task: AtariTask) -> _Workload:
-    """The same with random actions instead of a network."""
+    """Collecting with random actions instead of a network."""
     env = make_envs(task, config.rollout.environments, generator(0, "bench"), config.rollout.threads)
     act = _at_random(env, generator(0, "bench actions"))
     builder = SegmentBuilder(env, task.segment_steps, np.zeros(env.count, np.int64), task.pictures)

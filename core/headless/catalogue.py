@@ -79,7 +79,7 @@ def signals_page() -> str:
     lines = [
         "# Signals of each robot",
         "",
-        "What expressions in [behaviours](behaviours.md) can name. Written by `.venv/bin/python -m core robots --page`;",
+        "Signals that expressions in [behaviours](behaviours.md) can use. Written by `.venv/bin/python -m core robots --page`;",
         "for a robot of your own, `.venv/bin/python -m core robots mjcf:FILE`.",
         "",
         f"Every robot has {', '.join(f'`{name}`' for name in PLAIN)}.",

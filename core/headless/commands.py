@@ -25,7 +25,7 @@ from core.service_events import FilmMade, FilmProgressed, FilmRequested
 from core.session.archive import export_session, import_session
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session, read_config
-from core.session.size_limits import require_bearable
+from core.session.size_limits import check_size_limits
 from core.session.taking import PARTS, begun, parts_of, take, with_answers
 from core.system import resources
 from core.tasks import CATALOGUE, behaviours, get_task
@@ -141,7 +141,7 @@ def _resumed_session(args: argparse.Namespace) -> Session:
         session.config = replaced(session.config, device=args.device)
     if session.config.teacher == "human":
         session.close()
-        raise UserError(f"{args.resume} is taught by a person: continue it with {WINDOW} --session {args.resume}.")
+        raise UserError(f"{args.resume} is taught by a human: continue it with {WINDOW} --session {args.resume}.")
     return session
 
 
@@ -173,11 +173,11 @@ def new_session(args: argparse.Namespace) -> Session:
     config = make_config(name, args.preset or "default", given, reward_settings, settings)
     if not task.has_true_reward:
         raise UserError(f"{task.name} has no true reward for the oracle: teach it yourself in the window.")
-    require_bearable(config, task)
+    check_size_limits(config, task)
     require_whole_clips(config)
     build_ensemble(config, CPU)  # fails here if the environment or the predictors can't be made
     if args.take is not None and not args.begin_from:
-        raise UserError("--take says what --from DIR takes over: name the session.")
+        raise UserError("--take needs --from DIR: name the session to take from.")
     taken = None
     if args.begin_from:
         taken = take(Path(args.begin_from), config, parts_of(",".join(PARTS) if args.take is None else args.take))
@@ -250,7 +250,7 @@ def _evaluate(args: argparse.Namespace) -> None:
         result = evaluate(session, args.episodes, filmed=bool(args.video or args.strip))
         states = result.pop("states")
         if not result["env_steps"]:
-            print("The session has no trained policy yet: these are figures of its first one.", file=sys.stderr)
+            print("The session has no trained policy yet: these figures are of the untrained one.", file=sys.stderr)
         _print_result({"task": get_task(session.config.task).name, "episodes": args.episodes, **result}, args.json)
         if args.video or args.strip:
             _write_pictures(session, states, args.video, args.strip)

@@ -1,7 +1,7 @@
 """The whole training loop without a window: rollout, queries, oracle, reward fit and policy update in one place.
 
 The jobs take turns, so the same seed gives the same result, however often the run is stopped or killed and resumed. A
-checkpoint is a cut between two cycles and names the newest answer that the jobs have had. A resumed run repeats what
+checkpoint is taken between two cycles and records the newest answer that the jobs have received. A resumed run repeats what
 came after it, asks the same pairs again, and takes their answers from the store.
 """
 

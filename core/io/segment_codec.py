@@ -208,7 +208,7 @@ def _sound(segment: Segment, seen: npt.NDArray[Any], states: tuple[int, ...]) ->
     if actions.ndim != 2 or len(floats) == 2 and floats[1].shape != (k,) or any(a.dtype != np.float32 for a in numbers):
         raise ValueError(f"segment {segment.id} is not whole: its numbers are of another kind")
     if not all(np.isfinite(array).all() for array in numbers):
-        raise ValueError(f"segment {segment.id} has a number that is infinite or none")
+        raise ValueError(f"segment {segment.id} has a number that is infinite or NaN")
     return segment
 
 

@@ -125,7 +125,7 @@ class FilmJob(Job):
         yield FilmMade(str(target), " ".join(notes), video.codec)
 
     def _choose_snapshots(self, request: FilmRequested, notes: list[str]) -> list[tuple[SnapshotInfo, Arrays]]:
-        """Evenly among those kept, which are denser where the policy changed most. Adds a note on damaged ones."""
+        """Choose evenly among the kept policies, which are denser where the policy changed most; note damaged ones."""
         snapshots = snapshots_of(Path(request.folder), self._config)
         infos = snapshots.infos(notes.append)
         if len(infos) < 2:

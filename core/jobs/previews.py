@@ -48,7 +48,7 @@ class PreviewsJob(Job):
             except UserError as error:
                 drawn = PreviewRefused(task, str(error))
             except Exception as error:  # from any environment's code; shown on the task's card
-                drawn = PreviewRefused(task, f"{get_task(task).name} can't be drawn: {summary(error).rstrip('.')}.")
+                drawn = PreviewRefused(task, f"{get_task(task).name} can't be rendered: {summary(error).rstrip('.')}.")
             yield drawn
 
 

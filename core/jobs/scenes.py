@@ -84,7 +84,7 @@ class ScenesJob(Job):
         except UserError as error:
             yield SceneRefused(request.token, str(error))
         except Exception as error:  # an imported robot may fail in ways that nobody foresaw
-            yield SceneRefused(request.token, f"The robot can't be drawn: {summary(error).rstrip('.')}.")
+            yield SceneRefused(request.token, f"The robot can't be rendered: {summary(error).rstrip('.')}.")
         else:
             yield SceneDrawn(request.token, Frames(np.stack(pixels), FPS))
 
@@ -98,7 +98,7 @@ class ScenesJob(Job):
         except UserError as error:
             yield SceneRefused(request.token, str(error))
         except Exception as error:  # as above
-            yield SceneRefused(request.token, f"The robot can't be drawn: {summary(error).rstrip('.')}.")
+            yield SceneRefused(request.token, f"The robot can't be rendered: {summary(error).rstrip('.')}.")
 
 
 def _read(path: str) -> Event:

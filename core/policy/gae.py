@@ -1,4 +1,4 @@
-"""Generalised advantage estimation, as pure functions of arrays."""
+"""Generalized advantage estimation, as pure functions of arrays."""
 
 import numpy as np
 

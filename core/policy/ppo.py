@@ -1,4 +1,4 @@
-"""Proximal policy optimisation (Schulman et al. 2017): the default optimizer for robots.
+"""Proximal policy optimization (Schulman et al. 2017): the default optimizer for robots.
 
 The paper used TRPO. PPO learns as well in less wall time, and suits a changing reward for the same reason: each
 update stays near the policy that it started from.

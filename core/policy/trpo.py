@@ -1,4 +1,4 @@
-"""Trust region policy optimisation (Schulman et al. 2015): the paper's optimizer for the robots (2.2.1, A.1)."""
+"""Trust region policy optimization (Schulman et al. 2015): the paper's optimizer for the robots (2.2.1, A.1)."""
 
 import math
 from collections.abc import Callable, Iterator

@@ -81,7 +81,7 @@ def _observation(task: Task, controls: Controls) -> dict[str, Any]:
         return {"numbers": observation_numbers(task, load_model(task))}
     if isinstance(task, AtariTask):
         text = (
-            "the last pictures, oldest first: of each step the brighter of its last two frames in gray, made smaller with"
+            "the last pictures, oldest first: of each step the brighter of its last two frames in grey, made smaller with"
             " OpenCV's INTER_AREA, with the rows and columns in `blanked` (of 210 x 160) set to 0"
         )
         boxes = [{"rows": [box.top, box.bottom], "columns": [box.left, box.right]} for box in task.blanked]

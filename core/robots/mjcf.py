@@ -164,7 +164,7 @@ def _parse(path: Path, content: bytes) -> Element:
     try:
         text = content.decode("utf-8-sig")  # as text, so that no declaration can name another encoding
     except UnicodeDecodeError as error:
-        raise UserError(f"{path.name} is not in UTF-8: save it so.") from error
+        raise UserError(f"{path.name} is not in UTF-8: save it as UTF-8.") from error
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise UserError(f"{path.name} has a document type declaration, which can't be used: leave it out.")
     try:

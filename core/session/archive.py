@@ -61,20 +61,20 @@ _DAMAGE = (
 )
 
 
-def export_session(session: Session, target: Path, go_on: Callable[[], None] = lambda: None) -> None:
+def export_session(session: Session, target: Path, check_cancelled: Callable[[], None] = lambda: None) -> None:
     """Write the session to one file, and replace an existing one. Raises UserError if it cannot be written.
 
     The session may be in use: a checkpoint that is replaced before its turn is left out.
-    go_on: called many times a second; an exception that it raises ends the export without a trace.
+    check_cancelled: called many times a second; an exception that it raises ends the export without a trace.
     """
-    with files.replaced(target) as part, open(part, "wb", buffering=0) as raw, _Watched(raw, go_on) as file:
+    with files.replaced(target) as part, open(part, "wb", buffering=0) as raw, _Watched(raw, check_cancelled) as file:
         with (
             closing(session.reader()) as store,
             zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as archive,
         ):
             files.add_to_zip(archive, _MANIFEST, json.dumps({"format": _FORMAT}))
             archive.write(session.folder / CONFIG, CONFIG)
-            if votes := record.sound_lines(session.folder):  # read before the answers that they are about
+            if votes := record.valid_lines(session.folder):  # read before the answers that they are about
                 files.add_to_zip(archive, record.NAME, votes)
             # Before the answers, so that all answers that the checkpoints build on are exported.
             for path in training_files(session.folder):
@@ -87,14 +87,14 @@ def export_session(session: Session, target: Path, go_on: Callable[[], None] = l
 
 
 class _Watched(io.BufferedWriter):
-    """File that calls `go_on` before each write."""
+    """File that calls `check_cancelled` before each write."""
 
-    def __init__(self, raw: io.FileIO, go_on: Callable[[], None]) -> None:
+    def __init__(self, raw: io.FileIO, check_cancelled: Callable[[], None]) -> None:
         super().__init__(raw, _CHUNK)
-        self._go_on = go_on
+        self._check_cancelled = check_cancelled
 
     def write(self, data: Any, /) -> int:
-        self._go_on()
+        self._check_cancelled()
         return super().write(data)
 
 
@@ -111,7 +111,13 @@ def import_session(source: Path, folder: Path) -> None:
             policy_snapshots.PolicySnapshots(inside).infos()  # leaves out damaged ones
             record.require_sound(inside)
         except (UserError, ValueError) as error:
-            reason = str(error).replace(str(inside), "what is in it").split(": put a copy")[0].rstrip(".")
+            reason = (
+                str(error)
+                .replace(f"{inside}{os.sep}", "")
+                .replace(str(inside), "its session")
+                .split(": put a copy")[0]
+                .rstrip(".")
+            )
             raise UserError(f"{source} was not imported: {reason}.") from error
 
 

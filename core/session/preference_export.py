@@ -43,7 +43,7 @@ def import_preferences(source: Path, folder: Path) -> int:
     with files.new_folder(folder) as inside:
         Session.create(inside, config).close()
         with closing(PreferenceStore(source / FOLDER, read_only=True)) as store:
-            require_whole(store, config, "name answers to that task")
+            require_whole(store, config, "name a folder with undamaged answers about that task")
             write_store(store.snapshot(), inside)
             return len(store.rows())
 

@@ -21,7 +21,7 @@ from core.preferences.store import FOLDER, LOG, PreferenceStore
 from core.session import checkpoint, metrics_file
 from core.session.plain_files import CHECKPOINTS, require_plain
 from core.session.policy_snapshots import PolicySnapshots, snapshots_of
-from core.session.size_limits import require_bearable
+from core.session.size_limits import check_size_limits
 from core.system import resources
 from core.tasks import get_task
 
@@ -53,7 +53,7 @@ class Session:
             )
         files.require_empty(folder)
         task = get_task(config.task, config.true_reward)
-        require_bearable(config, task)
+        check_size_limits(config, task)
         resources.require_room(folder, resources.GAME_ROOM if task.pictures else resources.ROBOT_ROOM)
         missing = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
         try:
@@ -87,7 +87,7 @@ class Session:
         Raises UserError if there is none, or it is too large.
         """
         config = read_config(folder)
-        require_bearable(config, get_task(config.task, config.true_reward))
+        check_size_limits(config, get_task(config.task, config.true_reward))
         return Session(folder, config, None)
 
     def store(self) -> PreferenceStore:
@@ -182,7 +182,7 @@ def read_config(folder: Path) -> Config:
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UserError(f"{folder} is not a session: it has no {CONFIG}.") from error
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path} can't be read ({error}): is it a session of this program?") from error
+        raise UserError(f"{path} can't be read ({error}): name the folder of a Somersault session.") from error
 
 
 def _write_config(folder: Path, config: Config) -> None:

@@ -23,7 +23,7 @@ FILMED_POOL = 256
 """Largest pool of a session in the window, where segments must be filmed: 1,024 would take 400,000 steps."""
 
 
-def require_bearable(config: Config, task: Task) -> None:
+def check_size_limits(config: Config, task: Task) -> None:
     """Raise UserError if the task rules out this config.
 
     Clips must not be longer than an episode. Pictures must not exceed the memory limits (the config bounds the memory of

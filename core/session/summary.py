@@ -20,6 +20,8 @@ _FIELD_TYPES = {"str": str, "int": int, "float": int | float, "float | None": in
 
 @dataclass(frozen=True)
 class Summary:
+    """What the start page shows of a session without opening it."""
+
     task: str
     teacher: str
     labels: int
@@ -51,13 +53,13 @@ def read(folder: Path) -> Summary | None:
         raise UserError(f"{path} can't be read ({error}).") from error
 
 
-def better(figure: float, best: float | None, falls: bool) -> float | None:
-    """The better of two figures; falls: smaller is better. A figure that is not finite is ignored."""
+def better(figure: float, best: float | None, lower_is_better: bool) -> float | None:
+    """The better of two figures. A figure that is not finite is ignored."""
     if not math.isfinite(figure):
         return best
     if best is None:
         return figure
-    return min(figure, best) if falls else max(figure, best)
+    return min(figure, best) if lower_is_better else max(figure, best)
 
 
 def _checked(name: str, kind: object, value: Any) -> Any:

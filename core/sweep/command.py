@@ -21,7 +21,7 @@ from core.headless.settings import require_whole_clips
 from core.io.files import write_atomically
 from core.io.session_log import warnings_to_stderr
 from core.session.session import acquire_lock
-from core.session.size_limits import require_bearable
+from core.session.size_limits import check_size_limits
 from core.sweep.backend import Backend
 from core.sweep.cell import Cell, encode
 from core.sweep.cell_files import CellFiles
@@ -93,7 +93,7 @@ def _require_runnable(cells: Sequence[Cell]) -> None:
     for config in {cell.config.task: cell.config for cell in cells}.values():
         sizes(config)
     for cell in cells:
-        require_bearable(cell.config, get_task(cell.config.task))
+        check_size_limits(cell.config, get_task(cell.config.task))
         require_whole_clips(cell.config)
 
 
@@ -148,7 +148,7 @@ class _Bar:
 
     def changed(self, cell: Cell, state: CellState, counts: Counter[CellState], reason: str = "") -> None:
         if reason:
-            what = "failed" if state == CellState.FAILED else "begins again"
+            what = "failed" if state == CellState.FAILED else "restarts"
             self._bar.write(f"{cell.title} {what}: {reason}", file=sys.stderr)
         self._begun.discard(cell.digest)
         match state:
@@ -201,7 +201,7 @@ def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, chart
     if lost:
         first = sweep.document(lost[0]) or {}
         print(
-            f"somersault: {len(lost)} of {len(sweep.cells)} cells failed, the first ({lost[0].title}) like this: "
+            f"somersault: {len(lost)} of {len(sweep.cells)} cells failed; the first ({lost[0].title}) because: "
             f"{first.get('reason', '')} The same command tries them again.",
             file=sys.stderr,
         )

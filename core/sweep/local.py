@@ -75,7 +75,12 @@ class LocalBackend:
                 message = envelope.decode()
         except ChildDiedError as error:
             self._busy.pop(digest).close()
-            return [Lost(digest, f"{str(error).capitalize()}, perhaps for want of memory: run fewer cells at once.")]
+            return [
+                Lost(
+                    digest,
+                    f"{str(error).capitalize()}, possibly because it ran out of memory: run fewer cells at once.",
+                )
+            ]
         if isinstance(message, Logged):
             log_from_child(message)
             return []

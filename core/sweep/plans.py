@@ -176,7 +176,7 @@ def find_plan(word: str, task_text: Callable[[str], str], labels: Sequence[int] 
     path = Path(word)
     if path.suffix in (".json", ".toml"):
         if labels:
-            raise UserError("--labels is for plans by name: change the curves in the file instead.")
+            raise UserError("--labels works only with named plans: change the curves in the file instead.")
         return _read(path, task_text)
     if word not in _NAMED:
         raise UserError(f"There is no plan {word!r:.60}: choose one of {', '.join(NAMES)}, or a .json or .toml file.")
@@ -257,7 +257,7 @@ def _curve(values: Mapping[str, Any]) -> PlannedCurve:
     if ablation != "":
         _require_known("ablation", ablation, tuple(ABLATIONS))
     if ablation and teacher == Teacher.NONE:
-        raise UserError(f"{name} is on the true reward, of which nothing can be left out: leave out ablation.")
+        raise UserError(f"{name} trains on the true reward, which has no ablations: remove ablation.")
     if type(labels) is not int or labels < 0 or "labels" in values and labels == 0:
         raise UserError(f"the labels of {name} are {labels!r:.40}: give a whole number of at least 1.")
     settings = _settings(values.get("settings", {}))

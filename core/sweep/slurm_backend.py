@@ -97,7 +97,7 @@ class SlurmBackend:
             return self._executor.submit(function, *arguments)
         except (submitit.core.utils.FailedJobError, OSError) as error:  # sbatch refused it
             last = " ".join(str(error).strip().splitlines()[-1:])
-            raise UserError(f"{self._where} takes no job: {last}") from error
+            raise UserError(f"{self._where} rejected the job: {last}") from error
 
     def reports(self, seconds: float) -> list[Report]:
         deadline = time.monotonic() + seconds

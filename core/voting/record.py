@@ -48,7 +48,7 @@ def read_votes(folder: Path) -> dict[int, Votes]:
     return {votes.answer: votes for line in _lines(folder) if (votes := _parse(line))}
 
 
-def sound_lines(folder: Path) -> bytes:
+def valid_lines(folder: Path) -> bytes:
     """The file's lines that can be read, as they are. Raises UserError if the file can't be read at all."""
     return b"".join(line + b"\n" for line in _lines(folder) if _parse(line))
 

@@ -149,7 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
         return "Somersault"
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Addresses of guests are not written anywhere."""
+        """Log nothing, so that no guest's address is written anywhere."""
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         self._reply(code, b"refused\n", "text/plain")

@@ -124,7 +124,7 @@ def take_import(camera: Camera, program: Application, archive: Path, until: Unti
     """Take pictures of the start page with an imported session, and that session as soon as it is open."""
     start = program.start
     assert start is not None
-    start.library.bring_in(archive)
+    start.library.import_file(archive)
     until(lambda: "Imported" in start.banner.text())
     until(lambda: start.sessions.list.current is not None)
     wait_seconds(1)

@@ -43,8 +43,8 @@ def main() -> None:
     parser.add_argument("--labels", type=int, default=5500, help="answers of the session")
     parser.add_argument("--go-on", metavar="DIR", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.go_on:
-        print(_gone_on_with(Path(args.go_on)))
+    if args.check_cancelled:
+        print(_gone_on_with(Path(args.check_cancelled)))
         return
     with tempfile.TemporaryDirectory() as folder:
         session = Path(folder) / "session"

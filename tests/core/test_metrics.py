@@ -34,6 +34,8 @@ def test_a_reader_beside_the_writer_sees_whole_points() -> None:
         x, y = series.snapshot()
         assert (y == 2 * x).all()
     writer.join()
+    x, y = series.snapshot()
+    assert x[-1] > 19_000 and (y == 2 * x).all()
 
 
 def test_the_latest_number_at_an_x_is_kept_and_earlier_x_are_dropped() -> None:

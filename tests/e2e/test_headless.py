@@ -21,6 +21,7 @@ def test_one_seed_one_result(teach: Teach, finished: Finished) -> None:
 def test_every_label_and_every_step_is_used(finished: Finished) -> None:
     taught = finished()
     outcome = taught.outcome
+    assert outcome.true_return == taught.all(RolloutReported)[-1].true_return
     assert (outcome.labels, outcome.env_steps, outcome.steps_taken) == (12, 8 * 32 * 24, 8 * 32 * 24)
     assert len(taught.all(RolloutBatchReady)) == len(taught.all(PolicyUpdated))  # each batch was learned from
     assert taught.all(RewardFitted)[-1].preferences == 12

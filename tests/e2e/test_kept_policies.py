@@ -29,7 +29,8 @@ def test_snapshots_are_taken_and_the_last_is_the_policy_reached(finished: Finish
     assert all((snapshots.load(8 * 32 * 14)[1][name] == array).all() for name, array in last.weights.items())
     assert [info.labels for info in infos] == sorted(info.labels for info in infos)
     assert (infos[0].labels, infos[-1].labels) == (0, 12)
-    assert 0 < infos[-1].seconds < 300
+    seconds = [info.seconds for info in infos]
+    assert seconds == sorted(seconds) and seconds[-1] > 0
 
 
 def test_a_resumed_run_forgets_the_snapshots_of_the_time_that_was_lost(teach: Teach) -> None:

@@ -281,7 +281,7 @@ def test_files_are_dropped(page: Page, tmp_path: Path) -> None:
     page.wait_until(lambda: [card.text() for card in own(page)] == ["Crouching"])
     assert page.message == "Imported Crouching."
     drop(page, file)
-    page.wait_until(lambda: page.message == "Crouching is among your behaviours already.")
+    page.wait_until(lambda: page.message == "Crouching is already among your behaviours.")
     file.write_text(json.dumps({**CROUCH, "robot": "wlker"}))
     drop(page, file)
     page.wait_until(lambda: "mine.json is wrong: There is no robot 'wlker': did you mean walker?" in page.message)
@@ -307,14 +307,14 @@ def test_a_robot_that_is_read_late_changes_no_other_behaviour_and_no_practice(pa
     page.wait_until(lambda: made.practice.clips.shown is not None)
     page.wait_until(lambda: "mjcf:swinger.xml" in made.robots.cards)
     assert made.draft.robot == "hopper" and made.practice.hasFocus()
-    assert page.message == "swinger can be chosen among the robots of a behaviour of your own."
+    assert page.message == "swinger is now among the robots for a behaviour of your own."
     QTest.keyClick(made.practice, Qt.Key.Key_Left)
     assert len(made.practice.answers) == 1
     QTest.keyClick(made.practice, Qt.Key.Key_Escape)
     drop(page, tmp_path / "swinger.xml")
     made.open_behaviour(shipped_behaviours()["walker-kneel"])
     page.window.show_message("")
-    page.wait_until(lambda: "can be chosen" in page.message)
+    page.wait_until(lambda: "is now among" in page.message)
     assert made.draft.robot == "walker" and made.title.text() == "Walker: kneeling"
 
 

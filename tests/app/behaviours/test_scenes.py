@@ -57,7 +57,7 @@ def test_a_refusal_and_a_death_are_reported_and_the_next_request_has_a_new_child
     scenes.request("deadly")
     with qtbot.waitSignal(scenes.refused) as refused:
         engine["scenes"].die()
-    assert refused.args == ["The robot can't be drawn: its process ended unexpectedly."]
+    assert refused.args == ["The robot can't be rendered: the rendering process ended unexpectedly."]
     scenes.request("harmless")
     assert len(engine.made) == 2
     scenes.rest()

@@ -34,7 +34,7 @@ def test_it_is_shown_with_the_flash_of_its_own_answer_and_goes_with_it(face: Fac
     face.labelling.pair_shown.connect(lambda pair: at_pairs.append(face.window.clips.overlay.members))
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.window.clips.overlay.members == SURE)
-    assert face.query is first and "left 82 %, right 18 %" in words(face.window)
+    assert face.query is first and "left 82%, right 18%" in words(face.window)
     face.wait_until(lambda: face.query is second)
     face.press(Qt.Key.Key_Right)
     face.wait_until(lambda: face.window.clips.overlay.members == OTHER)
@@ -54,7 +54,7 @@ def test_before_the_answer_pairs_look_and_read_alike_whatever_is_predicted(face:
         face.window.refresh()
         assert face.window.clips.overlay.members == ()
         looks.append((pixels(face.window), words(face.window)))
-    assert looks[0] == looks[1] == looks[2] and "82 %" not in looks[0][1]
+    assert looks[0] == looks[1] == looks[2] and "82%" not in looks[0][1]
 
 
 def test_an_undo_removes_it_at_once(face: Face) -> None:

@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMessageBox
 
@@ -33,7 +34,8 @@ def test_the_session_goes_into_one_file_with_the_answers_given_so_far(face: Face
     assert face.window.toast.text() == f"Saved shared.somersault in {tmp_path}." and not face.window.banner.isVisible()
     place = face.window.clips.geometry()
     face.window.toast.hide()
-    face.qtbot.wait(50)  # a layout would follow
+    QCoreApplication.sendPostedEvents()  # a layout would follow
+    QCoreApplication.processEvents()
     assert face.window.clips.geometry() == place
     import_session(tmp_path / "shared.somersault", tmp_path / "back")
     again = Session.open(tmp_path / "back")

@@ -18,9 +18,9 @@ def slow_file(gate: threading.Event) -> bytes:
     return b"all of it"
 
 
-def endless(session: Session, target: Path, go_on: Callable[[], None]) -> None:
+def endless(session: Session, target: Path, check_cancelled: Callable[[], None]) -> None:
     while True:
-        go_on()
+        check_cancelled()
         time.sleep(0.01)
 
 

@@ -44,7 +44,7 @@ def test_what_was_reached_is_shown_as_soon_as_the_session_is_open(taught: Path, 
     face = open_face(taught)
     face.window.refresh()
     names = {part.accessibleName() for part in face.window.status_strip.children() if hasattr(part, "accessibleName")}
-    assert {f"Answers given: {ANSWERS}", "Predictors agree on new pairs: 75 %"} <= names
+    assert {f"Answers given: {ANSWERS}", "Predictors agree on new pairs: 75%"} <= names
     assert face.controller.progress.env_steps == STEPS
     face.window.training_line.refresh(at_once=True)
     assert face.window.training_line.text.text() == "Training is running."

@@ -148,8 +148,8 @@ def test_one_setting_is_reset_and_the_focus_stays_there(form: Form) -> None:
 
 def test_settings_are_searched(form: Form, qtbot: QtBot) -> None:
     form.unfold()
-    QTest.keyClicks(form.page.advanced.search, "step size")
-    assert form.shown() == {"reward.learning_rate", "policy.learning_rate", "policy.decay"}
+    QTest.keyClicks(form.page.advanced.search, "learning rate")
+    assert form.shown() == {"reward.learning_rate", "policy.learning_rate", "policy.decay", "rollout.finish_steps"}
     qtbot.waitUntil(lambda: form.page.area.verticalScrollBar().maximum() < 300)
     QTest.keyClicks(form.page.advanced.search, " xyz")
     assert form.shown() == set() and form.page.advanced.no_match.isVisible()

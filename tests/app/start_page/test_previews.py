@@ -82,7 +82,7 @@ def test_a_child_that_dies_takes_only_its_task_with_it(
     with qtbot.waitSignal(previews.preview_refused) as refused:
         previews.request("b")
     brought(qtbot, previews, "c")
-    assert refused.args == ["b", "b can't be rendered: its process ended unexpectedly."]
+    assert refused.args == ["b", "b can't be rendered: the rendering process ended unexpectedly."]
     assert drawers.asked == ["a", "b", "c"]
     assert "previews process" in caplog.text
 

@@ -36,7 +36,7 @@ def test_two_hundred_sessions(page: Page) -> None:
     assert page.chosen.endswith("-199")
     page.window.resize(1920, 1080)
     asked = len(page.rows.entries.pictures)
-    assert asked < 60  # only those that were seen
+    assert 0 < asked < 60  # only those that were seen
 
 
 def test_the_best_result_is_hidden_where_the_session_hides_it(page: Page) -> None:
@@ -150,9 +150,9 @@ def test_asking_twice_for_the_trash_moves_one_session_once(page: Page) -> None:
     folder = make_session(page.root, "mine", labels=2)
     page.show()
     for _ in range(2):
-        page.window.library.throw_away(folder)
+        page.window.library.move_to_trash(folder)
     page.wait_until(lambda: page.entries == [])
-    page.window.library.throw_away(folder)  # an old card
+    page.window.library.move_to_trash(folder)  # an old card
     page.wait_until(lambda: "There is no session in" in page.message)
     assert page.trashed == ["mine"] and not folder.exists()
 

@@ -172,7 +172,7 @@ def test_the_strip_tells_answers_what_starts_training_and_how_sure_the_predictor
     }
     face.controller.progress.counted(2)
     face.engine["rollout"].play(report(3000, agreement=0.875))
-    face.wait_until(lambda: figures(face).get("Predictors agree on new pairs") == "88 %")
+    face.wait_until(lambda: figures(face).get("Predictors agree on new pairs") == "88%")
     shown = figures(face)
     assert (shown["Answers given"], shown["Steps"]) == ("2", "3,000") and "Until training starts" not in shown
 

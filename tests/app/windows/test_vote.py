@@ -20,7 +20,6 @@ from core.types import Choice
 from tests.app.fakes import Face, FakeProcess, make_query
 from tests.core.builders import raising
 
-pytest.importorskip("segno")
 URL = "http://192.0.2.1:4321/abc123"
 
 

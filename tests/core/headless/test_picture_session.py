@@ -63,7 +63,8 @@ def test_what_was_taught_acts_and_judges_outside_the_program(tmp_path: Path) -> 
     assert seen.dtype == np.uint8 and np.isfinite(reward) and not terminated and not truncated
     assert info["true_reward"] in range(6)
     session = Session.open(tmp_path / "s")
-    assert 0 <= evaluate(session, 2)["measure"]["place"] <= 5
+    found = evaluate(session, 2)
+    assert found["true_return"] == pytest.approx(20 * found["measure"]["place"])
     session.close()
 
 

@@ -114,8 +114,9 @@ def test_the_state_can_be_read_while_a_batch_is_collected(both: Pair) -> None:
     amid = apart.get_state()
     *_, collected = collecting
     require_same(expected, collected)
-    apart.set_state(amid)
-    batch(apart)  # a state from which a batch can be collected
+    for made in both:
+        made.set_state(amid)
+    require_same(batch(here), batch(apart))
 
 
 def test_divergences_of_all_collectors_are_counted_and_kept(both: Pair) -> None:

@@ -9,6 +9,7 @@ from core.envs.base import Step
 from core.errors import NotFiniteError, UserError
 from core.events import AnswersReplayed, Event, JobState, PolicyPublished, RolloutBatchReady, RolloutReported
 from core.reward.ensemble import normalize_reward
+from core.types import Float32
 from tests.core.played import Played, of, published, rewarded
 
 
@@ -70,11 +71,26 @@ def test_the_reward_is_predicted_from_the_actions_as_they_were_carried_out() -> 
 
 
 def test_disagreement_is_rewarded_the_less_the_more_the_members_agree() -> None:
-    plain, paid = rolled_out(0.0, 4), rolled_out(2.0, 4)
-    assert 0 < paid[-1][2] < paid[-1][1].agreement < 1
-    for (without, _, _), (with_bonus, _, running) in zip(plain, paid, strict=True):
-        gains = (with_bonus.rewards - without.rewards) / (2 * (1 - running))
-        assert gains.min() >= -1e-6 and 0.3 < gains.mean() < 1.5  # deviation of standardized members
+    def first_batch(bonus: float, agreement: float) -> tuple[Float32, float]:
+        """Rewards of a rollout's first batch, and its running agreement, which was `agreement` before."""
+        changes = {"reward__bonus": bonus, "rollout__steps": 64}
+        kept = Played("rollout", **changes).job.get_state()
+        rollout = Played("rollout", JobState(kept.arrays, {**kept.values, "agreement": agreement}), **changes)
+        (batch,) = of(RolloutBatchReady, rollout.turn(published(rollout, 0), rewarded(rollout)))
+        return batch.rewards, rollout.job.get_state().values["agreement"]
+
+    (plain, _), (less, high), (more, low) = first_batch(0.0, 0.0), first_batch(2.0, 0.75), first_batch(2.0, 0.0)
+    assert high > 0.7 > 0.2 > low and (more - plain).max() > 1
+    assert (less - plain) / (1 - high) == pytest.approx((more - plain) / (1 - low), abs=1e-5)
+
+
+def test_the_learning_rate_falls_with_the_steps_taken() -> None:
+    rollout = Played("rollout", policy__decay=0.5, steps=8 * 32 * 4)
+    events, scales = rollout.turn(published(rollout, 0), rewarded(rollout)), []
+    for version in (1, 2, 3, 4):
+        scales += [batch.learning_rate_scale for batch in of(RolloutBatchReady, events)]
+        events = rollout.turn(published(rollout, version))
+    assert scales == [0.875, 0.75, 0.625, 0.5]
 
 
 def test_disagreement_is_rewarded_less_where_answers_come_fast() -> None:

@@ -135,9 +135,7 @@ def test_a_weight_that_is_not_finite_is_reported_by_the_update(algorithm: str) -
 @both_kinds
 def test_a_restored_optimizer_continues_exactly(algorithm: str, discrete: bool) -> None:
     rngs = [np.random.default_rng(seed) for seed in (0, 8)]
-    made, restored = (
-        optimizer(algorithm, seed, discrete, rng, decay=1.0, steps=1000) for seed, rng in zip((0, 8), rngs, strict=True)
-    )
+    made, restored = (optimizer(algorithm, seed, discrete, rng) for seed, rng in zip((0, 8), rngs, strict=True))
     improve(made, one_step(made.network, 0))
     restored.set_state(saved_state(made))
     rngs[1].bit_generator.state = rngs[0].bit_generator.state

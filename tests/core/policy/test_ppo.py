@@ -1,4 +1,4 @@
-"""Generalised advantages (paper A.1), and PPO's clipping, early end and lag."""
+"""Generalized advantages (paper A.1), and PPO's clipping, early end and lag."""
 
 from __future__ import annotations
 

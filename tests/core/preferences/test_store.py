@@ -138,22 +138,24 @@ def test_what_makes_no_sense_is_refused_and_not_written(
 
 
 def test_a_reader_in_another_thread_sees_each_answer_whole(store: PreferenceStore, folder: Path) -> None:
-    done, seen = threading.Event(), list[int]()
+    begun, done, seen = threading.Event(), threading.Event(), list[int]()
 
     def read() -> None:
         with closing(PreferenceStore(folder, read_only=True)) as reader:
             while not done.is_set():
                 seen.append(len(list(reader.each())))
+                begun.set()
                 with closing(PreferenceStore(folder, read_only=True)) as fresh:
                     fresh.answer(fresh.rows()[-1].id)
 
     with ThreadPoolExecutor() as pool:
         reading = pool.submit(read)
+        begun.wait()
         for number in range(40):
             store.add(query(number), LEFT, "human")
         done.set()
         reading.result()
-    assert seen == sorted(seen)
+    assert seen and seen == sorted(seen)
 
 
 @needs_posix

@@ -52,10 +52,10 @@ def test_each_member_is_the_two_layer_network_of_a_1() -> None:
 def test_an_input_counts_as_five_standard_deviations_at_most() -> None:
     made, one = ensemble(0), segment(1)
     made.std = torch.full((19,), 2.0)
-    far, farther = one.observations.copy(), one.observations.copy()
-    far[:, 0], farther[:, 0] = 10.0, 1000.0
+    near, far, farther = (one.observations.copy() for _ in range(3))
+    near[:, 0], far[:, 0], farther[:, 0] = 9.0, 10.0, 1000.0
     assert (made.predict(far, one.actions) == made.predict(farther, one.actions)).all()
-    assert (made.predict(far, one.actions) != made.predict(one.observations, one.actions)).any()
+    assert (made.predict(far, one.actions) != made.predict(near, one.actions)).any()
 
 
 def test_the_untrained_returns_of_a_clip_are_small() -> None:
@@ -91,7 +91,7 @@ def raw(seed: int, shape: tuple[int, ...] = BATCH, scale: float = 3.0) -> np.nda
     return (7 + scale * np.random.default_rng(seed).standard_normal((2, *shape))).astype(np.float32)
 
 
-def test_a_large_batch_is_normalised_by_itself() -> None:
+def test_a_large_batch_is_normalized_by_itself() -> None:
     window = RunningWindow(2)
     window.normalized(raw(0), 1.0)
     large = raw(1, (WINDOW_STEPS // 16, 16))

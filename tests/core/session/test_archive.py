@@ -113,6 +113,8 @@ def test_nothing_is_imported_over_something(packed: Path, tmp_path: Path) -> Non
     (tmp_path / "mine" / "thesis.tex").write_text("x")
     with pytest.raises(UserError, match="not an empty folder"):
         import_session(packed, tmp_path / "mine")
+    assert (tmp_path / "mine" / "thesis.tex").read_text() == "x"
+    (tmp_path / "empty").mkdir()
     import_session(packed, tmp_path / "empty")
 
 
@@ -160,6 +162,9 @@ def rare_packing(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
     opened.writestr("checkpoints/00000003.safetensors", b"x", zipfile.ZIP_LZMA)
 
 
+_STRANGE = "a member that no session has"
+
+
 def hungry_config(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
     values = json.loads(content["config.json"])
     values["rollout"]["steps"] = 10**12
@@ -167,40 +172,43 @@ def hungry_config(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "words"),
     [
-        also("../escaped"),
-        also("checkpoints/../../escaped"),
-        also("..\\escaped"),
-        also("checkpoints/00000001.safetensors/"),
-        also("preferences/00000001.part"),
-        also("checkpoints/00000001.safetensors", b"/etc/passwd", stat.S_IFLNK),
-        also("checkpoints/00000001.safetensors", b"", stat.S_IFIFO),
-        twice,
-        bomb,
-        many,
-        rare_packing,
-        also("somersault.json", b'{"format": 99}'),
-        hungry_config,
-        lambda opened, content: content.pop("config.json"),
-        lambda opened, content: content.pop("preferences/log.jsonl"),
-        also("preferences/log.jsonl", bytes(17 << 20)),
-        also("preferences/00000002.safetensors"),
-        also(VOTES, b'{"answer": 1, "choice": "left", "voters": {"a": "left"}}\n{"answer": 2, "choi'),
-        also(VOTES, b"", stat.S_IFLNK),
-        also(VOTES, bytes((64 << 20) + 1)),
-        also("voices.jsonl"),
+        (also("../escaped"), _STRANGE),
+        (also("checkpoints/../../escaped"), _STRANGE),
+        (also("..\\escaped"), _STRANGE),
+        (also("checkpoints/00000001.safetensors/"), _STRANGE),
+        (also("preferences/00000001.part"), _STRANGE),
+        (also("checkpoints/00000001.safetensors", b"/etc/passwd", stat.S_IFLNK), _STRANGE),
+        (also("checkpoints/00000001.safetensors", b"", stat.S_IFIFO), _STRANGE),
+        (twice, "a member twice"),
+        (bomb, "far more than its size suggests"),
+        (many, "too many members"),
+        (rare_packing, _STRANGE),
+        (also("somersault.json", b'{"format": 99}'), "written by another version"),
+        (hungry_config, "would not fit into memory"),
+        (lambda opened, content: content.pop("config.json"), "it has no config.json"),
+        (lambda opened, content: content.pop("preferences/log.jsonl"), "it has no preferences/log.jsonl"),
+        (also("preferences/log.jsonl", bytes(17 << 20)), "larger than a session can be"),
+        (also("preferences/00000002.safetensors"), "00000002.safetensors is damaged"),
+        (
+            also(VOTES, b'{"answer": 1, "choice": "left", "voters": {"a": "left"}}\n{"answer": 2, "choi'),
+            "votes.jsonl is damaged in line 2",
+        ),
+        (also(VOTES, b"", stat.S_IFLNK), _STRANGE),
+        (also(VOTES, bytes((64 << 20) + 1)), "larger than a session can be"),
+        (also("voices.jsonl"), _STRANGE),
     ],
 )
 def test_what_no_export_writes_is_refused_and_leaves_no_trace(
-    packed: Path, tmp_path: Path, change: Callable[[zipfile.ZipFile, dict[str, bytes]], None]
+    packed: Path, tmp_path: Path, change: Callable[[zipfile.ZipFile, dict[str, bytes]], None], words: str
 ) -> None:
     remade(packed, change)
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(UserError) as refused:
         import_session(packed, tmp_path / "back")
     text = str(refused.value)
-    assert "\n" not in text and text.endswith(".") and str(packed) in text
+    assert "\n" not in text and text.endswith(".") and str(packed) in text and words in text
     assert sorted(tmp_path.rglob("*")) == before
     assert not (tmp_path.parent / "escaped").exists() and not Path("/tmp/escaped").exists()
 
@@ -211,6 +219,8 @@ def test_a_damaged_newest_checkpoint_gives_way_to_the_one_before(
     remade(packed, also("checkpoints/00000002.safetensors", b"x" * 100))
     import_session(packed, tmp_path / "back")
     assert "damaged" in caplog.text
+    with closing(Session.open(tmp_path / "back")) as again:
+        assert again.load()[0] == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps no such bits")
@@ -237,12 +247,12 @@ def test_wherever_an_export_is_given_up_the_file_before_it_stays_and_nothing_els
     for last in range(0, len(calls), 3):
         left = iter([None] * last)
 
-        def go_on(left: Iterator[None] = left) -> None:
+        def check_cancelled(left: Iterator[None] = left) -> None:
             if next(left, Told) is Told:
                 raise Told
 
         with pytest.raises(Told):
-            export_session(session, packed, go_on)
+            export_session(session, packed, check_cancelled)
         assert packed.read_bytes() == before
         assert sorted(p.name for p in tmp_path.iterdir()) == ["s", "shared.somersault"]
     with closing(session.store()) as store:

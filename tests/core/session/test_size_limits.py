@@ -11,7 +11,7 @@ import pytest
 from core.config import Config, replaced
 from core.errors import UserError
 from core.session.session import Session
-from core.session.size_limits import FILMED_POOL, require_bearable
+from core.session.size_limits import FILMED_POOL, check_size_limits
 from core.tasks import get_task
 
 ABSURD = [
@@ -40,24 +40,24 @@ def test_a_game_of_an_absurd_size_is_neither_made_nor_opened(
 
 @pytest.mark.parametrize("changes", [changes for changes, _ in ABSURD])
 def test_the_same_is_nothing_for_a_robot(changes: dict[str, Any]) -> None:
-    require_bearable(replaced(Config(), **changes), get_task("hopper"))
+    check_size_limits(replaced(Config(), **changes), get_task("hopper"))
 
 
 @pytest.mark.parametrize("task", ["pong", "enduro-even"])
 def test_what_a_large_workstation_can_do_is_let_through(task: str) -> None:
     for environments, steps in ((16, 5), (128, 128), (256, 256), (400, 5)):
         config = Config(task=task)
-        require_bearable(replaced(config, rollout__environments=environments, rollout__steps=steps), get_task(task))
+        check_size_limits(replaced(config, rollout__environments=environments, rollout__steps=steps), get_task(task))
     # and long segments, where the pool is as small as a window makes it
     config = replaced(Config(task="pong"), rollout__environments=16, query__segment_steps=250)
-    require_bearable(config, get_task("pong"))
-    require_bearable(replaced(config, rollout__captured_envs=4, query__pool=FILMED_POOL), get_task("pong"))
+    check_size_limits(config, get_task("pong"))
+    check_size_limits(replaced(config, rollout__captured_envs=4, query__pool=FILMED_POOL), get_task("pong"))
 
 
 @pytest.mark.parametrize(("task", "steps"), [("hopper", 320), ("pong", 300)])
 def test_a_clip_is_no_longer_than_an_episode(tmp_path: Path, task: str, steps: int) -> None:
     config = replaced(Config(task=task), rollout__environments=16)
-    require_bearable(replaced(config, query__segment_steps=steps), get_task(task))
+    check_size_limits(replaced(config, query__segment_steps=steps), get_task(task))
     with pytest.raises(UserError, match=rf"^segment_steps is {steps + 1}; give at most the {steps} of an episode"):
         Session.create(tmp_path / "s", replaced(config, query__segment_steps=steps + 1))
     assert not (tmp_path / "s").exists()

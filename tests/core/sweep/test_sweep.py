@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 from core.__main__ import main
 from core.errors import UserError
 from core.headless.run import HeadlessRun
+from core.rollout.episodes import random_return
 from core.session.session import acquire_lock
 from core.sweep import command
 from core.sweep.backend import Lost, Report
@@ -92,6 +94,9 @@ def test_each_cell_is_computed_once_and_a_repetition_computes_nothing(
     printed = capsys.readouterr()
     assert printed.out == (tmp_path / "out" / "table.md").read_text() and printed.out.count("\n") == 3
     assert "3 done" in printed.err and (tmp_path / "out" / "reacher.png").exists()
+    cells = find_plan(str(tmp_path / "plan.json"), str).cells()
+    untrained = [entry["random_return"] for entry in table(tmp_path / "out")["cells"]]
+    assert untrained == [random_return(cell.config) for cell in cells]
     assert_same(tmp_path / "out", undisturbed)
     assert [state for _, state in journal(tmp_path / "out")] == ["running", "done"] * 3
     assert not (tmp_path / "out" / "sessions").exists()
@@ -103,10 +108,10 @@ def test_each_cell_is_computed_once_and_a_repetition_computes_nothing(
 def test_a_failed_cell_stops_no_other_and_is_tried_again(
     sweep: Swept, tmp_path: Path, undisturbed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole_run = HeadlessRun.run
+    whole_run, runs = HeadlessRun.run, itertools.count()
 
     def run(self: HeadlessRun) -> Any:
-        if self._config.labels == 4:
+        if next(runs) == 1:  # the cell of 4 labels
             raise MemoryError
         return whole_run(self)
 
@@ -118,7 +123,7 @@ def test_a_failed_cell_stops_no_other_and_is_tried_again(
     assert entry["reason"].startswith("There was not enough memory: ") and "true_return" not in entry
     document = json.loads((tmp_path / "out" / "cells" / f"{entry['cell']}.json").read_bytes())
     assert document["state"] == "failed" and "MemoryError" in document["traceback"]
-    assert "1 of 3 cells failed, the first (reacher (default), 4 labels, seed 0)" in capsys.readouterr().err
+    assert "1 of 3 cells failed; the first (reacher (default), 4 labels, seed 0) because: " in capsys.readouterr().err
     again = sweep(tmp_path / "out")
     assert again.computed == [entry["cell"]] and again.code == 0  # type: ignore[attr-defined]
     assert_same(tmp_path / "out", undisturbed)
@@ -150,7 +155,7 @@ def test_a_lost_cell_begins_again_and_fails_after_three_losses(
     assert sweep(tmp_path / "out", interfere=lose).code == 1  # type: ignore[attr-defined]
     assert states(tmp_path / "out") == ["done", "failed", "done"]
     assert table(tmp_path / "out")["cells"][1]["reason"] == "The machine is gone."
-    assert "begins again: The machine is gone." in capsys.readouterr().err
+    assert "restarts: The machine is gone." in capsys.readouterr().err
     assert [state for _, state in journal(tmp_path / "out")].count("queued") == len(lost) - 1
 
 
@@ -306,7 +311,7 @@ def test_only_one_program_uses_a_folder(sweep: Swept, tmp_path: Path, capsys: py
         (["--on", "ray"], "needs the optional dependency [ray]"),
         (["--on", "slurm:gpu"], "needs the optional dependency [slurm]"),
         (["--steps", "0"], "--steps must be at least 1"),
-        (["--labels", "5"], "--labels is for plans by name"),
+        (["--labels", "5"], "--labels works only with named plans"),
         (["--teachers", "person"], "no curve with --teachers person"),
         (["--tasks", "gym:Nowhere-v0"], "No environment named Nowhere-v0"),
         (["--tasks", "hoper"], "There is no task 'hoper'"),

@@ -204,7 +204,7 @@ def test_a_browser_shows_the_round_and_votes_by_its_buttons(browser: Browser, se
     browser.wait_for("document.getElementById('told').textContent.startsWith('Your vote counts')")
     assert counts_after(served, {"left": 1})
     browser.value("document.querySelector('[data-choice=right]').click()")
-    browser.wait_for("document.getElementById('told').textContent === 'Your vote is changed.'")
+    browser.wait_for("document.getElementById('told').textContent === 'Your vote was changed.'")
     assert browser.value("document.querySelector('.chosen').dataset.choice") == "right"
     assert counts_after(served, {"right": 1})
     assert browser.value("document.cookie") == "" and browser.call("Network.getCookies")["cookies"] == []

@@ -1,6 +1,6 @@
 """Policy optimizers of this program and of stable-baselines3 and sb3-contrib on the same backflip, in turn.
 
-    python3 tests/benchmarks/optimisers_pair.py --algorithms ppo trpo a2c --steps 500000 --seeds 0 1 2
+    python3 tests/benchmarks/optimizers_pair.py --algorithms ppo trpo a2c --steps 500000 --seeds 0 1 2
 
 Uses the standard library only. The peers get an environment of their own, `.venv-sb3`; making it takes some minutes.
 Both sides learn from OpenAI's handwritten reward. Prints one JSON object: the mean return of the last 100 training
@@ -40,7 +40,7 @@ _SIDES = ("sb3", "somersault")
 def run_peer(asked: Result, episode: int) -> Result:
     given = {name: asked[name] for name in ("algorithm", "steps", "seed")}
     given |= {"threads": asked["peer_threads"], "physics": asked["peer_physics"], "episode": episode}
-    result: Result = PEER.run("optimisers_peer.py", **given)
+    result: Result = PEER.run("optimizers_peer.py", **given)
     return result
 
 

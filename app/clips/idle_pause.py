@@ -18,7 +18,7 @@ _COMMANDS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifie
 """Keys with one of these do what they always do."""
 
 
-class Rest(QObject):
+class IdlePause(QObject):
     """Stops the clips after a minute without input anywhere in the program, and plays them at the next input.
 
     The key that plays them does nothing else: a person who returns has not seen the clips yet.

@@ -1,4 +1,4 @@
-"""The peers' side of optimisers_pair.py: optimizers of stable-baselines3 and sb3-contrib on the same backflip.
+"""The peers' side of optimizers_pair.py: optimizers of stable-baselines3 and sb3-contrib on the same backflip.
 
 Runs in an environment of its own, `.venv-sb3`. Each algorithm has its library's default settings; where an update takes
 2,048 steps by default, eight environments collect them, which is faster than one. Observations and rewards are
