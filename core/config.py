@@ -93,6 +93,9 @@ class RewardConfig(_Checked):
     std: float = number(1.0, "standard deviation of the normalized predicted reward (Atari: .05)", "A", 1e-6)
     learning_rate: float = number(1e-3, "Adam's learning rate", "", 0, 1)
     l2: float = number(1e-4, "weight decay at the start", "2.2.3", 0)
+    sparsity: float = number(
+        0.0, "penalty for each input that a predictor uses, divided by the number of answers", "", 0
+    )
     l2_rate: float = number(
         1.05, "factor by which weight decay is multiplied or divided after an epoch", "2.2.3", 1, 10
     )

@@ -57,6 +57,7 @@ DEFAULT: dict[str, Any] = {
     "reward.holdout": 0.0,
     "reward.l2": 3e-3,
     "reward.l2_rate": 1.0,
+    "reward.sparsity": 3.0,
     "reward.epochs": 3,
     "policy.decay": 0.9,
     "policy.entropy_bonus": 0.003,
@@ -76,6 +77,7 @@ PAPER: dict[str, tuple[Any, str]] = {
     "reward.steps_per_label": (10.0, "A.2"),  # A.1 has no number of its own
     "reward.epochs": (1, ""),
     "reward.last_layer_scale": (1.0, ""),
+    "reward.sparsity": (0.0, ""),
     "reward.bonus": (0.0, ""),
     "reward.novelty": (0.0, ""),
     "query.selection": ("disagreement", "2.2.4"),
@@ -189,7 +191,9 @@ ABLATIONS: dict[str, Ablation] = {
             "query.first_labels": 0,
         },
     ),
-    "no-regularization": Ablation("fit without weight decay; dropout stays (3.3)", {"reward.l2": 0.0}),
+    "no-regularization": Ablation(
+        "fit without weight decay and sparsity; dropout stays (3.3)", {"reward.l2": 0.0, "reward.sparsity": 0.0}
+    ),
     "no-segments": Ablation("compare single steps", {"query.segment_steps": 1}),
     "target": Ablation("fit to the true returns of segments instead of to comparisons", {"reward.target": "returns"}),
 }

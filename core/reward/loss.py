@@ -41,6 +41,16 @@ def squared_error(left: Tensor, right: Tensor, returns: Tensor) -> Tensor:
     return ((left - returns[..., 0]).square() + (right - returns[..., 1]).square()) / 2
 
 
+def sparsity_gradient(weights: Tensor, penalty: float) -> Tensor:
+    """Gradient of `penalty` times the norm of the weights of each input, for a first layer (M, inputs, hidden).
+
+    However much an input weighs, its pull towards 0 is the same, so that a predictor uses the few inputs on which the
+    answers depend: the group lasso (Yuan and Lin, Model selection and estimation in regression with grouped variables,
+    2006).
+    """
+    return penalty * weights / weights.norm(dim=2, keepdim=True).clamp(min=1e-6)
+
+
 def next_l2(l2: Tensor, validation: Tensor, training: Tensor, low: float, high: float, rate: float) -> Tensor:
     """Weight decay (M,) for the next epoch, from each member's validation and training losses (M,) (A.1).
 

@@ -20,7 +20,7 @@ from core.reward.bootstrap import Bootstrap
 from core.reward.dataset import make_dataset
 from core.reward.ensemble import RewardEnsemble
 from core.reward.image_ensemble import ImageEnsemble
-from core.reward.loss import cross_entropy, next_l2, squared_error
+from core.reward.loss import cross_entropy, next_l2, sparsity_gradient, squared_error
 from core.types import Preference
 
 _ENSEMBLE, _BOOTSTRAP = "ensemble_", "bootstrap_"
@@ -176,7 +176,7 @@ class RewardTrainer:
         return torch.tensor(values, dtype=torch.float32, device=self._device)
 
     def _gradient_step(self, indices: Tensor, weights: Tensor, targets: Tensor, both: Both) -> Tensor:
-        """One gradient step on preferences (M, B) with weights (M, B), plus each member's weight decay.
+        """One gradient step on preferences (M, B) with weights (M, B), plus weight decay and the penalty on inputs.
 
         The gradient is computed in two threads, of half of the columns each. Returns each member's weighted sum of
         losses (M,).
@@ -200,6 +200,9 @@ class RewardTrainer:
         decay = 2 * self.l2.to(self._device)  # the derivative of l2 * weight^2 is 2 * l2 * weight
         for weight, gradient in zip(self.ensemble.network.weights, gradients, strict=False):  # weights come first
             gradient += decay.view(-1, *[1] * (weight.ndim - 1)) * weight.detach()
+        if self._config.sparsity:
+            first_layer = self.ensemble.network.weights[0].detach()
+            gradients[0] += sparsity_gradient(first_layer, self._config.sparsity / self.count)
         for parameter, gradient in zip(self._parameters, gradients, strict=True):
             parameter.grad = gradient.contiguous()  # Adam's fused step assumes equal memory layouts
         self.optimizer.step()

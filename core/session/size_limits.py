@@ -27,7 +27,7 @@ def check_size_limits(config: Config, task: Task) -> None:
     """Raise UserError if the task rules out this config.
 
     Clips must not be longer than an episode. Pictures must not exceed the memory limits (the config bounds the memory of
-    other tasks), and their novelty can't be rewarded.
+    other tasks), and they rule out novelty and sparsity.
     """
     if config.query.segment_steps > task.episode_steps:
         raise UserError(
@@ -39,6 +39,10 @@ def check_size_limits(config: Config, task: Task) -> None:
     if config.reward.novelty:
         raise UserError(
             f"{task.name} has image observations, in which novelty can't be measured: set reward.novelty=0."
+        )
+    if config.reward.sparsity:
+        raise UserError(
+            f"{task.name} has image observations, whose pixels can't be left out one by one: set reward.sparsity=0."
         )
     pixels, length = math.prod(task.pictures), config.query.length(task.segment_steps)
     environments, depth = config.rollout.environments, task.pictures[0]

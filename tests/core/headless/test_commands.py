@@ -220,7 +220,7 @@ ABLATED = [
     ("--random-queries", {"query__selection": "random"}),
     ("--no-ensemble", {"reward__members": 1, "query__selection": "random", "reward__bonus": 0.0}),
     ("--no-online-queries", NO_ONLINE_QUERIES),
-    ("--no-regularization", {"reward__l2": 0.0}),
+    ("--no-regularization", {"reward__l2": 0.0, "reward__sparsity": 0.0}),
     ("--no-segments", {"query__segment_steps": 1}),
     ("--target", {"reward__target": "returns"}),
 ]

@@ -25,9 +25,10 @@ def test_it_is_the_distance_to_the_fifth_nearest_in_standard_deviations() -> Non
     assert knn_entropy_bonus(seen).ravel() == pytest.approx(np.log1p(expected), rel=1e-5)
 
 
-def test_a_game_seen_in_pictures_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    config = replaced(Config(task="pong"), **{"reward.novelty": 1, "rollout.environments": 2})
-    with pytest.raises(UserError, match=r"^pong has image observations.*set reward\.novelty=0"):
+@pytest.mark.parametrize("setting", ["reward.novelty", "reward.sparsity"])
+def test_a_game_seen_in_pictures_is_refused_before_anything_is_made(setting: str, tmp_path: Path) -> None:
+    config = replaced(Config(task="pong"), **{setting: 1, "rollout.environments": 2})
+    with pytest.raises(UserError, match=f"^pong has image observations.*set {setting}=0"):
         Session.create(tmp_path / "s", config)
     assert not (tmp_path / "s").exists()
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from core.reward.loss import cross_entropy, next_l2, preference_probability, squared_error
+from core.reward.loss import cross_entropy, next_l2, preference_probability, sparsity_gradient, squared_error
 
 
 def probability(difference: float, error_rate: float = 0.1) -> float:
@@ -89,3 +90,10 @@ def test_weight_decay_stays_above_zero_or_it_could_never_rise_again() -> None:
     for _ in range(200):
         l2 = next_l2(l2, torch.zeros(1), torch.ones(1), 1.1, 1.5, 2.0)
     assert float(l2) > 0
+
+
+def test_each_input_is_pulled_towards_zero_alike_however_much_it_weighs() -> None:
+    weights = torch.tensor([[[3.0, 4.0], [0.03, 0.04], [0.0, 0.0]]], requires_grad=True)  # one member, three inputs
+    (expected,) = torch.autograd.grad(0.5 * weights.norm(dim=2).sum(), weights)
+    assert sparsity_gradient(weights.detach(), 0.5).numpy() == pytest.approx(expected.numpy())
+    assert expected.numpy() == pytest.approx(np.array([[[0.3, 0.4], [0.3, 0.4], [0.0, 0.0]]]))

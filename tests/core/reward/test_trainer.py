@@ -73,6 +73,22 @@ def test_trained_on_returns_it_predicts_them_and_ignores_the_choices() -> None:
         trainer.add(preference(5000))
 
 
+def test_with_sparsity_few_answers_tell_on_which_input_they_depend() -> None:
+    def first_input_wins(first: int, count: int) -> list[Preference]:
+        pairs = [query(number) for number in range(first, first + count)]
+        more = [pair.left.observations[:, 0].sum() > pair.right.observations[:, 0].sum() for pair in pairs]
+        choices = [Choice.LEFT if left else Choice.RIGHT for left in more]
+        return [preference(pair.id, choice, pair) for pair, choice in zip(pairs, choices, strict=True)]
+
+    plain, sparse = (new_trainer(sparsity=sparsity, holdout=0.0) for sparsity in (0.0, 3.0))
+    for trainer in (plain, sparse):
+        train(trainer, first_input_wins(0, 30), 100)
+    new = first_input_wins(1000, 200)
+    assert accuracy(plain, new) < 0.75 < 0.85 < accuracy(sparse, new)
+    used = sparse.ensemble.network.weights[0].detach().norm(dim=2)
+    assert (used.argmax(1) == 0).all()
+
+
 def test_dropout_leaves_out_its_share_of_units_and_keeps_the_mean() -> None:
     drop = new_trainer(dropout=0.25).dataset.training_pass(np.random.default_rng(0))
     dropped = drop(torch.ones(3, 100, 64)).numpy()
