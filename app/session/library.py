@@ -89,7 +89,7 @@ class SessionLibrary(QObject):
         """Move a session to the trash; ignored while it is on its way there."""
         if folder not in self._leaving:
             self._leaving.add(folder)
-            self._work_thread.do(lambda: _throw_away(folder), self._on_moved_to_trash, partial(self._on_kept, folder))
+            self._work_thread.do(lambda: _move_to_trash(folder), self._on_moved_to_trash, partial(self._on_kept, folder))
 
     def restore(self, thrown: Trashed) -> None:
         """Undo `move_to_trash`."""
@@ -193,7 +193,7 @@ def _picture(path: Path) -> QImage:
         return QImage()
 
 
-def _throw_away(folder: Path) -> Trashed:
+def _move_to_trash(folder: Path) -> Trashed:
     inside = next((path.parent for path in folder.rglob(CONFIG) if path.parent != folder), None)
     if inside is not None:
         raise UserError(f"{folder.name} holds another session, {inside}: move that out of it first.")

@@ -69,7 +69,7 @@ def _sentence(controller: Controller) -> str:
     if (share := course.finishing) is not None:
         return f"Finishing training: {100 * share:.0f}%"
     if course.done:
-        return "This session has used all its steps. To continue, create a new session that begins with what this one has learned."
+        return "All steps of this session are used. Begin a new session with what it has learned."
     if course.finished:
         return _result(course)
     if course.holding:

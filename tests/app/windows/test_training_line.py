@@ -148,7 +148,7 @@ def test_the_answer_to_a_repeated_pair_ends_no_finish(face: Face) -> None:
 def test_a_session_that_has_taken_all_its_steps_says_so(face: Face) -> None:
     hold(face, 20_000)
     face.engine["rollout"].play(Waited("rollout", DONE))
-    face.wait_until(lambda: shown(face).startswith("This session has used all its steps."))
+    face.wait_until(lambda: shown(face).startswith("All steps of this session are used."))
     assert not face.window.training_line.finish.isVisible()
 
 
