@@ -89,7 +89,9 @@ class SessionLibrary(QObject):
         """Move a session to the trash; ignored while it is on its way there."""
         if folder not in self._leaving:
             self._leaving.add(folder)
-            self._work_thread.do(lambda: _move_to_trash(folder), self._on_moved_to_trash, partial(self._on_kept, folder))
+            self._work_thread.do(
+                lambda: _move_to_trash(folder), self._on_moved_to_trash, partial(self._on_kept, folder)
+            )
 
     def restore(self, thrown: Trashed) -> None:
         """Undo `move_to_trash`."""
