@@ -149,7 +149,11 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
     )
     sweep.add_argument("--preset", nargs="+", choices=PRESETS, help="settings of the runs (default: those of the plan)")
     sweep.add_argument("--steps", type=int, help="environment steps of each run (default: those of the plan)")
-    sweep.add_argument(
+    _add_settings(sweep)
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "--set",
         action="append",
         default=[],
@@ -194,13 +198,7 @@ def _add_teach(teach: argparse.ArgumentParser) -> None:
     teach.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), help="device for training the networks (default auto)"
     )
-    teach.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set a field of the config, such as policy.discount=0.98; repeatable",
-    )
+    _add_settings(teach)
     teach.add_argument("--video", help="at the end, write an episode of the trained policy to this .mp4 file")
     teach.add_argument("--json", action="store_true", help="print one JSON object as the last line of stdout")
     ablations = teach.add_argument_group("ablations (section 3.3 of the paper)")

@@ -20,7 +20,7 @@ _FIELD_TYPES = {"str": str, "int": int, "float": int | float, "float | None": in
 
 @dataclass(frozen=True)
 class Summary:
-    """What the start page shows of a session without opening it."""
+    """Task, progress and best figure of a session, for the start page to show without opening it."""
 
     task: str
     teacher: str

@@ -23,7 +23,8 @@ const buttons=[...document.querySelectorAll("button")];
 const me=[...crypto.getRandomValues(new Uint8Array(16))].map(b=>b.toString(16).padStart(2,"0")).join("");
 let state=JSON.parse(document.getElementById("state").textContent),until=0,chosen="";
 const words={counted:"Your vote counts. You can change it until time is up.",changed:"Your vote was changed.",
-late:"Too late for this pair.",refused:"Too many votes from this address: vote again for the next pair."};
+late:"Too late for this pair.",refused:"Too many votes from this address: vote again for the next pair.",
+offline:"No connection to the presenter's computer: is your phone on the same network?"};
 function take(next){if(next.round!==state.round){chosen="";told.textContent="";}state=next;
 until=performance.now()+1000*state.seconds;draw();}
 function draw(){const left=(until-performance.now())/1000,open=left>0;
@@ -31,12 +32,12 @@ shown.textContent=open?Math.ceil(left):"";if(!open&&!chosen)told.textContent="Th
 for(const b of buttons){b.disabled=!open;b.classList.toggle("chosen",b.dataset.choice===chosen);}}
 async function look(){try{const text=await(await fetch(location.href,{cache:"no-store"})).text();
 const page=new DOMParser().parseFromString(text,"text/html");take(JSON.parse(page.getElementById("state").textContent));
-}catch{told.textContent="No connection to the presenter's computer: is your phone on the same network?";}setTimeout(look,1000);}
+}catch{told.textContent=words.offline;}setTimeout(look,1000);}
 async function vote(choice){const round=state.round;try{const reply=await fetch(location.href,{method:"POST",
 headers:{"Content-Type":"application/json"},body:JSON.stringify({voter:me,round:round,choice:choice})});
 const verdict=(await reply.text()).trim();told.textContent=words[verdict]||"That did not work: try again.";
 if(verdict==="counted"||verdict==="changed"){chosen=choice;draw();}
-}catch{told.textContent="No connection to the presenter's computer: is your phone on the same network?";}}
+}catch{told.textContent=words.offline;}}
 for(const b of buttons)b.addEventListener("click",()=>vote(b.dataset.choice));
 take(state);setInterval(draw,200);setTimeout(look,1000);
 </script></body></html>
