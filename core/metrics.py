@@ -27,7 +27,7 @@ class Series:
         self._points = np.zeros((capacity, 2))
         self._count = 0
         self.stride, self._skipped = 1, 0
-        """Number of appended points for each one kept at present, and of those left out since the last kept one."""
+        """Number of appended points for each one kept at the moment, and of those left out since the last kept one."""
         self._lock = threading.Lock()
 
     @staticmethod

@@ -75,7 +75,7 @@ class SceneView(ClipPlayer):
         self.update()
 
     def show_still(self, picture: Frames) -> None:
-        """Show the frame on screen as it is seen from the camera's present place."""
+        """Show the frame on screen as it is seen from the camera's current place."""
         self.set_frames(picture)
 
     def reset_view(self) -> None:

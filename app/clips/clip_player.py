@@ -116,7 +116,7 @@ class ClipPlayer(QWidget):
         painter.fillRect(line, _PLAYED)
 
     def _scaled(self, frames: Frames) -> QImage:
-        """The present frame in the size and format of the screen; kept for the next loops while there is room."""
+        """The current frame in the size and format of the screen; kept for the next loops while there is room."""
         ratio = self.devicePixelRatioF()
         image = self._kept.get(self.index)
         if image is None or image.devicePixelRatio() != ratio:

@@ -48,7 +48,7 @@ class Actions(QObject):
             self._show_tip(command)
 
     def rename(self, command: KeyAction, name: str) -> None:
-        """Give a command another name, of what it does at present."""
+        """Give a command another name that says what it does now."""
         self._actions[command].setText(name)
         self._renamed[command] = name
         self._show_tip(command)

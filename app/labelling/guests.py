@@ -27,7 +27,7 @@ def name_of(labeller: str) -> str:
 class Guests:
     """The guest at the keys. A number stands for the name of a guest who gives none; no number is used twice.
 
-    name: of the present guest
+    name: of the current guest
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Guests:
 
     @property
     def labeller(self) -> str:
-        """Labeller of the present guest's answers."""
+        """Labeller of the current guest's answers."""
         return f"{_LABELLER}{self.name}"
 
     @property

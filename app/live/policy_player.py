@@ -31,7 +31,7 @@ class PolicyPlayer(QWidget):
         column((self.player, 1), self.reward_timeline, self.legend, of=self, spacing=4)
 
     def play_next(self, demonstration: Demonstration) -> None:
-        """Show a demonstration when the present loop ends; at once if there is none."""
+        """Show a demonstration when the current loop ends; at once if there is none."""
         if self.shown is None:
             self.play_now(demonstration)
         else:

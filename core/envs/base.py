@@ -71,13 +71,13 @@ class VectorEnv(Protocol):
     states: npt.NDArray[Any]
     """(N, S), what clips are drawn from (see core.types.Segment.states). A step replaces it and changes none."""
     clip_available: npt.NDArray[np.bool_]
-    """(N,): a clip can show the present step. Always true unless the environment has to record pictures."""
+    """(N,): a clip can show the current step. Always true unless the environment has to record pictures."""
     divergences: int
     """Number of simulations that failed and were restarted."""
     varies_starts: bool
     """True if episodes that begin from now on may start lying, tilted or thrown, in environments that can do so."""
     varied: npt.NDArray[np.bool_]
-    """(N,): the present episode has started so."""
+    """(N,): the current episode has started so."""
 
     @property
     def observations(self) -> Observations:

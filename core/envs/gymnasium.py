@@ -71,7 +71,7 @@ class GymVectorEnv:
         self._start_all()
 
     def _start_all(self) -> None:
-        """Start new attempts in all environments, at the present ages of the episodes."""
+        """Start new attempts in all environments, at the current ages of the episodes."""
         observations = self._reset(np.ones(self.count, np.bool_), self._time)
         self.observations = observations.astype(np.float32)
         self._first = self._ages > 0

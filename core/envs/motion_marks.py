@@ -44,7 +44,7 @@ class MotionMarks:
     def add(self, scene: mujoco.MjvScene, data: mujoco.MjData, path: Sequence[Float64], start: Float64 | None) -> None:
         """Add the marks of a pose.
 
-        path: positions (3,) in m of the robot, from the oldest to the present one
+        path: positions (3,) in m of the robot, from the oldest to the current one
         start: its position (3,) at the clip's first frame; None for no start line
         """
         if start is not None:

@@ -117,7 +117,7 @@ class MujocoRenderer(Renderer):
     def pictures(self, states: Float64, size: int, fps: float) -> Iterator[Pixels]:
         """states: (k, S). Between two states the pose is interpolated, so motion is even at any frame rate.
 
-        The trace is of the last TRACE_SECONDS: all of a clip, the present part of an episode.
+        The trace is of the last TRACE_SECONDS: all of a clip, the current part of an episode.
         """
         every = max(1, round(fps / TRACE_HZ))
         path: deque[Float64] = deque(maxlen=round(TRACE_SECONDS * fps / every))

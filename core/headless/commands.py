@@ -39,7 +39,7 @@ _STRIP_FRAMES = 9
 
 
 def run_command(args: argparse.Namespace) -> int:
-    """Runs the command in args.command and returns the exit code. Raises UserError for bad input."""
+    """Run the command in args.command and return the exit code. Raises UserError for bad input."""
     warnings_to_stderr("%(message)s")
     resources.require_mujoco_gl()
     commands = {
@@ -146,7 +146,7 @@ def _resumed_session(args: argparse.Namespace) -> Session:
 
 
 def new_session(args: argparse.Namespace) -> Session:
-    """Creates the session that the arguments of teach describe. Raises UserError, leaving no folder, if one is wrong."""
+    """Create the session that the arguments of teach describe. Raises UserError, leaving no folder, if one is wrong."""
     from core.nn.stacked_mlp import CPU
     from core.reward.ensemble import build_ensemble
 
@@ -221,7 +221,7 @@ def _parse_value(text: str) -> Any:
 
 @contextmanager
 def progress_bar(title: str, config: Config, given: Iterable[int]) -> Iterator[Callable[[Event], None]]:
-    """Draws a progress bar on stderr, and yields its listener. given: ids of the labels of the session so far."""
+    """Draw a progress bar on stderr, and yield its listener. given: ids of the labels of the session so far."""
     labels = set(given)
     name = get_task(config.task).measure_name
     with tqdm(desc=title, total=config.steps, unit="step", unit_scale=True, file=sys.stderr, mininterval=0.5) as bar:
@@ -324,13 +324,13 @@ def _preferences(args: argparse.Namespace) -> None:
 
 
 def _require_memory(tasks: list[str] | tuple[str, ...]) -> None:
-    """Raises UserError if too little memory is free for one of these tasks."""
+    """Raise UserError if too little memory is free for one of these tasks."""
     pictures = any(get_task(name).pictures is not None for name in tasks)
     resources.require_memory(resources.GAME_MEMORY if pictures else resources.ROBOT_MEMORY)
 
 
 def _check_picture_paths(video: str | None, strip: str | None = None) -> None:
-    """Raises UserError if no video or strip can be written there: before the work rather than after it."""
+    """Raise UserError if no video or strip can be written there: before the work rather than after it."""
     if video is not None:
         from core.io.video_writer import check_path
 
@@ -343,7 +343,7 @@ def _check_picture_paths(video: str | None, strip: str | None = None) -> None:
 
 
 def _write_pictures(session: Session, states: Any, video: str | None, strip: str | None = None) -> None:
-    """Writes an episode, states (steps, S), as a video, and pictures from its middle side by side, as far as asked."""
+    """Write an episode, states (steps, S), as a video, and pictures from its middle side by side, as far as asked."""
     from core.envs.renderer import renderer_for
     from core.io.video_writer import write_strip, write_video
 

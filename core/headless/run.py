@@ -84,7 +84,7 @@ class HeadlessRun:
         apart: bool | None = None,
         checkpoint_seconds: float = INTERVAL,
     ) -> None:
-        """Builds the jobs, from the newest checkpoint if there is one, with the answers that they had by then.
+        """Build the jobs, from the newest checkpoint if there is one, with the answers that they had by then.
 
         listener: called with every event of the jobs
         threads: threads that may compute at once; 0 for one per core
@@ -127,7 +127,7 @@ class HeadlessRun:
             raise
 
     def run(self) -> Outcome:
-        """Trains until all steps are taken, saving checkpoints as it learns and at the end.
+        """Train until all steps are taken, saving checkpoints as it learns and at the end.
 
         Ctrl+C, SIGTERM and SIGHUP take effect between two cycles: a checkpoint is saved, and KeyboardInterrupt raised
         with the signal's number. A second one raises CutShortError at once. Raises UserError, NotFiniteError or
@@ -151,7 +151,7 @@ class HeadlessRun:
         return Outcome(*counts, seconds, report.true_return, report.measure, report.divergences)
 
     def cycle(self) -> None:
-        """Gives every job one turn. Between two cycles a checkpoint loses nothing, except a waiting batch of pictures."""
+        """Give every job one turn. Between two cycles a checkpoint loses nothing, except a waiting batch of pictures."""
         self._offers_outdated = False
         if self._config.policy.lag > 0:  # the rollout may run ahead of the policy
             self._take_turns("rollout", "reward", "policy")
@@ -160,7 +160,7 @@ class HeadlessRun:
             self._take_turns("reward", "policy")  # fit the reward to the answers; update the policy on the batch
 
     def _take_turns(self, *jobs: str) -> None:
-        """Lets these jobs work at the same time, then handles their events, in the order of the jobs."""
+        """Let these jobs work at the same time, then handle their events, in the order of the jobs."""
         for name in jobs:
             self._ports[name].start_turn()
         events: dict[str, list[Event]] = {}
@@ -179,7 +179,7 @@ class HeadlessRun:
         deliver(event, {**self._ports, DRIVER: self, SNAPSHOTS: self})
 
     def send(self, event: Event) -> None:
-        """Answers a query, keeps what the run itself needs to know, and saves snapshots of the policy."""
+        """Answer a query, keep what the run itself needs to know, and save snapshots of the policy."""
         match event:
             case QueryOffered(query):
                 self._answer(query)
@@ -191,7 +191,7 @@ class HeadlessRun:
                 self._save_snapshot()
 
     def _answer(self, query: Query) -> None:
-        """Answers a query. If the stored answers are not those to this run's queries, gives them all at once instead.
+        """Answer a query; if the stored answers are not those to this run's queries, give them all at once instead.
 
         This is how a session made from old answers starts. This turn's queries, which were chosen without them, are withdrawn.
         """
@@ -205,7 +205,7 @@ class HeadlessRun:
         self._ports["rollout"].send(QueryWithdrawn(query.id))
 
     def save(self) -> None:
-        """Saves a checkpoint. To be called between two cycles."""
+        """Save a checkpoint. To be called between two cycles."""
         number = self._checkpoint + 1
         log.info("checkpoint %d, %d answers", number, self._answers.count)
         report = self._report and asdict(self._report)
@@ -225,7 +225,7 @@ class HeadlessRun:
         return taken and not self._batches_waiting
 
     def _save_snapshot(self, always: bool = False) -> None:
-        """Saves the newest policy if a snapshot is due, or `always`; a failure is only logged."""
+        """Save the newest policy if a snapshot is due, or `always`; a failure is only logged."""
         policy = self._policy
         if policy is None or policy.env_steps is None or policy.env_steps < self._snapshot_due and not always:
             return
@@ -240,7 +240,7 @@ class HeadlessRun:
 
     @contextmanager
     def _stage_errors(self) -> Iterator[None]:
-        """Turns an unforeseen error of a job into a StageFailedError with one sentence; the log has the traceback."""
+        """Turn an unforeseen error of a job into a StageFailedError with one sentence; the log has the traceback."""
         try:
             yield
         except UserError:

@@ -173,10 +173,10 @@ def require_same(path: Path, opened: tuple[int, int] | None) -> None:
 
     opened: its `identity` when it was opened
     """
-    present = identity(path)
-    if present is None:
+    current = identity(path)
+    if current is None:
         raise _gone(path)
-    if present != opened:
+    if current != opened:
         raise UserError(f"{path} was replaced by another copy: close the session and open it again.")
 
 

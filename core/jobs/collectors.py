@@ -119,7 +119,7 @@ class Collectors:
         return JobState(arrays, {"collectors": [state.values for state in states]})
 
     def set_state(self, state: JobState) -> None:
-        """Raises ValueError, KeyError or what a child raised if the state is of other collectors."""
+        """Raise ValueError, KeyError or what a child raised if the state is of other collectors."""
         values = state.values["collectors"]
         if len(values) != len(self.local) + len(self._children):
             raise ValueError(f"the state is not one of {len(self.local) + len(self._children)} collectors")

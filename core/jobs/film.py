@@ -135,7 +135,7 @@ class FilmJob(Job):
         return [snapshots.load(infos[i].env_steps) for i in chosen]
 
     def make_scene(self, info: SnapshotInfo, weights: Arrays) -> Scene:
-        """Lets the policy act, from the same start as every other, for the scene and for the figure in its caption."""
+        """Let the policy act, from the same start as every other, for the scene and for the figure in its caption."""
         actor, task = Actor(self._config, None), self._task
         with weight_errors():
             actor.load(weights)

@@ -38,7 +38,7 @@ def blank(height: int) -> Picture:
 def write(
     picture: Picture, text: str, left: float, base: float, size: float, colour: Colour = TEXT, bold: bool = False
 ) -> None:
-    """Draws one line of text in place, with its first letter at `left` on the baseline `base`; all in pixels."""
+    """Draw one line of text in place, with its first letter at `left` on the baseline `base`; all in pixels."""
     face, weight = cv2.FontFace(_FACE), _BOLD if bold else _REGULAR
     place = round(left), round(base)
     drawn = cv2.putText(picture, text, place, colour, face, max(_SMALLEST, round(size)), weight=weight)[1]
@@ -138,7 +138,7 @@ def side_by_side(clips: Sequence[Picture], captions: Sequence[Caption]) -> Pictu
 
 
 def draw_curve(picture: Picture, box: tuple[float, float, float, float], values: Sequence[float], at: int) -> None:
-    """Draws the values across the box (left, top, right, bottom) in place, bright up to index `at`, with a dot there."""
+    """Draw the values across the box (left, top, right, bottom) in place, bright up to index `at`, with a dot there."""
     left, top, right, bottom = box
     known = np.array(values, np.float64)
     finite = np.isfinite(known)

@@ -82,7 +82,7 @@ class PolicyJob(Job):
         return JobState({**self._optimizer.get_state(), **arrays}, values)
 
     def set_state(self, state: JobState) -> None:
-        """Restores `get_state`. Raises KeyError or ValueError where it does not fit the task."""
+        """Restore `get_state`. Raises KeyError or ValueError where it does not fit the task."""
         self._optimizer.set_state(state.arrays)
         self._version, self._env_steps = (require_count(state.values[name]) for name in ("version", "env_steps"))
         set_rng_state(self._rng, state.values["rng"])
@@ -95,7 +95,7 @@ class PolicyJob(Job):
                 self._batches.append(batch)
 
     def _require_shapes(self, batch: RolloutBatchReady) -> None:
-        """Raises ValueError unless the arrays have the shapes of one batch of this task."""
+        """Raise ValueError unless the arrays have the shapes of one batch of this task."""
         steps, count, size = batch.observations.shape
         ends = int(batch.ends.sum())
         per_step = {array.shape for array in (batch.log_probs, batch.rewards, batch.ends, batch.actions[..., 0])}

@@ -70,7 +70,7 @@ class QueryOffers:
         ensemble: RewardEnsemble | ImageEnsemble | None,
         most: int | None = None,
     ) -> Iterator[QueryOffered]:
-        """Offers the queries that are missing now, ranked by the ensemble if there is one.
+        """Offer the queries that are missing now, ranked by the ensemble if there is one.
 
         most: number of queries that may be answered or await an answer; None for as many as are due
         """
@@ -98,7 +98,7 @@ class QueryOffers:
     def renew(
         self, pool: Iterable[Segment], env_steps: int, ensemble: RewardEnsemble | ImageEnsemble
     ) -> Iterator[QueryWithdrawn]:
-        """Withdraws queries prepared ahead on which the members disagree far less than on a new pair.
+        """Withdraw queries prepared ahead on which the members disagree far less than on a new pair.
 
         The oldest query is on screen and stays. A query is looked at again once an answer's steps have been trained on
         since it was chosen, as its clips have to be rendered.

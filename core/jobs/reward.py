@@ -183,7 +183,7 @@ class RewardJob(Job):
         return True
 
     def _judge(self) -> Iterator[Event | None]:
-        """Answers a JudgementRequested with the published snapshot's predictions, computed chunk by chunk."""
+        """Answer a JudgementRequested with the published snapshot's predictions, computed chunk by chunk."""
         if self._judgement_token is None or self._pending_state is not None:
             return
         token, self._judgement_token = self._judgement_token, None
@@ -219,7 +219,7 @@ class RewardJob(Job):
         return JobState(arrays, values)
 
     def set_state(self, state: JobState) -> None:
-        """Restores `get_state` once the answers, which come from the store, have been replayed."""
+        """Restore `get_state` once the answers, which come from the store, have been replayed."""
         self._pending_state = state
         self._generation = require_count(state.values["generation"])
 

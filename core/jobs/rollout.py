@@ -133,7 +133,7 @@ class RolloutJob(Job):
             yield from self.offers.offer(self.pool, self._env_steps, self.ensemble, most)
 
     def _renew_queries(self) -> Iterator[Event]:
-        """Replaces queries prepared for a human that the newest reward and segments have made less worth asking."""
+        """Replace queries prepared for a human that the newest reward and segments have made less worth asking."""
         by_answers = self.config.query.schedule == "answers"
         if self.ensemble is not None and by_answers and self.config.teacher == Teacher.HUMAN:
             yield from self.offers.renew(self.pool, self._env_steps, self.ensemble)
@@ -160,7 +160,7 @@ class RolloutJob(Job):
         return "training starts when the first pairs are answered" if asked else ""
 
     def _collect_batch(self) -> Iterator[Event | None]:
-        """Collects a batch, hands it to the policy with its rewards, offers queries, and reports."""
+        """Collect a batch, hand it to the policy with its rewards, offer queries, and report."""
         started = time.perf_counter()
         batch: RolloutBatch | None = None
         for batch in self.collectors.collect(self._env_steps):
@@ -239,7 +239,7 @@ class RolloutJob(Job):
         return share * reward.novelty * max(0.0, 1 - self._env_steps / max(1.0, steps))
 
     def _note_agreement(self, segments: list[Segment]) -> None:
-        """Updates the running agreement with pairs of a batch's new segments."""
+        """Update the running agreement with pairs of a batch's new segments."""
         segments = segments[: 2 * _AGREEMENT_PAIRS]
         if self.ensemble is None or len(segments) < 2:
             return
@@ -284,13 +284,13 @@ class RolloutJob(Job):
         )
 
     def _demonstrate_at_rest(self) -> Iterator[Event | None]:
-        """Records the newest policy once, where collecting rests and no batch is left to improve it."""
+        """Record the newest policy once, where collecting rests and no batch is left to improve it."""
         complete = self._batches_sent <= self._policy_version
         if complete and not self._demonstrated and self.config.rollout.demonstrate_every:
             yield from self._demonstrate()
 
     def _demonstrate(self) -> Iterator[Event | None]:
-        """Records one episode without noise for the live view; none if its simulation diverges."""
+        """Record one episode without noise for the live view; none if its simulation diverges."""
         self._demonstrated = True
         if self._policy_weights is not None:
             self._demonstrator.load(self._policy_weights)
@@ -355,7 +355,7 @@ class RolloutJob(Job):
         self.budget.set_state(values["budget"])
 
     def close(self) -> None:
-        """Ends the collectors' processes and simulations."""
+        """End the collectors' processes and simulations."""
         self.collectors.close()
 
 

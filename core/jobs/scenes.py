@@ -114,7 +114,7 @@ class Scene:
     """A robot in random motion from one kind of start, simulated as far as clips have been asked for."""
 
     def __init__(self, behaviour: Behaviour) -> None:
-        """Raises UserError if it is no robot of MuJoCo's, or can't be drawn."""
+        """Raise UserError if it is no robot of MuJoCo's, or can't be drawn."""
         self._behaviour = behaviour
         task = self._task(behaviour)
         rng = generator(0, f"scene of {behaviour.robot}")

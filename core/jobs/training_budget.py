@@ -44,7 +44,7 @@ class TrainingBudget:
                     self._finished_from = None
 
     def start(self, env_steps: int, answers: int) -> None:
-        """Counts from here, where there is a first reward to train on.
+        """Count from here, where there is a first reward to train on.
 
         answers: as in `reason_to_hold`; fewer than usual if the reward was taken over from another session
         """

@@ -50,7 +50,7 @@ class TrainingPass:
         return 256 / (256 - self._dropped)
 
     def drop(self, hidden: Tensor) -> Tensor:
-        """Sets random units of hidden (B, C, h, w), channels last, to 0 in place, and returns it."""
+        """Set random units of hidden (B, C, h, w), channels last, to 0 in place, and return it."""
         if not self._dropped:
             return hidden
         count, channels, height, width = hidden.shape

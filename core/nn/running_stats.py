@@ -18,7 +18,7 @@ class RunningMeanStd:
         self.squares = np.zeros(size)
 
     def update(self, rows: np.ndarray) -> None:
-        """Adds rows (..., size) of any number type."""
+        """Add rows (..., size) of any number type."""
         rows = rows.reshape(-1, rows.shape[-1]).astype(np.float64)
         count, mean = len(rows), rows.mean(axis=0)
         deviations = rows - mean
@@ -39,6 +39,6 @@ class RunningMeanStd:
         return np.stack([self.mean, self.squares, np.full_like(self.mean, self.count)])
 
     def load_array(self, array: Float64) -> None:
-        """Restores the moments from `to_array`'s result. Raises ValueError if it has another size or dtype."""
+        """Restore the moments from `to_array`'s result. Raises ValueError if it has another size or dtype."""
         self.mean, self.squares, counts = require_array(array, np.float64, 3, len(self.mean))
         self.count = float(counts.max(initial=0.0))

@@ -127,7 +127,7 @@ class StackedCNN(torch.nn.Module):
 
     @torch.no_grad()
     def update_moments(self, passes: list[TrainingPass]) -> None:
-        """Moves the running moments towards those of the passes, in their order."""
+        """Move the running moments towards those of the passes, in their order."""
         for training_pass in passes:
             for layer, moments in enumerate(training_pass.moments):
                 for running, batch in zip((self.means[layer], self.variances[layer]), moments, strict=True):

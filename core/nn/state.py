@@ -18,7 +18,7 @@ def state_arrays(module: torch.nn.Module) -> Arrays:
 
 
 def load_state_arrays(module: torch.nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
-    """Copies arrays written by `state_arrays` into the module, in place; other entries are ignored.
+    """Copy arrays written by `state_arrays` into the module, in place; other entries are ignored.
 
     Raises KeyError for a missing array and ValueError for one of another shape; the module is unchanged then.
     """
@@ -45,7 +45,7 @@ def optimizer_arrays(optimizer: torch.optim.Optimizer) -> dict[str, np.ndarray]:
 
 
 def load_optimizer_arrays(optimizer: torch.optim.Optimizer, arrays: Mapping[str, np.ndarray]) -> None:
-    """Restores the state written by `optimizer_arrays`; entries with other prefixes are ignored.
+    """Restore the state written by `optimizer_arrays`; entries with other prefixes are ignored.
 
     Raises ValueError where a field is missing, or a shape or type differs from the optimizer's parameters. PyTorch's fused step does not
     check this and would write out of bounds.

@@ -26,7 +26,7 @@ _threads = 1
 
 
 def set_num_threads(threads: int) -> None:
-    """Sets how many threads of this process `two_threads` may use; torch and BLAS use one thread in each."""
+    """Set how many threads of this process `two_threads` may use; torch and BLAS use one thread in each."""
     global _threads
     _threads = threads
     torch.set_num_threads(1)
@@ -35,7 +35,7 @@ def set_num_threads(threads: int) -> None:
 
 @contextmanager
 def two_threads() -> Iterator[Both]:
-    """Yields a caller of two functions: concurrently where two threads are allowed, else one after the other."""
+    """Yield a caller of two functions: concurrently where two threads are allowed, else one after the other."""
     if _threads < 2:
         yield lambda first, second: (first(), second())
         return

@@ -52,7 +52,7 @@ class ActorCritic(torch.nn.Module, ABC):
         return [*self.policy_parameters, *self.value_parameters]
 
     def enable_gradients(self) -> Tensor:
-        """Makes backward() accumulate gradients in one vector (P,), which is returned and becomes `weights.grad`."""
+        """Make backward() accumulate gradients in one vector (P,), which is returned and becomes `weights.grad`."""
         gradient = torch.zeros_like(self.weights)
         views = self.parameter_views
         for parameter, part in zip(views, _views(gradient, views), strict=True):
@@ -75,7 +75,7 @@ class ActorCritic(torch.nn.Module, ABC):
 
     @torch.no_grad()
     def rescale_values(self, factor: float, offset: float) -> None:
-        """Changes the value function's last layer so that each value becomes factor * value + offset."""
+        """Change the value function's last layer so that each value becomes factor * value + offset."""
         weight, bias = self.value_parameters[-2:]
         weight.mul_(factor)
         bias.mul_(factor).add_(offset)

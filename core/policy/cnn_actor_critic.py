@@ -57,7 +57,7 @@ class CNNActorCritic(Categorical):
         self._dtype = dtype or compute_dtype(device)
 
     def normalize(self, observations: Tensor) -> Tensor:
-        """Returns the pixels unchanged; they stay uint8 until `evaluate`."""
+        """Return the pixels unchanged; they stay uint8 until `evaluate`."""
         return observations
 
     def evaluate(self, normalized: Tensor) -> tuple[Distribution, Tensor]:

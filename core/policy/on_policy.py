@@ -26,7 +26,7 @@ from core.types import Float32
 
 @dataclass(frozen=True)
 class UpdateReport:
-    """Figures of one part of an update. kl: divergence of the present policy from the one before the update, in nats."""
+    """Figures of one part of an update. kl: divergence of the current policy from the one before the update, in nats."""
 
     kl: float
     entropy: float
@@ -38,7 +38,7 @@ class TrainingBatch:
     """A batch of B = T * N steps in the form that optimizers use.
 
     inputs (B, o): normalized observations, or uint8 pixels; actions (B, a)
-    log_probs (B,): of the actions under the policy that acted (PPO with a lag: under the present one)
+    log_probs (B,): of the actions under the policy that acted (PPO with a lag: under the current one)
     advantages (B,): standardized to mean 0 and std 1 (PPO with a lag weights them afterwards)
     values (B,): of the inputs; returns (B,): their targets, in the value function's units
     distribution: of the inputs, or None; like `values` it carries gradients if the optimizer asks for them
@@ -71,7 +71,7 @@ class OnPolicyOptimizer(ABC):
     """True if TrainingBatch.values carry gradients: saves a forward pass if there is one gradient step a batch."""
 
     def __init__(self, network: ActorCritic, config: Config, rng: np.random.Generator) -> None:
-        """Optimizes the network's weights in place. rng: draws minibatches."""
+        """Optimize the network's weights in place. rng: draws minibatches."""
         self.network = network
         self.config = config.policy
         self.return_scaling = ReturnScaling(config.policy.discount)
@@ -90,7 +90,7 @@ class OnPolicyOptimizer(ABC):
         """The algorithm itself: improves the network on one batch."""
 
     def observe(self, observations: np.ndarray) -> None:
-        """Updates the input normalization with observations (..., o). Images need none."""
+        """Update the input normalization with observations (..., o). Images need none."""
         if not self.network.mean.numel():
             return
         self._moments.update(observations)
@@ -98,7 +98,7 @@ class OnPolicyOptimizer(ABC):
         self.network.std.copy_(torch.as_tensor(self._moments.std))
 
     def update(self, batch: RolloutBatchReady) -> Iterator[UpdateReport]:
-        """Improves the policy on one batch; yields after each part, so that the caller may pause.
+        """Improve the policy on one batch; yields after each part, so that the caller may pause.
 
         Raises NotFiniteError for rewards, gradients or weights that are not finite.
         """
@@ -110,7 +110,7 @@ class OnPolicyOptimizer(ABC):
         yield from self._improve(training_batch)
 
     def prepare(self, batch: RolloutBatchReady) -> TrainingBatch:
-        """Normalizes observations, rewards and advantages of a batch, and evaluates and corrects the value function."""
+        """Normalize observations, rewards and advantages of a batch, and evaluate and correct the value function."""
         steps, count, size = batch.observations.shape
         device, taken = self.network.device, steps * count
         observations = np.concatenate(
@@ -176,7 +176,7 @@ class OnPolicyOptimizer(ABC):
         return {**network, **moments, **self.return_scaling.get_state(), **optimizer}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
-        """Restores `get_state`. Raises KeyError or ValueError where it does not fit this network."""
+        """Restore `get_state`. Raises KeyError or ValueError where it does not fit this network."""
         load_state_arrays(self.network, arrays)
         self._moments.load_array(arrays["moments"])
         self._calibration.sums = require_array(arrays["calibration"], np.float64, 6)

@@ -44,10 +44,10 @@ class PPO(OnPolicyOptimizer):
 
     @torch.no_grad()
     def reweight(self, batch: TrainingBatch) -> TrainingBatch:
-        """Treats a batch of an earlier policy as one of the present policy, by importance weights on its advantages.
+        """Treat a batch of an earlier policy as one of the current policy, by importance weights on its advantages.
 
-        Clipping limits how far this update moves the present policy. Measured from the earlier policy, the update in
-        between would use up that limit (a Hopper then learned a fifth less). Actions that the present policy takes
+        Clipping limits how far this update moves the current policy. Measured from the earlier policy, the update in
+        between would use up that limit (a Hopper then learned a fifth less). Actions that the current policy takes
         more often count more (Hilton et al., Batch size-invariance for policy optimization, 2022).
         """
         log_probs = self.network.log_probs(self.network.distribution(batch.inputs), batch.actions)

@@ -34,7 +34,7 @@ class ReturnScaling:
         self.value = 1.0
 
     def update(self, rewards: Float32, ends: np.ndarray) -> None:
-        """Adds rewards (T, N); ends (T, N) bool marks the last steps of episodes, after which a sum restarts."""
+        """Add rewards (T, N); ends (T, N) bool marks the last steps of episodes, after which a sum restarts."""
         if len(self._running) != rewards.shape[1]:
             self._running = np.zeros(rewards.shape[1])
         sums = np.zeros(rewards.shape)
@@ -53,7 +53,7 @@ class ReturnScaling:
         return {"returns_running": self._running.copy(), "returns_moments": np.append(self._moments, self.value)}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
-        """Restores `get_state`; other entries are ignored. Raises KeyError or ValueError if an array does not fit."""
+        """Restore `get_state`; other entries are ignored. Raises KeyError or ValueError if an array does not fit."""
         self._running = require_array(arrays["returns_running"], np.float64, -1)
         moments = require_array(arrays["returns_moments"], np.float64, 4)
         self._moments, self.value = moments[:3], float(moments[3])

@@ -68,7 +68,7 @@ class TRPO(OnPolicyOptimizer):
 
     @torch.no_grad()
     def _line_search(self, batch: TrainingBatch, step: Tensor) -> float:
-        """Takes the longest shortening of step (policy_size,) that improves the objective within the KL limit.
+        """Take the longest shortening of step (policy_size,) that improves the objective within the KL limit.
 
         Returns its KL divergence; 0 if none does, with the weights restored.
         """
@@ -89,7 +89,7 @@ class TRPO(OnPolicyOptimizer):
 def fisher_product(network: ActorCritic, inputs: Tensor, damping: float) -> Callable[[Tensor], Tensor]:
     """The function v (policy_size,) -> (F + damping I) v, F being the policy's Fisher matrix for inputs (B, o).
 
-    F is the Hessian of the mean KL divergence from the present policy, at that policy.
+    F is the Hessian of the mean KL divergence from the current policy, at that policy.
     """
     parameters = network.policy_parameters
     distribution = network.distribution(inputs)

@@ -30,7 +30,7 @@ class ValueCalibration:
         """Sums of 1, v, d, r, v * d, v * r over the accumulated steps."""
 
     def judge(self, rewards: Float32, values: Float32, following: Float32) -> tuple[float, float] | None:
-        """Adds a batch of rewards, values and following values, each (T, N).
+        """Add a batch of rewards, values and following values, each (T, N).
 
         Returns (factor, offset) if a correction is due: factor * value + offset is a better value.
         """

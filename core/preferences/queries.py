@@ -92,7 +92,7 @@ class QuerySelector:
         self.next_id = 0
 
     def exclude(self, query: Query) -> bool:
-        """Excludes this pair and its id from later selections. Returns False if the pair was excluded before."""
+        """Exclude this pair and its id from later selections. Returns False if the pair was excluded before."""
         if query.id < _MAX_ID:
             self.next_id = max(self.next_id, query.id)
         new = query.pair not in self._excluded

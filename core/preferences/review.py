@@ -95,7 +95,7 @@ def repeatable(rows: Iterable[PreferenceSummary], after: int, labeller: str) -> 
 
 
 def consistency(rows: Iterable[PreferenceSummary]) -> Consistency:
-    """Compares each repeat with the first answer as it was when the pair was repeated; later changes do not count.
+    """Compare each repeat with the first answer as it was when the pair was repeated; later changes do not count.
 
     Repeats that another labeller has answered are left out.
     """

@@ -38,7 +38,7 @@ class Bootstrap:
         return np.stack([np.bincount(row, minlength=self.size) for row in self._draws]) if self.size else self._draws
 
     def add(self, index: int | None = None) -> None:
-        """Adds a preference at the end, or before `index`, which shifts the later ones."""
+        """Add a preference at the end, or before `index`, which shifts the later ones."""
         at, members = self.size if index is None else index, len(self._keys)
         self._keys = np.insert(self._keys, [at], self._rng.random((members, 1)), axis=1)
         shifted = self._draws + (self._draws >= at)
@@ -46,13 +46,13 @@ class Bootstrap:
         self._update_draws(np.insert(self.holdout, [at], True, axis=1))
 
     def remove(self, index: int) -> None:
-        """Removes a preference, which shifts the later ones."""
+        """Remove a preference, which shifts the later ones."""
         self._keys = np.delete(self._keys, index, axis=1)
         self._draws = np.where(self._draws == index, -1, self._draws - (self._draws > index))[:, :-1]
         self._update_draws(np.delete(self.holdout, index, axis=1))
 
     def _update_draws(self, unavailable: np.ndarray) -> None:
-        """Updates hold-outs, and repeats the draws that this invalidates.
+        """Update hold-outs, and repeat the draws that this invalidates.
 
         unavailable (M, D) bool: preferences that a member could not draw before, being held out or new
         """
@@ -68,7 +68,7 @@ class Bootstrap:
             draws[invalid] = self._rng.choice(available, int(invalid.sum()))
 
     def _update_holdout(self) -> None:
-        """Holds out the preferences with the smallest keys, but never all of them."""
+        """Hold out the preferences with the smallest keys, but never all of them."""
         held_out = min(round(self._share * self.size), self.size - 1)
         ranks = self._keys.argsort(axis=1).argsort(axis=1)
         self.holdout = ranks < held_out
@@ -78,7 +78,7 @@ class Bootstrap:
         return {"keys": self._keys, "draws": self._draws}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
-        """Restores `get_state`; other entries are ignored. Raises KeyError or ValueError if an array does not fit."""
+        """Restore `get_state`; other entries are ignored. Raises KeyError or ValueError if an array does not fit."""
         members = len(self._keys)
         self._keys = require_array(arrays["keys"], np.float64, members, -1)
         self._draws = require_array(arrays["draws"], np.int64, members, self._keys.shape[1])

@@ -28,14 +28,14 @@ class PreferenceDataset(ABC):
 
     @abstractmethod
     def insert(self, index: int, preference: Preference) -> None:
-        """Inserts a preference's segments before `index`, which shifts the later ones."""
+        """Insert a preference's segments before `index`, which shifts the later ones."""
 
     @abstractmethod
     def remove(self, index: int) -> None:
-        """Removes a preference's segments, which shifts the later ones."""
+        """Remove a preference's segments, which shifts the later ones."""
 
     def prepare(self) -> None:
-        """Applies insertions and removals, where they are not applied at once; to be called before each epoch."""
+        """Apply insertions and removals, where they are not applied at once; to be called before each epoch."""
         return
 
     @abstractmethod
@@ -43,7 +43,7 @@ class PreferenceDataset(ABC):
         """Return the randomness of one forward pass in training (dropout, batch moments), drawn from rng."""
 
     def update_moments(self, passes: list[Any]) -> None:
-        """Updates the network's running moments, if it has any, by these training passes, in their order."""
+        """Update the network's running moments, if it has any, by these training passes, in their order."""
         return
 
     @abstractmethod
@@ -94,7 +94,7 @@ class VectorDataset(PreferenceDataset):
         self._inputs[index : count - 1] = self._inputs[index + 1 : count].clone()
 
     def prepare(self) -> None:
-        """Normalizes all inputs by their moments, if preferences were inserted or removed since the last call.
+        """Normalize all inputs by their moments, if preferences were inserted or removed since the last call.
 
         All preferences have equally many steps, so the variance of all inputs is the mean of their variances plus the
         variance of their means. The standard deviation is at least 1e-3, so that a constant input is not scaled up.
@@ -150,7 +150,7 @@ class ImageDataset(PreferenceDataset):
         self._pairs: list[tuple[_StoredSegment, _StoredSegment]] = []
 
     def insert(self, index: int, preference: Preference) -> None:
-        """Raises ValueError if a segment's images are not compressed."""
+        """Raise ValueError if a segment's images are not compressed."""
         left, right = (_StoredSegment(s, self._device) for s in (preference.query.left, preference.query.right))
         self._pairs.insert(index, (left, right))
 

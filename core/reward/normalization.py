@@ -17,11 +17,11 @@ class RunningWindow:
         self.raw: Float32 = np.zeros((members, 0), np.float32)
 
     def forget(self) -> None:
-        """Empties the window, for a new snapshot with its own scale."""
+        """Empty the window, for a new snapshot with its own scale."""
         self.raw = self.raw[:, :0]
 
     def normalized(self, raw: Float32, std: float) -> Float32:
-        """Adds a batch's raw predictions (M, T, N); its rewards (T, N), by normalize_reward over the whole window."""
+        """Add a batch's raw predictions (M, T, N); its rewards (T, N), by normalize_reward over the whole window."""
         flat = raw.reshape(len(raw), -1)
         steps = flat.shape[1]
         self.raw = np.concatenate([self.raw, flat], axis=1)[:, -max(WINDOW_STEPS, steps) :]

@@ -78,7 +78,7 @@ class RewardTrainer:
         return len(self._ids)
 
     def add(self, preference: Preference) -> None:
-        """Adds a preference, or replaces the choice of one with the same id, without restarting the training.
+        """Add a preference, or replace the choice of one with the same id, without restarting the training.
 
         "Can't tell" is not trained on (2.2.2). Takes effect after the current epoch. Raises ValueError if returns are
         the target and the preference has none.
@@ -106,7 +106,7 @@ class RewardTrainer:
                 self.remove(self._evicted)
 
     def remove(self, preference_id: int) -> None:
-        """Removes a preference, if it is trained on. Takes effect after the current epoch."""
+        """Remove a preference, if it is trained on. Takes effect after the current epoch."""
         if self._in_epoch:
             self._deferred.append(lambda: self.remove(preference_id))
             return
@@ -119,7 +119,7 @@ class RewardTrainer:
             values.pop(index)
 
     def epochs(self, count: int) -> Iterator[EpochReport | None]:
-        """Trains for `count` epochs and yields a report after each; needs at least one preference.
+        """Train for `count` epochs and yield a report after each; needs at least one preference.
 
         Yields None within an epoch, where the caller may pause, or add and remove preferences. Ends early when no
         preferences are left. Raises NotFiniteError before a prediction, loss or gradient that is not finite reaches
@@ -277,7 +277,7 @@ class RewardTrainer:
         return dict(zip(rows, probabilities.tolist(), strict=True))
 
     def matches(self, arrays: Mapping[str, np.ndarray]) -> bool:
-        """Return whether a saved state has exactly the present preferences and choices."""
+        """Return whether a saved state has exactly the current preferences and choices."""
         return self._ids == arrays["ids"].tolist() and self._mu == arrays["mu"].tolist()
 
     def get_state(self) -> dict[str, np.ndarray]:
@@ -289,7 +289,7 @@ class RewardTrainer:
         return arrays | optimizer_arrays(self.optimizer)
 
     def set_state(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Restores `get_state`, after the preferences of the store have been added.
+        """Restore `get_state`, after the preferences of the store have been added.
 
         Preferences that config.max_labels had removed by then are removed again, even if newer ones were withdrawn
         since (A.2). Raises KeyError or ValueError where the state does not fit.
@@ -301,9 +301,9 @@ class RewardTrainer:
         for evicted in [key for key in self._ids if key <= self._evicted]:
             self.remove(evicted)
         self.bootstrap.set_state(_without_prefix(arrays, _BOOTSTRAP))
-        present, saved = set(self._ids), set(saved_ids)
+        current, saved = set(self._ids), set(saved_ids)
         for index in reversed(range(len(saved_ids))):
-            if saved_ids[index] not in present:
+            if saved_ids[index] not in current:
                 self.bootstrap.remove(index)
         for index, key in enumerate(self._ids):  # added since, or changed from "can't tell"
             if key not in saved:

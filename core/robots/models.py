@@ -27,6 +27,8 @@ _FIELD = 36.0
 """Vertical field of view of the clips' camera in degrees."""
 _FLOOR_METRES = 400.0
 _FLOOR_COLOURS = ((0.36, 0.42, 0.48), (0.62, 0.68, 0.72))
+_TRUNK = (0.16, 0.42, 0.56)
+"""Colour of the body that the camera follows: models draw it like a leg, and a robot that falls shows which is which."""
 _SKY = ((0.75, 0.82, 0.88), (0.45, 0.55, 0.66))
 
 
@@ -161,6 +163,9 @@ def _capsule(geom: mujoco.MjsGeom) -> tuple[np.ndarray, np.ndarray]:
 def _restyle(spec: mujoco.MjSpec, task: RobotTask) -> None:
     """Brighten the robot and give it the same calm chequered floor as the others, for an hour of watching clips."""
     _set_light(spec)
+    if not task.camera.fixed:
+        for geom in spec.body(task.camera.body).geoms:
+            geom.material, geom.rgba = "", [*_TRUNK, 1.0]
     for name, colour in task.colours.items():
         spec.geom(name).rgba = [*colour, 1.0]
     plane = mujoco.mjtGeom.mjGEOM_PLANE

@@ -44,7 +44,7 @@ class Actor:
         self._numpy = NumpyActor(network) if on_cpu and isinstance(network, GaussianActorCritic) else None
 
     def load(self, weights: dict[str, np.ndarray]) -> None:
-        """Loads published weights. Raises KeyError or ValueError where they are not of this network."""
+        """Load published weights. Raises KeyError or ValueError where they are not of this network."""
         load_state_arrays(self._network, weights)
 
     @torch.no_grad()

@@ -27,7 +27,7 @@ class UnreadableError(UserError):
 
 
 def save_checkpoint(folder: Path, number: int, states: dict[str, JobState], version: int = _VERSION) -> Path:
-    """Writes the states of all jobs, by job name, and deletes all checkpoints but the one before.
+    """Write the states of all jobs, by job name, and delete all checkpoints but the one before.
 
     Raises UserError if it can't be written, or is too large to be loaded again.
     """
@@ -60,7 +60,7 @@ def checkpoint_files(folder: Path) -> list[Path]:
 
 
 def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tuple[int, dict[str, JobState]] | None:
-    """Loads the newest undamaged checkpoint: its number and the states by job name; None if there are none.
+    """Load the newest undamaged checkpoint: its number and the states by job name; None if there are none.
 
     tell: called with one sentence if a damaged checkpoint was skipped
     Raises UnreadableError if there are checkpoints and none of them can be used, and UserError if the disk fails.

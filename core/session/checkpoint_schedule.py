@@ -40,7 +40,7 @@ class CheckpointSchedule:
         return changed_much or waited
 
     def saved(self) -> None:
-        """Count from here: the present states are being saved."""
+        """Count from here: the current states are being saved."""
         self._fitted_then = self._fitted
         self._worked = False
         self._saved_at = self._clock()

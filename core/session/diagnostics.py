@@ -21,7 +21,7 @@ _MAX_BYTES = 4 << 20
 
 
 def collect(folder: Path, target: Path, before_each: Callable[[], None] = lambda: None) -> None:
-    """Writes the zip file, without answers or networks. Raises UserError if it can't be written.
+    """Write the zip file, without answers or networks. Raises UserError if it can't be written.
 
     before_each: called before each file; an exception from it cancels, and leaves no file
     """
@@ -50,7 +50,7 @@ def collect(folder: Path, target: Path, before_each: Callable[[], None] = lambda
 
 
 def redact(text: str, folder: Path) -> str:
-    """Replaces the session's folder, the home folder, and the names of the user and the host.
+    """Replace the session's folder, the home folder, and the names of the user and the host.
 
     Other paths stay: the user reads the file before sending it.
     """

@@ -24,7 +24,7 @@ _MAX_BYTES = _MAX_SERIES * (CAPACITY * 16 + 1024)
 
 
 def save(folder: Path, metrics: Metrics) -> None:
-    """Writes the metrics into the session's folder; a failure is only logged."""
+    """Write the metrics into the session's folder; a failure is only logged."""
     series = {name: one for name, one in metrics.series().items() if len(name) <= _MAX_NAME}
     names = list(series)[:_MAX_SERIES]
     values = {"version": _VERSION, "strides": {name: series[name].stride for name in names}}
@@ -36,7 +36,7 @@ def save(folder: Path, metrics: Metrics) -> None:
 
 
 def load(folder: Path, metrics: Metrics) -> None:
-    """Reads what `save` wrote into `metrics`; a damaged file is logged and left alone."""
+    """Read what `save` wrote into `metrics`; a damaged file is logged and left alone."""
     path = folder / NAME
     try:
         values, arrays = tensor_file.read(path, _MAX_BYTES)

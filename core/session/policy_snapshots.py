@@ -87,7 +87,7 @@ class PolicySnapshots:
         return 0.0
 
     def add(self, info: SnapshotInfo, weights: Arrays, always: bool = False) -> bool:
-        """Saves a policy if a snapshot is due, or `always`; returns whether it did. Raises UserError if it can't.
+        """Save a policy if a snapshot is due, or `always`; returns whether it did. Raises UserError if it can't.
 
         Later snapshots are deleted: the session was resumed from before them, and what they had learned is lost.
         """
@@ -151,7 +151,7 @@ class PolicySnapshots:
 
 
 def thinned(steps: list[int], limit: int) -> list[int]:
-    """Picks at most `limit` of ascending steps, evenly spread, always with the first and the last.
+    """Pick at most `limit` of ascending steps, evenly spread, always with the first and the last.
 
     Repeatedly drops the one whose two neighbours are closest to each other; the earliest of equals.
     """

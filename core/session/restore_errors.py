@@ -8,7 +8,7 @@ from core.errors import UserError, lack
 
 @contextmanager
 def checkpoint_errors(job: str) -> Iterator[None]:
-    """Raises UserError if the job's state lacks something or has another shape; lack of memory passes through."""
+    """Raise UserError if the job's state lacks something or has another shape; lack of memory passes through."""
     try:
         yield
     except (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError, RuntimeError) as error:
@@ -22,7 +22,7 @@ def checkpoint_errors(job: str) -> Iterator[None]:
 
 @contextmanager
 def weight_errors() -> Iterator[None]:
-    """Raises UserError if a policy's weights are from another session; lack of memory passes through."""
+    """Raise UserError if a policy's weights are from another session; lack of memory passes through."""
     try:
         yield
     except (KeyError, ValueError, TypeError, RuntimeError) as error:

@@ -46,7 +46,7 @@ class Session:
 
     @staticmethod
     def create(folder: Path, config: Config) -> Session:
-        """Makes the folder. Raises UserError if it holds a session already, can't be made, or its disk is full."""
+        """Make the folder. Raises UserError if it holds a session already, can't be made, or its disk is full."""
         if os.path.exists(folder / CONFIG):
             raise UserError(
                 f"{folder} already holds a session: continue it with --resume {folder}, or name another folder."
@@ -77,7 +77,7 @@ class Session:
 
     @staticmethod
     def open(folder: Path) -> Session:
-        """Opens an existing session. Raises UserError if there is none, it is too large, or another program has it."""
+        """Open an existing session. Raises UserError if there is none, it is too large, or another program has it."""
         return Session(folder, Session.read(folder).config, acquire_lock(folder))
 
     @staticmethod
@@ -91,7 +91,7 @@ class Session:
         return Session(folder, config, None)
 
     def store(self) -> PreferenceStore:
-        """Opens the preference store, once in each thread that needs it. Raises UserError if it is missing or damaged."""
+        """Open the preference store, once in each thread that needs it. Raises UserError if it is missing or damaged."""
         return PreferenceStore(require_answers(self.folder), require_owner=self._require_lock)
 
     def labels(self) -> int:
@@ -100,18 +100,18 @@ class Session:
             return store.count()
 
     def reader(self) -> PreferenceStore:
-        """Opens the store read-only, while another thread writes. Raises UserError as `store` does."""
+        """Open the store read-only, while another thread writes. Raises UserError as `store` does."""
         return PreferenceStore(require_answers(self.folder), read_only=True)
 
     def reconfigure(self, **changes: Any) -> None:
-        """Changes values of the config, named as for `replaced`, and saves it. Raises UserError if that fails."""
+        """Change values of the config, named as for `replaced`, and save it. Raises UserError if that fails."""
         config = replaced(self.config, **changes)
         self._require_folder()
         _write_config(self.folder, config)
         self.config = config
 
     def save(self, number: int, states: dict[str, JobState]) -> None:
-        """Writes a checkpoint. Raises UserError if that fails; a missing session folder is not created again."""
+        """Write a checkpoint. Raises UserError if that fails; a missing session folder is not created again."""
         self._require_folder()
         checkpoint.save_checkpoint(self.folder / CHECKPOINTS, number, states)
 
@@ -146,7 +146,7 @@ class Session:
         self._require_lock()
 
     def _require_lock(self) -> None:
-        """Raises UserError if the lock file was deleted or replaced. Windows doesn't allow that while it is open."""
+        """Raise UserError if the lock file was deleted or replaced. Windows doesn't allow that while it is open."""
         lock = self.folder / LOCK
         if os.name != "nt" and files.identity(lock) != self._lock_identity:
             raise UserError(
@@ -190,7 +190,7 @@ def _write_config(folder: Path, config: Config) -> None:
 
 
 def acquire_lock(folder: Path) -> FileLock:
-    """Locks the folder. Raises UserError if another program holds the lock.
+    """Lock the folder. Raises UserError if another program holds the lock.
 
     The operating system drops the lock when its owner dies, so it is never stale.
     """
@@ -205,7 +205,7 @@ def acquire_lock(folder: Path) -> FileLock:
 
 
 def remove_session(folder: Path) -> None:
-    """Deletes a session. Raises UserError if another program has it open, or it can't be removed."""
+    """Delete a session. Raises UserError if another program has it open, or it can't be removed."""
     acquire_lock(folder).release()
     try:
         shutil.rmtree(folder)

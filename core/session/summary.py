@@ -35,7 +35,7 @@ class Summary:
 
 
 def write(folder: Path, summary: Summary) -> None:
-    """Replaces the summary atomically. Raises UserError if it can't be written."""
+    """Replace the summary atomically. Raises UserError if it can't be written."""
     files.write_atomically(folder / NAME, json.dumps(asdict(summary), indent=1, allow_nan=False).encode())
 
 

@@ -27,7 +27,7 @@ class Curve:
 
 
 def require_matplotlib() -> None:
-    """Raises UserError if charts can't be drawn."""
+    """Raise UserError if charts can't be drawn."""
     try:
         import matplotlib.backends.backend_agg  # noqa: F401
     except ImportError as error:
@@ -37,7 +37,7 @@ def require_matplotlib() -> None:
 
 
 def draw_chart(path: Path, title: str, curves: Sequence[Curve]) -> None:
-    """Draws true return against environment steps, mean and spread. Raises UserError without matplotlib, or if it can't be written."""
+    """Draw true return against environment steps, mean and spread. Raises UserError without matplotlib, or if it can't be written."""
     require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -45,7 +45,7 @@ class Sweep:
     """
 
     def __init__(self, cells: Sequence[Cell], files: CellFiles) -> None:
-        """Reads the documents of cells that are done; those that failed are queued again.
+        """Read the documents of cells that are done; those that failed are queued again.
 
         Raises UserError if a document is damaged.
         """
@@ -78,7 +78,7 @@ class Sweep:
         return sum(document.get("made_with") != environment() for document in self._documents.values())
 
     def run(self, backend: Backend, display: Display) -> None:
-        """Computes the cells that are queued. Raises UserError if a document can't be written."""
+        """Compute the cells that are queued. Raises UserError if a document can't be written."""
         queue = deque(digest for digest, state in self.states.items() if state == CellState.QUEUED)
         attempts: Counter[str] = Counter()
         submitted: set[str] = set()
@@ -124,6 +124,6 @@ class Sweep:
         display.changed(self._cells[digest], state, self.counts, reason)
 
     def clear(self) -> None:
-        """Deletes what sessions have left behind, if nothing needs it any more."""
+        """Delete what sessions have left behind, if nothing needs it any more."""
         if set(self.states.values()) <= {CellState.DONE}:
             self._files.remove_sessions(self.cells)

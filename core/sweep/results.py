@@ -77,7 +77,7 @@ def read_curve(path: Path) -> list[tuple[int, float]]:
 
 
 def _point(values: Any) -> tuple[int, float]:
-    """Raises ValueError or TypeError if it is not a point."""
+    """Raise ValueError or TypeError if it is not a point."""
     steps, value = values
     if type(steps) is not int or type(value) not in (int, float):
         raise TypeError(f"{values!r:.40} is not a point")

@@ -278,7 +278,7 @@ class JobProcess(ChildProcess):
         self._spec: JobSpec | None = spec
 
     def start(self) -> None:
-        """Raises ChildDiedError if the child is gone at once."""
+        """Raise ChildDiedError if the child is gone at once."""
         super().start()
         self.send(self._spec)  # other events may have been sent before it
         self._spec = None

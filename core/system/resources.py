@@ -27,7 +27,7 @@ _GL_BACKENDS |= {"disable", "disabled", "off", "false", "0"}
 
 
 def require_memory(least: int, meminfo: Path = _MEMINFO) -> None:
-    """Raises UserError if fewer than `least` bytes are free. Systems without meminfo pass."""
+    """Raise UserError if fewer than `least` bytes are free. Systems without meminfo pass."""
     free = free_memory(meminfo)
     if free is not None and free < least:
         raise UserError(
@@ -46,7 +46,7 @@ def free_memory(meminfo: Path = _MEMINFO) -> int | None:
 
 
 def require_mujoco_gl() -> None:
-    """Raises UserError if MUJOCO_GL is a backend that MuJoCo does not know or this machine lacks (Linux only)."""
+    """Raise UserError if MUJOCO_GL is a backend that MuJoCo does not know or this machine lacks (Linux only)."""
     chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
     if not sys.platform.startswith("linux"):
         return
@@ -57,7 +57,7 @@ def require_mujoco_gl() -> None:
 
 
 def release_memory() -> None:
-    """Returns freed memory to the operating system, if the C library can (glibc). Takes some ten milliseconds.
+    """Return freed memory to the operating system, if the C library can (glibc). Takes some ten milliseconds.
 
     Otherwise the holes between live blocks stay: a reward fit of 1,350 answers held 1.2 GB after fifty minutes, most
     of it holes.
@@ -69,7 +69,7 @@ def release_memory() -> None:
 
 
 def require_room(folder: Path, least: int) -> None:
-    """Raises UserError if the disk of `folder`, which need not exist yet, has fewer than `least` bytes free."""
+    """Raise UserError if the disk of `folder`, which need not exist yet, has fewer than `least` bytes free."""
     existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     free = shutil.disk_usage(existing).free
     if free < least:

@@ -41,15 +41,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", default="enduro", help="a game")
     parser.add_argument("--labels", type=int, default=5500, help="answers of the session")
-    parser.add_argument("--go-on", metavar="DIR", help=argparse.SUPPRESS)
+    parser.add_argument("--resume", metavar="DIR", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.check_cancelled:
-        print(_gone_on_with(Path(args.check_cancelled)))
+    if args.resume:
+        print(_resumed(Path(args.resume)))
         return
     with tempfile.TemporaryDirectory() as folder:
         session = Path(folder) / "session"
         size = _fill(session, args.task, args.labels)
-        command = [sys.executable, __file__, "--go-on", str(session)]
+        command = [sys.executable, __file__, "--resume", str(session)]
         peak = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
         store = sum(path.stat().st_size for path in (session / "preferences").iterdir())
         whole = sum(path.stat().st_size for path in session.rglob("*") if path.is_file())
@@ -87,7 +87,7 @@ def _random_play(config: Config) -> Iterator[Segment]:
         )
 
 
-def _gone_on_with(folder: Path) -> int:
+def _resumed(folder: Path) -> int:
     """Resumes the session. Returns the peak resident size of this process in kB."""
     import resource
 

@@ -41,12 +41,12 @@ def test_stopping_waits_for_its_own_checkpoint_and_not_for_the_one_before(
     face: Face, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     controller, policy = face.controller, face.engine["policy"]
-    begun, check_cancelled, held = threading.Event(), threading.Event(), list[Event]()
+    begun, may_continue, held = threading.Event(), threading.Event(), list[Event]()
     save, play = Session.save, policy.play
 
     def slow(session: Session, number: int, states: Any) -> None:
         begun.set()
-        assert check_cancelled.wait(5)
+        assert may_continue.wait(5)
         save(session, number, states)
 
     def hold_the_second(event: Event) -> None:
@@ -60,7 +60,7 @@ def test_stopping_waits_for_its_own_checkpoint_and_not_for_the_one_before(
     face.window.stop_action.trigger()
     face.wait_until(lambda: len(held) == 1)
     with face.wait_signal(controller.checkpointer.saved) as saved:
-        check_cancelled.set()
+        may_continue.set()
     assert saved.args == [1]
     with face.wait_signal(controller.stopped):
         play(held[0])

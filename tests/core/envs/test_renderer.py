@@ -51,6 +51,18 @@ def difference(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.abs(one.astype(int) - other.astype(int)).mean())
 
 
+@pytest.mark.parametrize("name", ["hopper", "walker", "half-cheetah", "ant", "swimmer"])
+def test_the_torso_is_told_from_the_limbs_by_its_colour(name: str) -> None:
+    task = get_task(name)
+    assert isinstance(task, RobotTask)
+    model = load_model(task)
+    torso, robot = model.geom_bodyid == model.body("torso").id, model.body_treeid[model.geom_bodyid] >= 0
+    assert torso.any() and (robot & ~torso).any()
+    assert len(np.unique(model.geom_rgba[torso], axis=0)) == 1 and (model.geom_matid[torso] == -1).all()
+    difference_to_limbs = np.abs(model.geom_rgba[robot & ~torso] - model.geom_rgba[torso][0]).max(axis=1)
+    assert (difference_to_limbs > 0.3).all()
+
+
 def raised(name: str, *heights: float) -> list[np.ndarray]:
     """Pictures of a robot whose root is so many metres above its usual place."""
     task = get_task(name)
