@@ -34,19 +34,14 @@ def followed(labels: int = ALL, **changes: Any) -> dict[str, Any]:
     return settings | {"steps": planned_steps(tiny(**settings))}
 
 
-@pytest.mark.parametrize("pace", [4.0, 40.0])
-def test_a_slow_and_a_fast_person_teach_the_same(teach: Teach, finished: Finished, pace: float) -> None:
+@pytest.mark.parametrize(("pace", "cores"), [(4.0, 2), (40.0, 1)])
+def test_a_slow_and_a_fast_person_teach_the_same_on_one_core_and_on_two(
+    teach: Teach, finished: Finished, pace: float, cores: int
+) -> None:
     usual = finished(**followed())
-    other = teach("other", **followed(person__pace=pace))
+    other = teach("other", threads=cores, **followed(person__pace=pace))
     other.finished()
     assert len(choices(usual)) == ALL
-    assert choices(other) == choices(usual) and same(other, usual)
-
-
-def test_one_core_and_two_teach_the_same(teach: Teach, finished: Finished) -> None:
-    usual = finished(**followed())
-    other = teach("other", threads=2, **followed())
-    other.finished()
     assert choices(other) == choices(usual) and same(other, usual)
 
 

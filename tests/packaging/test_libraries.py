@@ -41,6 +41,7 @@ def installed_libraries(*names: str) -> list[str]:
     return [str(file.locate()) for file in files if ".so" in file.name]
 
 
+@pytest.mark.slow
 def test_of_what_the_project_asks_for_each_library_is_known(script: Script, tmp_path: Path) -> None:
     wheels = ("av", "ale-py", "numpy", "opencv-python-headless", "pygame-ce", "PySide6_Essentials", "torch")
     lines = script("licences").gather(installed_libraries(*wheels), tmp_path, tools=())

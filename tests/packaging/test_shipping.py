@@ -39,6 +39,7 @@ def test_these_tests_run_on_the_versions_that_are_locked(script: Script) -> None
         assert metadata.version(name).partition("+")[0] == locked[name.lower()]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("dpkg"), reason="asks Debian whose a file is")
 def test_licences_are_those_of_the_owners_of_the_files(script: Script, tmp_path: Path) -> None:
     shipped = [filelock.__file__, numpy.__file__, str(ROOT / "core/headless/commands.py")]
