@@ -25,20 +25,20 @@ class Answers:
 
     def __init__(self, store: PreferenceStore, config: Config, newest: int | None) -> None:
         """newest: in the checkpoint that the run resumes from, 0 without one; None if it is unknown, so that all
-        answers count as had
+        answers count as known to them
         """
         self._store, self._config = store, config
         labels = [row.id for row in store.labels()]
         self.newest = max(labels, default=0) if newest is None else newest
-        self._had = [key for key in labels if key <= self.newest]
+        self._known_to_jobs = [key for key in labels if key <= self.newest]
         self._later = deque(key for key in labels if key > self.newest)
-        self.count = len(self._had)
+        self.count = len(self._known_to_jobs)
         for key in self._later:
             store.answer(key)  # a damaged one is refused at the start, and not in the middle of the run
 
-    def had(self) -> Iterator[Preference]:
+    def known_to_jobs(self) -> Iterator[Preference]:
         """Iterate over the answers that the jobs had when the checkpoint was taken, for jobs that start from it."""
-        return map(self._store.answer, self._had)
+        return map(self._store.answer, self._known_to_jobs)
 
     def answer(self, query: Query) -> Preference | None:
         """Answer a query. Return None if the next stored answer is about another pair, as after a change of device.

@@ -117,7 +117,7 @@ class HeadlessRun:
                 for name, port in self._ports.items():
                     self._stage = name
                     port.wait_until_ready()
-                for preference in self._answers.had():
+                for preference in self._answers.known_to_jobs():
                     deliver(PreferenceAdded(preference), self._ports)
                 deliver(AnswersReplayed(), self._ports)
                 self._take_turns("policy")  # it publishes at once, so that a resumed rollout acts as it did before
