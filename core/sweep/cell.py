@@ -19,11 +19,8 @@ from core.config import Config, OracleConfig, PersonConfig, QueryConfig, RewardC
 from core.errors import lack, summary
 from core.events import Event, RolloutReported
 from core.headless.run import HeadlessRun
-from core.io.files import write_atomically
 from core.io.session_log import session_log
-from core.preferences.store import FOLDER, LOG, decode
 from core.rollout.episodes import random_return
-from core.session.checkpoint import UnreadableError
 from core.session.session import CONFIG, Session, remove_session
 from core.sweep.environment import environment
 from core.sweep.results import read_curve
@@ -122,35 +119,12 @@ def _result(config: Config, folder: Path, threads: int, report: Callable[[int], 
 
 
 def _open_session(folder: Path, config: Config) -> Session:
-    """Return the session of a run that was stopped, as it was at its last checkpoint, or a new one."""
+    """Return the session of a run that was stopped, which ends as if it had not stopped, or a new one."""
     if (folder / CONFIG).exists():
-        session = Session.open(folder)
-        try:
-            loaded = session.load()
-        except UnreadableError:
-            loaded = None
-        if loaded:
-            _forget_answers(folder / FOLDER, loaded[1]["rollout"].values["selector"]["next_id"])
-            return session
-        session.close()
-    if folder.exists():  # nothing in it can be continued
+        return Session.open(folder)
+    if folder.exists():  # stopped before it was made
         remove_session(folder)
     return Session.create(folder, config)
-
-
-def _forget_answers(store: Path, newest: int) -> None:
-    """Remove the answers to queries after `newest` from a store that nothing has open.
-
-    They came after the checkpoint. A session for people keeps them, and is then another run than one that was never
-    stopped; a cell asks the same questions again.
-    """
-    lines = (store / LOG).read_bytes().split(b"\n")[:-1]
-    answers = [decode(line)["answer"] for line in lines]  # nothing else is in the log of a session without a person
-    kept = [answer["id"] for answer in answers if answer["query"] <= newest]
-    write_atomically(store / LOG, b"".join(line + b"\n" for line in lines[: len(kept)]))
-    for path in store.iterdir():
-        if path.name != LOG and int(path.stem) not in kept:
-            path.unlink()
 
 
 def _without_nan(value: Any) -> Any:

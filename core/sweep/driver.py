@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter, deque
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Protocol
 
-from core.session.session import remove_session
 from core.sweep.backend import Backend, Ended, Lost, Progressed, Report, Started
 from core.sweep.cell import Cell, Document, failed
 from core.sweep.cell_files import CellFiles
@@ -113,9 +113,8 @@ class Sweep:
         self._files.write(cell, document)
         self._documents[cell.digest] = document
         state = CellState(document["state"])
-        folder = self._files.session(cell)
-        if state == CellState.DONE and folder.exists():  # it takes some ten megabytes
-            remove_session(folder)
+        if state == CellState.DONE:
+            shutil.rmtree(self._files.session(cell), ignore_errors=True)  # some ten megabytes
         self._change(cell.digest, state, display, document.get("reason", ""))
 
     def _change(self, digest: str, state: CellState, display: Display, reason: str = "") -> None:
