@@ -122,7 +122,8 @@ def add_commands(commands: Any) -> None:
         "--steps",
         type=int,
         default=0,
-        help="environment steps of the session that is taught (default 0: 2 million, or those of the game)",
+        help="environment steps of the session that is taught (default: 2 million; 200,000 of a Gymnasium environment, "
+        "24 batches of a game)",
     )
     bench.add_argument("--json", action="store_true", help="print JSON")
     sweep = commands.add_parser("sweep", help="carry out a plan of many runs; the same command continues it")

@@ -5,7 +5,7 @@ event.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -23,6 +23,11 @@ class Event:
     """Base of all events."""
 
 
+def without_prefix(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """Return the arrays whose names start with `prefix`, by their names without it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
 @dataclass(frozen=True)
 class JobState:
     """State from which a job resumes exactly."""
@@ -33,7 +38,7 @@ class JobState:
 
     def under(self, prefix: str) -> Arrays:
         """Return the arrays whose names start with `prefix`, by their names without it."""
-        return {name.removeprefix(prefix): array for name, array in self.arrays.items() if name.startswith(prefix)}
+        return without_prefix(self.arrays, prefix)
 
 
 @dataclass(frozen=True)

@@ -324,9 +324,13 @@ class Controller(QObject):
     def _show_figures_of(self, states: dict[str, JobState]) -> None:
         """Show the checkpoint's figures before the first report: they are those from which training continues."""
         values = states["rollout"].values if "rollout" in states else {}
-        steps, agreement, weight = values.get("env_steps"), values.get("agreement"), values.get("agreement_weight", 1.0)
+        steps, agreement, weight = (values.get(name) for name in ("env_steps", "agreement", "agreement_weight"))
         if "rollout" in self._jobs_to_start and isinstance(steps, int):
-            known = agreement / weight if isinstance(agreement, float) and weight else math.nan
+            known = (
+                agreement / weight
+                if isinstance(agreement, float) and isinstance(weight, float) and weight
+                else math.nan
+            )
             self.progress.resumed(steps, known, fitted=kept_reward(states) is not None)
 
     def _on_event(self, event: Event) -> None:

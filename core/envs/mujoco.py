@@ -15,6 +15,7 @@ from core.behaviours.behaviour import STARTS
 from core.behaviours.signals import Signals
 from core.envs.base import Step
 from core.envs.physics import FULL, RolloutPhysics
+from core.events import without_prefix
 from core.robots.actuators import rest_activations
 from core.robots.kinematics import Kinematics, Poses
 from core.robots.models import load_model
@@ -229,5 +230,5 @@ class MujocoVectorEnv:
         self._first[:], self._returns[:] = arrays["first"], arrays["returns"]
         self.varied[:], self.varies_starts = arrays["varied"], bool(arrays["varies_starts"])
         self.divergences = int(arrays["divergences"])
-        self._measure.set_state({n.removeprefix("measure_"): a for n, a in arrays.items() if n.startswith("measure_")})
+        self._measure.set_state(without_prefix(arrays, "measure_"))
         self._observe()

@@ -55,8 +55,8 @@ def measure(
 
     task_name: as Config.task
     turns: of each workload, in alternation, since the speed of a machine and of a game changes by the second
-    session_steps: environment steps of the session that is taught; 0 for two million (robots) or those of the game's
-        presets
+    session_steps: environment steps of the session that is taught; 0 for two million (robots), 200,000 (Gymnasium) or
+        24 batches (games)
     changes: to the task's presets, named as for `replaced`
     """
     task = get_task(task_name)
@@ -64,7 +64,7 @@ def measure(
     torch.set_num_threads(1)  # as core.jobs.build has it: torch's own would take the cores from the physics
     threads.set_num_threads(os.cpu_count() or 1)
     before = _rates(_workloads(config, task), turns, turn_seconds)
-    teaching = _teaching(replaced(config, steps=session_steps) if session_steps else config)
+    teaching = _teaching(config, session_steps)
     after = _rates(_workloads(config, task), turns, turn_seconds)  # the speed of a machine changes by the minute, too
     rates = np.concatenate([before, after])
     raw, collecting, *others = np.median(rates, axis=0).tolist()
@@ -187,9 +187,9 @@ def _at_random(env: VectorEnv, rng: np.random.Generator) -> Act:
     return act
 
 
-def _teaching(config: Config) -> float:
+def _teaching(config: Config, steps: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
-        session = Session.create(Path(folder) / "bench", _session_config(config))
+        session = Session.create(Path(folder) / "bench", _session_config(config, steps))
         run = HeadlessRun(session, lambda event: None)
         outcome = run.run()
         run.close()
@@ -197,8 +197,9 @@ def _teaching(config: Config) -> float:
     return outcome.steps_taken / outcome.seconds
 
 
-def _session_config(config: Config) -> Config:
-    """A robot's whole session, since fits take longer the more answers there are; else a short one.
+def _session_config(config: Config, steps: int) -> Config:
+    """A session of so many steps; 0 for a robot's whole one, since fits take longer the more answers there are, else a
+    short one.
 
     With pictures, the first fit would take most of so short a session, and is reduced to one epoch. The later fits take
     the same time with any number of labels, because of config.reward.steps_per_label.
@@ -206,10 +207,11 @@ def _session_config(config: Config) -> Config:
     whole = replaced(config, teacher="oracle")
     task = get_task(config.task)
     if not task.pictures:
-        return whole if isinstance(task, RobotTask) else replaced(whole, steps=min(config.steps, 200_000))
+        usual = config.steps if isinstance(task, RobotTask) else min(config.steps, 200_000)
+        return replaced(whole, steps=steps or usual)
     batch = config.rollout.environments * config.rollout.steps
     few = {"labels": 64, "query.first_labels": 32, "reward.epochs_first": 1}
-    return replaced(whole, steps=min(config.steps, _PICTURE_BATCHES * batch), **few)
+    return replaced(whole, steps=steps or min(config.steps, _PICTURE_BATCHES * batch), **few)
 
 
 def _fit_epoch(preferences: int) -> float:

@@ -36,16 +36,13 @@ def as_file(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> byte
 
 def read(path: Path, max_size: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Values and arrays of a file of up to `max_size` bytes. Raises one of DAMAGE, also if the digest does not match."""
-    values, arrays, intact = parse(files.read_regular(path, max_size))
-    if not intact:
-        raise ValueError("its digest does not match")
-    return values, arrays
+    return parse(files.read_regular(path, max_size))
 
 
-def parse(content: bytes | bytearray) -> tuple[dict[str, Any], dict[str, np.ndarray], bool]:
-    """Values, arrays, and whether the digest matches them, of a file's content.
+def parse(content: bytes | bytearray) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Values and arrays of a file's content. Raises one of DAMAGE, also if the digest does not match.
 
-    The arrays are views of `content`, writable if it is a bytearray. Raises one of DAMAGE.
+    The arrays are views of `content`, writable if it is a bytearray.
     """
     start = 8 + int.from_bytes(content[:8], "little")
     if start > min(_MAX_HEADER, len(content)):
@@ -63,7 +60,9 @@ def parse(content: bytes | bytearray) -> tuple[dict[str, Any], dict[str, np.ndar
     if start + size != len(content):
         raise ValueError("its header does not fit its data")
     text = metadata["somersault"]
-    return json.loads(text), arrays, metadata.get("digest") == _digest(text, arrays)
+    if metadata.get("digest") != _digest(text, arrays):
+        raise ValueError("its checksum does not match")
+    return json.loads(text), arrays
 
 
 def _digest(text: str, arrays: Mapping[str, np.ndarray]) -> str:

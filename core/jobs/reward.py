@@ -237,7 +237,7 @@ class RewardJob(Job):
             self._answers_passed = values["answers_passed"]
             if self._generation:
                 self._snapshot = published_weights(state)
-            self._taken_over, self._borrowed = bool(values.get("taken_over")), bool(values.get("borrowed"))
+            self._taken_over, self._borrowed = bool(values["taken_over"]), bool(values["borrowed"])
             set_rng_state(self._rng, values["rng"])
             self._version, self._fitted_version = (
                 require_count(values[name]) for name in ("version", "fitted_version")

@@ -351,7 +351,7 @@ class RolloutJob(Job):
         self._add_episodes([(float(total), dict(measures)) for total, measures in values["episodes"]])
         self.offers.selector.set_state(values["selector"])
         self._agreement = float(values["agreement"])
-        self._agreement_weight = float(values.get("agreement_weight", 1.0))  # earlier versions had none
+        self._agreement_weight = float(values["agreement_weight"])
         self.budget.set_state(values["budget"])
 
     def close(self) -> None:

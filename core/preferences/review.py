@@ -23,7 +23,7 @@ _Z = 1.96
 """Normal quantile of the 95% interval."""
 
 
-def contradiction(choice: Choice | None, left: float) -> float:
+def contradiction(choice: Choice, left: float) -> float:
     """Return the degree, 0 to 1, to which a prediction, left = P[left is preferred], contradicts an answer.
 
     For a side this is the probability of the other side. For a tie it is the distance of the prediction from .5,
@@ -51,8 +51,7 @@ def contradicted(rows: Iterable[PreferenceSummary], left: Mapping[int, float]) -
 
 @dataclass(frozen=True)
 class Consistency:
-    """Counts of repeated pairs and of the same answers to them. Pairs with a withdrawn or unreadable answer are left
-    out."""
+    """Counts of repeated pairs and of the same answers to them. Pairs with a withdrawn answer are left out."""
 
     alike: int
     """Pairs with the same side preferred both times, after undoing a swap, or with two ties."""
@@ -90,7 +89,7 @@ def repeatable(rows: Iterable[PreferenceSummary], after: int, labeller: str) -> 
         if row.labeller == labeller
         and row.repeats is None
         and row.id not in repeated
-        and row.choice not in (None, Choice.CANT_TELL)
+        and row.choice is not Choice.CANT_TELL
     ]
 
 
@@ -107,8 +106,6 @@ def consistency(rows: Iterable[PreferenceSummary]) -> Consistency:
             continue
         before = next((choice for choice, newest in first.changes if newest >= repeat.id), first.choice)
         now = repeat.choice
-        if before is None or now is None:
-            continue
         if repeat.swapped:
             now = _SWAPPED.get(now, now)
         if Choice.CANT_TELL in (before, now):

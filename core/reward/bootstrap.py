@@ -37,13 +37,13 @@ class Bootstrap:
         """(M, D) int64: how often each member drew each preference; each row sums to D."""
         return np.stack([np.bincount(row, minlength=self.size) for row in self._draws]) if self.size else self._draws
 
-    def add(self, index: int | None = None) -> None:
-        """Add a preference at the end, or before `index`, which shifts the later ones."""
-        at, members = self.size if index is None else index, len(self._keys)
-        self._keys = np.insert(self._keys, [at], self._rng.random((members, 1)), axis=1)
-        shifted = self._draws + (self._draws >= at)
+    def add(self, index: int) -> None:
+        """Add a preference before `index`, which shifts the later ones; at the end if it is `size`."""
+        members = len(self._keys)
+        self._keys = np.insert(self._keys, [index], self._rng.random((members, 1)), axis=1)
+        shifted = self._draws + (self._draws >= index)
         self._draws = np.append(shifted, np.full((members, 1), -1), axis=1)
-        self._update_draws(np.insert(self.holdout, [at], True, axis=1))
+        self._update_draws(np.insert(self.holdout, [index], True, axis=1))
 
     def remove(self, index: int) -> None:
         """Remove a preference, which shifts the later ones."""

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from core.config import RewardConfig
 from core.errors import NotFiniteError
+from core.events import without_prefix
 from core.nn.minibatches import minibatches
 from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_arrays, require_array, state_arrays
 from core.nn.threads import Both, two_threads
@@ -294,13 +295,13 @@ class RewardTrainer:
         Preferences that config.max_labels had removed by then are removed again, even if newer ones were withdrawn
         since (A.2). Raises KeyError or ValueError where the state does not fit.
         """
-        load_state_arrays(self.ensemble, _without_prefix(arrays, _ENSEMBLE))
+        load_state_arrays(self.ensemble, without_prefix(arrays, _ENSEMBLE))
         self.l2 = torch.as_tensor(require_array(arrays["l2"], np.float32, len(self.l2)))
         saved_ids = [int(i) for i in arrays["ids"]]
         self._evicted = max(self._evicted, int(arrays["evicted"]))
         for evicted in [key for key in self._ids if key <= self._evicted]:
             self.remove(evicted)
-        self.bootstrap.set_state(_without_prefix(arrays, _BOOTSTRAP))
+        self.bootstrap.set_state(without_prefix(arrays, _BOOTSTRAP))
         current, saved = set(self._ids), set(saved_ids)
         for index in reversed(range(len(saved_ids))):
             if saved_ids[index] not in current:
@@ -309,7 +310,3 @@ class RewardTrainer:
             if key not in saved:
                 self.bootstrap.add(index)
         load_optimizer_arrays(self.optimizer, arrays)
-
-
-def _without_prefix(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -91,7 +91,7 @@ def compute_elsewhere(config: dict[str, object]) -> bytes:
     return content
 
 
-def require_extra(name: str, error: ImportError) -> UserError:
+def missing_extra(name: str) -> UserError:
     """Return the error that says how to install an optional dependency."""
     return UserError(f"--on {name} needs the optional dependency [{name}], which is not installed: {_INSTALL[name]}.")
 

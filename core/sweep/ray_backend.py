@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from core.errors import UserError
-from core.sweep.backend import Ended, Lost, Report, Started, compute_elsewhere, probe, require_extra
+from core.sweep.backend import Ended, Lost, Report, Started, compute_elsewhere, missing_extra, probe
 from core.sweep.cell import Cell, encode, failed, reason_of
 from core.sweep.environment import require_equal
 
@@ -20,7 +20,7 @@ try:
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 except ImportError as missing:
-    raise require_extra("ray", missing) from missing
+    raise missing_extra("ray") from missing
 
 _ANSWER_SECONDS = 5.0
 _PROBE_SECONDS = 600.0

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import UserError
-from core.sweep.backend import Ended, Lost, Report, Started, compute_elsewhere, probe, require_extra
+from core.sweep.backend import Ended, Lost, Report, Started, compute_elsewhere, missing_extra, probe
 from core.sweep.cell import Cell, encode, failed
 from core.sweep.environment import require_equal
 
 try:
     import submitit
 except ImportError as missing:
-    raise require_extra("slurm", missing) from missing
+    raise missing_extra("slurm") from missing
 
 _ROOM = 256
 """Most jobs that wait or run at the same time."""

@@ -295,7 +295,7 @@ LOST, KEPT = (2, 1), (3, 0)
 DAMAGE: dict[str, tuple[Callable[[Path], object], str, tuple[int, int] | None]] = {
     # what is done; words of the sentence; how many answers rescue finds, and how many it knows to be lost
     "a flipped bit of a line": (flipped(LOG, 400), "(line 2: it is too long, or its checksum", KEPT),
-    "a flipped bit of a segment": (flipped(SECOND, -40), f"{SECOND} is damaged (it does not match", LOST),
+    "a flipped bit of a segment": (flipped(SECOND, -40), f"{SECOND} is damaged (its checksum does not match", LOST),
     "a truncated file": (lambda folder: os.truncate(folder / SECOND, 300), f"{SECOND} is damaged", LOST),
     "a missing file": (lambda folder: (folder / SECOND).unlink(), f"{SECOND} is missing", LOST),
     "a file in another's place": (lambda folder: shutil.copy(folder / THIRD, folder / SECOND), "to another", LOST),

@@ -15,7 +15,7 @@ SHARE = math.exp(-1)
 def grown(preferences: int, members: int = 3, share: float = SHARE, seed: int = 0) -> Bootstrap:
     bootstrap = Bootstrap(members, share, np.random.default_rng(seed))
     for _ in range(preferences):
-        bootstrap.add()
+        bootstrap.add(bootstrap.size)
     return bootstrap
 
 
