@@ -45,7 +45,8 @@ class JobState:
 class JobSpec:
     """Description from which a child process builds its job.
 
-    name: one of core.session.routing.JOBS, 'clips', 'previews', 'film', 'talk' or 'play'; config: Config.to_dict()
+    name: one of core.session.routing.JOBS, 'clips', 'previews', 'scenes', 'film', 'talk', 'play', or of the builder's
+    config: Config.to_dict()
     builder: module whose `build` makes the job, by name: only the child imports it, with the heavy libraries
     """
 

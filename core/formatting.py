@@ -1,6 +1,9 @@
-"""Numbers in texts for users."""
+"""Numbers in texts for users and in JSON."""
 
 import math
+from typing import Any
+
+import numpy as np
 
 
 def pluralize(number: int, noun: str) -> str:
@@ -48,3 +51,14 @@ def format_age(seconds: float) -> str:
             count = int(seconds // size)
             return f"{count} {unit}{'s' if count > 1 else ''} ago"
     return "just now"
+
+
+def without_nan(value: Any) -> Any:
+    """Return the value with None in place of numbers that are not finite, which JSON does not have."""
+    if isinstance(value, dict):
+        return {name: without_nan(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(inner) for inner in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

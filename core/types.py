@@ -73,7 +73,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class PoolReturns:
-    """True returns in the pool that a query was chosen from. Only the oracle may read them; the fit must not."""
+    """True returns in the pool that a query was chosen from. Only the oracle and the simulated person may read them; the fit must not."""
 
     worst: float
     mean: float
@@ -91,7 +91,7 @@ class Query:
     disagreement: float
     """Variance of the members' predicted preference (paper 2.2.4); nan if it was not computed."""
     pool_returns: PoolReturns | None = None
-    """Set if the oracle's thresholds need it."""
+    """Set if the oracle's thresholds or the simulated person need it."""
     repeats: int | None = None
     """ID of the stored preference whose pair this query asks about again (core.preferences.review), else None."""
     predicted: tuple[float, ...] = ()

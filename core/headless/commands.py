@@ -16,6 +16,7 @@ from tqdm import tqdm
 from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, JobSpec, PreferenceAdded, RolloutReported
+from core.formatting import without_nan
 from core.headless.catalogue import behaviour_entries, robot_entries, signals_page, task_entries
 from core.headless.settings import make_config, require_whole_clips
 from core.io import files
@@ -95,7 +96,7 @@ def _teach(args: argparse.Namespace) -> None:
             raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
     args.task = args.task and named_task(args.task)  # once, as reading a robot takes seconds
     name = read_config(Path(args.resume)).task if args.resume else args.task
-    _require_memory([name] if name else [])
+    _require_memory(name)
     from core.headless.run import HeadlessRun
     from core.rollout.episodes import random_return
 
@@ -106,7 +107,7 @@ def _teach(args: argparse.Namespace) -> None:
             labels = [row.id for row in store.labels()]
         with (
             session_log(session.folder),
-            progress_bar("", session.config, labels) as show,
+            progress_bar(session.config, labels) as show,
             closing(HeadlessRun(session, show)) as run,
         ):
             outcome = run.run()
@@ -220,11 +221,11 @@ def _parse_value(text: str) -> Any:
 
 
 @contextmanager
-def progress_bar(title: str, config: Config, given: Iterable[int]) -> Iterator[Callable[[Event], None]]:
+def progress_bar(config: Config, given: Iterable[int]) -> Iterator[Callable[[Event], None]]:
     """Draw a progress bar on stderr, and yield its listener. given: ids of the labels of the session so far."""
     labels = set(given)
     name = get_task(config.task).measure_name
-    with tqdm(desc=title, total=config.steps, unit="step", unit_scale=True, file=sys.stderr, mininterval=0.5) as bar:
+    with tqdm(total=config.steps, unit="step", unit_scale=True, file=sys.stderr, mininterval=0.5) as bar:
 
         def show(event: Event) -> None:
             if isinstance(event, PreferenceAdded):
@@ -260,7 +261,7 @@ def _bench(args: argparse.Namespace) -> None:
     from core.headless import bench
 
     task = named_task(args.task)
-    _require_memory([task])
+    _require_memory(task)
     _print_result(bench.measure(task, session_steps=args.steps), args.json)
 
 
@@ -323,9 +324,9 @@ def _preferences(args: argparse.Namespace) -> None:
     print(f"wrote {count} answers to {target}{damaged}", file=sys.stderr)
 
 
-def _require_memory(tasks: list[str] | tuple[str, ...]) -> None:
-    """Raise UserError if too little memory is free for one of these tasks."""
-    pictures = any(get_task(name).pictures is not None for name in tasks)
+def _require_memory(name: str | None) -> None:
+    """Raise UserError if too little memory is free for this task; None is any robot."""
+    pictures = name is not None and get_task(name).pictures is not None
     resources.require_memory(resources.GAME_MEMORY if pictures else resources.ROBOT_MEMORY)
 
 
@@ -361,11 +362,4 @@ def _write_pictures(session: Session, states: Any, video: str | None, strip: str
 
 def _print_result(result: dict[str, Any], as_json: bool) -> None:
     lines = (f"{name:20}{value}" for name, value in result.items())
-    print(json.dumps(_nan_to_none(result)) if as_json else "\n".join(lines))
-
-
-def _nan_to_none(value: Any) -> Any:
-    """The value without NaN, which JSON does not have."""
-    if isinstance(value, dict):
-        return {name: _nan_to_none(inner) for name, inner in value.items()}
-    return None if isinstance(value, float) and math.isnan(value) else value
+    print(json.dumps(without_nan(result), allow_nan=False) if as_json else "\n".join(lines))

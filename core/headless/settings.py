@@ -7,7 +7,7 @@ from typing import Any
 
 from core.config import Config, replaced
 from core.errors import UserError
-from core.preferences.schedule import planned_steps
+from core.preferences.schedule import steps_for_answers
 from core.presets import merge_presets, paper_changes
 from core.tasks import get_task
 from core.types import Teacher
@@ -40,7 +40,7 @@ def make_config(name: str, preset: str, given: Changes, ablation: Changes, setti
     config = replaced(Config(task=name), **{**usual, **ablation, **settings})
     if config.query.schedule == "answers" and "steps" not in given and "steps" not in settings:
         kept = {name: usual.get(name, _default(name)) for name in _PLANNING if name in ablation}
-        config = replaced(config, steps=planned_steps(replaced(config, **kept)))
+        config = replaced(config, steps=steps_for_answers(replaced(config, **kept)))
     if task.pictures is None and preset != "paper" and "rollout.environments" not in {**given, **settings}:
         most = max(_FEWEST, config.steps // (_BATCHES * config.rollout.steps))
         config = replaced(config, **{"rollout.environments": min(config.rollout.environments, most)})

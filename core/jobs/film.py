@@ -31,7 +31,7 @@ from core.session.restore_errors import weight_errors
 from core.tasks import get_task
 from core.types import Choice, Teacher
 
-_FPS = 30.0
+FPS = 30.0
 _MAX_HEIGHT = 2160
 _EPISODES = 8
 """Episodes that the measure in a caption is averaged over."""
@@ -78,7 +78,7 @@ class FilmJob(Job):
     ) -> None:
         """scenes: policies shown; last_seconds: duration of the last of them; card_seconds: of title and end."""
         self._config, self._task = config, get_task(config.task, config.true_reward)
-        self._scenes, self._card_frames = scenes, round(card_seconds * _FPS)
+        self._scenes, self._card_frames = scenes, round(card_seconds * FPS)
         self._scene_steps, self._last_steps = (
             min(self._task.episode_steps, max(1, round(seconds / self._task.step_seconds)))
             for seconds in (scene_seconds, last_seconds)
@@ -104,15 +104,16 @@ class FilmJob(Job):
         snapshots = self._choose_snapshots(request, notes)
         yield FilmProgressed(0.0)
         labellers = labellers_of(Path(request.folder))
-        with video_file(target, height * 16 // 9, height, _FPS) as video, closing(renderer_for(self._task)) as renderer:
+        with video_file(target, height * 16 // 9, height, FPS) as video, closing(renderer_for(self._task)) as renderer:
             scenes = []
             for info, weights in snapshots:
                 scenes.append(self.make_scene(info, weights))
                 yield None
-            pictures = self._before_after if request.before_after else self._learning
+            show = self._before_after if request.before_after else self._learning
+            pictures = show(request, scenes, renderer)
             total, reported = self._count_pictures(len(scenes), request.before_after), 0.0
             title = self._title_card(scenes[-1].info, labellers, height)
-            for number, picture in enumerate(chain([title] * self._card_frames, pictures(scenes, renderer, height)), 1):
+            for number, picture in enumerate(chain([title] * self._card_frames, pictures), 1):
                 video.add(picture)
                 share = min(0.99, number / total)  # the encoder is not done yet
                 if share - reported >= 0.01:
@@ -156,28 +157,28 @@ class FilmJob(Job):
     def _count_pictures(self, scenes: int, before_after: bool) -> int:
         steps = self._last_steps + (0 if before_after else (scenes - 1) * self._scene_steps)
         cards = self._card_frames if before_after else 2 * self._card_frames
-        return max(1, round(_FPS * steps * self._task.step_seconds) + cards)
+        return max(1, round(FPS * steps * self._task.step_seconds) + cards)
 
     def _title_card(self, last: SnapshotInfo, labellers: Mapping[str, int], height: int) -> Picture:
         how = how_taught(min(last.labels, sum(labellers.values())), labellers, self._config.teacher == Teacher.NONE)
         facts = f"{format_duration(last.seconds)} of training · {last.env_steps:,} steps of simulation · Somersault"
         return film_captions.title_card(height, self._task.title, how, facts)
 
-    def _learning(self, scenes: list[Scene], renderer: Renderer, height: int) -> Iterator[Picture]:
+    def _learning(self, request: FilmRequested, scenes: list[Scene], renderer: Renderer) -> Iterator[Picture]:
         """Every policy in turn with its caption and the curve so far, then the end card."""
-        task, last = self._task, scenes[-1]
+        task, last, height = self._task, scenes[-1], request.height
         curve = [scene.figure for scene in scenes]
         for at, scene in enumerate(scenes):
             steps = self._last_steps if scene is last else self._scene_steps
-            for clip in renderer.pictures(scene.states[:steps], height, _FPS):
+            for clip in renderer.pictures(scene.states[:steps], height, FPS):
                 yield film_captions.learning(clip, task.title, scene.caption, curve, at)
         facts = f"{task.title} · {last.info.env_steps:,} steps of simulation · Somersault"
         end = film_captions.end_card(height, scenes[0].caption, last.caption, facts, curve)
         yield from [end] * self._card_frames
 
-    def _before_after(self, scenes: list[Scene], renderer: Renderer, height: int) -> Iterator[Picture]:
-        side = height * 8 // 9
-        clips = [renderer.pictures(scene.states[: self._last_steps], side, _FPS) for scene in scenes]
+    def _before_after(self, request: FilmRequested, scenes: list[Scene], renderer: Renderer) -> Iterator[Picture]:
+        side = request.height * 8 // 9
+        clips = [renderer.pictures(scene.states[: self._last_steps], side, FPS) for scene in scenes]
         for before, after in zip(*clips, strict=True):
             yield film_captions.side_by_side((before, after), [scene.caption for scene in scenes])
 

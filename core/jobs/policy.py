@@ -27,7 +27,7 @@ _ARRAYS = tuple(field.name for field in fields(RolloutBatchReady) if field.name 
 
 
 class PolicyJob(Job):
-    """Publishes version 0 at once, and then one version for each batch."""
+    """Publishes the untrained or the restored version at once, and then one version for each batch."""
 
     def __init__(self, config: Config) -> None:
         self._config = config

@@ -9,17 +9,15 @@ import numpy as np
 
 from core.config import Config
 from core.envs.renderer import Renderer
-from core.events import Event
 from core.formatting import pluralize
 from core.jobs import film_captions
-from core.jobs.film import FilmJob, Scene
+from core.jobs.film import FPS, FilmJob, Scene
 from core.jobs.film_captions import BACKGROUND, GREEN, MUTED, TEXT, Picture
 from core.preferences.store import FOLDER, PreferenceStore, PreferenceSummary
 from core.service_events import FilmRequested
 from core.types import Choice, Preference
 from core.voting.record import Votes, read_votes
 
-_FPS = 30.0
 _UNTRAINED, _COMPARED, _CURVE, _FINAL = 5.0, 4.0, 4.0, 6.0
 """Seconds of each part; the second is shown for each pair."""
 _PAIRS = 3
@@ -29,33 +27,28 @@ _WORDS = {Choice.LEFT: "Left is better", Choice.RIGHT: "Right is better", Choice
 
 
 class TalkJob(FilmJob):
-    """Answers each FilmRequested as FilmJob does, with another film; before_after is ignored."""
+    """Answers a FilmRequested as FilmJob does, with another film."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config, scene_seconds=_UNTRAINED, last_seconds=_FINAL, card_seconds=3.0)
-        self._folder = Path()
-
-    def receive(self, event: Event) -> None:
-        super().receive(event)
-        if isinstance(event, FilmRequested):
-            self._folder = Path(event.folder)
 
     def _count_pictures(self, scenes: int, before_after: bool) -> int:
-        return round(_FPS * (_UNTRAINED + _PAIRS * _COMPARED + _CURVE + _FINAL))
+        return round(FPS * (_UNTRAINED + _PAIRS * _COMPARED + _CURVE + _FINAL))
 
-    def _learning(self, scenes: list[Scene], renderer: Renderer, height: int) -> Iterator[Picture]:
+    def _learning(self, request: FilmRequested, scenes: list[Scene], renderer: Renderer) -> Iterator[Picture]:
+        folder, height = Path(request.folder), request.height
         curve, title = [scene.figure for scene in scenes], self._task.title
         first, last = scenes[0], scenes[-1]
-        for clip in renderer.pictures(first.states[: self._scene_steps], height, _FPS):
+        for clip in renderer.pictures(first.states[: self._scene_steps], height, FPS):
             yield film_captions.learning(clip, title, first.caption, curve, 0)
-        votes = read_votes(self._folder)
-        with closing(PreferenceStore(self._folder / FOLDER, read_only=True)) as store:
+        votes = read_votes(folder)
+        with closing(PreferenceStore(folder / FOLDER, read_only=True)) as store:
             rows = store.labels()
             for row in telling_answers(rows, _PAIRS):
                 caption = f"Answer {1 + rows.index(row)} of {len(rows)}"
                 yield from self._compared(store.answer(row.id), caption, votes.get(row.id), renderer, height)
         yield from self._curve(scenes, curve, height)
-        for clip in renderer.pictures(last.states[: self._last_steps], height, _FPS):
+        for clip in renderer.pictures(last.states[: self._last_steps], height, FPS):
             yield film_captions.learning(clip, title, last.caption, curve, len(curve) - 1)
 
     def _compared(
@@ -63,8 +56,8 @@ class TalkJob(FilmJob):
     ) -> Iterator[Picture]:
         """Both clips over and over, as the labeller saw them, and after a while the choice."""
         side = height * 8 // 9
-        sides = [renderer.render(s.states, side, _FPS).pixels for s in (answer.query.left, answer.query.right)]
-        frames = round(_COMPARED * _FPS)
+        sides = [renderer.render(s.states, side, FPS).pixels for s in (answer.query.left, answer.query.right)]
+        frames = round(_COMPARED * FPS)
         words = _WORDS[answer.choice]
         # Not of an answer that was changed since, nor of a tie that a draw has made.
         if votes and votes.choice == answer.choice and votes.counts[answer.choice] == max(votes.counts.values()):
@@ -75,7 +68,7 @@ class TalkJob(FilmJob):
             yield compared(clips, caption, words if shown else "", answer.choice if shown else None)
 
     def _curve(self, scenes: list[Scene], curve: list[float], height: int) -> Iterator[Picture]:
-        frames = round(_CURVE * _FPS)
+        frames = round(_CURVE * FPS)
         for number in range(frames):
             at = min(len(curve) - 1, number * (len(curve) + 1) // frames)
             yield curve_card(height, curve, at, scenes[at])

@@ -100,7 +100,10 @@ class QuerySelector:
         return new
 
     def select(self, pool: list[Segment], count: int, predict: PredictReturns | None) -> list[Query]:
-        """Up to `count` queries, best first (2.2.4); random ones if the config says so or without predictions."""
+        """Return up to `count` queries, best first (2.2.4).
+
+        Random ones if the config says so. Without predictions too, but spread over the pool where answers drive training.
+        """
         config = self._config
         if config.selection == "random" or predict is None:
             spread = config.schedule == "answers" and config.selection != "random"

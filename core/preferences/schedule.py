@@ -52,7 +52,7 @@ def scheduled(env_steps: int, config: Config) -> int:
     return min(config.labels, first + int(env_steps / _most_steps(config) + 1e-9))
 
 
-def planned_steps(config: Config) -> int:
+def steps_for_answers(config: Config) -> int:
     """Environment steps of a session that trains as long as its answers allow, and then finishes."""
     return (1 + _later(config)) * config.rollout.steps_per_answer + config.rollout.finish_steps
 

@@ -11,8 +11,8 @@ _MAX_CUT = 384 << 20
 """Bytes of the unfinished segments, one for each environment, which checkpoints hold uncompressed."""
 _MAX_BATCH = 2 << 30
 """Bytes of the pictures of a batch."""
-COLOUR_BYTES = 6144
-"""Bytes of a step's colour picture (core.io.image_codec.ROW), stored in addition to the network's input."""
+_COLOUR_BYTES = 6144
+"""Bytes of a step's colour picture (core.io.image_codec.ROW_BYTES), stored in addition to the network's input."""
 _GRAY_KEPT, _COLOUR_KEPT = 600, 1600
 """Bytes of a step's compressed pictures in the pool, for a game that compresses badly (core.io.segment_codec)."""
 _MAX_POOL = 1 << 30
@@ -47,7 +47,7 @@ def check_size_limits(config: Config, task: Task) -> None:
     pixels, length = math.prod(task.pictures), config.query.length(task.segment_steps)
     environments, depth = config.rollout.environments, task.pictures[0]
     gray = (length + depth - 1) * pixels // depth
-    cut = environments * (gray + length * COLOUR_BYTES)
+    cut = environments * (gray + length * _COLOUR_BYTES)
     if cut > _MAX_CUT:
         raise UserError(
             f"{environments:,} environments with segments of {length} steps would not fit into memory, because {task.name}"

@@ -13,11 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from core.config import Config, OracleConfig, PersonConfig, QueryConfig, RewardConfig
 from core.errors import lack, summary
 from core.events import Event, RolloutReported
+from core.formatting import without_nan
 from core.headless.run import HeadlessRun
 from core.io.session_log import session_log
 from core.rollout.episodes import random_return
@@ -84,7 +83,7 @@ def failed(config: Config, reason: str, trace: str = "") -> Document:
 
 def encode(document: Document) -> bytes:
     """Return the document as JSON, in which null stands for what is not a number."""
-    return json.dumps(_without_nan(document), sort_keys=True, allow_nan=False).encode()
+    return json.dumps(without_nan(document), sort_keys=True, allow_nan=False).encode()
 
 
 def reason_of(error: BaseException) -> str:
@@ -125,13 +124,3 @@ def _open_session(folder: Path, config: Config) -> Session:
     if folder.exists():  # stopped before it was made
         remove_session(folder)
     return Session.create(folder, config)
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_nan(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(inner) for inner in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value

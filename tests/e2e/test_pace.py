@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.events import PolicyPublished, PreferenceAdded
-from core.preferences.schedule import planned_steps
+from core.preferences.schedule import steps_for_answers
 from tests.core.builders import tiny
 from tests.e2e.taught import Finished, Taught, Teach, choices, same
 
@@ -31,7 +31,7 @@ def followed(labels: int = ALL, **changes: Any) -> dict[str, Any]:
         "reward__novelty_steps": 6 * BATCH,
         **changes,
     }
-    return settings | {"steps": planned_steps(tiny(**settings))}
+    return settings | {"steps": steps_for_answers(tiny(**settings))}
 
 
 @pytest.mark.parametrize(("pace", "cores"), [(4.0, 2), (40.0, 1)])

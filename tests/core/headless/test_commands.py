@@ -19,7 +19,7 @@ from core.config import Config, OracleConfig, replaced
 from core.events import RolloutReported
 from core.headless import bench
 from core.headless.commands import new_session, progress_bar
-from core.preferences.schedule import planned_steps
+from core.preferences.schedule import steps_for_answers
 from core.rollout.episodes import random_return
 from core.session.archive import export_session
 from core.session.preference_export import export_preferences
@@ -195,7 +195,7 @@ def test_bench_gives_positive_ratios(call: Called, monkeypatch: pytest.MonkeyPat
 def test_the_progress_shows_divergences_if_there_are_some(
     divergences: int, figures: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with progress_bar("", tiny(task="pendulum"), []) as show:
+    with progress_bar(tiny(task="pendulum"), []) as show:
         show(RolloutReported(64, 0.5, 64, 3, 10.0, 4.0, {"return_per_episode": 2.5}, 0.8, divergences))
     assert figures in capsys.readouterr().err
 
@@ -231,7 +231,7 @@ def test_each_ablation_is_one_flag_that_the_session_records(
     flag: str, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = replaced(Config(task="hopper-backflip"), **get_task("hopper-backflip").presets)
-    plain = replaced(plain, steps=planned_steps(plain))  # which an ablation leaves alone
+    plain = replaced(plain, steps=steps_for_answers(plain))  # which an ablation leaves alone
     assert configured([flag], monkeypatch) == replaced(plain, **changes) != plain
 
 

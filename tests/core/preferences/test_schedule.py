@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.config import Config, replaced
-from core.preferences.schedule import exploration_share, finishing, planned_steps, scheduled
+from core.preferences.schedule import exploration_share, finishing, scheduled, steps_for_answers
 
 
 def by_answers(**changes: Any) -> Config:
@@ -22,7 +22,7 @@ def by_answers(**changes: Any) -> Config:
         "rollout__finish_steps": 400,
     }
     config = replaced(Config(), **{**settings, **changes})
-    return config if "steps" in changes else replaced(config, steps=planned_steps(config))
+    return config if "steps" in changes else replaced(config, steps=steps_for_answers(config))
 
 
 def test_each_answer_allows_the_same_number_of_steps() -> None:
