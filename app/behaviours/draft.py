@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
 import re
 import unicodedata
@@ -115,7 +114,7 @@ class BehaviourDraft:
     def task(self) -> RobotTask | None:
         """The robot; None for a Gymnasium environment, which has no signals."""
         if self.model is not None:
-            return _imported(self.robot, self.model)
+            return imported_robot(self.robot, self.model)
         return ROBOTS.get(self.robot)
 
     @property
@@ -250,12 +249,6 @@ class BehaviourDraft:
         for key, plot in plots.items():
             if not plot.title.strip():
                 self.problems.setdefault(key, "Give the plot a title.")
-
-
-@functools.lru_cache(maxsize=4)
-def _imported(robot: str, model: RobotModel) -> RobotTask:
-    """The robot of an MJCF file; unpacking megabytes takes milliseconds, and it is asked for at each key."""
-    return imported_robot(robot, model)
 
 
 def plain_name(text: str, joint: str) -> str:

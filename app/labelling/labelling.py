@@ -217,7 +217,7 @@ class Labelling(QObject):
             self._request_clips(token, query)
 
     def _request_clips(self, token: int, query: Query) -> None:
-        if not self._progress.drawing.under_way:
+        if self.pairs.rendering == 1:  # the first; an earlier one may have been dropped without an end
             self._progress.drawing.begin()
         request = ClipsRequested(token, (query.left, query.right), self.clip_size, CLIP_FPS)
         self._job_requests.send(request, self._on_clips_rendered)

@@ -15,7 +15,6 @@ from core.session.policy_snapshots import SnapshotInfo
 _CACHE_BYTES = 256 << 20
 """Four episodes of eight seconds in the smaller size."""
 _NOT_RUNNING = "Earlier policies can't be shown while the session is stopped: press Start first."
-_Key = tuple[int, float]
 
 
 class Replays(QObject):
@@ -48,7 +47,7 @@ class Replays(QObject):
         self._wanted: SnapshotInfo | None = None
         self._rendering: SnapshotInfo | None = None
         self._token = 0
-        self._cache: OrderedDict[_Key, Demonstration] = OrderedDict()
+        self._cache: OrderedDict[SnapshotInfo, Demonstration] = OrderedDict()
         history.policy_loaded.connect(self._on_loaded)
         history.policy_refused.connect(self._refuse)
 
@@ -60,8 +59,8 @@ class Replays(QObject):
         self._wanted = snapshot
         if snapshot is None:
             return
-        if cached := self._cache.get(_key(snapshot)):
-            self._cache.move_to_end(_key(snapshot))
+        if cached := self._cache.get(snapshot):
+            self._cache.move_to_end(snapshot)
             self.replay_drawn.emit(cached)
         elif not self._can_render():
             self._refuse(_NOT_RUNNING)
@@ -83,7 +82,7 @@ class Replays(QObject):
         figure = event.measure.get(self._measure, float("nan"))
         shown = snapshot.env_steps, snapshot.labels, figure, snapshot, event.signals
         replay = Demonstration(event.clip, event.predicted, *shown)
-        self._cache[_key(snapshot)] = replay
+        self._cache[snapshot] = replay
         while len(self._cache) > 1 and sum(d.frames.pixels.nbytes for d in self._cache.values()) > self.cache_bytes:
             self._cache.popitem(last=False)
         self.show(self._wanted)
@@ -92,8 +91,3 @@ class Replays(QObject):
         self._job_requests.cancel(self._token)
         self._rendering = self._wanted = None
         self.replay_refused.emit(sentence)
-
-
-def _key(snapshot: SnapshotInfo) -> _Key:
-    """Steps and seconds: policies before and after a return to a checkpoint may have the same steps."""
-    return snapshot.env_steps, snapshot.seconds

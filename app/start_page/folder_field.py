@@ -32,7 +32,7 @@ class FolderField(QWidget):
 
     def __init__(self, root: Path, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._root, self._parent, self._is_named = root, root, False
+        self._root, self._parent, self._task, self._is_named = root, root, "", False
         self._taken: set[str] = set()
         self.name = QLineEdit()
         self.name.setAccessibleName("Name of the session folder")
@@ -71,6 +71,7 @@ class FolderField(QWidget):
 
     def propose(self, task: str) -> None:
         """Name the session after the task, unless a name was typed."""
+        self._task = task
         if not self._is_named:
             names = (f"{slug(task)}-{number}" for number in itertools.count(1))
             self.name.setText(next(name for name in names if name not in self._taken))
@@ -89,4 +90,5 @@ class FolderField(QWidget):
 
     def _on_other_chosen(self, folder: Path) -> None:
         self._set_parent(folder)
+        self.propose(self._task)
         self.edited.emit()

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.session.config_draft import PLAIN, TEACHERS, ConfigDraft, setting
+from app.session.config_draft import HIDDEN, PLAIN, TEACHERS, ConfigDraft, setting
 from app.start_page.advanced_settings import AdvancedSettings
 from app.start_page.begin_from import BeginFrom
 from app.start_page.folder_field import FolderField
@@ -243,7 +243,7 @@ class NewSessionForm(QWidget):
         self._show_draft()
 
     def _on_reset_requested(self, name: str) -> None:
-        self.draft.reset(*([name] if name else set(self.draft.changes) - set(PLAIN) or ["steps"]))
+        self.draft.reset(*([name] if name else set(self.draft.changes) - {*PLAIN, *HIDDEN} or ["steps"]))
         self._show_draft()
 
     def _on_env_typed(self, text: str) -> None:

@@ -115,4 +115,6 @@ class DemoCommands(QObject):
         if self._clips.shown and self._clips_played:
             self._clips.clock.resume()
         self._live.policy.clock.resume()
+        if (snapshot := self._live.snapshot) is not None:  # demo mode may have requested another in its place
+            self._controller.replays.show(snapshot)
         self.left.emit()

@@ -23,7 +23,9 @@ def move_to_trash(path: Path, name: str) -> Trashed:
     """Move a file or folder to the trash. Raise UserError, and change nothing, if that is impossible."""
     file = QFile(str(path))
     if not file.moveToTrash():
-        raise UserError(f"{name} was not deleted: this system has no trash. Delete {path} yourself.")
+        raise UserError(
+            f"{name} was not deleted, as the trash refused it ({file.errorString()}): delete {path} yourself."
+        )
     return Trashed(name, path, Path(file.fileName()))  # Qt has set it to the path in the trash
 
 

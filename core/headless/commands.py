@@ -293,6 +293,7 @@ def _export(args: argparse.Namespace) -> None:
     if args.onnx:
         from core.portable.export import export_onnx
 
+        files.require_new(Path(args.onnx))
         made = export_onnx(Path(args.session), Path(args.onnx))
         print(
             " ".join(part for part in (made.note, f"wrote {', '.join(map(str, made.paths))}") if part), file=sys.stderr

@@ -47,15 +47,14 @@ class Exported:
 def export_onnx(folder: Path, target: Path) -> Exported:
     """Write the policy of the session's newest checkpoint to `target`, and next to it the predicted reward and a contract.
 
-    Raises UserError if there is no checkpoint, a file exists, onnx is not installed, or a file computes something else
-    than this program.
+    An earlier export to the same file is replaced. Raises UserError if there is no checkpoint, the folder has the
+    contract of another policy, onnx is not installed, or a file computes something else than this program.
     """
     if target.suffix != ".onnx":
         raise UserError(f"{target} does not end in .onnx: name an .onnx file for the policy.")
     reward_path, contract_path = target.with_name(f"{target.stem}-reward.onnx"), target.with_name(CONTRACT)
-    for path in (target, reward_path):
-        files.require_new(path)
-    files.require_new(contract_path, "name an .onnx file in a folder of its own")
+    if contract_path.exists() and not target.exists():
+        raise UserError(f"{contract_path} describes another policy: name an .onnx file in a folder of its own.")
     require_onnx()
     config, states = load_session(folder)
     from core.portable.contract import contract, controls_of

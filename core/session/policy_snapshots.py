@@ -4,7 +4,7 @@ import logging
 import math
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from core.config import Config
@@ -36,13 +36,14 @@ class SnapshotInfo:
     """State of the session when a snapshot was taken.
 
     seconds: of training so far, over all runs of the session
-    measure: mean of the task's measure over recent episodes; NaN before the first
+    measure: mean of the task's measure over recent episodes; NaN before the first, which equals nothing, so it is not
+        compared
     """
 
     env_steps: int
     labels: int
     seconds: float
-    measure: float
+    measure: float = field(compare=False)
 
     @property
     def caption(self) -> str:

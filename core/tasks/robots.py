@@ -6,6 +6,7 @@ as sine and cosine, contact forces and forces of a rail's end are left out, and 
 each part above it, up to ten centimetres.
 """
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -134,8 +135,12 @@ ROBOTS: dict[str, RobotTask] = {
 """By name. tests/core/robots/test_signals.py compares the names of joints, actuators and geoms with the models'."""
 
 
+@functools.lru_cache(maxsize=4)
 def imported_robot(name: str, model: RobotModel) -> RobotTask:
-    """Return a robot that was read from an MJCF file, controlled at about 40 Hz, in episodes of 8 s."""
+    """Return a robot that was read from an MJCF file, controlled at about 40 Hz, in episodes of 8 s.
+
+    The latest are kept: unpacking megabytes takes milliseconds, and the window asks at each key.
+    """
 
     def observe(positions: Float64, velocities: Float64) -> Float64:
         turned = positions[:, list(model.angles)]

@@ -14,7 +14,7 @@ from core.service_events import ReplayRefused, ReplayRendered, ReplayRequested
 from core.session.policy_snapshots import PolicySnapshots
 from tests.app.fakes import Face, make_frames
 from tests.app.live.test_policy_history import learned, rewards
-from tests.app.windows.test_demo import demonstration
+from tests.app.windows.test_demo import demonstration, opened
 
 STEPS = (0, 10**10, 2 * 10**10)
 
@@ -123,3 +123,35 @@ def test_while_the_session_is_stopped_no_replay_is_requested(face: Face, renderi
     render(face)
     newest = face.controller.policy_history.snapshots[1]
     face.wait_until(lambda: live.policy.shown is not None and live.policy.shown.snapshot == newest)
+
+
+def test_the_untrained_policy_without_a_figure_is_shown_after_a_stop_too(face: Face) -> None:
+    learned(face, *STEPS[:2])
+    live, before = face.window.live, face.controller.policy_history.snapshots
+    live.set_live(demonstration())
+    live.slider.setValue(0)
+    request(face, 1)
+    render(face)
+    face.wait_until(lambda: live.policy.shown is not None and live.policy.shown.snapshot is not None)
+    live.go_live()
+    face.stop()
+    face.window.pause_action.trigger()
+    face.wait_until(lambda: face.controller.state == State.RUNNING)
+    again = face.controller.policy_history.snapshots
+    assert again[0] is not before[0] and again[0] == before[0]
+    live.slider.setValue(0)
+    face.wait_until(lambda: live.policy.shown is not None and live.policy.shown.snapshot == again[0])
+
+
+def test_a_replay_that_demo_mode_displaced_is_shown_when_one_leaves_it(face: Face) -> None:
+    learned(face, *STEPS)
+    live = face.window.live
+    live.slider.setValue(1)
+    request(face, 1)
+    opened(face)
+    render(face)
+    face.wait_until(lambda: len(requests(face)) == 2)
+    assert live.loading.isVisible()
+    face.window.demo_commands.leave_demo()
+    face.wait_until(lambda: live.policy.shown is not None and live.policy.shown.snapshot == live.snapshot)
+    assert not live.loading.isVisible()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.session.config_draft import ConfigDraft, sections
@@ -224,3 +224,22 @@ def test_an_environment_of_gymnasium_is_typed_and_looked_for(form: Form, qtbot: 
     assert form.problem == "" and form.page.folder.name.text() == "gym-CartPole-v1-1"
     QTest.mouseClick(form.page.create_button, Qt.MouseButton.LeftButton)
     assert form.made[0][1].task == "gym:CartPole-v1"
+
+
+def test_a_proposed_name_is_free_in_another_folder_too(form: Form, tmp_path: Path) -> None:
+    (tmp_path / "other" / "reacher-1").mkdir(parents=True)
+    QTest.mouseClick(form.page.folder.other, Qt.MouseButton.LeftButton)
+    dialog = form.page.findChild(QFileDialog)
+    assert dialog is not None
+    dialog.fileSelected.emit(str(tmp_path / "other"))
+    dialog.close()
+    assert form.page.folder.path == tmp_path / "other" / "reacher-2" and form.problem == ""
+
+
+def test_to_reset_all_that_is_shown_leaves_the_rest(form: Form) -> None:
+    form.page.draft.set("labels", 321)  # as --labels does
+    form.unfold()
+    form.type_in("policy.discount", ".5")
+    QTest.mouseClick(form.page.advanced.reset_all, Qt.MouseButton.LeftButton)
+    assert form.page.draft.config.policy.discount == _FRESH.policy.discount
+    assert form.page.draft.config.labels == 321

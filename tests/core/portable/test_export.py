@@ -214,6 +214,11 @@ def test_a_file_that_computes_something_else_is_not_kept(tmp_path: Path, monkeyp
         "contract.json",
         "p.onnx",
     ]
+    (tmp_path / "x" / "p.onnx").write_bytes(b"earlier")
+    assert export_onnx(folder, tmp_path / "x" / "p.onnx").differences == made.differences  # takes its place
+    assert (tmp_path / "x" / "p.onnx").stat().st_size > 1000
+    with pytest.raises(UserError, match=r"contract\.json describes another policy"):
+        export_onnx(folder, tmp_path / "x" / "q.onnx")
 
 
 def test_what_cannot_be_exported_is_reported_in_a_sentence(
