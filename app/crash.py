@@ -52,9 +52,9 @@ class CrashReporter(QObject):
     quit_requested = Signal()
     crashed = Signal(str)
 
-    def __init__(self, log_file: str = "", parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.log_file = log_file
+        self.log_file = ""
         self._recent_log = RecentLog()
         self._showing = False
         self.dialog: QMessageBox | None = None

@@ -28,10 +28,9 @@ class Notifier(QObject):
         self,
         window: QWidget,
         tell_inside: Callable[[str], None],
-        find_tray: Callable[[QWidget], QSystemTrayIcon | None] = system_tray,
     ) -> None:
         super().__init__(window)
-        self._window, self._tell_inside, self.find_tray = window, tell_inside, find_tray
+        self._window, self._tell_inside, self.find_tray = window, tell_inside, system_tray
         self._tray: QSystemTrayIcon | None = None
 
     def tell(self, title: str, text: str) -> None:

@@ -25,6 +25,10 @@ class Teacher(StrEnum):
     """No answers: the policy learns from the true reward."""
 
 
+GUEST = "guest: "
+"""Precedes the name of a guest of demo mode as labeller, so that a guest called Oracle is not taken for the oracle."""
+
+
 class Choice(StrEnum):
     """Answer of a labeller to a query (paper 2.2.2)."""
 
@@ -121,7 +125,7 @@ class Preference:
     query: Query
     choice: Choice
     labeller: str
-    """A Teacher other than NONE, or `guest: ` with a name."""
+    """A Teacher other than NONE, or GUEST with a name."""
     answered_at: float
     """Seconds since the epoch."""
     returns: tuple[float, float] | None = None

@@ -42,9 +42,9 @@ class SceneView(ClipPlayer):
         self.view = CameraView(90, 12, 4)
         self.usual = self.view
         self.clip: Frames | None = None
+        """Frames that are played, also while the camera is turned."""
         self._refusal = ""
         """Sentence that says why there is no picture; '' while it is being drawn."""
-        """Frames that are played, also while the camera is turned."""
         self.clock = FrameClock(self)
         self.clock.frame_due.connect(self._on_frame_due)
         self._dragged_from: QPointF | None = None

@@ -1,4 +1,4 @@
-"""Texts about an answer, and the filter of the list. Pure; no Qt."""
+"""Texts about an answer, and the filter of the list. Pure; no widgets."""
 
 import time
 from dataclasses import dataclass

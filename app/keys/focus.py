@@ -17,10 +17,7 @@ _CONTROL_KEYS: tuple[tuple[type[QWidget], tuple[Qt.Key, ...]], ...] = (
 
 
 class Focus(QObject):
-    """Lets the focused control keep its own keys; Enter presses a button too, and Esc returns the focus to `home`.
-
-    Only the focused control's events are filtered: filtering all events would make the clips stutter.
-    """
+    """Lets the focused control keep its own keys; Enter presses a button too, and Esc returns the focus to `home`."""
 
     def __init__(self, window: QWidget, home: QWidget) -> None:
         """home: widget with the focus while no control has it, so that every key goes to the window."""

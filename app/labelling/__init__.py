@@ -1,1 +1,1 @@
-"""State of labelling: pairs, answers, progress and the teacher. No widgets; imports workers and core only."""
+"""State of labelling: pairs, answers, progress and the teacher. No widgets; imports settings, workers and core only."""

@@ -1,10 +1,8 @@
 """Names of those who answer; guests, who answer in demo mode, have their answers stored under their own names."""
 
 from app import settings
-from core.types import Teacher
+from core.types import GUEST, Teacher
 
-_LABELLER = "guest: "
-"""Precedes the name, so that a guest called Oracle is not taken for the oracle."""
 _UNNAMED = "Guest "
 """Begins the names of guests who give none."""
 _NAMES = {Teacher.HUMAN.value: "you", Teacher.ORACLE.value: "computer", Teacher.PERSON.value: "simulated person"}
@@ -13,13 +11,13 @@ MAX_NAME = 40
 
 
 def is_guest(labeller: str) -> bool:
-    return labeller.startswith(_LABELLER)
+    return labeller.startswith(GUEST)
 
 
 def name_of(labeller: str) -> str:
     """Return what lists call a labeller: 'you', 'computer', 'Guest 2', 'Ada (guest)'."""
     if is_guest(labeller):
-        name = labeller.removeprefix(_LABELLER)
+        name = labeller.removeprefix(GUEST)
         return name if name.startswith(_UNNAMED) else f"{name} (guest)"
     return _NAMES.get(labeller, labeller)
 
@@ -36,7 +34,7 @@ class Guests:
     @property
     def labeller(self) -> str:
         """Labeller of the current guest's answers."""
-        return f"{_LABELLER}{self.name}"
+        return f"{GUEST}{self.name}"
 
     @property
     def next_name(self) -> str:
@@ -49,7 +47,7 @@ class Guests:
 
     def note_answer(self, labeller: str) -> None:
         """Count a guest without a name, once an answer was given."""
-        if labeller == f"{_LABELLER}{self.next_name}":
+        if labeller == f"{GUEST}{self.next_name}":
             settings.keep(_COUNT, str(_count() + 1))
 
 

@@ -16,8 +16,6 @@ SIZE, LARGE_SIZE, FPS = 288, 480, 30.0
 """Pixels and frames a second of demonstrations and replays."""
 _LARGE = 560
 """Pixels of the screen that the picture fills from which the large size is worth its time and memory."""
-_LOOPS = 1
-"""Loops of a demonstration before the next is rendered: rendering takes time from training, but waiting makes it old."""
 _PATIENCE_SECONDS = 8.0
 """Longest time that pairs for labelling are rendered first."""
 
@@ -48,7 +46,7 @@ class Demonstration:
 
 
 class Demonstrations(QObject):
-    """Renders the newest recording, one at a time, and the next once the last has been on screen twice.
+    """Renders the newest recording, one at a time, and the next once the last has been shown.
 
     size: pixels of the next ones
 
@@ -95,7 +93,8 @@ class Demonstrations(QObject):
         assert self._drawing is not None
         (recorded, labels), self._drawing = self._drawing[1], None
         frames = event.clips[0]
-        self._next_at = time.monotonic() + _LOOPS * len(frames.pixels) / frames.fps
+        # After one loop: rendering takes time from training, but a demonstration that stays longer is old.
+        self._next_at = time.monotonic() + len(frames.pixels) / frames.fps
         figure = recorded.measure.get(self._measure, float("nan"))
         steps, signals = recorded.env_steps, recorded.signals
         shown = Demonstration(frames, recorded.predicted, steps, labels, figure, signals=signals)

@@ -43,7 +43,7 @@ class FilmExport(QObject):
         if self._job is not None:
             self.film_refused.emit("Another film is being made: wait for it, or cancel it.")
             return
-        self._target, self._outcome = target if target.suffix else target.with_suffix(".mp4"), ""
+        self._target, self._outcome = target, ""
         self._made = ""
         request = FilmRequested(str(self._folder), str(self._target), before_after, 1080 if talk else 720)
         spec = JobSpec("talk" if talk else "film", self._config.to_dict())

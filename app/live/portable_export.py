@@ -36,7 +36,6 @@ class PortableExport(QObject):
             self.export_failed.emit("ONNX files are being written already: wait for them.")
             return
         self._made, self._outcome = "", ""
-        target = target if target.suffix else target.with_suffix(".onnx")
         spec = JobSpec("portable", self._config.to_dict(), builder="core.portable")
         try:
             self._job = run_job(self._make_process, spec, self._on_event, self._on_end, self)

@@ -1,4 +1,4 @@
-"""Config of a new session while the form is being filled in: settings, defaults and contradictions. No Qt."""
+"""Config of a new session while the form is being filled in: settings, defaults and contradictions. No widgets."""
 
 import dataclasses
 import math

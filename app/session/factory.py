@@ -1,4 +1,4 @@
-"""Sessions for the window: from command-line options or a form to a config, a folder and an open session. No Qt."""
+"""Sessions for the window: from command-line options or a form to a config, a folder and an open session. No widgets."""
 
 import argparse
 import os

@@ -57,13 +57,13 @@ class MainWindow(QMainWindow):
     start_page_requested = Signal()
     quit_requested = Signal()
 
-    def __init__(self, controller: Controller, keys: KeyMap | None = None, parent: QWidget | None = None) -> None:
+    def __init__(self, controller: Controller, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._controller = controller
         self._closing = self._can_undo = self._can_redo = False
         self.true_reward = controller.true_reward
         self.setWindowTitle(window_title(controller))
-        self.commands = Actions(keys or load_key_map(), self)
+        self.commands = Actions(load_key_map(), self)
         self._make_centre()
         self._make_dock()
         self._make_bars()

@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections.abc import Callable
 
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
@@ -26,11 +25,10 @@ class TrainingLine(QWidget):
         self,
         controller: Controller,
         finish: QAction,
-        clock: Callable[[], float] = time.monotonic,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._controller, self._finish, self._clock = controller, finish, clock
+        self._controller, self._finish = controller, finish
         self._changed_at = -math.inf
         self.text, self.keep, self.finish = label("stages"), button("Keep training"), button("Finish training")
         for part in (self.keep, self.finish):
@@ -53,8 +51,8 @@ class TrainingLine(QWidget):
         self.keep.setText("Wait for answers" if course.lifted else "Keep training")
         text = _sentence(controller)
         at_once = at_once or not text
-        if text != self.text.text() and (at_once or self._clock() - self._changed_at >= _SETTLED_SECONDS):
-            self._changed_at = self._clock()
+        if text != self.text.text() and (at_once or time.monotonic() - self._changed_at >= _SETTLED_SECONDS):
+            self._changed_at = time.monotonic()
             self.text.setText(text)
 
     def _on_keep_clicked(self) -> None:

@@ -8,8 +8,8 @@
      "oracle": "-abs(height - 0.7) - 0.2 * abs(forward_speed)",
      "measure": {"name": "share_kneeling", "expression": "share(height < 0.8)"}}
 
-`start`, `camera`, `plots`, `oracle` and `measure` may be left out. `robot` is a robot's name, mjcf:FILE or gym:ENV_ID. For an MJCF
-file, a session adds the robot itself as `model`. Each error is one sentence.
+`start`, `episode_seconds`, `control_rate`, `camera`, `plots`, `oracle` and `measure` may be left out. `robot` is a
+robot's name, mjcf:FILE or gym:ENV_ID. For an MJCF file, a session adds the robot itself as `model`. Each error is one sentence.
 """
 
 from __future__ import annotations

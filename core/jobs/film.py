@@ -29,7 +29,7 @@ from core.service_events import FilmMade, FilmProgressed, FilmRequested
 from core.session.policy_snapshots import SnapshotInfo, snapshots_of
 from core.session.restore_errors import weight_errors
 from core.tasks import get_task
-from core.types import Choice, Teacher
+from core.types import GUEST, Choice, Teacher
 
 FPS = 30.0
 _MAX_HEIGHT = 2160
@@ -38,8 +38,6 @@ _EPISODES = 8
 _NO_H264 = (
     "There is no H.264 encoder here, so it is in {codec}: browsers and VLC play it, some presentation programs do not."
 )
-_GUEST = "guest: "
-"""Precedes the name of a guest of demo mode, as the window stores it."""
 _LABELLERS: Mapping[str, str] = {
     Teacher.HUMAN: "a person",
     Teacher.ORACLE: "the computer, which knows the true reward",
@@ -197,7 +195,7 @@ def how_taught(labels: int, labellers: Mapping[str, int], by_true_reward: bool) 
         return "Before the first answer."
     counts = Counter[str]()
     for labeller, count in labellers.items():
-        counts["guests" if labeller.startswith(_GUEST) else _LABELLERS.get(labeller, labeller)] += count
+        counts["guests" if labeller.startswith(GUEST) else _LABELLERS.get(labeller, labeller)] += count
     names = [f"{name} ({count:,})" for name, count in counts.items()] if len(counts) > 1 else list(counts)
     chosen = f" Chosen by {' and '.join(names)}." if names else ""
     return f"Learned from {pluralize(labels, 'choice')} between two short clips.{chosen}"

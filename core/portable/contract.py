@@ -3,7 +3,6 @@
 from importlib import metadata
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from core.config import Config
@@ -12,6 +11,7 @@ from core.envs.emulators import interface, rom
 from core.portable.graphs import IR_VERSION, OPSET, Controls
 from core.portable.observation import observation_numbers
 from core.robots.models import load_model
+from core.robots.signals import actuator_names
 from core.tasks import get_task
 from core.tasks.atari import FRAME_SKIP, AtariTask
 from core.tasks.base import RobotTask, Task
@@ -39,7 +39,7 @@ def contract(config: Config, env: VectorEnv, controls: Controls) -> dict[str, An
     task = get_task(config.task, config.true_reward)
     return {
         "format": 1,
-        "task": task.name if not isinstance(task, RobotTask) or task.behaviour is None else task.behaviour.name,
+        "task": task.name,
         "title": task.title,
         "control": _control(task),
         "observation": {
@@ -99,20 +99,11 @@ def _action(task: Task, env: VectorEnv, controls: Controls) -> dict[str, Any]:
     limits = list(zip(controls.low.tolist(), controls.high.tolist(), strict=True))
     if not isinstance(task, RobotTask):
         return {"numbers": [{"name": f"action[{n}]", "unit": "", "limits": pair} for n, pair in enumerate(limits)]}
+    model = load_model(task)
     return {
         "meaning": "MuJoCo's data.ctrl, held for a whole step",
         "numbers": [
-            {"name": name, "unit": "actuator's control", "limits": pair, "gear": gear}
-            for (name, gear), pair in zip(_actuators(load_model(task)), limits, strict=True)
+            {"name": f"action[{name}]", "unit": "actuator's control", "limits": pair, "gear": gear}
+            for name, gear, pair in zip(actuator_names(model), model.actuator_gear[:, 0].tolist(), limits, strict=True)
         ],
     }
-
-
-def _actuators(model: mujoco.MjModel) -> list[tuple[str, float]]:
-    """Name and gear of each actuator; one without a name has that of its joint."""
-    named = []
-    for index in range(model.nu):
-        joint = int(model.actuator_trnid[index, 0])
-        name = model.actuator(index).name or (model.joint(joint).name if 0 <= joint < model.njnt else "")
-        named.append((f"action[{name or index}]", float(model.actuator_gear[index, 0])))
-    return named

@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 
 from core.robots.kinematics import BALL, FREE, HINGE, SENSED, Kinematics
+from core.robots.signals import joint_names
 from core.tasks.base import ORIENTATION, RobotTask, orientation
 from core.types import Float64
 
@@ -88,8 +89,7 @@ def _describe(column: Float64, number: int, values: Float64, sources: list[_Sour
 def position_sources(model: mujoco.MjModel) -> list[_Source]:
     """Describe each number of qpos."""
     sources: list[_Source] = []
-    for joint in range(model.njnt):
-        name, kind = model.joint(joint).name or f"joint_{joint}", model.jnt_type[joint]
+    for name, kind in zip(_joint_names(model), model.jnt_type, strict=True):
         parts = {FREE: ("x", "y", "z"), BALL: ()}.get(int(kind))
         if parts is None:
             unit = "rad" if kind == HINGE else "m"
@@ -105,8 +105,7 @@ def position_sources(model: mujoco.MjModel) -> list[_Source]:
 def velocity_sources(model: mujoco.MjModel) -> list[_Source]:
     """Describe each number of qvel."""
     sources: list[_Source] = []
-    for joint in range(model.njnt):
-        name, kind = model.joint(joint).name or f"joint_{joint}", model.jnt_type[joint]
+    for name, kind in zip(_joint_names(model), model.jnt_type, strict=True):
         if kind in (FREE, BALL):
             turns = [(f"joint_rate[{name}].{part}", "rad/s") for part in ("wx", "wy", "wz")]
             moves = [(f"joint_rate[{name}].{part}", "m/s") for part in ("x", "y", "z")] if kind == FREE else []
@@ -116,3 +115,9 @@ def velocity_sources(model: mujoco.MjModel) -> list[_Source]:
         for shown, unit in parts:
             sources.append(("qvel", len(sources), shown, unit))
     return sources
+
+
+def _joint_names(model: mujoco.MjModel) -> list[str]:
+    """Return the name of each joint, as in signals; free joints and balls have none there."""
+    names = {joint: name for name, joint in joint_names(model).items()}
+    return [names.get(joint) or model.joint(joint).name or f"joint_{joint}" for joint in range(model.njnt)]

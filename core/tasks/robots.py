@@ -1,9 +1,9 @@
 """Robots: the bodies that behaviours can be taught to, with observations that suit any behaviour.
 
 Each is a RobotTask without a reward. Model, control rate, observation and camera are those of the paper's task of the
-same name. Observations differ from Gymnasium's where these suit one behaviour only: an angle that can go round is seen
-as sine and cosine, contact forces and forces of a rail's end are left out, and robots on a floor see the height of
-each part above it, up to ten centimetres.
+same name (the Hopper's camera that of the backflip). Observations differ from Gymnasium's where these suit one
+behaviour only: an angle that can go round is seen as sine and cosine, contact forces and forces of a rail's end are
+left out, and robots on a floor see the height of each part above it, up to ten centimetres.
 """
 
 import functools

@@ -19,7 +19,8 @@ from app.crash import CrashReporter
 @pytest.fixture
 def reporter(qapp: Any, caplog: pytest.LogCaptureFixture) -> Iterator[CrashReporter]:
     caplog.set_level(logging.INFO, "app")
-    made = CrashReporter("/somewhere/log.txt")
+    made = CrashReporter()
+    made.log_file = "/somewhere/log.txt"
     hooks = sys.excepthook, threading.excepthook
     made.install()
     yield made

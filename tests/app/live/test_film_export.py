@@ -49,11 +49,11 @@ def test_the_menu_asks_a_child_for_a_film_and_tells_how_far_it_is(
 
 
 def test_given_up_or_left_by_closing_the_window_it_leaves_no_half_file(face: Face, tmp_path: Path) -> None:
-    for name in ("flip", "again.mp4"):  # without a suffix it is an mp4
+    for name in ("flip.mp4", "again.mp4"):
         choose(face, "film", tmp_path / name)
         half = (tmp_path / name).with_suffix(".mp4.part")
         half.write_bytes(b"half")
-        if name == "flip":
+        if name == "flip.mp4":
             QTest.mouseClick(face.window.film_bar.cancel, Qt.MouseButton.LeftButton)
             face.wait_until(lambda: "Cancelled" in face.window.banner.text.text())
             assert not half.exists() and not face.window.film_bar.isVisible()

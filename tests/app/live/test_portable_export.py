@@ -28,7 +28,7 @@ def test_the_menu_asks_a_child_and_tells_what_came_of_it(
     face: Face, tmp_path: Path, event: Event | None, expected: str
 ) -> None:
     face.window.commands[Command.EXPORT_ONNX].trigger()
-    take_file(face.window, tmp_path / "policy")  # without a suffix it is .onnx
+    take_file(face.window, tmp_path / "policy.onnx")
     face.wait_until(lambda: bool(face.engine["portable"].got(PortableRequested)))
     child = face.engine["portable"]
     assert child.got(PortableRequested) == [PortableRequested(str(face.folder), str(tmp_path / "policy.onnx"))]

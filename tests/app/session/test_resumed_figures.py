@@ -34,7 +34,7 @@ def taught(tmp_path: Path) -> Path:
             store.add(make_query(), Choice.LEFT, "human")
         states = {name: JobState({}, {}) for name in JOBS}
         weights = {f"{REWARD}weight": np.ones(3, np.float32)}
-        states["rollout"] = JobState(weights, {"env_steps": STEPS, "agreement": 0.75})
+        states["rollout"] = JobState(weights, {"env_steps": STEPS, "agreement": 0.75, "agreement_weight": 1.0})
         session.save(1, states)
         session.snapshots().add(SnapshotInfo(STEPS, ANSWERS, 60.0, 1.0), {"weight": np.ones(3, np.float32)})
     return folder
