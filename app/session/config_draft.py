@@ -15,8 +15,8 @@ from core.types import Teacher
 
 PLAIN = ("task", "teacher", "seed", "device")
 """Settings with a field of their own in the form; all others but HIDDEN are advanced."""
-HIDDEN = ("labels",)
-"""No person is asked for a number of answers in advance."""
+HIDDEN = ("labels", "query.taken", "rollout.demonstrate_every", "rollout.captured_envs")
+"""Settings that no form shows: no person is asked for a number of answers in advance; the program sets the others."""
 _LEADING = ("labels", "policy.algorithm")
 """Settings that the defaults of others follow."""
 TEACHERS = (Teacher.HUMAN, Teacher.ORACLE)
@@ -61,7 +61,8 @@ def sections() -> tuple[Section, ...]:
     for field in dataclasses.fields(Config):
         value = getattr(default, field.name)
         if dataclasses.is_dataclass(value):
-            settings = tuple(_setting(f, f"{field.name}.{f.name}", value) for f in dataclasses.fields(value))
+            names = {f"{field.name}.{f.name}": f for f in dataclasses.fields(value)}
+            settings = tuple(_setting(f, name, value) for name, f in names.items() if name not in HIDDEN)
             about = re.split(r"\.\s+(?=[A-Z])", " ".join((type(value).__doc__ or "").split()))[0]
             nested.append(Section(field.name, about.rstrip(".") + ".", settings))
         elif field.name not in (*PLAIN, *HIDDEN):

@@ -163,7 +163,11 @@ def new_session(args: argparse.Namespace) -> Session:
             "With --teacher none no pairs are asked and no reward is fitted: leave out the options that change them."
         )
     settings = parse_settings(args.set)
-    for named, instead in (("task", "as the first word"), ("teacher", "with --teacher")):
+    for named, instead in (
+        ("task", "as the first word"),
+        ("teacher", "with --teacher"),
+        ("query.taken", "with --from"),
+    ):
         if named in settings:
             raise UserError(f"{named} can't be given with --set: give it {instead}.")
     person = {"person.pace": args.pace, "person.wrong": args.wrong}
