@@ -314,6 +314,7 @@ def test_a_task_without_a_true_reward_has_no_oracle(
         ([*TEACH, "--video", "nowhere/film.mp4"], "There is no folder nowhere"),
         ([*TEACH, "--set", "teacher=human"], "give it with --teacher"),
         ([*TEACH, "--set", "task=ant"], "give it as the first word"),
+        ([*TEACH, "--set", "query.taken=3"], "give it with --from"),
         (["teach", "--resume", "nowhere"], "nowhere"),
         (["teach", "--resume", "foreign"], "foreign"),
         (["teach", "hopper-backflip", "--session", "foreign"], "foreign"),
