@@ -28,7 +28,7 @@ _FIELD = 36.0
 _FLOOR_METRES = 400.0
 _FLOOR_COLOURS = ((0.36, 0.42, 0.48), (0.62, 0.68, 0.72))
 _TRUNK = (0.16, 0.42, 0.56)
-"""Colour of the body that the camera follows: models draw it like a leg, and a robot that falls shows which is which."""
+"""Colour of the torso, the body that the camera follows. Gymnasium draws it like a leg: of a fallen robot they look alike."""
 _SKY = ((0.75, 0.82, 0.88), (0.45, 0.55, 0.66))
 
 
