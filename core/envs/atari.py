@@ -8,23 +8,19 @@ Emulators can't be saved, but a game is determined by its seed, the number of ga
 actions. These are saved, and a resumed run replays them, which takes some seconds, and continues exactly.
 """
 
-import logging
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from core.envs.base import CaptureSchedule, Step
-from core.envs.emulators import HEIGHT, WIDTH, Emulators, EmulatorStep, Rows, Screens, emulators
-from core.errors import UserError
+from core.envs.emulators import HEIGHT, WIDTH, EmulatorStep, Rows, Screens, emulators
 from core.io import image_codec
 from core.io.image_codec import Pixels
 from core.tasks.atari import GAME_STEPS, SIDE, STACK, AtariTask, GameInfo
 from core.types import Float32, Observations
 
-log = logging.getLogger(__name__)
 _SEEDS = 2**31 - 1
 _GAMES_PER_SEED = 32
 """Games of an emulator after which it is seeded anew.
@@ -32,8 +28,6 @@ _GAMES_PER_SEED = 32
 Seeding takes as long as a few hundred steps, and after a resume all games since the seeding have to be started again.
 """
 _KEPT = ("seeds", "games", "lengths", "scores", "returns", "sums")
-_MAX_FAILURES = 3
-"""Failures in a row of one emulator that end the session."""
 
 
 class AtariVectorEnv:
@@ -53,11 +47,11 @@ class AtariVectorEnv:
         self.task = task
         self.count = environments
         self.divergences, self.varies_starts, self.varied = 0, False, np.zeros(environments, np.bool_)
-        self._film, self._rng, self._threads = film, rng, threads
+        self._film, self._rng = film, rng
         self._rows = np.arange(environments)
-        self._emulators = self._make_emulators()
+        in_colour = min(film.environments, environments) if film else 0
+        self._emulators = emulators(task, environments, threads, in_colour)
         self._time = 0
-        self._failures = np.zeros(environments, np.int64)
         self._seeds, self._games, self._lengths = np.zeros((3, environments), np.int64)
         self._played = np.zeros((environments, GAME_STEPS), np.uint8)
         self._scores, self._returns = np.zeros((2, environments))
@@ -65,14 +59,10 @@ class AtariVectorEnv:
         self.states = np.zeros((environments, image_codec.ROW_BYTES if film else 0), np.uint8)
         self.clip_available = np.ones(environments, np.bool_)
         self._games[:] = _GAMES_PER_SEED
-        views = self._new_games(self._rows)
+        views = self._start_games(self._rows)
         self._stacks = np.repeat(self._blank_score(views.gray)[:, None], STACK, axis=1)
         """(N, STACK, SIDE, SIDE) uint8, replaced in each step."""
         self._capture(views)
-
-    def _make_emulators(self) -> Emulators:
-        in_colour = min(self._film.environments, self.count) if self._film else 0
-        return emulators(self.task, self.count, self._threads, in_colour)
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -86,94 +76,39 @@ class AtariVectorEnv:
     def close(self) -> None:
         """The emulators go with the last reference to them."""
 
-    def _new_games(self, rows: Rows, new_emulators: bool = False) -> Screens:
-        """Start new games in `rows`; retry failed ones, in new emulators if needed. Raises UserError if that keeps failing.
-
-        new_emulators: replace all emulators first
-        """
-        while True:
-            try:
-                if new_emulators:
-                    self._emulators = self._make_emulators()
-                views = self._start_games(rows)
-            except RuntimeError as error:
-                rows, new_emulators = self._note_failures(dict.fromkeys(range(self.count), error)), True
-                continue
-            if not views.failures:
-                return views
-            rows, new_emulators = self._note_failures(views.failures), False
-
-    def _note_failures(self, failures: Mapping[int, RuntimeError]) -> Rows:
-        """Return the rows whose games are lost, to be started from a new seed; nothing of those games is reported.
-
-        Raises UserError if an emulator has failed too often.
-        """
-        rows = np.array(sorted(failures), np.int64)
-        if not rows.size:
-            return rows
-        self.divergences += 1
-        self._failures[rows] += 1
-        self._games[rows] = _GAMES_PER_SEED
-        error = failures[int(rows[0])]
-        if self._failures.max() >= _MAX_FAILURES:
-            raise UserError(f"The emulator of {self.task.title} keeps failing: {error}.") from error
-        games = "a new game begins" if len(rows) == 1 else f"{len(rows)} new games begin"
-        log.warning("The emulator of %s failed (%s): %s.", self.task.title, error, games)
-        return rows
-
     def _start_games(self, rows: Rows) -> Screens:
+        """Start new games in `rows`; return the screens of all games."""
         self._games[rows] += 1
         self._lengths[rows], self._scores[rows], self._returns[rows], self._sums[rows] = 0, 0, 0, 0
         seeded = rows[self._games[rows] >= _GAMES_PER_SEED]
         others = rows[self._games[rows] < _GAMES_PER_SEED]
-        failures: dict[int, RuntimeError] = {}
         if others.size:
             views = self._emulators.start(others)
-            failures |= views.failures
         if seeded.size:
             self._games[seeded] = 0
             self._seeds[seeded] = self._rng.integers(_SEEDS, size=len(seeded))
             views = self._emulators.start(seeded, self._seeds[seeded])
-            failures |= views.failures
         self._lives = views.lives
-        return replace(views, failures=failures)
+        return views
 
     def step(self, actions: Float32) -> Step:
         """Step all games with actions (N, a), of which the largest is taken. No step ends an episode."""
         chosen = self.controls(actions)
         self._time += 1
-        try:
-            shot = self._emulators.step(chosen)
-        except RuntimeError as error:  # of an unknown emulator: all games are lost
-            rows = self._note_failures(dict.fromkeys(range(self.count), error))
-            self._observe(self._new_games(rows, new_emulators=True))
-            return self._result(np.zeros(self.count, np.float32), [], np.zeros(0, np.int64))
-        lost = self._note_failures(shot.views.failures)
-        sound = np.ones(self.count, np.bool_)
-        sound[lost] = False
-        self._failures[sound] = 0
+        shot = self._emulators.step(chosen)
         self._played[self._rows, self._lengths] = chosen
         self._lengths += 1
         rewards = self._rewards(shot)
-        rewards[lost] = 0
         views, self._lives = shot.views, shot.views.lives
-        over = shot.over | shot.cut
-        ended = np.flatnonzero(over)
+        ended = np.flatnonzero(shot.over | shot.cut)
         finished = [self._figures(int(row)) for row in ended]
-        if (begun := np.flatnonzero(over | ~sound)).size:
-            views = self._new_games(begun)
-        self._observe(views)
-        return self._result(rewards, finished, ended)
+        self._observe(self._start_games(ended) if ended.size else views)
+        never, none = np.zeros(self.count, np.bool_), self.observations[:0]
+        return Step(self.observations, rewards, never, none, finished, ended, never)
 
     def controls(self, actions: Float32) -> Rows:
         """Convert actions (N, a) to numbers (N,) of the game's smallest set of actions."""
         return actions.argmax(axis=1)
-
-    def _result(self, rewards: Float32, finished: list[tuple[float, dict[str, float]]], rows: Rows) -> Step:
-        never, none = np.zeros(self.count, np.bool_), self.observations[:0]
-        diverged = self._lengths == 0
-        diverged[rows] = False  # these games have ended, and were not lost
-        return Step(self.observations, rewards, never, none, finished, rows, diverged)
 
     def _rewards(self, shot: EmulatorStep) -> Float32:
         """Compute the true rewards (N,), and add to the games' scores and measures."""
@@ -220,7 +155,6 @@ class AtariVectorEnv:
         return {
             **{name: getattr(self, f"_{name}") for name in _KEPT},
             "time": np.array(self._time),
-            "divergences": np.array(self.divergences),
             "played": self._played[:, : self._lengths.max()],
             "stacks": self.observations.copy(),
         }
@@ -229,7 +163,7 @@ class AtariVectorEnv:
         """Replay every game; each starts at the step with which all reach the saved one together."""
         for name in _KEPT:
             getattr(self, f"_{name}")[:] = arrays[name]
-        self._time, self.divergences = int(arrays["time"]), int(arrays["divergences"])
+        self._time = int(arrays["time"])
         played = arrays["played"]
         steps = played.shape[1]
         self._played[:, :steps] = played
@@ -239,21 +173,14 @@ class AtariVectorEnv:
                 views = self._restart_games(fresh)
             if step < steps:
                 actions = np.where(age < 0, 0, played[self._rows, age.clip(0)]).astype(np.int64)
-                views = _raise_failure(self._emulators.step(actions).views)
+                views = self._emulators.step(actions).views
         self._lives = views.lives
         self._stacks = np.array(arrays["stacks"]).reshape(self._stacks.shape)
         self._capture(views)
 
     def _restart_games(self, rows: Rows) -> Screens:
         """Start the saved games of `rows`: seed the emulators, and start as many games as there were since."""
-        views = _raise_failure(self._emulators.start(rows, self._seeds[rows]))
+        views = self._emulators.start(rows, self._seeds[rows])
         for game in range(1, int(self._games[rows].max()) + 1):
-            views = _raise_failure(self._emulators.start(rows[self._games[rows] >= game]))
+            views = self._emulators.start(rows[self._games[rows] >= game])
         return views
-
-
-def _raise_failure(views: Screens) -> Screens:
-    """Raise a failure during a replay, in which an emulator can't be replaced."""
-    for error in views.failures.values():
-        raise error
-    return views

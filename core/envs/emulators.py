@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +28,11 @@ class Screens:
     in every other frame only (Mnih et al. 2015).
 
     gray (N, 84, 84): luminance, made smaller; colour (F, 210, 160, 3) RGB, of the first F emulators
-    failures: emulator -> what it failed of in this call; it has given way to a new one, which is to be started
     """
 
     gray: Pixels
     colour: Pixels
     lives: Rows
-    failures: Mapping[int, RuntimeError] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -85,9 +81,6 @@ def rom(task: AtariTask) -> Path:
 
 class VectorEmulators:
     """ale-py's vector of emulators, in C++ threads. It gives grey or colour: games seen in colour are played twice, alike.
-
-    ale-py does not tell which of them has failed, so one that fails takes all others along: the call raises
-    RuntimeError, and none is of use any more.
 
     actions: how many the game has, its smallest set
     """
@@ -154,12 +147,11 @@ def _restart(games: ale_py.AtariVectorEnv, rows: Rows, seeds: Rows | None) -> An
 class InterfaceEmulators:
     """Emulators stepped one after the other on one core, for tasks that read the console's memory.
 
-    ale-py's vector environment does not give that memory. An emulator that fails is replaced, and the others continue.
+    ale-py's vector environment does not give that memory.
     """
 
     def __init__(self, path: Path, count: int, in_colour: int = 0) -> None:
         self.count = count
-        self._path = path
         self._games = [interface(path) for _ in range(count)]
         self._waits = [np.random.default_rng() for _ in range(count)]
         self._set = self._games[0].getMinimalActionSet()
@@ -169,32 +161,21 @@ class InterfaceEmulators:
         self._points, self._lives = np.zeros((2, count), np.int64)
         self._over, self._cut = np.zeros((2, count), np.bool_)
         self._memory = np.zeros((count, self._games[0].getRAMSize()), np.uint8)
-        self._failures: dict[int, RuntimeError] = {}
 
     def start(self, rows: Rows, seeds: Rows | None = None) -> Screens:
         if seeds is not None:
             for row, seed in zip(rows, seeds, strict=True):
                 self._waits[row] = np.random.default_rng(seed)
         for row in rows.tolist():
-            with self._replaced_if_it_fails(row):
-                self._begin(row)
+            self._begin(row)
         return self._views()
 
     def step(self, actions: Rows) -> EmulatorStep:
         self._points[:], self._over[:], self._cut[:] = 0, False, False
         for row, action in enumerate(actions):
-            with self._replaced_if_it_fails(row):
-                self._advance(row, self._set[action])
+            self._advance(row, self._set[action])
         over, cut = self._over.copy(), self._cut.copy()
         return EmulatorStep(self._views(), self._points.copy(), over, cut, self._memory.copy())
-
-    @contextmanager
-    def _replaced_if_it_fails(self, row: int) -> Iterator[None]:
-        try:
-            yield
-        except RuntimeError as error:
-            self._failures[row] = error
-            self._games[row] = interface(self._path)
 
     def _begin(self, row: int) -> None:
         game = self._games[row]
@@ -224,8 +205,7 @@ class InterfaceEmulators:
         self._lives[row] = self._games[row].lives()
 
     def _views(self) -> Screens:
-        failures, self._failures = self._failures, {}
-        return Screens(self._gray.copy(), self._pictures.copy(), self._lives.copy(), failures)
+        return Screens(self._gray.copy(), self._pictures.copy(), self._lives.copy())
 
 
 Emulators = VectorEmulators | InterfaceEmulators
