@@ -47,14 +47,15 @@ class Exported:
 def export_onnx(folder: Path, target: Path) -> Exported:
     """Write the policy of the session's newest checkpoint to `target`, and next to it the predicted reward and a contract.
 
-    An earlier export to the same file is replaced. Raises UserError if there is no checkpoint, the folder has the
-    contract of another policy, onnx is not installed, or a file computes something else than this program.
+    An earlier export to the same file is replaced. Raises UserError if there is no checkpoint, another file exists, onnx
+    is not installed, or a file computes something else than this program.
     """
     if target.suffix != ".onnx":
         raise UserError(f"{target} does not end in .onnx: name an .onnx file for the policy.")
-    reward_path, contract_path = target.with_name(f"{target.stem}-reward.onnx"), target.with_name(CONTRACT)
-    if contract_path.exists() and not target.exists():
-        raise UserError(f"{contract_path} describes another policy: name an .onnx file in a folder of its own.")
+    reward_path, contract_path = _reward_path(target), target.with_name(CONTRACT)
+    if not (target.exists() and contract_path.exists()):
+        files.require_new(reward_path)
+        files.require_new(contract_path, "name an .onnx file in a folder of its own")
     require_onnx()
     config, states = load_session(folder)
     from core.portable.contract import contract, controls_of
@@ -102,6 +103,10 @@ def require_onnx() -> None:
         raise UserError(_MISSING) from error
 
 
+def _reward_path(target: Path) -> Path:
+    return target.with_name(f"{target.stem}-reward.onnx")
+
+
 def _write(
     target: Path, models: dict[Path, Any], described: dict[str, Any], differences: dict[str, float], note: str
 ) -> Exported:
@@ -114,6 +119,8 @@ def _write(
         entry = model.metadata_props.add()
         entry.key, entry.value = CONTRACT, text  # a file that was moved alone still explains itself
         files.write_atomically(path, model.SerializeToString())
+    if (reward_path := _reward_path(target)) not in models:
+        files.clear_away(reward_path)  # of the export that this one replaces
     contract_path = target.with_name(CONTRACT)
     files.write_atomically(contract_path, f"{text}\n".encode())
     return Exported((*models, contract_path), differences, note)

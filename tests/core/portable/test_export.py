@@ -214,11 +214,17 @@ def test_a_file_that_computes_something_else_is_not_kept(tmp_path: Path, monkeyp
         "contract.json",
         "p.onnx",
     ]
-    (tmp_path / "x" / "p.onnx").write_bytes(b"earlier")
+    reward = tmp_path / "x" / "p-reward.onnx"
+    for path in (tmp_path / "x" / "p.onnx", reward):
+        path.write_bytes(b"earlier")
     assert export_onnx(folder, tmp_path / "x" / "p.onnx").differences == made.differences  # takes its place
-    assert (tmp_path / "x" / "p.onnx").stat().st_size > 1000
-    with pytest.raises(UserError, match=r"contract\.json describes another policy"):
+    assert (tmp_path / "x" / "p.onnx").stat().st_size > 1000 and not reward.exists()
+    with pytest.raises(UserError, match=r"contract\.json already exists: name an \.onnx file in a folder of its own"):
         export_onnx(folder, tmp_path / "x" / "q.onnx")
+    (tmp_path / "y").mkdir()
+    (tmp_path / "y" / "p-reward.onnx").write_bytes(b"somebody's own")
+    with pytest.raises(UserError, match=r"p-reward\.onnx already exists"):
+        export_onnx(folder, tmp_path / "y" / "p.onnx")
 
 
 def test_what_cannot_be_exported_is_reported_in_a_sentence(
