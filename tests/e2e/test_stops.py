@@ -98,6 +98,7 @@ def test_thirty_stops_change_nothing(context: ForkServerContext, tmp_path: Path,
     stopped_comes_to_the_same(context, tmp_path, 30, seed, **_WHOLE)
 
 
+@pytest.mark.slow
 def test_a_few_stops_and_the_loss_of_all_checkpoints_change_nothing(context: ForkServerContext, tmp_path: Path) -> None:
     whole, folder = ended(context, tmp_path / "whole", seed=1), tmp_path / "stopped"
     stop_again_and_again(context, folder, 3, random.Random(1), seed=1)
