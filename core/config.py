@@ -361,7 +361,7 @@ def replaced(config: Config, **changes: Any) -> Config:
     for name, value in changes.items():
         section, _, field = name.replace("__", ".").rpartition(".")
         target = values.get(section) if section else values
-        if not isinstance(target, dict) or field not in target:
+        if not isinstance(target, dict) or field not in target or isinstance(target[field], dict):
             raise UserError(f"There is no setting {name.replace('__', '.')}.")
         target[field] = value
     return Config.from_dict(values)

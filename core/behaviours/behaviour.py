@@ -82,8 +82,9 @@ class Behaviour:
     model: RobotModel | None = None
     """The robot itself, if `robot` is an MJCF file that has been read."""
     episode_seconds: float | None = None
-    """None for the robot's own, like the next."""
+    """None for the robot's own."""
     control_rate: float | None = None
+    """Actions a second; None for the robot's own."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of the file but `model`; those left out are null or empty."""

@@ -1,8 +1,8 @@
 """Expressions of a step, such as "clip(height, 0, 1) - 0.1 * abs(pitch_rate)", compiled to functions of signals.
 
 Python's parser reads them, but only the nodes handled here are accepted, and Python evaluates none of them. Conditions
-have the value 1 or 0, and any number but 0 is true. What is not a number (0 / 0, sqrt(-1)) counts as 0 where it arises,
-and results are clipped to LARGEST.
+have the value 1 or 0, and any number but 0 is true. A division, power or root that is not a number (0 / 0, sqrt(-1))
+counts as 0, as does a result that is not, and results are clipped to LARGEST.
 """
 
 from __future__ import annotations
@@ -293,7 +293,7 @@ def _constant_of(node: ast.expr) -> float | None:
     """Return the number that a node is, with its sign; None if it is something else."""
     try:
         value = ast.literal_eval(node)
-    except ValueError:
+    except (ValueError, TypeError):  # TypeError for {[]: 1}
         return None
     return value if isinstance(value, int | float) else None
 

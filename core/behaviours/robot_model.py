@@ -92,6 +92,7 @@ def robot_model(values: Any) -> RobotModel:
     model = RobotModel(**checked)
     sound = (
         _is_packed(model.packed)
+        and is_name(model.body)
         and model.integrator in _INTEGRATORS
         and 1e-5 <= model.timestep <= 1
         and 1 <= model.frame_skip <= 10_000
@@ -133,7 +134,7 @@ def _is_packed(value: Any) -> bool:
 
 
 _VALID = {
-    "str": lambda value: is_name(value) or _is_packed(value),
+    "str": lambda value: isinstance(value, str),
     "float": _is_number,
     "int": _is_whole,
     "bool": lambda value: isinstance(value, bool),

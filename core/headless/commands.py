@@ -91,8 +91,11 @@ def _teach(args: argparse.Namespace) -> None:
     _check_picture_paths(args.video)
     if args.resume:
         given = (args.task, args.teacher, args.algorithm, args.labels, args.steps, args.seed, args.session, args.set)
-        begun = (args.begin_from, args.take, args.preset, args.pace, args.wrong)
-        if any(value not in (None, []) for value in (*given, *begun, args.ablations, *_oracle_settings(args).values())):
+        start_options = (args.begin_from, args.take, args.preset, args.pace, args.wrong)
+        if any(
+            value not in (None, [])
+            for value in (*given, *start_options, args.ablations, *_oracle_settings(args).values())
+        ):
             raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
     args.task = args.task and named_task(args.task)  # once, as reading a robot takes seconds
     name = read_config(Path(args.resume)).task if args.resume else args.task
@@ -264,6 +267,8 @@ def _evaluate(args: argparse.Namespace) -> None:
 def _bench(args: argparse.Namespace) -> None:
     from core.headless import bench
 
+    if args.steps < 0:
+        raise UserError("--steps has to be at least 0.")
     task = named_task(args.task)
     _require_memory(task)
     _print_result(bench.measure(task, session_steps=args.steps), args.json)

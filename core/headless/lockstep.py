@@ -65,7 +65,7 @@ def _take_turn(job: Job, run: Iterator[Event | None]) -> list[Event]:
 class ProcessPort:
     """A LocalPort in a child process, which ends with this one."""
 
-    def __init__(self, spec: JobSpec, threads: int, processes: bool = True) -> None:
+    def __init__(self, spec: JobSpec, threads: int, processes: bool = False) -> None:
         self._process = ChildProcess(spec.name, _serve_job, threads, processes)
         self._process.start()
         self._spec = spec

@@ -33,6 +33,10 @@ def replaced(path: Path) -> Iterator[Path]:
         os.replace(part, path)
         sync_folder(path.parent)
     except OSError as error:
+        if error.filename and Path(error.filename) not in (part, path.parent):  # of what was to be written there
+            raise UserError(
+                f"{error.filename} can't be read ({reason(error)}): check that it is still there and may be read."
+            ) from error
         raise unwritable(path, error) from error
     finally:
         clear_away(part)

@@ -1,6 +1,5 @@
 """Policy and predicted reward as ONNX files, which other programs can run without this one."""
 
-from core.config import Config
 from core.events import Job, JobSpec
 
 
@@ -10,4 +9,4 @@ def build(spec: JobSpec, threads: int = 1, processes: bool = False) -> Job:
     from core.portable.job import PortableJob
 
     set_num_threads(threads)
-    return PortableJob(Config.from_dict(spec.config))
+    return PortableJob()

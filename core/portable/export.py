@@ -47,8 +47,9 @@ class Exported:
 def export_onnx(folder: Path, target: Path) -> Exported:
     """Write the policy of the session's newest checkpoint to `target`, and next to it the predicted reward and a contract.
 
-    An earlier export to the same file is replaced. Raises UserError if there is no checkpoint, another file exists, onnx
-    is not installed, or a file computes something else than this program.
+    A file `target` is replaced. Raises UserError if there is no checkpoint, if another file than those of an earlier export
+    has the name of the reward or the contract, if onnx is not installed, or if a file computes something else than this
+    program.
     """
     if target.suffix != ".onnx":
         raise UserError(f"{target} does not end in .onnx: name an .onnx file for the policy.")
@@ -150,7 +151,7 @@ def visited_states(config: Config, state: JobState, env: VectorEnv) -> tuple[Obs
 
 def policy_difference(model: bytes, policy: ActorCritic, env: VectorEnv, observations: Observations) -> float:
     """Largest difference between the file's actions and the program's; inf where they choose another discrete action."""
-    outputs = _run(model, {"observation": _shaped(observations, model)})
+    outputs = _run(model, {"observation": observations})
     with torch.no_grad():
         distribution = policy.distribution(policy.normalize(torch.as_tensor(observations)))
         rows = policy.sample(distribution, None)[0].numpy()
@@ -169,9 +170,8 @@ def reward_difference(
     model: bytes, env: VectorEnv, observations: Observations, actions: Float32, expected: np.ndarray
 ) -> float:
     """Largest difference between the file's rewards and `expected` (STATES,)."""
-    inputs = {"observation": _shaped(observations, model)}
     own = env.controls(actions if env.discrete else np.clip(actions, -1, 1))
-    inputs["action"] = own.astype(np.int64) if env.discrete else own
+    inputs = {"observation": observations, "action": own.astype(np.int64) if env.discrete else own}
     return float(np.abs(_run(model, inputs)["reward"] - expected).max())
 
 
@@ -180,18 +180,14 @@ def _reach(env: VectorEnv) -> np.ndarray:
     return np.asarray((high - low) / 2, np.float64)
 
 
-def _shaped(observations: Observations, model: bytes) -> Observations:
-    """Observations (N, o) in the shape of the model's input."""
-    shape = _session(model).get_inputs()[0].shape[1:]
-    return observations.reshape(-1, *shape)
-
-
 def _run(model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Outputs of a model by name; inputs that it does not have are left out."""
+    """Outputs of a model by name, for rows of inputs; those that it does not have are left out."""
     session = _session(model)
     kinds = {"tensor(float)": np.float32, "tensor(double)": np.float64}
     given = {
-        wanted.name: inputs[wanted.name].astype(kinds.get(wanted.type, inputs[wanted.name].dtype))
+        wanted.name: inputs[wanted.name]
+        .reshape(-1, *wanted.shape[1:])
+        .astype(kinds.get(wanted.type, inputs[wanted.name].dtype))
         for wanted in session.get_inputs()
     }
     names = [output.name for output in session.get_outputs()]

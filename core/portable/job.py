@@ -4,7 +4,6 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.config import Config
 from core.events import Event, Job, Waited
 from core.portable.export import export_onnx
 from core.service_events import PortableMade, PortableRequested
@@ -13,7 +12,7 @@ from core.service_events import PortableMade, PortableRequested
 class PortableJob(Job):
     """Answers each PortableRequested with a PortableMade."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self) -> None:
         self._requests: deque[PortableRequested] = deque()
 
     def receive(self, event: Event) -> None:

@@ -57,10 +57,10 @@ def observation_numbers(task: RobotTask, model: mujoco.MjModel) -> list[dict[str
 
 def _describe(column: Float64, number: int, values: Float64, sources: list[_Source], observe: Any) -> dict[str, Any]:
     low, high = float(column.min()), float(column.max())
-    for index, (field, place, name, unit) in enumerate(sources):
+    for index, (field, place, name, unit) in enumerate(sources if low < high else ()):
         for form, function in _FORMS.items():
             plain = function(values[:, index])
-            if not np.array_equal(np.clip(plain, low, high), column) or low == high:
+            if not np.array_equal(np.clip(plain, low, high), column):
                 continue
             clipped = {"limits": [low, high]} if low > plain.min() or high < plain.max() else {}
             shown = f"{form}({name})" if form else name

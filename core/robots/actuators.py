@@ -33,7 +33,7 @@ def _implied_range(model: mujoco.MjModel, index: int) -> tuple[float, float] | N
     joint = joint_of(model, index)
     if gain == 0 or gear == 0:
         return None
-    if joint is not None and servo(model, index) and model.actuator_dyntype[index] != mujoco.mjtDyn.mjDYN_INTEGRATOR:
+    if joint is not None and servo(model, index) and not integrates(model, index):
         reach = _USUAL_REACH[int(model.jnt_type[joint])]
         ends = model.jnt_range[joint] if model.jnt_limited[joint] else (-reach, reach)
         return _sorted(*(_holding(model, index, end * gear) for end in ends))

@@ -80,6 +80,8 @@ def _require_teachable(model: mujoco.MjModel) -> None:
     """Raise UserError if a part is missing or too large."""
     if model.nu == 0:
         raise UserError("it has no actuators, so nothing can move it.")
+    if not model.geom_bodyid.any():
+        raise UserError("its bodies have no geoms, so nothing of it can be seen.")
     if model.nu != model.nactuator:
         raise UserError("one of its actuators has more than one control: use actuators with one.")
     if model.nu > _MAX_ACTIONS or model.nq > _MAX_POSITIONS or max(model.ngeom, model.njnt) > MAX_PARTS:

@@ -156,7 +156,12 @@ class Kinematics:
         self.corners = {geom: _corners(model, geom) for geom in self.geoms.values()}
 
     def touchable(self, geom: int) -> bool:
-        """Return whether the geom can touch the floor: by the kinds of both, or as a pair that the model names."""
+        """Return whether the geom can touch the floor: by the kinds of both, or as a pair that the model names.
+
+        Geoms that never move can't: MuJoCo computes no contacts between two of them.
+        """
+        if self.model.body_weldid[self.model.geom_bodyid[geom]] == 0:
+            return False
         if self.model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CONTACT:
             return False
         if self._pair(geom) is not None:

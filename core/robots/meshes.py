@@ -22,7 +22,6 @@ from core.types import Float64
 
 Faces = npt.NDArray[np.int64]
 _MESHES = (".stl", ".obj", ".msh")
-_PICTURES = (".png", ".jpg", ".jpeg", ".bmp")
 _MOST_FACES, _FEWEST_FACES, _ALL_FACES = 2000, 300, 60_000
 """Triangles of one mesh, and of all together; at 400 pixels no more are seen."""
 _MOST_HULL = 600
@@ -62,7 +61,7 @@ def simplify(xml: str, assets: dict[str, bytes]) -> tuple[str, dict[str, bytes]]
         if element.attrib.get("file") in renamed:
             element.attrib["file"] = renamed[element.attrib["file"]]
     for name in kept:
-        if PurePosixPath(name).suffix in _PICTURES:
+        if PurePosixPath(name).suffix == ".png":  # MuJoCo reads no other pictures
             kept[name] = _smaller_picture(name, kept[name])
     return ElementTree.tostring(root, encoding="unicode"), kept
 

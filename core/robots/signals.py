@@ -9,7 +9,17 @@ import mujoco
 import numpy as np
 
 from core.behaviours.signals import CONTACT_HEIGHT, SignalNames, write
-from core.robots.kinematics import BALL, FREE, HINGE, SLIDE, Kinematics, Poses, data_at_zero, unique_names
+from core.robots.kinematics import (
+    BALL,
+    FREE,
+    HINGE,
+    SLIDE,
+    Kinematics,
+    Poses,
+    acts_on_joint,
+    data_at_zero,
+    unique_names,
+)
 from core.types import Float32, Float64
 
 _MOMENT = 1e-5
@@ -228,8 +238,7 @@ def actuator_names(model: mujoco.MjModel) -> dict[str, int]:
     """Return the actuators by name; one without a name has that of its joint."""
     moved = []
     for index in range(model.nu):
-        moves_joint = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT
-        joint = model.joint(model.actuator_trnid[index, 0]).name if moves_joint else ""
+        joint = model.joint(model.actuator_trnid[index, 0]).name if acts_on_joint(model, index) else ""
         moved.append(joint or f"actuator_{index}")
     names = unique_names([model.actuator(index).name for index in range(model.nu)], moved)
     return {name: index for index, name in enumerate(names)}

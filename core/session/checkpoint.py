@@ -10,7 +10,7 @@ from pathlib import Path
 from core.errors import UserError
 from core.events import JobState
 from core.io import tensor_file
-from core.io.files import make_inside, unwritable, write_atomically
+from core.io.files import make_inside, reason, unwritable, write_atomically
 from core.types import require_count
 
 log = logging.getLogger(__name__)
@@ -77,8 +77,12 @@ def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tupl
             tell(f"The newest checkpoint was damaged, so training continues from the one before, {path.name}.")
         return loaded
     if damaged:
-        failed = any(isinstance(error, OSError) for error in damaged)  # the files may be whole
-        raise (UserError if failed else UnreadableError)(
+        for cause in damaged:
+            if isinstance(cause, OSError):  # the files may be whole
+                raise UserError(
+                    f"No checkpoint in {folder} can be read ({reason(cause)}): check the disk and that the files may be read."
+                ) from cause
+        raise UnreadableError(
             f"No checkpoint in {folder} can be read: delete that folder, and training starts again with all answers."
         )
     return None

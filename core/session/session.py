@@ -61,9 +61,7 @@ class Session:
             for path in missing:
                 files.sync_folder(path.absolute().parent)
         except OSError as error:
-            raise UserError(
-                f"{folder} can't be created ({error.strerror}): choose a folder that you can write to."
-            ) from error
+            raise files.unwritable(folder, error) from error
         lock = acquire_lock(folder)
         try:
             PreferenceStore(folder / FOLDER).close()
@@ -182,7 +180,8 @@ def read_config(folder: Path) -> Config:
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UserError(f"{folder} is not a session: it has no {CONFIG}.") from error
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path} can't be read ({error}): name the folder of a Somersault session.") from error
+        why = files.reason(error) if isinstance(error, OSError) else error
+        raise UserError(f"{path} can't be read ({why}): name the folder of a Somersault session.") from error
 
 
 def _write_config(folder: Path, config: Config) -> None:
@@ -200,7 +199,7 @@ def acquire_lock(folder: Path) -> FileLock:
     except Timeout as error:
         raise UserError(f"{folder} is open in another Somersault: close it there first.") from error
     except OSError as error:
-        raise UserError(f"{folder} can't be written ({error.strerror}): check its permissions.") from error
+        raise files.unwritable(folder, error) from error
     return lock
 
 

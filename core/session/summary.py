@@ -50,7 +50,8 @@ def read(folder: Path) -> Summary | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise UserError(f"{path} can't be read ({error}).") from error
+        why = files.reason(error) if isinstance(error, OSError) else error
+        raise UserError(f"{path} can't be read ({why}).") from error
 
 
 def better(figure: float, best: float | None, lower_is_better: bool) -> float | None:

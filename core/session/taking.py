@@ -72,6 +72,11 @@ def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
         if loaded is None:
             raise UserError(f"{source} has learned nothing yet: take its answers alone.")
         states = {name: state for name, state in loaded[1].items() if name in parts}
+        for name in ("reward", "policy"):
+            if name in parts and name not in states:  # it began from another session and has no checkpoint of its own
+                raise UserError(
+                    f"{source} has no {name} of its own yet: teach it for a minute first, or leave that out."
+                )
     if "policy" in parts:
         _require_same("policy", old.policy, config.policy, _POLICY_SHAPE)
         states["policy"] = _fresh_policy(states["policy"], config.seed)
@@ -104,10 +109,7 @@ def begun(folder: Path, config: Config, taken: Taken) -> Session:
 def _write(session: Session, taken: Taken) -> None:
     if "answers" in taken.parts:
         with closing(PreferenceStore(taken.source / FOLDER, read_only=True)) as store:
-            try:
-                write_store(store.snapshot(), session.folder)
-            except OSError as error:
-                raise UserError(f"The answers can't be copied to {session.folder} ({error.strerror}).") from error
+            write_store(store.snapshot(), session.folder)
     if taken.states:
         with closing(session.store()) as store:
             newest = max((row.id for row in store.rows()), default=0)

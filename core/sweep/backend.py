@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from core.config import Config
 from core.errors import UserError
-from core.sweep.cell import Cell
+from core.sweep.cell import Cell, compute
+from core.sweep.environment import environment
+from core.system.resources import release_memory
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,6 @@ class Backend(Protocol):
 
 def probe() -> dict[str, str]:
     """Return the environment of the process that runs this. Sent to other machines before the first cell."""
-    from core.sweep.environment import environment
-
     return environment()
 
 
@@ -79,12 +81,6 @@ def compute_elsewhere(config: dict[str, object]) -> bytes:
 
     config: as Config.to_dict gives it
     """
-    import tempfile
-    from pathlib import Path
-
-    from core.sweep.cell import compute
-    from core.system.resources import release_memory
-
     with tempfile.TemporaryDirectory(prefix="somersault-", ignore_cleanup_errors=True) as folder:
         content = compute(Config.from_dict(config), Path(folder) / "session", 1, lambda env_steps: None)
     release_memory()  # another cell may follow in this process

@@ -33,9 +33,7 @@ class CellFiles:
         try:
             (folder / _CELLS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UserError(
-                f"{folder} can't be created ({error.strerror}): choose a folder that you can write to."
-            ) from error
+            raise unwritable(folder, error) from error
 
     def session(self, cell: Cell) -> Path:
         """Return the folder of the session in which a cell is carried out on this machine.

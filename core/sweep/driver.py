@@ -20,7 +20,7 @@ _POLL_SECONDS = 1.0
 
 
 class CellState(StrEnum):
-    """State of a cell, with its result or reason."""
+    """State of a cell in a sweep."""
 
     QUEUED = "queued"
     RUNNING = "running"

@@ -15,7 +15,7 @@ from core.errors import UserError
 from core.events import Failed, Logged
 from core.io.files import make_inside
 from core.sweep.backend import Ended, Lost, Progressed, Report, Started
-from core.sweep.cell import Cell
+from core.sweep.cell import Cell, compute
 from core.system import resources
 from core.system.child_link import Link
 from core.system.child_process import ChildDiedError, ChildProcess, log_from_child
@@ -130,8 +130,6 @@ def _run_cells(link: Link, threads: int) -> None:
 
     The document is sent with whether another cell may follow in this process.
     """
-    from core.sweep.cell import compute
-
     sent_at = 0.0
 
     def report(env_steps: int) -> None:

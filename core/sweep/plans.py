@@ -17,7 +17,7 @@ from core.headless.settings import Changes, make_config
 from core.io.files import read_regular, reason
 from core.presets import ABLATIONS, PRESETS
 from core.sweep.cell import Cell, reduced
-from core.sweep.results import RANDOM
+from core.sweep.results import RANDOM, TRUE
 from core.tasks import PAPER_GAMES, PAPER_ROBOTS, behaviours, get_task
 from core.types import Teacher
 
@@ -104,7 +104,7 @@ def labels_curves(labels: Sequence[int], teachers: Sequence[str] = _TEACHERS[:2]
     """Return the true reward, and for each number of labels a curve of each other teacher."""
     names = {Teacher.ORACLE.value: "{} labels", Teacher.PERSON.value: "person, {} labels"}
     answered = [(count, teacher) for count in labels for teacher in teachers if teacher in names]
-    true = (PlannedCurve("true reward", Teacher.NONE.value, max(labels)),) if Teacher.NONE.value in teachers else ()
+    true = (PlannedCurve(TRUE, Teacher.NONE.value, max(labels)),) if Teacher.NONE.value in teachers else ()
     return (*true, *(PlannedCurve(names[teacher].format(count), teacher, count) for count, teacher in answered))
 
 
@@ -198,6 +198,8 @@ def _refuse_options(settings: Changes) -> None:
         if name in _OPTIONS:
             option = _OPTIONS[name]
             raise UserError(f"{name} can't be set as a setting here: use --{option}, or {option} in the plan's file.")
+        if name == "query.taken":
+            raise UserError("query.taken can't be set: it belongs to sessions that begin from another one.")
 
 
 def _read(path: Path, task_text: Callable[[str], str]) -> Plan:

@@ -48,7 +48,7 @@ class RayBackend:
             ray.init(address=address or None, log_to_driver=False, logging_level=logging.ERROR, **own)
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             where = f"the Ray cluster at {address}" if address else "Ray"
-            raise UserError(f"{where} can't be used: {_first_sentence(error)}") from error
+            raise UserError(f"{where} can't be used: {_one_line(error)}") from error
         self._head = address if address.startswith("ray://") else str(ray.get_runtime_context().gcs_address)
         self._task = ray.remote(num_cpus=1, max_retries=0)(compute_elsewhere)
         self._cells: dict[Any, Cell] = {}
@@ -68,7 +68,7 @@ class RayBackend:
                 continue  # it has left the cluster, which takes some seconds to notice
             except ray.exceptions.RayError as error:
                 raise UserError(
-                    f"{where} can't load Somersault ({_first_sentence(error)}): install the same version there."
+                    f"{where} can't load Somersault ({_one_line(error)}): install the same version there."
                 ) from error
             require_equal(theirs, where)
 
@@ -131,7 +131,7 @@ def _cluster_errors() -> Iterator[None]:
         yield
     except (ray.exceptions.RayError, ConnectionError) as error:
         raise UserError(
-            f"The Ray cluster no longer answers ({_first_sentence(error)}): start it again; the same command continues."
+            f"The Ray cluster no longer answers ({_one_line(error)}): start it again; the same command continues."
         ) from error
 
 
@@ -155,6 +155,6 @@ def _answers(address: str) -> bool:
         return False
 
 
-def _first_sentence(error: BaseException) -> str:
+def _one_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines[-1] if isinstance(error, ray.exceptions.RayError) else lines[0]) if lines else type(error).__name__

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,8 @@ except ImportError as missing:
 _ROOM = 256
 """Most jobs that wait or run at the same time."""
 _LOOK_SECONDS = 0.25
+_PATIENCE_SECONDS = 60.0
+"""Time after the end of the last job in which sbatch may still refuse the next one: Slurm counts jobs until it has tidied up."""
 _HOURS = 24
 _MEMORY_GB = 4
 _TOO_LONG = f"It was not done in {_HOURS} hours, the most that its job may take: give it fewer steps."
@@ -38,11 +42,11 @@ class SlurmBackend:
     def __init__(self, executor: Any, where: str) -> None:
         """executor: of submitit; where: its name in sentences"""
         self._executor, self._where = executor, where
-        self._jobs: dict[str, Any] = {}
+        self._jobs: dict[str, tuple[Cell, Any]] = {}
+        self._last_end = -math.inf
         self._room = _ROOM
         self._refused: list[Cell] = []
         """Cells that sbatch refused while others waited or ran, as it does at a user's limit of jobs."""
-        self._cells: dict[str, Cell] = {}
         self._running: set[str] = set()
 
     @staticmethod
@@ -68,7 +72,7 @@ class SlurmBackend:
         try:
             theirs = job.result()
         except KeyboardInterrupt:
-            job.cancel()
+            job.cancel(check=False)
             raise
         except (submitit.core.utils.UncompletedJobError, submitit.core.utils.FailedJobError) as error:
             last = str(error).strip().splitlines()[-1:]
@@ -84,15 +88,24 @@ class SlurmBackend:
     def submit(self, cell: Cell) -> None:
         """Raise UserError if sbatch refuses the job although there is no other one."""
         try:
-            self._jobs[cell.digest] = self._submit(compute_elsewhere, cell.config.to_dict())
-            self._cells[cell.digest] = cell
+            self._jobs[cell.digest] = cell, self._submit(compute_elsewhere, cell.config.to_dict())
         except UserError:
             if not self._jobs:
                 raise
             self._room = len(self._jobs)
             self._refused.append(cell)
 
-    def _submit(self, function: Any, *arguments: Any) -> Any:
+    def _submit_refused(self) -> None:
+        """Submit a refused cell again."""
+        cell = self._refused.pop()
+        try:
+            self.submit(cell)
+        except UserError:
+            if time.monotonic() > self._last_end + _PATIENCE_SECONDS:
+                raise
+            self._refused.append(cell)
+
+    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
             return self._executor.submit(function, *arguments)
         except (submitit.core.utils.FailedJobError, OSError) as error:  # sbatch refused it
@@ -102,15 +115,17 @@ class SlurmBackend:
     def reports(self, seconds: float) -> list[Report]:
         deadline = time.monotonic() + seconds
         reports: list[Report] = []
-        while not reports and self._jobs and time.monotonic() < deadline:
-            for digest, job in list(self._jobs.items()):
+        while not reports and (self._jobs or self._refused) and time.monotonic() < deadline:
+            if not self._jobs:
+                self._submit_refused()
+            for digest, (cell, job) in list(self._jobs.items()):
                 if job.done():
                     del self._jobs[digest]
                     self._running.discard(digest)
-                    reports.append(_outcome(self._cells.pop(digest), job))
-                    self._room = min(_ROOM, self._room + 1)
+                    reports.append(_outcome(cell, job))
+                    self._room, self._last_end = min(_ROOM, self._room + 1), time.monotonic()
                     if self._refused:
-                        self.submit(self._refused.pop())
+                        self._submit_refused()
                 elif digest not in self._running and job.state == "RUNNING":
                     self._running.add(digest)
                     reports.append(Started(digest))
@@ -119,9 +134,9 @@ class SlurmBackend:
         return reports
 
     def close(self) -> None:
-        for job in self._jobs.values():
+        for _, job in self._jobs.values():
             with contextlib.suppress(OSError):
-                job.cancel()
+                job.cancel(check=False)
 
 
 def _outcome(cell: Cell, job: Any) -> Report:

@@ -4,6 +4,7 @@ It is open to a room, so nothing is taken for granted: sizes, rates, the number 
 limited, and what does not look like a vote is refused. It keeps no cookies and writes no addresses.
 """
 
+import contextlib
 import io
 import json
 import re
@@ -66,7 +67,7 @@ class VotingServer(ThreadingHTTPServer):
         self.path = f"/{secrets.token_hex(3)}"
         self.authority = f"{host}:{self.server_address[1]}"
         self._open: dict[socket.socket, tuple[float, str]] = {}
-        """When each open connection began, and its address."""
+        """Start time and address of each open connection."""
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True, name="votes")
         self._thread.start()
@@ -115,14 +116,12 @@ class VotingServer(ThreadingHTTPServer):
         self._thread.join()
 
     def _end(self, request: socket.socket) -> None:
-        try:
+        with contextlib.suppress(OSError):  # it has ended by itself
             request.shutdown(socket.SHUT_RDWR)
-        except OSError:  # it has ended by itself
-            return
 
 
-class _Head(io.RawIOBase):
-    """Head of a request: a client's bytes up to its body."""
+class _Request(io.RawIOBase):
+    """Bytes of one request, at most as many as head and body may have."""
 
     def __init__(self, raw: socket.socket) -> None:
         self._raw, self._left = raw, _MAX_HEAD + _MAX_BODY
@@ -143,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.rfile.close()
-        self.rfile = io.BufferedReader(_Head(self.connection), 1024)
+        self.rfile = io.BufferedReader(_Request(self.connection), 1024)
 
     def version_string(self) -> str:
         return "Somersault"

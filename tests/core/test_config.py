@@ -77,7 +77,9 @@ def test_what_contradicts_nothing_is_built(changes: dict[str, Any]) -> None:
     assert isinstance(replaced(Config(), **changes), Config)
 
 
-@pytest.mark.parametrize("name", ["nothing", "reward__nothing", "nothing__members", "task__h", "reward__members__x"])
+@pytest.mark.parametrize(
+    "name", ["nothing", "reward__nothing", "nothing__members", "task__h", "reward__members__x", "reward"]
+)
 def test_unknown_names_are_refused_by_name(name: str) -> None:
     with pytest.raises(UserError, match=name.replace("__", ".")):
         replaced(Config(), **{name: 1})

@@ -287,7 +287,7 @@ def test_a_cell_whose_memory_ends_fails_and_the_others_are_done(tmp_path: Path) 
     assert "1 of 2 cells failed" in done.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("most", [1000, 2])
+@pytest.mark.parametrize("most", [1000, 2, 1])
 def test_jobs_that_slurm_ends_are_one_sentence_each_and_the_others_are_done(tmp_path: Path, most: int) -> None:
     """A stand-in for Slurm runs the jobs here, the first of which asks for versions. It takes `most` at the same time."""
     if not has("submitit"):

@@ -157,6 +157,7 @@ def test_what_is_not_finite_becomes_zero_or_the_largest_value(text: str, expecte
         ("clip(height, low=1)", "can be used"),
         ("(height := 1)", "can be used"),
         ("tolerance(height, 1)", "takes 3 to 6 values and not 2"),
+        ("tolerance(height, {[]: 1}, 2)", "can be used"),
         ("tolerance(height, 0, 1, 1, 1, liner)", "column 31: tolerance has no shape liner: did you mean linear?"),
         ("tolerance(height, 0, 1, 1, 1, 2)", "choose one of gaussian, hyperbolic"),
         ("height; up", "can't be read at column 7"),

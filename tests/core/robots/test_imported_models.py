@@ -222,6 +222,13 @@ def test_what_the_model_excludes_is_no_contact(change: dict[str, str], batch: Ma
     assert kinematics.touchable(kinematics.geoms["arm"]) == ("last" in change)
 
 
+def test_what_never_moves_touches_no_floor() -> None:
+    table = '<body pos="1 0 .1"><geom name="table" type="box" size=".1 .1 .1"/></body>'
+    model, task = robot(world=f'<geom name="floor" type="plane" size="1 1 1"/>{table}')
+    kinematics = Kinematics(load_model(task))
+    assert not kinematics.touchable(kinematics.geoms["table"]) and model.sensed == 2
+
+
 def test_a_ball_beside_the_robot_neither_keeps_it_on_the_ground_nor_lifts_it() -> None:
     ball = '<body name="ball" pos="1 0 .1"><freejoint/><geom name="ball" size=".1"/></body>'
     model, task = robot(world=ball)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import UserError
 from core.io.session_log import session_log
 from core.session.diagnostics import collect, redact
 from core.session.session import Session
@@ -50,6 +51,12 @@ def test_the_zip_has_log_config_and_versions_without_names(home: Path, tmp_path:
     assert "<session>/config.json can't be written by <user>, see <home>/notes" in logged
     about = json.loads(content["about.json"])
     assert about["packages"]["numpy"] and about["files"]["config.json"] > 0
+
+
+def test_a_session_that_is_gone_is_named_and_not_the_zip(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="gone can't be read .*: check that it is still there and may be read"):
+        collect(tmp_path / "gone", tmp_path / "out.zip")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

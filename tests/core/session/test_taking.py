@@ -149,7 +149,7 @@ def test_a_session_that_cannot_be_begun_leaves_no_folder(source: Path, monkeypat
     """Nor does a kill in the middle leave one that looks whole."""
     monkeypatch.setattr(Path, "write_bytes", raising(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
     words = ["teach", "low.json", "--from", "old", "--session", "new"]
-    with pytest.raises(UserError, match="can't be copied"):
+    with pytest.raises(UserError, match="new can't be written .*: make room on the disk"):
         new_session(make_parser().parse_args([*words, *SMALL]))
     assert not Path("new").exists()
 
@@ -166,6 +166,20 @@ def test_programs_that_use_a_session_without_a_checkpoint_of_its_own_get_a_sente
     ):
         with pytest.raises(UserError, match="no checkpoint of its own yet: teach for a minute first"):
             use(Path("new"))
+
+
+@pytest.mark.parametrize(("has", "wants"), [("policy", "reward"), ("reward", "policy")])
+def test_what_a_session_has_not_learned_itself_yet_is_not_taken_from_it(source: Path, has: str, wants: str) -> None:
+    parser = make_parser()
+    new_session(
+        parser.parse_args(["teach", "low.json", "--from", "old", "--take", has, "--session", "new", *SMALL])
+    ).close()
+    words = ["teach", "low.json", "--from", "new", "--take", f"{has},{wants}", "--session", "newer", *SMALL]
+    with pytest.raises(
+        UserError, match=f"new has no {wants} of its own yet: teach it for a minute first, or leave that out"
+    ):
+        new_session(parser.parse_args(words))
+    assert not Path("newer").exists()
 
 
 def alone(config: Config) -> Config:
