@@ -1,8 +1,9 @@
 """The page "A behaviour of your own": robot, name and sentence, camera and clips, plots, and free expressions in a fold."""
 
+from itertools import pairwise
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QLayout,
@@ -165,9 +166,13 @@ class BehaviourPage(QWidget):
         self.area = QScrollArea(widgetResizable=True)
         self.area.setWidget(inside)
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         foot = row((self.problem, 1), self.over, self.back, self.save, self.practise, self.start)
         body = row(left, (self.area, 1), spacing=30)
         column((body, 1), foot, of=self.maker, margins=(30, 22, 30, 18), spacing=14)
+        last = (*self.begin_from.parts.values(), self.over, self.back, self.save, self.practise, self.start)
+        for before, after in pairwise(last):
+            QWidget.setTabOrder(before, after)
 
     def _connect(self) -> None:
         self._scenes.drawn.connect(self._on_drawn)
@@ -203,6 +208,11 @@ class BehaviourPage(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.view.set_side(min(_LARGEST_PICTURE, max(SIDE, self.height() - _AROUND_PICTURE)))
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the room that the page needs with its smallest picture, to which it shrinks with the window."""
+        spare = self.view.height() - SIDE
+        return super().minimumSizeHint() - QSize(spare, spare)
 
     def open_new(self) -> None:
         """Show an empty draft, or the one that was left unsaved."""
@@ -310,7 +320,7 @@ class BehaviourPage(QWidget):
         for button in (self.save, self.start, self.practise):
             button.setEnabled(draft.behaviour is not None)
         self.practise.setVisible(draft.task is not None)
-        self.begin_from.show_fitting(behaviour_task(draft.behaviour) if draft.behaviour else None)
+        self.begin_from.show_fitting(behaviour_task(draft.behaviour) if draft.behaviour else draft.task)
         if draft.scene_text() != self._scene:
             self._draw()
 
@@ -394,6 +404,10 @@ class BehaviourPage(QWidget):
     def _on_folded(self, on: bool) -> None:
         self.fold.setArrowType(Qt.ArrowType.DownArrow if on else Qt.ArrowType.RightArrow)
         self.expressions.setVisible(on)
+        if on and self.area.isVisible():
+            QTimer.singleShot(
+                0, self, lambda: self.area.verticalScrollBar().setValue(self.fold.y())
+            )  # laid out by then
 
     def _on_over(self) -> None:
         self._unsaved.pop(self._key, None)
@@ -415,4 +429,8 @@ def _plots_help(draft: BehaviourDraft) -> str:
     count = len(draft.plots)
     if count >= MAX_PLOTS:
         return f"At most {MAX_PLOTS} figures can be plotted: untick one first."
-    return f"Tick up to {MAX_PLOTS} signals. The mean of each over an episode is plotted while the robot learns. {count} ticked."
+    hidden = " They are hidden with the true reward while you answer (Ctrl+T)." if draft.oracle.strip() else ""
+    return (
+        f"Tick up to {MAX_PLOTS} signals. The mean of each over an episode is plotted while the robot learns.{hidden}"
+        f" {count} ticked."
+    )

@@ -38,6 +38,8 @@ class Practice(QWidget):
         self._waiting: list[Pair] = []
         self._answers: list[tuple[Pair, Choice]] = []
         self._choices: dict[str, Choice] = {}
+        self._undo_keys: tuple[str, ...] = ()
+        self._instruction = ""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.flash_timer = QTimer(self, singleShot=True, interval=FLASH_MS)
         self.flash_timer.timeout.connect(self._show_next)
@@ -67,7 +69,7 @@ class Practice(QWidget):
         keys = load_key_map()
         self._undo_keys = keys.keys_for(Command.UNDO)
         self._choices = {key: choice for choice in Choice for key in keys.keys_for(choice)}
-        self.instruction.setText(instruction)
+        self._instruction = instruction
         self.clips.show_pair(None)
         self._show()
         self.setFocus()
@@ -142,10 +144,14 @@ class Practice(QWidget):
         if done:
             chosen = ", ".join(_WORDS[choice] for _, choice in self._answers)
             self.count.setText("Practice finished")
-            self.hint.setText(f"Your answers: {chosen}. They are forgotten unless you start with them.")
+            self.instruction.setText(f"Your answers: {chosen}. They are forgotten unless you start with them.")
+            self.hint.setText("")
             self.keep.setFocus()
             return
         self.count.setText(f"Practice pair {len(self._answers) + 1} of {PAIRS}")
         keys = {choice: key_symbol(key) for key, choice in reversed(self._choices.items())}
-        hint = ",  ".join(f"{keys[choice]} {word}" for choice, word in _WORDS.items() if choice in keys)
-        self.hint.setText(f"{hint}.  Nothing is kept." if self.clips.shown else "Loading the next pair…")
+        hints = [f"{keys[choice]} {word}" for choice, word in _WORDS.items() if choice in keys]
+        hints += [f"{key_symbol(key)} undo" for key in self._undo_keys[:1]]
+        kept = "Your answers are kept only if you start with them."
+        self.hint.setText(f"{',  '.join(hints)}.  {kept}" if self.clips.shown else "Loading the next pair…")
+        self.instruction.setText(self._instruction)

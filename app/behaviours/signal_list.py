@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QWidget
 
+from app.style.labels import label
 from app.style.layouts import column
 
 _HEIGHT = 168
@@ -22,7 +23,7 @@ class SignalList(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.search = QLineEdit(placeholderText="Search: height, knee, speed …", clearButtonEnabled=True)
+        self.search = QLineEdit(placeholderText="Search: height, speed, joint …", clearButtonEnabled=True)
         self.search.setAccessibleName("Search signals")
         self.search.textChanged.connect(self._show_matching)
         self.list = QListWidget()
@@ -33,7 +34,9 @@ class SignalList(QWidget):
         self.list.itemChanged.connect(self._on_changed)
         self.list.itemActivated.connect(lambda item: item.setCheckState(_opposite(item.checkState())))
         self._titles: dict[str, str] = {}
-        column(self.search, (self.list, 1), of=self, spacing=6)
+        self.nothing = label("settingHelp", "No signal matches.")
+        self.nothing.hide()
+        column(self.search, self.nothing, (self.list, 1), of=self, spacing=6)
 
     def set_signals(self, titles: Mapping[str, str], plotted: Callable[[str], bool]) -> None:
         """titles: by name; plotted: whether a signal is ticked"""
@@ -52,9 +55,10 @@ class SignalList(QWidget):
         self._show_matching(self.search.text())
 
     def _show_matching(self, words: str) -> None:
-        for row in range(self.list.count()):
-            item = self.list.item(row)
+        items = [self.list.item(row) for row in range(self.list.count())]
+        for item in items:
             item.setHidden(not all(word in item.text().lower() for word in words.lower().split()))
+        self.nothing.setVisible(bool(items) and all(item.isHidden() for item in items))
 
     def _on_changed(self, item: QListWidgetItem) -> None:
         self.ticked.emit(item.data(_NAME), item.checkState() == Qt.CheckState.Checked)

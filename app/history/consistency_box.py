@@ -28,6 +28,6 @@ class ConsistencyBox(QFrame):
         if result.undecided:
             text += f" {result.undecided} more with “can't tell” are left out."
         if not repeats_on:
-            text += f" To repeat more pairs, choose Labelling > {COMMANDS[Command.REPEATS].name}."
+            text += f" To repeat some pairs, choose Labelling > {COMMANDS[Command.REPEATS].name}."
         self.figure.setText(same)
         self.comment.setText(text)

@@ -191,7 +191,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "Repeats a pair now and then, unmarked, to measure how consistent your answers are",
         checkable=True,
     ),
-    Command.KEY_LIST: CommandInfo("&Keys and commands", ("Ctrl+?", "F1")),
+    Command.KEY_LIST: CommandInfo("&Keys and commands", ("F1", "Ctrl+?")),
     Command.GLOSSARY: CommandInfo("&Glossary", ("?", "Shift+F1"), "Explains the numbers and words of the window"),
     Command.DIAGNOSTICS: CommandInfo(
         "Collect &diagnostics…", (), "Writes a file for a bug report; read it before you send it"

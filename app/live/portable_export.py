@@ -53,8 +53,8 @@ class PortableExport(QObject):
     def _on_event(self, event: Event) -> None:
         match event:
             case PortableMade(target, difference, note):
-                same = f"differs from this program by at most {difference:.0e}"
-                parts = f"Saved {Path(target).name} with contract.json in {Path(target).parent}; it {same}.", note
+                same = f"their outputs differ from this program's by at most {difference:.0e}"
+                parts = f"Saved {Path(target).name} with contract.json in {Path(target).parent}; {same}.", note
                 self._made = " ".join(part for part in parts if part)
                 if self._job is not None:
                     self._job.cancel()

@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTab
 
 from core.types import Float32
 
-_HEIGHT = 190
+_LEAST, _MOST = 96, 190
+"""Height in pixels: it gives way to the picture where there is little room."""
 _VALUES = "Now (SI units)"
 
 
@@ -17,7 +18,8 @@ class SignalValues(QTableWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(0, 2, parent)
         self.setAccessibleName("Signals")
-        self.setFixedHeight(_HEIGHT)
+        self.setMinimumHeight(_LEAST)
+        self.setMaximumHeight(_MOST)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keys to the clips
@@ -50,4 +52,5 @@ class SignalValues(QTableWidget):
         for row, values in enumerate(self._series.values()):
             item = self.item(row, 1)
             if len(values) and item is not None:
-                item.setText(f"{values[min(len(values) - 1, int(share * len(values)))]:.2f}")
+                value = round(float(values[min(len(values) - 1, int(share * len(values)))]), 2)
+                item.setText(f"{value + 0.0:.2f}")  # -0.0 + 0.0 is 0.0

@@ -33,7 +33,7 @@ class SessionLibrary(QObject):
     """One folder of sessions. Requests are carried out in order, each ending in a signal; listing has its own thread.
 
     Signals:
-        listed(object): all sessions, a list of SessionEntry, last opened first.
+        listed(object): all sessions, a list of SessionEntry, last used first.
         picture_found(object, object): folder of a session, and its picture, a QImage.
         opened(object): the Session, locked.
         changed(str, object): something was done; one sentence, and the folder it made, or None.

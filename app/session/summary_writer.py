@@ -33,7 +33,6 @@ class SummaryWriter(QObject):
     def __init__(self, controller: Controller, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._controller = controller
-        self._opened_at = time.time()
         self._best: float | None = None
         self._demonstration: Demonstration | None = None
         self._failure_told = False
@@ -55,7 +54,7 @@ class SummaryWriter(QObject):
             env_steps=controller.progress.env_steps,
             measure_title=task.measure_title,
             best=self._best,
-            opened_at=self._opened_at,
+            used_at=time.time(),
         )
         folder, demonstration = controller.session.folder, self._demonstration
         self._do(partial(_write_summary, folder, current, task.measure_falls), "summary")

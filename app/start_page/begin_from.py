@@ -62,7 +62,7 @@ class BeginFrom(QWidget):
         self.show_fitting(self._task)
 
     def show_fitting(self, task: Task | None) -> None:
-        """Offer the sessions of the task's robot; with None, which stands for an incomplete task, the offer stays."""
+        """Offer the sessions of the task's robot; with None, while a Gymnasium environment is typed, the offer stays."""
         self._task = task
         if task is None:
             return

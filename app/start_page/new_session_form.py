@@ -1,6 +1,7 @@
 """The form for a new session: the task with its preview, the main settings, and advanced settings in a fold."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -143,9 +144,18 @@ class NewSessionForm(QWidget):
         self.area = QScrollArea(widgetResizable=True)
         self.area.setWidget(inside)
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         top = row(left, (self.area, 1), spacing=36)
         foot = row((self.problem, 1), self.back, self.create_button)
         column((top, 1), foot, of=self, margins=(36, 28, 36, 22), spacing=18)
+
+    def _place_foot_last(self) -> None:
+        """Reach the buttons of the foot after all fields by Tab, also after those that were made later."""
+        last: QWidget = self.create_button
+        while (widget := last.nextInFocusChain()) and self.isAncestorOf(widget):
+            last = widget
+        for before, after in pairwise((last, self.back, self.create_button)):
+            QWidget.setTabOrder(before, after)
 
     def _rows(self) -> QFormLayout:
         self.form = QFormLayout(horizontalSpacing=18, verticalSpacing=10)
@@ -224,6 +234,8 @@ class NewSessionForm(QWidget):
         where, sentence = self._what_to_correct()
         for field, problem in self.problems.items():
             problem.setText(sentence if field == where else "")
+            problem.setProperty("kind", "hint" if self.draft.task == PREFIX else "")
+            problem.style().polish(problem)
             problem.setVisible(bool(problem.text()))
         self.problem.setText("" if where in self.problems else sentence)
         self.create_button.setEnabled(not sentence)
@@ -258,6 +270,7 @@ class NewSessionForm(QWidget):
             self.advanced.edited.connect(self._on_edited)
             self.advanced.reset_requested.connect(self._on_reset_requested)
             self._column.insertWidget(self._column.indexOf(self.fold) + 1, self.advanced)
+            self._place_foot_last()
         self.fold.setArrowType(Qt.ArrowType.DownArrow if on else Qt.ArrowType.RightArrow)
         if self.advanced is not None:
             self.advanced.setVisible(on)

@@ -18,7 +18,7 @@ _HEIGHT, _PICTURE, _MARGIN, _RADIUS = 92, 72, 10, 8
 
 
 class _Row(QStyledItemDelegate):
-    """Draws a session: thumbnail, name, task and teacher, number of answers, best result, and time since it was last opened."""
+    """Draws a session: thumbnail, name, task and teacher, number of answers, best result, and time since it was last used."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(300, _HEIGHT)

@@ -122,8 +122,10 @@ class SessionsPanel(QFrame):
 
     def _on_listed(self, entries: list[SessionEntry]) -> None:
         self.list.set_entries(entries, self.next_selection)
-        self.next_selection = None
         self.stack.setCurrentWidget(self.list if entries else self.empty)
+        if self.next_selection is not None and self.isVisible():
+            self.list.setFocus()
+        self.next_selection = None
         if not self._listed:
             self._listed = True
             self.first_listed.emit()

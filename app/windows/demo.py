@@ -156,12 +156,9 @@ class DemoWindow(QWidget):
     @property
     def _hint_text(self) -> str:
         """Text at the foot of the screen, for the presenter."""
-        hints = (
-            (Command.ORACLE, "Computer answers"),
-            (Command.HUMAN, "Guests answer"),
-            (Command.VOTE, "Audience votes"),
-            (Command.UNDO, "Undo"),
-        )
+        hints = [(Command.HUMAN, "Guests answer"), (Command.VOTE, "Audience votes"), (Command.UNDO, "Undo")]
+        if self._controller.task.has_true_reward:
+            hints.insert(0, (Command.ORACLE, "Computer answers"))
         texts = [f"{key_symbol(self._keys.keys_for(c)[0])} {name}" for c, name in hints if self._keys.keys_for(c)]
         return "      ".join([*texts, f"{_NEXT_GUEST} Next guest (now {self.guests.name})", "Esc Leave"])
 

@@ -1,6 +1,6 @@
 """The answer history: a window for reviewing and changing answers while teaching continues."""
 
-from PySide6.QtCore import QModelIndex, Qt, QTimer
+from PySide6.QtCore import QModelIndex, QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
@@ -18,6 +18,7 @@ from app.session.controller import Controller, State
 from app.style.empty_state import EmptyState
 from app.style.labels import label
 from app.style.layouts import column, row
+from app.window_state import fitting
 from core.preferences.store import PreferenceSummary
 from core.types import Choice, Preference, Teacher
 
@@ -36,7 +37,7 @@ class HistoryPage(QWidget):
         self._judgement: Judgement | None = None
         self.setObjectName("history")
         self.setWindowTitle(f"Answer history – {controller.session.folder.name} – Somersault")
-        self.resize(1240, 700)
+        self.resize(fitting(self, QSize(1240, 700)))
         self.model = PreferenceModel(self._history.clip_cache, self)
         self.list, self.pane = PreferenceList(self.model), PreferenceDetail(keys)
         self.filter, self.empty, self.count = FilterBar(), EmptyState(), label("caption")

@@ -147,7 +147,8 @@ class MainWindow(QMainWindow):
             Teacher.HUMAN: of[Command.HUMAN],
             Teacher.ORACLE: of[Command.ORACLE],
         }
-        of[Command.ORACLE].setEnabled(self._controller.task.has_true_reward)
+        for command in (Command.ORACLE, Command.HIDE_TRUE_REWARD):
+            of[command].setEnabled(self._controller.task.has_true_reward)
         of[Command.PLAY_GAME].setEnabled(playable(self._controller.task))
         bar.addActions([self.pause_action, self.stop_action])
         bar.addSeparator()

@@ -108,6 +108,8 @@ class StartWindow(QMainWindow):
         column(self.banner, (self.pages, 1), of=frame, spacing=0)
         self.setCentralWidget(frame)
         self._undo: Callable[[], object] | None = None
+        self._just_saved = ""
+        """Text of the behaviour whose card gets the focus when it is listed."""
         self._quit = QAction("Quit", self)
         self._quit.triggered.connect(self.close)
         self.addAction(self._quit)
@@ -131,6 +133,8 @@ class StartWindow(QMainWindow):
         self.search.textChanged.connect(self.grid.search)
         find = QShortcut(QKeySequence.StandardKey.Find, self)
         find.activated.connect(self._on_find_requested)
+        undo = QShortcut(QKeySequence.StandardKey.Undo, self)
+        undo.activated.connect(self._on_undo_requested)
         area = QScrollArea(widgetResizable=True)
         area.setWidget(self.grid)
         self.grid.area = area
@@ -229,9 +233,8 @@ class StartWindow(QMainWindow):
         self.banner.show_message(f"Moved {thrown.name} to Trash.", can_undo=True)
 
     def _on_undo_requested(self) -> None:
-        undo = self._undo
-        self.show_message("")
-        if undo is not None:
+        if undo := self._undo:
+            self.show_message("")
             undo()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -331,6 +334,7 @@ class StartWindow(QMainWindow):
         if not self._starts_when_saved:
             self._set_busy(False)
             self.leave_behaviour()
+            self._just_saved = own.text
             self.show_message(f"Saved {own.behaviour.title}.")
             return
         self._set_busy(True)
@@ -343,6 +347,12 @@ class StartWindow(QMainWindow):
     def _on_behaviours_listed(self, listed: list[OwnBehaviour]) -> None:
         self._own = {own.text: own for own in listed}
         self.grid.set_own(self._own)
+        for own in listed:
+            if own.behaviour.model is not None:
+                self.behaviour_page.add_robot(own.behaviour.robot, own.behaviour.model, chosen=False)
+        if self._just_saved in self._own and self.pages.currentWidget() is self.front:
+            self.grid.focus_card(self._just_saved)
+        self._just_saved = ""
         if self.isVisible():
             for task in self.grid.missing():
                 if task in self._own:

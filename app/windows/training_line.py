@@ -4,7 +4,7 @@ import math
 import time
 
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.labelling.training_course import TrainingCourse
 from app.session.controller import Controller, State
@@ -36,6 +36,9 @@ class TrainingLine(QWidget):
             policy.setRetainSizeWhenHidden(controller.course.follows_answers)
             part.setSizePolicy(policy)
             part.hide()  # until the first refresh: else the clips would jump
+        self.text.setSizePolicy(
+            QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred
+        )  # the window is no wider for it
         self.finish.setToolTip(finish.statusTip())
         self.keep.clicked.connect(self._on_keep_clicked)
         self.finish.clicked.connect(finish.trigger)
@@ -65,13 +68,13 @@ def _sentence(controller: Controller) -> str:
     if controller.state != State.RUNNING or controller.folder_guard.gone:
         return ""  # a bar at the top says more
     if (share := course.finishing) is not None:
-        return f"Finishing training: {100 * share:.0f}%"
+        return f"Finishing training: {100 * share:.0f}%. Your next answer ends it, and teaching continues."
     if course.done:
         return "All steps of this session are used. Begin a new session with what it has learned."
     if course.finished:
         return _result(course)
     if course.holding:
-        return "Training waits for your next answer. Finish training when you like what the robot does."
+        return "Training waits for your next answer. Finish it when you like what the robot does."
     if progress.labels_to_start:  # the strip counts them: a line that changes every two seconds would lag
         return f"Training starts after the first {progress.first_labels} answers."
     if not course.started:

@@ -44,7 +44,9 @@ def _while_running(controller: Controller) -> tuple[str, str]:
     reason = _sentence_case(controller.waits.get("rollout", ""))
     if progress.first_pair.under_way and not progress.env_steps:
         headline = reason or "Recording the first clips"
-        return _with_countdown(headline, progress.first_pair.left), "They appear here when they are rendered."
+        return _with_countdown(
+            headline, progress.first_pair.left
+        ), "The first clips appear here when they are rendered."
     seconds = progress.seconds_to_next_offer
     detail = "The next pair comes soon." if seconds is None else "Estimated from the recent pace."
     return _with_countdown(reason or "Recording new clips", seconds), detail

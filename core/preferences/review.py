@@ -129,7 +129,7 @@ def comment(found: Consistency, error_rate: float) -> str:
     """A sentence for the user on what the consistency means."""
     assumed = expected_share(error_rate)
     method = (
-        f"If {error_rate:.0%} of the answers were given at random, as the method assumes, {assumed:.0%} of the repeated"
+        f"If {error_rate:.0%} of the answers were given at random, as this session assumes, {assumed:.0%} of the repeated"
         " ones would be the same"
     )
     if not found.compared:

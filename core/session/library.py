@@ -28,12 +28,12 @@ class SessionEntry:
     folder: Path
     summary: Summary | None
     changed_at: float
-    """Seconds since the epoch: last opened or, if that is unknown, last change of its folder."""
+    """Seconds since the epoch: last used or, if that is unknown, last change of its folder."""
     problem: str = ""
 
 
 def sessions(root: Path, elsewhere: Iterable[Path] = ()) -> list[SessionEntry]:
-    """Sessions in the folder `root`, last opened first; unreadable ones too.
+    """Sessions in the folder `root`, last used first; unreadable ones too.
 
     elsewhere: sessions in other folders, which are listed as long as they exist
     Raises UserError if `root` cannot be read.
@@ -63,7 +63,7 @@ def entry(folder: Path) -> SessionEntry:
             found = Summary(config.task, config.teacher, answers(store), steps, "", None, changed)
     except UserError as error:
         return SessionEntry(folder, None, changed, str(error))
-    return SessionEntry(folder, found, found.opened_at)
+    return SessionEntry(folder, found, found.used_at)
 
 
 def _read_summary(folder: Path) -> Summary | None:

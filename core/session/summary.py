@@ -30,8 +30,8 @@ class Summary:
     measure_title: str
     best: float | None
     """Best mean of the task's measure over recent episodes so far; None before the first."""
-    opened_at: float
-    """Time at which the session was last opened, in seconds since the epoch."""
+    used_at: float
+    """Time at which this was written, which is when the session was last used, in seconds since the epoch."""
 
 
 def write(folder: Path, summary: Summary) -> None:

@@ -46,7 +46,7 @@ class SlurmBackend:
         self._last_end = -math.inf
         self._room = _ROOM
         self._refused: list[Cell] = []
-        """Cells that sbatch refused while others waited or ran, as it does at a user's limit of jobs."""
+        """Cells that sbatch refused, as it does at a user's limit of jobs, to be submitted again."""
         self._running: set[str] = set()
 
     @staticmethod
@@ -79,6 +79,7 @@ class SlurmBackend:
             raise UserError(
                 f"{self._where} can't load Somersault ({' '.join(last)}): install the same version there."
             ) from error
+        self._last_end = time.monotonic()
         require_equal(theirs, self._where)
 
     @property
@@ -86,23 +87,13 @@ class SlurmBackend:
         return self._room
 
     def submit(self, cell: Cell) -> None:
-        """Raise UserError if sbatch refuses the job although there is no other one."""
+        """Raise UserError if sbatch refuses the job although there has been no other one for a while."""
         try:
             self._jobs[cell.digest] = cell, self._submit(compute_elsewhere, cell.config.to_dict())
         except UserError:
-            if not self._jobs:
+            if not self._jobs and time.monotonic() > self._last_end + _PATIENCE_SECONDS:
                 raise
-            self._room = len(self._jobs)
-            self._refused.append(cell)
-
-    def _submit_refused(self) -> None:
-        """Submit a refused cell again."""
-        cell = self._refused.pop()
-        try:
-            self.submit(cell)
-        except UserError:
-            if time.monotonic() > self._last_end + _PATIENCE_SECONDS:
-                raise
+            self._room = max(1, len(self._jobs))
             self._refused.append(cell)
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -117,7 +108,7 @@ class SlurmBackend:
         reports: list[Report] = []
         while not reports and (self._jobs or self._refused) and time.monotonic() < deadline:
             if not self._jobs:
-                self._submit_refused()
+                self.submit(self._refused.pop())
             for digest, (cell, job) in list(self._jobs.items()):
                 if job.done():
                     del self._jobs[digest]
@@ -125,7 +116,7 @@ class SlurmBackend:
                     reports.append(_outcome(cell, job))
                     self._room, self._last_end = min(_ROOM, self._room + 1), time.monotonic()
                     if self._refused:
-                        self._submit_refused()
+                        self.submit(self._refused.pop())
                 elif digest not in self._running and job.state == "RUNNING":
                     self._running.add(digest)
                     reports.append(Started(digest))

@@ -69,10 +69,10 @@ def test_the_best_of_earlier_runs_stays(open_face: Callable[..., Face], keep: Ke
     first.close()
     first_keeper.close()
     assert read(first).best == 6.0
-    opened_at = read(first).opened_at
+    used_at = read(first).used_at
     again = open_face()
     keep(again)
-    first.wait_until(lambda: read(again).opened_at > opened_at)
+    first.wait_until(lambda: read(again).used_at > used_at)
     assert (read(again).best, read(again).env_steps) == (6.0, 5000)
     again.engine["rollout"].play(report(6000, 2.0))
     first.wait_until(lambda: again.controller.progress.env_steps == 6000)

@@ -27,15 +27,15 @@ Make = Callable[..., Path]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Makes a session with so many answers, and a summary where `opened_at` is given."""
+    """Makes a session with so many answers, and a summary where `used_at` is given."""
 
-    def made(name: str, answers: int = 0, opened_at: float | None = None) -> Path:
+    def made(name: str, answers: int = 0, used_at: float | None = None) -> Path:
         session = Session.create(tmp_path / "sessions" / name, Config(task="reacher", teacher="human", labels=40))
         with closing(session.store()) as store:
             for number in range(answers):
                 store.add(query(number), Choice.LEFT, "human")
-        if opened_at is not None:
-            record = Summary("reacher", "oracle", answers, 500, "Distance", 0.5, opened_at)
+        if used_at is not None:
+            record = Summary("reacher", "oracle", answers, 500, "Distance", 0.5, used_at)
             summary.write(session.folder, record)
         session.close()
         return session.folder
@@ -58,7 +58,7 @@ def test_without_a_summary_the_config_and_the_store_are_asked(make: Make) -> Non
 
 
 def test_sessions_elsewhere_are_listed_as_long_as_they_are_there(make: Make, tmp_path: Path) -> None:
-    make("here", opened_at=1.0)
+    make("here", used_at=1.0)
     away = tmp_path / "away"
     Session.create(away, Config()).close()
     root = tmp_path / "sessions"
@@ -67,7 +67,7 @@ def test_sessions_elsewhere_are_listed_as_long_as_they_are_there(make: Make, tmp
 
 
 def test_a_copy_has_everything_and_goes_its_own_way(make: Make) -> None:
-    folder = make("s", answers=2, opened_at=7.0)
+    folder = make("s", answers=2, used_at=7.0)
     (folder / summary.PICTURE).write_bytes(b"a picture")
     (folder / "policies").mkdir()
     beside = ("policies/000000001000.safetensors", "metrics.safetensors", "votes.jsonl")

@@ -31,8 +31,8 @@ def test_it_is_read_as_it_was_written(tmp_path: Path, best: float | None) -> Non
         b"[" * 20_000,
         b" " * (1 << 17),
         json.dumps({**asdict(SUMMARY), "labels": True}).encode(),
-        json.dumps({**asdict(SUMMARY), "opened_at": float("nan")}).encode(),
-        json.dumps({**asdict(SUMMARY), "opened_at": 10**400}).encode(),
+        json.dumps({**asdict(SUMMARY), "used_at": float("nan")}).encode(),
+        json.dumps({**asdict(SUMMARY), "used_at": 10**400}).encode(),
         json.dumps({**asdict(SUMMARY), "task": None}).encode(),
     ],
 )
