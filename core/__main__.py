@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import dataclasses
+import errno
 import os
 import signal
 import sys
@@ -48,6 +49,9 @@ def main() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (MemoryError, RuntimeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            print("somersault: the disk is full: make room, then try again.", file=sys.stderr)
+            return 1
         if not lack(error):
             raise
         code, text = 1, f"there was not enough {lack(error)}; saved work is kept: {again}."
@@ -163,6 +167,13 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _named(text: str) -> str:
+    """Return the text. Raises ArgumentTypeError if it is empty, as an unset variable of a shell is."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty, and should name a folder")
+    return text
+
+
 def _add_teach(teach: argparse.ArgumentParser) -> None:
     teach.add_argument("task", nargs="?", help="a task, a behaviour's name or file, or gym:ENV_ID")
     teach.add_argument(
@@ -187,10 +198,11 @@ def _add_teach(teach: argparse.ArgumentParser) -> None:
         help="environment steps in the whole session (default: those that the answers allow, or the preset's)",
     )
     teach.add_argument("--seed", type=int, help="random seed (default 0)")
-    teach.add_argument("--session", help="the new session's folder (default: one in sessions/)")
-    teach.add_argument("--resume", metavar="DIR", help="continue this session")
+    teach.add_argument("--session", type=_named, help="the new session's folder (default: one in sessions/)")
+    teach.add_argument("--resume", type=_named, metavar="DIR", help="continue this session")
     teach.add_argument(
         "--from",
+        type=_named,
         metavar="DIR",
         dest="begin_from",
         help="begin with what this session of the same robot has learned; --labels then counts the new answers",

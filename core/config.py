@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,23 +47,23 @@ class _Checked:
     """Base of the config classes. Raises UserError if a value is outside its bounds."""
 
     def __post_init__(self) -> None:
+        section = next((f"{name}." for name, kind in _SECTIONS.items() if isinstance(self, kind)), "")
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            _check(field, getattr(self, field.name))
+            _check(f"{section}{field.name}", field.metadata, getattr(self, field.name))
 
 
-def _check(field: dataclasses.Field[Any], value: Any) -> None:
-    limits = field.metadata
+def _check(name: str, limits: Mapping[str, Any], value: Any) -> None:
     if "text" in limits and not isinstance(value, str):
-        raise UserError(f"{field.name} is {value!r:.40}; give a name.")
+        raise UserError(f"{name} is {value!r:.40}; give a name.")
     if "options" in limits and value not in limits["options"]:
-        raise UserError(f"{field.name} is {value!r}; choose one of {', '.join(limits['options'])}.")
+        raise UserError(f"{name} is {value!r}; choose one of {', '.join(limits['options'])}.")
     if "low" in limits:
         kind, types = ("a whole number", int) if limits["integer"] else ("a number", int | float)
         valid = isinstance(value, types) and is_number(value)
         if not valid or not limits["low"] <= value <= limits["high"]:
             low, high = limits["low"], limits["high"]
             bounds = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of at least {low:g}"
-            raise UserError(f"{field.name} is {value!r:.40}; give {kind} {bounds}.")
+            raise UserError(f"{name} is {value!r:.40}; give {kind} {bounds}.")
 
 
 @dataclass(frozen=True)

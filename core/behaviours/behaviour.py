@@ -14,6 +14,7 @@ robot's name, mjcf:FILE or gym:ENV_ID. For an MJCF file, a session adds the robo
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from dataclasses import asdict, dataclass
@@ -108,9 +109,9 @@ def read_file(path: Path) -> Behaviour:
     """Read a behaviour file. Raises UserError, which names the file, if it can't be read or is not one."""
     try:
         text = bytes(files.read_regular(path, MAX_BYTES)).decode("utf-8-sig")  # some editors of Windows write the mark
-    except OSError as error:
-        raise UserError(f"{path} can't be read ({files.reason(error)}): name a behaviour file.") from error
-    except ValueError as error:  # too long, or not UTF-8
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno != errno.EFBIG:
+            raise UserError(f"{path} can't be read ({files.reason(error)}): name a behaviour file.") from error
         raise UserError(
             f"{path} is not a behaviour file: it must be UTF-8 text of at most {MAX_BYTES:,} bytes."
         ) from error

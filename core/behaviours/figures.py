@@ -111,7 +111,7 @@ class _Longest(Memory):
 
 
 class _Count(Memory):
-    initial = {"before": 0.0, "events": 0.0}
+    initial = {"before": 1.0, "events": 0.0}  # what is true from the start has not become so
 
     def add(self, *values: Float64) -> None:
         now = (values[0] != 0).astype(np.float64)

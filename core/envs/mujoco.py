@@ -76,7 +76,10 @@ class MujocoVectorEnv:
             Starts(self._kinematics, "mixed", task.start_scale) if self._kinematics and self.varies_starts else None
         )
         self._returns = np.zeros(environments)
-        self.states = np.zeros((environments, mujoco.mj_stateSize(self.model, FULL)))
+        self._fresh = np.zeros(mujoco.mj_stateSize(self.model, FULL))
+        """State (S,) after MuJoCo's own reset, in which delayed actuators have a past."""
+        mujoco.mj_getState(self.model, mujoco.MjData(self.model), self._fresh, FULL)
+        self.states = np.tile(self._fresh, (environments, 1))
         self._ages = np.zeros(environments, np.int64)
         self._reset(np.arange(environments))
         if staggered:
@@ -190,7 +193,7 @@ class MujocoVectorEnv:
             thrown = positions[varied], velocities[varied]
             self._throws.throw(self._rng, *thrown)
             positions[varied], velocities[varied] = thrown
-        self.states[indices] = 0
+        self.states[indices] = self._fresh
         self.states[indices, 1 : 1 + nq] = positions
         self.states[indices, 1 + nq : 1 + nq + nv] = velocities
         self.states[indices, 1 + nq + nv : 1 + nq + nv + self.model.na] = self._activations

@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -33,6 +34,7 @@ from core.tasks import CATALOGUE, behaviours, get_task
 from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import MJCF, task_text
 from core.tasks.robots import ROBOTS
+from core.types import Teacher
 from core.version import WINDOW
 
 _STRIP_SECONDS = 1.2
@@ -115,6 +117,12 @@ def _teach(args: argparse.Namespace) -> None:
         ):
             outcome = run.run()
         config = session.config
+        if config.teacher != Teacher.NONE and outcome.labels < config.labels:
+            print(
+                f"Only {outcome.labels} of {config.labels} answers were given, as there were too few clips to ask about:"
+                " give more --steps.",
+                file=sys.stderr,
+            )
         result = {
             "task": get_task(config.task).name,
             "teacher": config.teacher,
@@ -151,6 +159,7 @@ def _resumed_session(args: argparse.Namespace) -> Session:
 
 def new_session(args: argparse.Namespace) -> Session:
     """Create the session that the arguments of teach describe. Raises UserError, leaving no folder, if one is wrong."""
+    from core.nn.device import device_for
     from core.nn.stacked_mlp import CPU
     from core.reward.ensemble import build_ensemble
 
@@ -170,6 +179,7 @@ def new_session(args: argparse.Namespace) -> Session:
         ("task", "as the first word"),
         ("teacher", "with --teacher"),
         ("query.taken", "with --from"),
+        *((name, f"with --{name}") for name in ("labels", "steps", "seed", "device")),
     ):
         if named in settings:
             raise UserError(f"{named} can't be given with --set: give it {instead}.")
@@ -179,6 +189,7 @@ def new_session(args: argparse.Namespace) -> Session:
     given |= {**person, "policy.algorithm": args.algorithm}
     given = {name: value for name, value in given.items() if value is not None}
     config = make_config(name, args.preset or "default", given, reward_settings, settings)
+    device_for(config)  # fails here if there is no such device
     if not task.has_true_reward:
         raise UserError(f"{task.name} has no true reward for the oracle: teach it yourself in the window.")
     check_size_limits(config, task)
@@ -188,7 +199,10 @@ def new_session(args: argparse.Namespace) -> Session:
         raise UserError("--take needs --from DIR: name the session to take from.")
     taken = None
     if args.begin_from:
-        taken = take(Path(args.begin_from), config, parts_of(",".join(PARTS) if args.take is None else args.take))
+        parts = parts_of(",".join(PARTS) if args.take is None else args.take)
+        if args.teacher == "none" and parts != {"policy"}:
+            raise UserError("With --teacher none neither a reward nor answers are used: give --take policy.")
+        taken = take(Path(args.begin_from), config, parts)
         config = with_answers(config, taken)
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     return begun(folder, config, taken) if taken else Session.create(folder, config)
@@ -349,8 +363,14 @@ def _check_picture_paths(video: str | None, strip: str | None = None) -> None:
     if strip is not None and Path(strip).suffix != ".png":
         raise UserError(f"{strip} does not end in .png: name a .png file for the strip.")
     for path in (video, strip):
-        if path is not None and not Path(path).parent.is_dir():
+        if path is None:
+            continue
+        if not Path(path).parent.is_dir():
             raise UserError(f"There is no folder {Path(path).parent}: make it first.")
+        if Path(path).is_dir():
+            raise UserError(f"{path} is a folder: name a file.")
+        if not os.access(Path(path).parent, os.W_OK):
+            raise UserError(f"{Path(path).parent} can't be written: name a file in another folder.")
 
 
 def _write_pictures(session: Session, states: Any, video: str | None, strip: str | None = None) -> None:

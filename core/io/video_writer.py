@@ -95,7 +95,8 @@ def video_file(
             video.finish()
         os.replace(part, path)
     except (OSError, FFmpegError) as error:
-        raise UserError(f"The video {path} can't be written ({error}): name another file.") from error
+        why = files.reason(error) if isinstance(error, OSError) else error
+        raise UserError(f"The video {path} can't be written ({why}): name another file.") from error
     finally:
         files.clear_away(part)
 

@@ -82,11 +82,15 @@ def _require_teachable(model: mujoco.MjModel) -> None:
         raise UserError("it has no actuators, so nothing can move it.")
     if not model.geom_bodyid.any():
         raise UserError("its bodies have no geoms, so nothing of it can be seen.")
+    if not all(
+        np.isfinite(places).all() for places in (model.body_pos, model.geom_pos, model.geom_size, model.jnt_pos)
+    ):
+        raise UserError("a position or size in it is not a number: correct it.")
     if model.nu != model.nactuator:
         raise UserError("one of its actuators has more than one control: use actuators with one.")
     if model.nu > _MAX_ACTIONS or model.nq > _MAX_POSITIONS or max(model.ngeom, model.njnt) > MAX_PARTS:
         raise UserError(
-            f"it has {model.nu} actuators, {model.njnt} joints and {model.ngeom} geoms; at most {_MAX_ACTIONS},"
+            f"its actuators, joints and geoms are {model.nu}, {model.njnt} and {model.ngeom}; at most {_MAX_ACTIONS},"
             f" {MAX_PARTS} and {MAX_PARTS} can be taught."
         )
     low, high = model.actuator_ctrlrange.T

@@ -63,8 +63,8 @@ def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
     old = read_config(source)
     if not same_body(get_task(old.task), get_task(config.task)):
         raise UserError(
-            f"{source} teaches {get_task(old.task).title}, which uses a different robot from"
-            f" {get_task(config.task).title}: name a session of the same robot."
+            f"{source} teaches {get_task(old.task).title}, which uses a different robot or"
+            f" control rate from {get_task(config.task).title}: name a session of the same robot and rate."
         )
     states = dict[str, JobState]()
     if {"reward", "policy"} & set(parts):

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 
 from core.behaviours.shipped import shipped_behaviours
+from core.behaviours.signals import nearest
 from core.errors import UserError
 from core.tasks.ant import ANT
 from core.tasks.atari import GAMES
@@ -57,8 +58,13 @@ def get_task(name: str, true_reward: str = "task") -> Task:
     elif name in shipped_behaviours():
         task = behaviours()[name]
     else:
-        known = ", ".join((*CATALOGUE, *shipped_behaviours()))
-        raise UserError(f"There is no task {name!r}; choose one of {known}, a behaviour file, or gym:ENV_ID.")
+        names, others = (
+            (*CATALOGUE, *shipped_behaviours()),
+            "a behaviour file, whose name ends in .json, or gym:ENV_ID.",
+        )
+        near = nearest(name, names)
+        advice = f"did you mean {near}? Else name {others}" if near else f"choose one of {', '.join(names)}, {others}"
+        raise UserError(f"There is no task {name!r:.80}: {advice}")
     if true_reward == "task":
         return task
     if not isinstance(task, RobotTask) or true_reward not in task.other_rewards:

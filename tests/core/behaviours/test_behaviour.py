@@ -98,7 +98,7 @@ def test_a_wrong_field_is_one_sentence(changes: dict[str, Any], expected: str) -
         (b"{,", "not valid JSON at line 1, column 2"),
         (b"[]", "one JSON object"),
         (b"\xff", "UTF-8"),
-        (b" " * (MAX_BYTES + 1), "can't be read"),
+        (b" " * (MAX_BYTES + 1), "of at most"),
         (None, "can't be read"),
     ],
 )

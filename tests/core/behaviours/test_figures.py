@@ -32,6 +32,7 @@ HEIGHTS = [(1.0, 0.0), (3.0, 0.0), (2.0, 5.0), (2.5, -1.0)]
         ("last(height)", (2.5, -1.0)),
         ("highest(height) - lowest(height)", (2.0, 6.0)),
         ("count(height > 2)", (2.0, 1.0)),
+        ("count(height < 3)", (1.0, 1.0)),  # what is true from the start has not become so
         ("100 * share(height > 1.5) + max(1, mean(height) ** 2)", (75 + 2.125**2, 25 + 1.0)),
         ("1 / mean(0 * height)", (1e6, 1e6)),
         ("mean(height / 0)", (1e6, 0.0)),
@@ -95,7 +96,7 @@ def test_each_episode_starts_anew_and_its_state_can_be_saved() -> None:
         step(first, number)
     second.set_state({name: np.array(array) for name, array in first.get_state().items()})
     whole = second.finish(1)
-    assert whole == {"turns(yaw)": 5, "mean(height)": 1, "longest(height)": 12, "count(height)": 1, "highest(yaw)": 33}
+    assert whole == {"turns(yaw)": 5, "mean(height)": 1, "longest(height)": 12, "count(height)": 0, "highest(yaw)": 33}
     for number in range(12):
         step(second, number)
     assert second.finish(1) == pytest.approx(whole)

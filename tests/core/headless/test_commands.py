@@ -6,12 +6,14 @@ import dataclasses
 import functools
 import json
 import shutil
+import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+import torch
 
 import core
 from core.__main__ import main, make_parser
@@ -26,7 +28,7 @@ from core.session.preference_export import export_preferences
 from core.session.session import Session, read_config
 from core.tasks import CATALOGUE, get_task
 from tests.core.builders import QUICK, tiny
-from tests.screens import run_python
+from tests.screens import ROOT, run_python
 
 SETTINGS = [part for name, value in QUICK.items() for part in ("--set", f"{name}={value}")]
 STEPS = 8 * 32 * 12
@@ -266,10 +268,6 @@ def test_the_papers_settings_are_a_preset(monkeypatch: pytest.MonkeyPatch) -> No
     assert config.steps >= 300_000
 
 
-def test_a_setting_overrides_what_another_flag_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert configured(["--seed", "3", "--set", "seed=9", "--teacher", "none"], monkeypatch).seed == 9
-
-
 def test_the_oracles_errors_are_flags_that_the_session_records(monkeypatch: pytest.MonkeyPatch) -> None:
     flags = "--oracle-mistakes .1 --oracle-skip .2 --oracle-equal .3 --oracle-beta 4 --oracle-myopia .9"
     assert configured(flags.split(), monkeypatch).oracle == OracleConfig(0.1, 0.2, 0.3, 4.0, 0.9)
@@ -315,6 +313,13 @@ def test_a_task_without_a_true_reward_has_no_oracle(
         ([*TEACH, "--set", "teacher=human"], "give it with --teacher"),
         ([*TEACH, "--set", "task=ant"], "give it as the first word"),
         ([*TEACH, "--set", "query.taken=3"], "give it with --from"),
+        ([*TEACH, "--set", "seed=3"], "give it with --seed"),
+        ([*TEACH, "--set", "rollout.steps=0"], "rollout.steps is 0"),
+        ([*TEACH, "--set", "rollout=0"], "There is no setting rollout."),
+        (["teach", "walker-kneell", "--session", "s"], "did you mean walker-kneel?"),
+        (["teach", "foreign/thesis.tex", "--session", "s"], "whose name ends in .json"),
+        ([*TEACH, "--video", "folder.mp4"], "folder.mp4 is a folder"),
+        (["bench", "--steps", "-1"], "--steps has to be at least 0"),
         (["teach", "--resume", "nowhere"], "nowhere"),
         (["teach", "--resume", "foreign"], "foreign"),
         (["teach", "hopper-backflip", "--session", "foreign"], "foreign"),
@@ -329,6 +334,7 @@ def test_a_task_without_a_true_reward_has_no_oracle(
 def test_bad_input_is_one_sentence_and_exit_code_2(
     words: list[str], reason: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    Path("folder.mp4").mkdir()
     Path("foreign").mkdir()
     Path("foreign/thesis.tex").write_text("x")
     monkeypatch.setattr(sys, "argv", ["core", *words])
@@ -338,6 +344,41 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     assert line.startswith("somersault: ") and reason in line and printed.out == ""
     assert not Path("s").exists()  # nothing was begun
     assert [path.name for path in Path("foreign").iterdir()] == ["thesis.tex"]
+
+
+def test_without_such_a_device_no_session_is_begun(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(sys, "argv", ["core", *TEACH, "--device", "cuda"])
+    assert main() == 2
+    assert "choose --device cpu" in capsys.readouterr().err and not Path("s").exists()
+
+
+@pytest.mark.parametrize("option", ["--from", "--resume", "--session"])
+def test_a_folder_without_a_name_is_none(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        make_parser().parse_args(["teach", "hopper", option, ""])
+    assert "it is empty, and should name a folder" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+def test_a_full_disk_is_one_sentence() -> None:
+    command = [sys.executable, "-m", "core", "tasks", "--json"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1 and "the disk is full" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_fewer_answers_than_asked_are_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = ["--set", "rollout.environments=8", "--set", "rollout.steps=32", "--steps", "1280"]
+    monkeypatch.setattr(sys, "argv", ["core", *TEACH, "--labels", "90", *small, "--json"])
+    assert main() == 0
+    printed = capsys.readouterr()
+    given = json.loads(printed.out.splitlines()[-1])["labels"]
+    assert given < 90 and f"Only {given} of 90 answers were given" in printed.err
 
 
 def test_as_a_process_it_says_no_more_than_that() -> None:

@@ -222,6 +222,23 @@ def test_what_the_model_excludes_is_no_contact(change: dict[str, str], batch: Ma
     assert kinematics.touchable(kinematics.geoms["arm"]) == ("last" in change)
 
 
+def test_a_delayed_actuator_starts_as_mujoco_starts_it(batch: MakeBatch) -> None:
+    _, task = robot(actuator=f'{MOTOR[:-2]} delay="0.05" nsample="30"/>')
+    env = batch(task, 2)
+    model, before, pushed = env.model, env.states[0].copy(), np.ones((2, 1), np.float32)
+    alone = mujoco.MjData(model)
+    full = mujoco.mjtState.mjSTATE_FULLPHYSICS
+    fresh = np.zeros(mujoco.mj_stateSize(model, full))
+    mujoco.mj_getState(model, alone, fresh, full)
+    moving = 1 + model.nq + model.nv
+    fresh[:moving] = before[:moving]
+    mujoco.mj_setState(model, alone, fresh, full)
+    alone.ctrl[:] = 2
+    mujoco.mj_step(model, alone, task.frame_skip)
+    env.step(pushed)
+    assert env.states[0, 1 : 1 + model.nq] == pytest.approx(alone.qpos, abs=1e-9)
+
+
 def test_what_never_moves_touches_no_floor() -> None:
     table = '<body pos="1 0 .1"><geom name="table" type="box" size=".1 .1 .1"/></body>'
     model, task = robot(world=f'<geom name="floor" type="plane" size="1 1 1"/>{table}')
