@@ -53,14 +53,16 @@ class Practice(QWidget):
         self.without.clicked.connect(lambda: self.start_requested.emit(()))
         self.keep.clicked.connect(lambda: self.start_requested.emit(self.answers))
         foot = row((self.hint, 1), self.back, self.without, self.keep)
-        middle = QWidget()  # holds its place when the clips are hidden
-        column((self.clips, 1), of=middle)
-        parts = (self.count, self.instruction, (middle, 1), foot)
+        parts = (self.count, self.instruction, (self.clips, 1), foot)
         column(*parts, of=self, margins=(30, 22, 30, 18), spacing=12)
 
     @property
     def answers(self) -> Practised:
         return tuple((pair.query, choice) for pair, choice in self._answers)
+
+    @property
+    def _done(self) -> bool:
+        return len(self._answers) == PAIRS
 
     def begin(self, instruction: str) -> None:
         """Forget earlier answers and wait for the first pair."""
@@ -115,8 +117,8 @@ class Practice(QWidget):
         return self._choices.get(pressed_key(event))
 
     def _answer(self, choice: Choice) -> None:
-        """Answer the pair on screen; ignored while the tick of the last answer is shown."""
-        if self.clips.shown is not None and not self.flash_timer.isActive():
+        """Answer the pair on screen; ignored while the tick of the last answer is shown, and after the last pair."""
+        if self.clips.shown is not None and not self.flash_timer.isActive() and not self._done:
             self._answers.append((self.clips.shown, choice))
             self.clips.flash(choice)
             self.flash_timer.start()
@@ -125,7 +127,7 @@ class Practice(QWidget):
         """Take the last answer back and show its pair again."""
         if not self._answers:
             return
-        if self.clips.shown is not None and not self.flash_timer.isActive():
+        if self.clips.shown is not None and not self.flash_timer.isActive() and not self._done:
             self._waiting.insert(0, self.clips.shown)
         self.flash_timer.stop()
         self.clips.show_pair(self._answers.pop()[0])
@@ -133,15 +135,15 @@ class Practice(QWidget):
         self.setFocus()
 
     def _show_next(self) -> None:
-        self.clips.show_pair(self._waiting.pop(0) if self._waiting else None)
+        """Show the next pair; the last one stays when all are answered."""
+        if not self._done:
+            self.clips.show_pair(self._waiting.pop(0) if self._waiting else None)
         self._show()
 
     def _show(self) -> None:
-        done = len(self._answers) == PAIRS
         for button in (self.keep, self.without):
-            button.setVisible(done)
-        self.clips.setVisible(not done)
-        if done:
+            button.setVisible(self._done)
+        if self._done:
             chosen = ", ".join(_WORDS[choice] for _, choice in self._answers)
             self.count.setText("Practice finished")
             self.instruction.setText(f"Your answers: {chosen}. They are forgotten unless you start with them.")

@@ -15,10 +15,12 @@ class PortableExport(QObject):
     """Starts a child process for each export, and ends it.
 
     Signals:
+        export_begun(str): the files are being written; one sentence.
         export_made(str): the files are written; one or two sentences.
         export_failed(str): they could not be made; one sentence.
     """
 
+    export_begun = Signal(str)
     export_made = Signal(str)
     export_failed = Signal(str)
 
@@ -43,6 +45,7 @@ class PortableExport(QObject):
             self.export_failed.emit(f"The ONNX files could not be made: {error}.")
             return
         self._job.send(PortableRequested(str(self._folder), str(target)))
+        self.export_begun.emit("Writing the ONNX files…")
 
     def close(self) -> None:
         """End the export that is being made, and wait for its process to end."""

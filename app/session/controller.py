@@ -71,7 +71,7 @@ class Controller(QObject):
     Signals:
         state_changed(str): the new State.
         job_failed(str, str): training stopped because of a failure; the message and the label of the restart button.
-        succeeded(str): something that the person asked for is done; one sentence.
+        succeeded(str): something that the person asked for is done, or has begun; one sentence.
         trouble_arose(str): a notice for the person, one sentence; nothing stops.
         stopped(): all children have ended and the session is saved.
         moved(object, str): all is saved in a new folder, whose Session is open: continue there, and close this one. What
@@ -136,6 +136,7 @@ class Controller(QObject):
         for ended in (self.file_tasks.task_done, self.file_tasks.task_failed):
             ended.connect(self._finish_stopping)
         self.film_export.film_made.connect(self.succeeded)
+        self.portable_export.export_begun.connect(self.succeeded)
         self.portable_export.export_made.connect(self.succeeded)
         self.labelling.teacher_changed.connect(self.true_reward.follow)
         self.labelling.replay_refused.connect(self._on_replay_refused)

@@ -159,7 +159,7 @@ class NewSessionForm(QWidget):
 
     def _rows(self) -> QFormLayout:
         self.form = QFormLayout(horizontalSpacing=18, verticalSpacing=10)
-        self.form.setLabelAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.form.setLabelAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)  # beside the field
         self.problems: dict[str, QLabel] = {}
         self.env_row = self._row(_ENVIRONMENT, "Gymnasium &id", self.env_id, "any installed environment")
         for name, text in _LABELS.items():

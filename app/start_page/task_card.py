@@ -21,14 +21,13 @@ from PySide6.QtWidgets import QAbstractButton, QMenu, QToolButton, QWidget
 from app.start_page.previews import UNTRAINED, Preview
 from app.style import theme
 from app.style.labels import tip
-from app.style.painting import rounded, set_font, write_badge
+from app.style.painting import WRAPPED, rounded, set_font, write_badge, write_paragraph
 
 LEAST_WIDTH, HEIGHT = 340, 132
 _MARGIN, _RADIUS, _LINE = 10, 12, 18
 _MUCH_SMALLER = 0.75
 _MENU_WIDTH = 56
 """Room for the menu's button to the right of the title, in pixels."""
-_WRAPPED = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignTop
 _SHOWN = {
     True: "The picture shows the trained behaviour.",
     False: "The picture shows it before any training.",
@@ -154,11 +153,11 @@ class Card(QAbstractButton):
         set_font(painter, 16)
         painter.setPen(QColor(palette.text))
         top = room.adjusted(0, 0, -_MENU_WIDTH, 0)
-        title = painter.boundingRect(top, _WRAPPED, self.text())
-        painter.drawText(top, _WRAPPED, self.text())
+        title = painter.boundingRect(top, WRAPPED, self.text())
+        painter.drawText(top, WRAPPED, self.text())
         set_font(painter, 13)
         painter.setPen(QColor(palette.muted))
-        painter.drawText(room.adjusted(0, title.height() + 4, 0, -_LINE), _WRAPPED, self.goal)
+        write_paragraph(painter, room.adjusted(0, title.height() + 4, 0, -_LINE), self.goal)
         set_font(painter, 12)
         painter.setPen(QColor(palette.blue))
         painter.drawText(room, Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeft, self.effort)

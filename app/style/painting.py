@@ -5,6 +5,7 @@ from PySide6.QtGui import QColor, QPainter, QPainterPath
 
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+WRAPPED = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignTop
 
 
 def set_font(painter: QPainter, pixels: int, bold: bool = False, struck: bool = False) -> None:
@@ -26,6 +27,15 @@ def write_line(
     """Write one line, shortened to the width of the area."""
     painter.setPen(QColor(colour))
     painter.drawText(area, align, painter.fontMetrics().elidedText(text, elide, area.width()))
+
+
+def write_paragraph(painter: QPainter, area: QRect, text: str) -> None:
+    """Write a text in the painter's font and colour, wrapped into the area; what does not fit ends with "…"."""
+    words, shown = text.split(), text
+    while words and painter.boundingRect(area, WRAPPED, shown).height() > area.height():
+        words.pop()
+        shown = f"{' '.join(words)} …"
+    painter.drawText(area, WRAPPED, shown)
 
 
 def write_badge(painter: QPainter, area: QRect, text: str, pixels: int) -> None:
