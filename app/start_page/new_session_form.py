@@ -149,12 +149,10 @@ class NewSessionForm(QWidget):
         foot = row((self.problem, 1), self.back, self.create_button)
         column((top, 1), foot, of=self, margins=(36, 28, 36, 22), spacing=18)
 
-    def _place_foot_last(self) -> None:
-        """Reach the buttons of the foot after all fields by Tab, also after those that were made later."""
-        last: QWidget = self.create_button
-        while (widget := last.nextInFocusChain()) and self.isAncestorOf(widget):
-            last = widget
-        for before, after in pairwise((last, self.back, self.create_button)):
+    def _place_foot_last(self, advanced: AdvancedSettings) -> None:
+        """Let Tab reach the buttons of the foot after the advanced settings, which are made later."""
+        fields = [part for part in advanced.findChildren(QWidget) if part.focusPolicy() & Qt.FocusPolicy.TabFocus]
+        for before, after in pairwise((fields[-1], self.back, self.create_button)):
             QWidget.setTabOrder(before, after)
 
     def _rows(self) -> QFormLayout:
@@ -270,7 +268,7 @@ class NewSessionForm(QWidget):
             self.advanced.edited.connect(self._on_edited)
             self.advanced.reset_requested.connect(self._on_reset_requested)
             self._column.insertWidget(self._column.indexOf(self.fold) + 1, self.advanced)
-            self._place_foot_last()
+            self._place_foot_last(self.advanced)
         self.fold.setArrowType(Qt.ArrowType.DownArrow if on else Qt.ArrowType.RightArrow)
         if self.advanced is not None:
             self.advanced.setVisible(on)

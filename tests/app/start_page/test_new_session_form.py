@@ -120,10 +120,21 @@ def test_every_field_of_the_config_has_a_row_with_its_help_and_section(form: For
                 assert tuple(editor.itemText(i) for i in range(editor.count())) == setting.options
 
 
+def test_tab_comes_to_the_foot_after_all_settings(form: Form) -> None:
+    form.unfold()
+    page, order = form.page, list[QWidget]()
+    widget: QWidget = page.fold
+    while widget is not page.create_button and len(order) < 5000:
+        order.append(widget)
+        widget = widget.nextInFocusChain()
+    assert widget is page.create_button and order[-1] is page.back
+    assert {row.editor for row in page.advanced.rows.values()} <= set(order)
+
+
 def test_what_is_out_of_bounds_is_reported_and_marked_until_it_is_mended(form: Form) -> None:
     form.unfold()
     form.type_in("policy.discount", "5")
-    assert form.problem == "discount is 5.0; give a number from 0 to 0.99999."
+    assert form.problem == "policy.discount is 5.0; give a number from 0 to 0.99999."
     row = form.page.advanced.rows["policy.discount"]
     assert row.editor.property("kind") == "wrong" and row.problem.text() == form.problem
     form.page.area.ensureWidgetVisible(row)
