@@ -18,7 +18,7 @@ from tests.app.fakes import Face, take_file
     [
         (
             PortableMade("x/policy.onnx", 2e-7, "Only the policy."),
-            "Saved policy.onnx with contract.json in x; it differs .* at most 2e-07. Only the policy.",
+            "Saved policy.onnx with contract.json in x; their outputs differ .* at most 2e-07. Only the policy.",
         ),
         (Failed("portable", "It has no checkpoint yet: teach for a minute first.", ""), "It has no checkpoint yet"),
         (None, "could not be made: try again"),

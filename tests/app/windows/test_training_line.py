@@ -16,7 +16,8 @@ from core.types import Choice, Teacher
 from tests.app.fakes import DRIVEN, Face, make_query
 from tests.app.windows.test_main import report
 
-WAITS = "Training waits for your next answer. Finish training when you like what the robot does."
+WAITS = "Training waits for your next answer. Finish it when you like what the robot does."
+ENDS = ". Your next answer ends it, and teaching continues."
 
 
 def shown(face: Face) -> str:
@@ -107,9 +108,9 @@ def test_training_is_finished_and_an_answer_ends_that(face: Face, after: float, 
     shown(face)
     click(face.window.training_line.finish)
     face.wait_until(lambda: len(face.engine["rollout"].got(FinishRequested)) == 1)
-    assert shown(face) == "Finishing training: 0%"
+    assert shown(face) == f"Finishing training: 0%{ENDS}"
     train(face, 24_000, 5.0, finishing=0.4)
-    assert shown(face) == "Finishing training: 40%"
+    assert shown(face) == f"Finishing training: 40%{ENDS}"
     train(face, 29_500, after, finishing=0.95)
     face.engine["rollout"].play(Waited("rollout", FINISHED))
     face.wait_until(lambda: shown(face) == result)
@@ -122,7 +123,7 @@ def test_a_finish_that_a_restart_has_lost_can_be_asked_for_again(face: Face) -> 
     hold(face, 20_000)
     click(face.window.training_line.finish)
     train(face, 24_000, finishing=0.4)
-    assert shown(face) == "Finishing training: 40%" and not face.window.training_line.finish.isVisible()
+    assert shown(face) == f"Finishing training: 40%{ENDS}" and not face.window.training_line.finish.isVisible()
     face.die("rollout")
     face.restart()
     face.engine["rollout"].play(report(20_000))  # the checkpoint is from before the finish
@@ -142,7 +143,7 @@ def test_the_answer_to_a_repeated_pair_ends_no_finish(face: Face) -> None:
     again = replace(kept.query, repeats=kept.id)
     with face.wait_signal(face.labelling.answer_restored):
         face.labelling.preference_writer.add(again, Choice.LEFT, "human")
-    assert shown(face) == "Finishing training: 40%"
+    assert shown(face) == f"Finishing training: 40%{ENDS}"
 
 
 def test_a_session_that_has_taken_all_its_steps_says_so(face: Face) -> None:

@@ -51,7 +51,7 @@ def test_the_first_segments_are_counted_down_to(face: Face, clock: Clock) -> Non
     clock.now += 2.0
     assert texts(face) == (
         "Recording the first clips: 6 s",
-        "They appear here when they are rendered.",
+        "The first clips appear here when they are rendered.",
     )
     clock.now += 5.5
     assert texts(face)[0] == "Recording the first clips: 1 s"
