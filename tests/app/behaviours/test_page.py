@@ -234,10 +234,11 @@ def test_a_card_can_be_edited_copied_exported_and_deleted(page: Page, tmp_path: 
     assert files(page)["crouch.json"].robot == "ant" and len(files(page)) == 2
     page.wait_until(lambda: card not in own(page))
     (changed,) = [one for one in own(page) if one.text() == "Crouching"]
+    page.wait_until(changed.hasFocus)
     choose(changed, DELETE)
     page.wait_until(lambda: [one.text() for one in own(page)] == ["Crouching (copy)"])
     assert page.trashed == ["crouch.json"] and page.message == "Moved Crouching to Trash."
-    QTest.mouseClick(page.window.banner.undo, _LEFT)
+    page.press(Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     page.wait_until(lambda: page.message == "Restored Crouching.")
     assert set(files(page)) == {"crouch.json", "crouch-copy.json"} and page.trashed == []
     shipped = page.window.grid.cards["walker-kneel"]
@@ -327,6 +328,19 @@ def test_two_robots_from_files_of_the_same_name_stay_two(page: Page) -> None:
     assert made.draft.model == SWINGER
     made.robots.cards["mjcf:scene (2).xml"].click()
     assert made.draft.model == other and made.draft.robot == "mjcf:scene (2).xml"
+
+
+def test_a_robot_of_a_saved_behaviour_is_offered_and_sessions_of_other_robots_are_not(page: Page) -> None:
+    create_session(page.root / "old", session_config("walker-kneel")).close()
+    values = {**CROUCH, "name": "swing", "title": "Swinging", "robot": "mjcf:swinger.xml", "model": SWINGER.to_dict()}
+    with_files(page, values)
+    page.window.show_new_behaviour()
+    made = page.window.behaviour_page
+    assert "mjcf:swinger.xml" in made.robots.cards
+    made.robots.cards["walker"].click()
+    page.wait_until(lambda: made.begin_from.source.count() == 2)
+    made.robots.cards["ant"].click()
+    assert not made.begin_from.isVisible()
 
 
 def test_a_plot_that_another_robot_lacks_is_shown_where_it_can_be_corrected(page: Page) -> None:

@@ -33,6 +33,7 @@ def test_its_plots_are_shown_and_only_a_person_can_teach_it(open_face: Callable[
     assert face.window.windowTitle().split(" – ")[1] == "Crouching"
     assert [plot.spec.title for plot in face.window.plots.all_plots().values()][:2] == ["Height (m)", "Turns"]
     assert not face.window.commands[Command.ORACLE].isEnabled()
+    assert not face.window.commands[Command.HIDE_TRUE_REWARD].isEnabled()  # it has none
     face.window.commands[Command.SELF_RUNNING_DEMO].trigger()
     assert face.labelling.teacher == Teacher.HUMAN
     assert "it has no oracle" in face.window.banner.text.text()
