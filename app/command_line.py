@@ -38,7 +38,11 @@ def add_options(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--session", type=Path, help="session folder, new or existing (default: a new one, once a task is chosen)"
     )
-    parser.add_argument("--teacher", choices=("human", "oracle"), help="teacher at the start (default human)")
+    parser.add_argument(
+        "--teacher",
+        choices=("human", "oracle"),
+        help="teacher at the start (default: the last one of the session; human in a new one)",
+    )
     parser.add_argument("--labels", type=int, help="number of answers after which the computer stops answering")
     parser.add_argument("--seed", type=int, help="random seed; same seed, same start")
     parser.add_argument("--quit-after", type=float, metavar="SECONDS", help="quit after this time")

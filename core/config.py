@@ -62,7 +62,8 @@ def _check(name: str, limits: Mapping[str, Any], value: Any) -> None:
         valid = isinstance(value, types) and is_number(value)
         if not valid or not limits["low"] <= value <= limits["high"]:
             low, high = limits["low"], limits["high"]
-            bounds = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of at least {low:g}"
+            shown = "{:,}" if limits["integer"] else "{:g}"
+            bounds = f"from {low:g} to {shown.format(high)}" if math.isfinite(high) else f"of at least {low:g}"
             raise UserError(f"{name} is {value!r:.40}; give {kind} {bounds}.")
 
 
@@ -80,13 +81,12 @@ class RewardConfig(_Checked):
     )
     bonus: float = number(0.0, "reward for disagreement between the members, which fades as they agree", "", 0)
     novelty: float = number(0.0, "reward for states that are rare among the newest", "", 0)
-    novelty_steps: int = number(600_000, "environment steps over which the reward for novelty fades", "", 0, 10**12)
+    novelty_steps: int = number(600_000, "environment steps over which the reward for novelty fades", "", 0)
     answer_interval: int = number(
         0,
         "with fewer steps than this between answers, exploration is scaled by the cube of their ratio; 0: never",
         "",
         0,
-        10**12,
     )
     error_rate: float = number(0.1, "assumed chance that the labeller answers at random", "2.2.3", 0, 0.999)
     holdout: float = number(math.exp(-1), "share of answers held out for validation", "2.2.3", 0, 0.9)
@@ -133,9 +133,7 @@ class QueryConfig(_Checked):
     half_life: float = number(
         2e6, "h in the labelling rate h / (T + h), in environment steps (Atari: 5e6 frames)", "A", 1
     )
-    horizon: int = number(
-        0, "environment steps by which all pairs are asked; 0 for those of the session", "", 0, 10**12
-    )
+    horizon: int = number(0, "environment steps by which all pairs are asked; 0 for those of the session", "", 0)
     segment_steps: int = number(0, "steps of a segment; 0 for the task's own", "3.3", 0, 1000)
     repeats: str = choice("off", "ask about some pairs again to measure consistency", ("off", "on"), "2.2.3")
     repeat_share: float = number(0.05, "share of repeated pairs", "", 0, 0.5)
@@ -199,7 +197,13 @@ class PolicyConfig(_Checked):
     gae_lambda: float = number(0.95, "lambda of generalized advantage estimation; 1 for n-step returns", "A.1", 0, 1)
     entropy_bonus: float = number(0.01, "weight of the entropy bonus", "A.1", 0)
     learning_rate: float = number(1e-3, "learning rate; for TRPO, of the value function", "A.2", 0, 1)
-    decay: float = number(0.0, "share by which the learning rate falls, linearly, until the session ends", "A.2", 0, 1)
+    decay: float = number(
+        0.0,
+        "share by which the learning rate falls, linearly: over the session, or with query.schedule=answers at its end",
+        "A.2",
+        0,
+        1,
+    )
     clip: float = number(0.2, "PPO: largest change of the probability ratio in one update", "", 0.001, 1)
     epochs: int = number(8, "passes over one batch; for TRPO, of the value function; A2C makes one", "", 1, 1000)
     minibatch: int = number(2048, "steps in one gradient step; A2C uses the whole batch", "", 1)
@@ -227,9 +231,9 @@ class RolloutConfig(_Checked):
         0.0, "share of robots that start lying, tilted or in the air, as long as this yields better clips", "", 0, 0.9
     )
     captured_envs: int = number(0, "environments that record pictures for clips (not robots)", "", 0, 16384)
-    steps_per_answer: int = number(0, "steps of training that each answer allows; 0 for no limit", "", 0, 10**12)
+    steps_per_answer: int = number(0, "steps of training that each answer allows; 0 for no limit", "", 0)
     finish_steps: int = number(
-        0, "steps of training after the last answer, half of them at a falling learning rate", "", 0, 10**12
+        0, "steps of training after the last answer, half of them at a falling learning rate", "", 0
     )
     demonstrate_every: int = number(0, "batches between two recordings for the live view; 0 for none", "", 0)
 
@@ -246,8 +250,8 @@ class Config(_Checked):
     task: str = text("hopper-backflip", "task or behaviour by name, the text of a behaviour file, or gym:ENV_ID")
     teacher: str = choice(Teacher.ORACLE.value, "who answers", tuple(Teacher))
     labels: int = number(100, "answers in the whole session", "", 0, 10_000_000)
-    steps: int = number(1_000_000, "environment steps in the whole session", "", 1, 10**12)
-    seed: int = number(0, "same seed, same start", "", 0, 2**63 - 1)
+    steps: int = number(1_000_000, "environment steps in the whole session", "", 1)
+    seed: int = number(0, "same seed, same start", "", 0)
     device: str = choice("auto", "where networks are trained", ("auto", "cpu", "cuda"))
     true_reward: str = choice("task", "the task's own true reward, or OpenAI's (hopper-backflip)", ("task", "openai"))
     reward: RewardConfig = dataclasses.field(default_factory=RewardConfig)
@@ -303,6 +307,10 @@ class Config(_Checked):
         yield (
             answered and query.pool * (query.pool - 1) // 2 < first,
             f"A pool of {query.pool} segments has too few pairs for the first labels: give a larger query.pool.",
+        )
+        yield (
+            answered and query.selection == "challenge" and query.candidates < 2,
+            "A clip can't be compared with itself: with query.selection=challenge give query.candidates of at least 2.",
         )
         batch = self.rollout.environments * self.rollout.steps
         yield batch > _MAX_BATCH, f"A batch of {batch:,} steps would not fit into memory: give at most {_MAX_BATCH:,}."

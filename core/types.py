@@ -59,7 +59,7 @@ class Segment:
     actions: (k, a) float32, clipped as the environment carried them out
     states: (k, S), the state before each step, from which clips are drawn: float64 simulator states, or uint8 rows of
         an encoded picture (core.io.image_codec); (k, 0) if neither was kept
-    true_rewards: (k,) float32, or None. Only the oracle and the metrics may read it; the fit must not.
+    true_rewards: (k,) float32, or None. Only the oracle, the simulated person and the metrics may read it; the fit must not.
     """
 
     id: int
@@ -68,7 +68,7 @@ class Segment:
     states: npt.NDArray[Any]
     true_rewards: Float32 | None
     env_steps: int
-    """Environment steps taken in the session when the segment was completed."""
+    """Environment steps taken in the session before the step that completed the segment."""
 
     @property
     def length(self) -> int:

@@ -52,12 +52,11 @@ def strip(bundle: Path) -> None:
 
 def is_loadable(path: Path) -> bool:
     """True if the segments of the ELF file are aligned as the system's loader requires."""
-    loads = [[int(number, 16) for number in found] for found in _LOADS.findall(_segments(path))]
+    loads = [
+        [int(number, 16) for number in found]
+        for found in _LOADS.findall(_output("readelf", "--segments", "--wide", path))
+    ]
     return all((offset - address) % alignment == 0 for offset, address, alignment in loads)
-
-
-def _segments(path: Path) -> str:
-    return _output("readelf", "--segments", "--wide", path)
 
 
 def elf_files(bundle: Path) -> Iterator[Path]:

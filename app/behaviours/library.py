@@ -48,6 +48,7 @@ class BehaviourLibrary(QObject):
         moved_to_trash(object): a behaviour is in the trash; its Trashed.
         robot_read(str, object): name and RobotModel of a robot that was read from a file.
         refused(str): a request failed and nothing was changed; one sentence.
+        problem_found(str): a file in the folder, or one with a robot, can't be read; one sentence.
     """
 
     listed = Signal(object)
@@ -56,6 +57,7 @@ class BehaviourLibrary(QObject):
     moved_to_trash = Signal(object)
     robot_read = Signal(str, object)
     refused = Signal(str)
+    problem_found = Signal(str)
 
     def __init__(
         self,
@@ -73,7 +75,7 @@ class BehaviourLibrary(QObject):
         self._thread.start()
 
     def refresh(self) -> None:
-        self._do(self._list, self._on_listed)
+        self._thread.do(self._list, self._on_listed, self.problem_found.emit)
 
     def save(self, behaviour: Behaviour, path: Path | None = None) -> None:
         """Write a new file, or replace the one at `path`."""
@@ -98,7 +100,10 @@ class BehaviourLibrary(QObject):
         self._do(lambda: self._import(source), self._on_changed)
 
     def read_robot(self, source: Path) -> None:
-        self._do(lambda: self._read(source), lambda model: self.robot_read.emit(f"{PREFIX}{source.name}", model))
+        name = f"{PREFIX}{source.name}"
+        self._thread.do(
+            lambda: self._read(source), lambda model: self.robot_read.emit(name, model), self.problem_found.emit
+        )
 
     def close(self) -> None:
         """End the thread; block until all requests are done. No more files are read."""
@@ -166,7 +171,7 @@ class BehaviourLibrary(QObject):
             if problem not in self._told:
                 self._told.add(problem)
                 log.warning("%s", problem)
-                self.refused.emit(problem)
+                self.problem_found.emit(problem)
         self.listed.emit(behaviours)
 
     def _on_saved(self, own: OwnBehaviour) -> None:

@@ -34,7 +34,6 @@ from core.behaviours.behaviour import MAX_PLOTS, MAX_TITLE, Behaviour, CameraVie
 from core.behaviours.robot_model import PREFIX, RobotModel
 from core.tasks.behaviour_tasks import behaviour_task
 from core.tasks.robots import ROBOTS
-from core.types import Frames
 
 _EXAMPLES = (
     "Examples:",
@@ -175,22 +174,22 @@ class BehaviourPage(QWidget):
             QWidget.setTabOrder(before, after)
 
     def _connect(self) -> None:
-        self._scenes.drawn.connect(self._on_drawn)
+        self._scenes.drawn.connect(self.view.play)
         self._scenes.still_drawn.connect(self.view.show_still)
         self._scenes.refused.connect(self._on_scene_refused)
         self.view.turned.connect(self._on_turned)
         self.view.settled.connect(self._draw)
         self.usual_view.clicked.connect(self.view.reset_view)
-        self.clips.edited.connect(self._on_edited)
+        self.clips.edited.connect(self._refresh)
         self.robots.robot_chosen.connect(self._on_robot_chosen)
         self.robot_file.clicked.connect(self._ask_for_robot)
         self.title.textEdited.connect(self._on_words)
         self.instruction.textChanged.connect(self._on_words)
         self.signals.ticked.connect(self._on_ticked)
-        self.expressions.edited.connect(self._on_edited)
+        self.expressions.edited.connect(self._refresh)
         self.over.clicked.connect(self._on_over)
         self.back.clicked.connect(self.back_requested)
-        self.save.clicked.connect(lambda: self._submit(self.save_requested))
+        self.save.clicked.connect(self._save)
         self.practise.clicked.connect(self._begin_practice)
         self.start.clicked.connect(self._start_plainly)
         self._scenes.pair_drawn.connect(self.practice.add)
@@ -198,7 +197,7 @@ class BehaviourPage(QWidget):
         self.practice.start_requested.connect(self._start_practised)
         for key, slot in (
             ("Esc", self.back_requested.emit),
-            ("Ctrl+S", lambda: self._submit(self.save_requested)),
+            ("Ctrl+S", self._save),
             ("Ctrl+Return", self._start_plainly),
         ):
             shortcut = QShortcut(QKeySequence(key), self.maker)
@@ -344,9 +343,6 @@ class BehaviourPage(QWidget):
         if self._scene:
             self._scenes.request(self._scene)
 
-    def _on_drawn(self, clip: Frames) -> None:
-        self.view.play(clip)
-
     def _on_scene_refused(self, sentence: str) -> None:
         self.view.refuse(sentence)
         self._show_problem(sentence)
@@ -385,9 +381,6 @@ class BehaviourPage(QWidget):
         if self._scene:
             self._scenes.request(self._scene, self.view.clock.frame)
 
-    def _on_edited(self) -> None:
-        self._refresh()
-
     def _on_words(self) -> None:
         self.draft.title, self.draft.instruction = self.title.text(), self.instruction.toPlainText()
         self._refresh()
@@ -417,20 +410,20 @@ class BehaviourPage(QWidget):
         kinds = "MJCF files (*.xml);;All files (*)"
         ask_for_file_to_open(self, "Robot from an MJCF file", Path.home(), kinds, self.robot_file_chosen.emit)
 
-    def _submit(self, wanted: object) -> None:
+    def _save(self) -> None:
         self.draft.check()
         if self.draft.behaviour is not None:
-            wanted.emit(self.draft.behaviour, self.draft.path)  # type: ignore[attr-defined]
+            self.save_requested.emit(self.draft.behaviour, self.draft.path)
 
 
 def _plots_help(draft: BehaviourDraft) -> str:
     if draft.task is None:
         return "A Gymnasium environment has no signals that could be plotted."
-    count = len(draft.plots)
-    if count >= MAX_PLOTS:
-        return f"At most {MAX_PLOTS} figures can be plotted: untick one first."
+    count = sum(not plot.empty for plot in draft.plots)
+    if len(draft.plots) >= MAX_PLOTS:
+        return f"At most {MAX_PLOTS} figures can be plotted: untick or remove one first."
     hidden = " They are hidden with the true reward while you answer (Ctrl+T)." if draft.oracle.strip() else ""
     return (
         f"Tick up to {MAX_PLOTS} signals. The mean of each over an episode is plotted while the robot learns.{hidden}"
-        f" {count} ticked."
+        f" {count} of {MAX_PLOTS} are plotted."
     )

@@ -3,13 +3,11 @@
 from dataclasses import replace
 
 from PySide6.QtCore import QPointF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QHideEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QShowEvent, QWheelEvent
+from PySide6.QtGui import QHideEvent, QKeyEvent, QMouseEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
 from app.clips.clip_player import ClipPlayer
 from app.clips.frame_clock import FrameClock
-from app.style import theme
-from app.style.painting import set_font
 from core.behaviours.behaviour import CAMERA, CameraView
 from core.types import Frames
 
@@ -43,8 +41,6 @@ class SceneView(ClipPlayer):
         self.usual = self.view
         self.clip: Frames | None = None
         """Frames that are played, also while the camera is turned."""
-        self._refusal = ""
-        """Sentence that says why there is no picture; '' while it is being drawn."""
         self.clock = FrameClock(self)
         self.clock.frame_due.connect(self._on_frame_due)
         self._dragged_from: QPointF | None = None
@@ -60,8 +56,9 @@ class SceneView(ClipPlayer):
 
     def play(self, clip: Frames | None) -> None:
         """Play a clip that was drawn with this view; None for an empty picture."""
-        self.clip, self._refusal = clip, ""
+        self.clip = clip
         self.set_frames(clip)
+        self.placeholder = "Loading preview…"
         if clip is None:
             self.clock.halt()
             self._settling.stop()
@@ -71,7 +68,7 @@ class SceneView(ClipPlayer):
     def refuse(self, sentence: str) -> None:
         """Show in place of the picture why there is none."""
         self.play(None)
-        self._refusal = sentence
+        self.placeholder = sentence
         self.update()
 
     def show_still(self, picture: Frames) -> None:
@@ -142,16 +139,6 @@ class SceneView(ClipPlayer):
                 return
         self._turn(moved)
         self._settling.start()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        if self.frames is None:
-            painter = QPainter(self)
-            set_font(painter, 15)
-            painter.setPen(QColor(theme.palette().muted))
-            flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
-            painter.drawText(self.rect().adjusted(20, 0, -20, 0), flags, self._refusal or "Loading preview…")
-            painter.end()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

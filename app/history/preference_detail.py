@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QFocusEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QFrame, QPushButton, QStackedWidget, QWidget
 
 from app.clips.clip_pair import ClipPair
@@ -21,7 +21,7 @@ from core.types import Choice
 
 
 class PreferenceDetail(QFrame):
-    """The labelling keys change the answer only while this pane has the focus: in the list the arrows move.
+    """Pane with one answer. The labelling keys change it only while this pane has the focus: in the list the arrows move.
 
     row: the shown answer; None if there is none
 
@@ -123,10 +123,10 @@ class PreferenceDetail(QFrame):
         self._message = text
         self._update()
 
-    def focusInEvent(self, event: object) -> None:
+    def focusInEvent(self, event: QFocusEvent) -> None:
         self._update()
 
-    def focusOutEvent(self, event: object) -> None:
+    def focusOutEvent(self, event: QFocusEvent) -> None:
         self._update()
 
     def _update(self) -> None:

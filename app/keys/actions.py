@@ -47,10 +47,10 @@ class Actions(QObject):
             action.setShortcuts([QKeySequence(key) for key in keys.keys_for(command)])
             self._show_tip(command)
 
-    def rename(self, command: KeyAction, name: str) -> None:
-        """Give a command another name that says what it does now."""
-        self._actions[command].setText(name)
-        self._renamed[command] = name
+    def rename(self, command: KeyAction, title: str) -> None:
+        """Give a command another title that says what it does now."""
+        self._actions[command].setText(title)
+        self._renamed[command] = title.replace("&", "")
         self._show_tip(command)
 
     def _show_tip(self, command: KeyAction) -> None:

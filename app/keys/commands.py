@@ -133,7 +133,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "Policy as ONN&X…", (), "Writes policy and predicted reward of the last checkpoint for other programs"
     ),
     Command.PLAY_GAME: CommandInfo(
-        "Pla&y the game yourself…",
+        "Play the &game yourself…",
         ("F5",),
         "Play for about five minutes before your first answer, to see what good play looks like",
     ),
@@ -151,7 +151,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "Sel&f-running demo", ("Shift+F11",), "Full screen: the computer answers until you leave"
     ),
     Command.VOTE: CommandInfo(
-        "Let the a&udience vote…",
+        "Let the audience &vote…",
         ("Ctrl+F11",),
         "Full screen with a code: guests vote on their phones, which must be on the same network",
     ),

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QAbstractSlider, QApplication, QComboBox, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QAbstractSlider, QApplication, QWidget
 
 _ARROWS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)
 _PRESS = (Qt.Key.Key_Space,)
@@ -10,7 +10,6 @@ _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _CONTROL_KEYS: tuple[tuple[type[QWidget], tuple[Qt.Key, ...]], ...] = (
     (QAbstractButton, _PRESS),
     (QAbstractSlider, _ARROWS),
-    (QComboBox, _ARROWS + _PRESS),
     (QAbstractItemView, _ARROWS + _PRESS),
 )
 """Keys that each kind of control needs. Arrows on a button stay answers, because the key hints are buttons."""

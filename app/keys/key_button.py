@@ -59,7 +59,7 @@ class KeyButton(QPushButton):
         self.setChecked(False)
         if key == Qt.Key.Key_Escape:
             return
-        self.key_chosen.emit("" if key == Qt.Key.Key_Delete else _without_shift(pressed_key(event)))
+        self.key_chosen.emit("" if key == Qt.Key.Key_Delete else pressed_key(event))
 
     def _refresh(self) -> None:
         text = "press a key…" if self.isChecked() else key_symbol(self.key) or "–"
@@ -70,7 +70,9 @@ class KeyButton(QPushButton):
 def pressed_key(event: QKeyEvent) -> str:
     """Return the name of the key that was pressed, as in a KeyMap; one of the keypad has the name of its twin."""
     modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-    return QKeySequence(modifiers | Qt.Key(event.key())).toString(QKeySequence.SequenceFormat.PortableText)
+    return _without_shift(
+        QKeySequence(modifiers | Qt.Key(event.key())).toString(QKeySequence.SequenceFormat.PortableText)
+    )
 
 
 def _without_shift(key: str) -> str:

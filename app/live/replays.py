@@ -89,5 +89,9 @@ class Replays(QObject):
 
     def _refuse(self, sentence: str) -> None:
         self._job_requests.cancel(self._token)
-        self._rendering = self._wanted = None
+        refused, self._rendering = self._rendering, None
+        if refused is not None and self._wanted not in (None, refused):  # the slider has moved on meanwhile
+            self.show(self._wanted)
+            return
+        self._wanted = None
         self.replay_refused.emit(sentence)

@@ -45,7 +45,7 @@ _HELP = (
 
 
 class PlotShortcuts:
-    """step(±1): shows the values at the next or previous point; enlarge: None if already enlarged."""
+    """Keys of a focused plot. step(±1): shows the values at the next or previous point; enlarge: None if it is enlarged"""
 
     def __init__(self, canvas: PlotCanvas, step: Callable[[int], object], enlarge: Action | None) -> None:
         key = Qt.Key

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -115,9 +115,9 @@ class ConfigDraft:
         self.changes[name] = value
         self._check()
 
-    def reset(self, *names: str) -> None:
-        """Return settings to the task's defaults; all settings if none is named."""
-        for name in names or tuple(self.changes):
+    def reset(self, names: Iterable[str]) -> None:
+        """Return settings to the task's defaults."""
+        for name in names:
             self.changes.pop(name, None)
         self._check()
 

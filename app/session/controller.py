@@ -28,6 +28,7 @@ from app.workers.file_tasks import FileTasks
 from app.workers.job_group import JOB_NAMES, TOGETHER, JobGroup
 from app.workers.job_requests import JobAnswer, JobRequests
 from app.workers.job_worker import MakeProcess
+from core.config import Config
 from core.errors import summary
 from core.events import (
     DemonstrationRecorded,
@@ -100,6 +101,7 @@ class Controller(QObject):
         """Number of the checkpoint that stopping waits for."""
         self._checkpoint_trouble_told = False
         self._moved_to: Session | None = None
+        self._is_moving = False
         self.lost_training = False
         """The last stop could not save what was trained since the checkpoint before."""
         self._moved_counts = 0, 0  # answers and earlier policies in `_moved_to`
@@ -146,7 +148,7 @@ class Controller(QObject):
         self.last_checkpoint_timer.timeout.connect(self._dismiss_jobs)
         self.folder_guard.gone_changed.connect(self._on_folder_gone)
         self.folder_guard.answers_saved.connect(self._on_answers_saved)
-        self.folder_guard.refused.connect(self.trouble_arose)
+        self.folder_guard.refused.connect(self._on_not_moved)
         self.policy_history.snapshots_changed.connect(self.progress.take_time_from)
         self.policy_history.snapshots_changed.connect(self.folder_guard.copy_policies)
         for trouble in (
@@ -160,6 +162,11 @@ class Controller(QObject):
         """Reasons for waiting, by job name; a job that is at work has none."""
         oldest = time.monotonic() - _WAIT_SECONDS
         return {job: reason for job, (reason, since) in self._waits.items() if since > oldest}
+
+    @property
+    def _running_config(self) -> Config:
+        """Config of the jobs; it differs from the session's after a recovery with less memory."""
+        return Config.from_dict(self.job_group.config)
 
     def start(self) -> None:
         """Start all jobs from the newest checkpoint and replay every answer."""
@@ -238,7 +245,8 @@ class Controller(QObject):
 
     def save_elsewhere(self, folder: Path) -> None:
         """Save all answers and the state of training in a new folder; `moved` or `trouble_arose` follows."""
-        if self._moved_to is None:
+        if not self._is_moving:
+            self._is_moving = True
             self.folder_guard.save_answers(folder)
 
     def close(self) -> None:
@@ -290,6 +298,10 @@ class Controller(QObject):
         if not self._moving_checkpoint:
             self._finish_moving(trained=False)
 
+    def _on_not_moved(self, sentence: str) -> None:
+        self._is_moving = False
+        self.trouble_arose.emit(sentence)
+
     def _finish_moving(self, trained: bool) -> None:
         assert self._moved_to is not None
         counts = *self._moved_counts, len(self.policy_history.snapshots)
@@ -306,7 +318,7 @@ class Controller(QObject):
             log.exception("The jobs can't be started.")
             work = saved_work(self.progress.labels, self.checkpointer.saved_at)
             text = f"Training can't start: {summary(error).rstrip('.')}. {work}"
-            self._fail(text, RecoveryAction("Restart", self._recovery.config))
+            self._fail(text, RecoveryAction("Restart", self._running_config))
             return
         self._jobs_to_start = set()
         self.labelling.replay(tuple(name for name in ("reward", "rollout") if name in names))
@@ -389,7 +401,7 @@ class Controller(QObject):
             self._jobs_to_start |= set(TOGETHER[name])
             work = saved_work(self.progress.labels, self.checkpointer.saved_at)
             text = f"{failure_sentence(failure)} {work} Training is paused."
-            self._fail(text, recovery_action(failure, self._recovery.config))
+            self._fail(text, recovery_action(failure, self._running_config))
 
     def _on_replay_refused(self, names: tuple[str, ...], sentence: str) -> None:
         """End the jobs that lack answers; what they have learned without them is not saved."""
@@ -398,7 +410,7 @@ class Controller(QObject):
         elif self.state in (State.RUNNING, State.PAUSED, State.FAILED):
             self._jobs_to_start |= {job for name in names for job in TOGETHER[name]}
             more = "Training is paused until every answer can be read."
-            self._fail(f"{sentence} {more}", RecoveryAction("Restart", self._recovery.config))
+            self._fail(f"{sentence} {more}", RecoveryAction("Restart", self._running_config))
             self.job_group.dismiss(self._jobs_to_start)
 
     def _restart_also(self, names: tuple[str, ...]) -> None:

@@ -48,7 +48,7 @@ def open_or_create(options: argparse.Namespace) -> Session:
     Raise UserError if it can't be opened or created, or was made with other options.
     """
     folder = options.session
-    if folder is None or not os.path.exists(folder / "config.json"):
+    if folder is None or not os.path.exists(folder / CONFIG):
         config = new_config(options)
         return create_session(folder or new_folder(sessions_folder(), folder_name(config)), config)
     session = Session.open(folder)

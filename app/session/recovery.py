@@ -53,7 +53,9 @@ def failure_sentence(failure: Failed) -> str:
 
 def saved_work(answers: int, checkpoint_at: float | None) -> str:
     """A sentence about the work on disk. checkpoint_at: seconds since the epoch; None before the first checkpoint."""
-    saved = "Your answer is saved" if answers == 1 else f"All {answers} answers are saved"
+    saved = {0: "No answer has been given", 1: "Your answer is saved"}.get(
+        answers, f"All {answers:,} answers are saved"
+    )
     if checkpoint_at is None:
         return f"{saved}; this run has no checkpoint yet."
     return f"{saved}; the last checkpoint is from {time.strftime('%H:%M:%S', time.localtime(checkpoint_at))}."

@@ -8,7 +8,7 @@ from app.style.layouts import row
 
 
 class MessageBar(QFrame):
-    """Hidden without a message.
+    """Bar with one message; hidden without one.
 
     Signals:
         undo_requested(): undo what the message is about.

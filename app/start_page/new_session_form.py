@@ -157,7 +157,7 @@ class NewSessionForm(QWidget):
 
     def _rows(self) -> QFormLayout:
         self.form = QFormLayout(horizontalSpacing=18, verticalSpacing=10)
-        self.form.setLabelAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)  # beside the field
+        self.form.setLabelAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)  # next to the field
         self.problems: dict[str, QLabel] = {}
         self.env_row = self._row(_ENVIRONMENT, "Gymnasium &id", self.env_id, "any installed environment")
         for name, text in _LABELS.items():
@@ -253,7 +253,7 @@ class NewSessionForm(QWidget):
         self._show_draft()
 
     def _on_reset_requested(self, name: str) -> None:
-        self.draft.reset(*([name] if name else set(self.draft.changes) - {*PLAIN, *HIDDEN} or ["steps"]))
+        self.draft.reset([name] if name else set(self.draft.changes) - {*PLAIN, *HIDDEN})
         self._show_draft()
 
     def _on_env_typed(self, text: str) -> None:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from app.labelling.true_reward_visibility import hides_true_reward
 from app.style.labels import tip
 from core.errors import UserError
-from core.formatting import format_number
+from core.formatting import format_number, pluralize
 from core.session.library import SessionEntry
 from core.session.summary import Summary
 from core.tasks import get_task
@@ -115,4 +115,4 @@ def _spoken(entry: SessionEntry) -> str:
     if entry.summary is None:
         return f"{entry.folder.name}, can't be opened: {entry.problem}"
     summary = entry.summary
-    return f"{entry.folder.name}, {title(summary)}, {summary.labels} answers, {figures(summary)}"
+    return f"{entry.folder.name}, {title(summary)}, {pluralize(summary.labels, 'answer')}, {figures(summary)}"

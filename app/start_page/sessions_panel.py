@@ -123,9 +123,10 @@ class SessionsPanel(QFrame):
     def _on_listed(self, entries: list[SessionEntry]) -> None:
         self.list.set_entries(entries, self.next_selection)
         self.stack.setCurrentWidget(self.list if entries else self.empty)
-        if self.next_selection is not None and self.isVisible():
-            self.list.setFocus()
-        self.next_selection = None
+        if self.next_selection in [entry.folder for entry in entries]:
+            self.next_selection = None
+            if self.isVisible():
+                self.list.setFocus()
         if not self._listed:
             self._listed = True
             self.first_listed.emit()

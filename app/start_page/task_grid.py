@@ -24,7 +24,7 @@ _ACTIONS = {OWN: (SETTINGS, EDIT, DUPLICATE, EXPORT, DELETE), SHIPPED: (SETTINGS
 
 
 class TaskGrid(QWidget):
-    """Tab reaches the card focused last; arrow keys, Home and End move between cards. Plays only while visible.
+    """Grid of cards. Tab reaches the card focused last; arrow keys, Home and End move between cards. Plays only while visible.
 
     A task is named as in Config.task. cards: of all tasks; new_card: the first one; no_match: shown if no card matches
 

@@ -9,7 +9,7 @@ _MARGIN = 16
 
 
 class Toast(QLabel):
-    """A click hides it at once."""
+    """Message over the lower part of a page; a click hides it at once."""
 
     def __init__(self, page: QWidget) -> None:
         super().__init__(page)

@@ -40,7 +40,7 @@ class Room(QObject):
         self._folder, self._labelling, self._make_process = folder, labelling, make_process
         self._job: JobWorker | None = None
         self.decided = False
-        self._round, self._decided, self._why = 0, False, ""
+        self._round, self._deciding, self._why = 0, False, ""
         labelling.pair_shown.connect(self._open_round)
         labelling.pair_awaited.connect(self._close_round)
         labelling.answer_kept.connect(self._on_answer_kept)
@@ -73,14 +73,14 @@ class Room(QObject):
 
     def _open_round(self, _: object = None) -> None:
         if self._job is not None and self.url:
-            self._round, self._decided = self._round + 1, False
+            self._round, self._deciding = self._round + 1, False
             self._labelling.set_teacher(Teacher.HUMAN)
             self._job.send(VoteOpened(self._round, ROUND_SECONDS))
             self.votes_changed.emit({}, ROUND_SECONDS)
 
     def _close_round(self) -> None:
         if self._job is not None and self.url:
-            self._round, self._decided = self._round + 1, False
+            self._round, self._deciding = self._round + 1, False
             self._job.send(VoteOpened(self._round, 0.0))
             self.votes_changed.emit({}, 0.0)
 
@@ -102,22 +102,22 @@ class Room(QObject):
     def _decide(self, choice: Choice) -> None:
         """Give the majority's answer; if none can be given now, let the room vote once more."""
         if self._labelling.open and self._labelling.idle and self._labelling.pairs.shown is not None:
-            self._decided = True
+            self._deciding = True
             self._labelling.answer(choice)
         else:
             self._open_round()
 
     def _on_answer_kept(self, preference: Preference) -> None:
         """Have the votes written down, unless the presenter has answered in their place."""
-        self.decided = self._decided
-        if self._decided and self._job is not None:
-            self._decided = False
+        self.decided = self._deciding
+        if self._deciding and self._job is not None:
+            self._deciding = False
             choice = str(Choice(preference.choice))
             self._job.send(VoteKept(str(self._folder), self._round, preference.id, choice))
 
     def _on_answer_refused(self) -> None:
         """Let the room vote once more, as its answer could not be saved."""
-        if self._decided:
+        if self._deciding:
             self._open_round()
 
     def _on_end(self, name: str, reason: str) -> None:

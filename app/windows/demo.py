@@ -295,8 +295,13 @@ class DemoWindow(QWidget):
             self._controller.start()
 
     def _on_state_changed(self, state: str) -> None:
-        if state == State.STOPPED and self._before == State.RESTARTING:  # it could not be started again
+        if state == State.STOPPED and self._before in (
+            State.RESTARTING,
+            State.STARTING,
+        ):  # it could not be started again
             self.restart_timer.start()
+        elif state == State.STOPPING:
+            self.restart_timer.stop()
         elif state == State.RUNNING and self._before == State.RESTARTING:
             self.notice.setText(f"Training stopped and started again at {time.strftime('%H:%M:%S')}.")
         self._before = state

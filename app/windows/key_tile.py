@@ -15,7 +15,7 @@ _WIDEST = 0.86
 
 
 class KeyTile(QAbstractButton):
-    """Clickable, but never focused: its key does the same."""
+    """Button with a key and its answer. It is never focused, as its key does the same."""
 
     def __init__(self, symbol: str, name: str, choice: Choice, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -337,8 +337,8 @@ class MainWindow(QMainWindow):
         self.teacher_actions[teacher].setChecked(True)
 
     def _on_state_changed(self, state: str) -> None:
-        text, icon = {State.PAUSED: ("Resume", "play"), State.STOPPED: ("Start", "play")}.get(
-            State(state), ("Pause", "pause")
+        text, icon = {State.PAUSED: ("&Resume", "play"), State.STOPPED: ("St&art", "play")}.get(
+            State(state), ("&Pause", "pause")
         )
         self.commands.rename(Command.PAUSE, text)
         icons.set_icon(self.pause_action, icon)

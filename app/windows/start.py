@@ -170,6 +170,7 @@ class StartWindow(QMainWindow):
         self.behaviours.changed.connect(self.show_message)
         self.behaviours.robot_read.connect(self._on_robot_read)
         self.behaviours.refused.connect(self.show_error)
+        self.behaviours.problem_found.connect(self.show_problem)
         self.previews.preview_ready.connect(self._on_preview_ready)
         self.previews.preview_refused.connect(self._on_preview_refused)
         self.library.listed.connect(self._on_sessions_listed)
@@ -224,6 +225,10 @@ class StartWindow(QMainWindow):
 
     def show_error(self, sentence: str) -> None:
         self._set_busy(False)
+        self.show_problem(sentence)
+
+    def show_problem(self, sentence: str) -> None:
+        """Show what went wrong; a session that is being opened is still waited for."""
         self._undo = None
         self.banner.show_message(sentence, "refusal")
 

@@ -74,7 +74,7 @@ def _sentence(controller: Controller) -> str:
     if course.finished:
         return _result(course)
     if course.holding:
-        return "Training waits for your next answer. Finish it when you like what the robot does."
+        return "Training waits for your next answer. If you like what you see, finish the training."
     if progress.labels_to_start:  # the strip counts them: a line that changes every two seconds would lag
         return f"Training starts after the first {progress.first_labels} answers."
     if not course.started:

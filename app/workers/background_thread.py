@@ -1,4 +1,4 @@
-"""Threads for work that must not block the window: pickling, checkpoints, and reading and writing answers."""
+"""Threads for slow work, mostly with files, which must not block the window."""
 
 import logging
 import queue

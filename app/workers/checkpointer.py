@@ -75,14 +75,22 @@ class Checkpointer(QObject):
 
     def save_now(self, patience_ms: int) -> None:
         """Save a checkpoint and block until it is on disk or refused, but not for longer than `patience_ms`."""
-        loop = QEventLoop()
-        self.saved.connect(loop.quit)
-        self.refused.connect(loop.quit)
-        if self.request():
+        loop, number = QEventLoop(), self.request()
+
+        def end(reached: int) -> None:
+            if reached >= number:  # an earlier one may still be on its way to the disk
+                loop.quit()
+
+        def end_refused(sentence: str, reached: int) -> None:
+            end(reached)
+
+        self.saved.connect(end)
+        self.refused.connect(end_refused)
+        if number:
             QTimer.singleShot(patience_ms, loop, loop.quit)
             loop.exec(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents)
-        self.saved.disconnect(loop.quit)
-        self.refused.disconnect(loop.quit)
+        self.saved.disconnect(end)
+        self.refused.disconnect(end_refused)
 
     def request(self, lost: Collection[str] = ()) -> int:
         """Request a checkpoint and return its number.

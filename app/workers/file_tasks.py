@@ -20,7 +20,9 @@ _DEADLINE_MS = 2000
 
 
 class FileTasks(QObject):
-    """They have a thread of their own: the last checkpoint must not wait for an export. An abandoned one leaves no file.
+    """Writer of the files that the person asks for, in a thread of its own: the last checkpoint must not wait for an export.
+
+    An abandoned task leaves no file.
 
     deadline: time until unfinished tasks are abandoned; started when the window closes
     abandoned: sentence about the last abandoned file; '' if there is none

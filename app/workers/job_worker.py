@@ -5,7 +5,6 @@ import logging
 import threading
 import traceback
 from collections.abc import Callable
-from typing import Any
 
 from PySide6.QtCore import QObject, QThread, Signal
 
@@ -119,7 +118,7 @@ class JobWorker(QThread):
 def run_job(
     make_process: MakeProcess,
     spec: JobSpec,
-    on_event: Callable[[Any], None],
+    on_event: Callable[[Event], None],
     on_end: Callable[[str, str], None],
     parent: QObject,
 ) -> JobWorker:

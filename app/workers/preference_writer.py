@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
@@ -151,7 +150,7 @@ class PreferenceWriter(StoreThread):
         self._report_undo(store)
 
     def _replay(self, store: PreferenceStore, names: tuple[str, ...], waiting: tuple[Query, ...]) -> None:
-        ports: dict[str, Any] = {name: self._ports[name] for name in names if name in self._ports}
+        ports: dict[str, Port] = {name: self._ports[name] for name in names if name in self._ports}
         self._count(store)
         for preference in store.each():
             deliver(PreferenceAdded(preference), ports)

@@ -86,7 +86,6 @@ class VectorEmulators:
     """
 
     def __init__(self, game: str, count: int, threads: int, in_colour: int = 0) -> None:
-        self.count = count
         self._games = _vector(game, count, threads, SIDE, SIDE, grayscale=True)
         self._in_colour = in_colour
         self._colour = _vector(game, in_colour, threads, HEIGHT, WIDTH, grayscale=False) if in_colour else None
@@ -151,7 +150,6 @@ class InterfaceEmulators:
     """
 
     def __init__(self, path: Path, count: int, in_colour: int = 0) -> None:
-        self.count = count
         self._games = [interface(path) for _ in range(count)]
         self._waits = [np.random.default_rng() for _ in range(count)]
         self._set = self._games[0].getMinimalActionSet()

@@ -1,6 +1,6 @@
 """Any Gymnasium environment with a Box observation, through its vector API. Arrays of numbers are flattened.
 
-Episodes have a fixed length here too, and the learner sees no other end (A.1). If the environment itself ends an
+Episodes have a fixed length here too, and the learner sees no other end (A). If the environment itself ends an
 attempt, it is held still for a moment, with its last observation and a reward of 0 whatever the action; then the next
 attempt begins, within the same episode. So a clip shows whether an attempt ended well or badly, and an end costs some
 steps of reward, or saves some steps of cost, without any penalty to choose.
@@ -109,9 +109,9 @@ class GymVectorEnv:
             rewards: Float32 = np.where(resting, 0.0, gained).astype(np.float32)
         diverged = self._mend_diverged(observations, rewards)
         self._time += 1
-        self._capture(~resting)
         self._resting[resting] -= 1
         self._resting[over & ~resting] = self.task.rest_steps
+        self._capture(~resting)
         self._returns += rewards
         self._ages += 1
         ended = self._ages >= self.task.episode_steps
@@ -156,12 +156,17 @@ class GymVectorEnv:
         self._capture(shown)
 
     def _capture(self, changed: Mask) -> None:
-        """Encode pictures of the environments recorded now that have changed (N,) or have none; erase the others'."""
+        """Encode pictures of the environments recorded now that have changed (N,) or have none; erase the others'.
+
+        The end of an attempt is kept too, for a recording that begins while it is shown: the environment has been reset.
+        """
         if self._film is None:
             return
         self.clip_available = self._film.rows(self._time, self.count)
-        self.states = np.where(self.clip_available[:, None], self.states, np.uint8(0))
-        for row in np.flatnonzero(self.clip_available & (changed | ~self.states[:, 0].astype(np.bool_))):
+        resting = (self._resting > 0) & (np.arange(self.count) < self._film.environments)
+        kept = self.clip_available | resting
+        self.states = np.where(kept[:, None], self.states, np.uint8(0))
+        for row in np.flatnonzero(kept & (changed | ~self.states[:, 0].astype(np.bool_))):
             with self._reported():
                 frame = self._envs.envs[row].render()
             if not isinstance(frame, np.ndarray) or frame.ndim != 3:

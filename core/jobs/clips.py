@@ -30,6 +30,7 @@ class ClipsJob(Job):
         self._renderer = renderer_for(self._task)
         self._requests: deque[ClipsRequested] = deque()
         self._replay: ReplayRequested | None = None
+        self._actor: Actor | None = None
         self._reward: RewardPublished | None = None
 
     def receive(self, event: Event) -> None:
@@ -62,7 +63,7 @@ class ClipsJob(Job):
         yield ClipsRendered(request.token, tuple(clips))
 
     def _replay_episode(self, request: ReplayRequested) -> Iterator[Event | None]:
-        actor = Actor(self._config, None)
+        actor = self._actor = self._actor or Actor(self._config, None)
         with weight_errors():
             actor.load(request.weights)
         episode = yield from demonstrate(self._task, actor, generator(self._config.seed, "replays"))

@@ -46,6 +46,9 @@ class Collectors:
             threads = max(1, (threads or os.cpu_count() or 1) // len(counts))
         self._children: list[ChildProcess] = []
         self.local: list[Collector] = []
+        self._collecting = False
+        self._late: dict[str, Arrays] = {}
+        """Newest weights by method, for children that still collect: one that writes its batch may read nothing."""
         self.divergences = 0
         try:
             for number in range(local, len(counts)):
@@ -64,18 +67,24 @@ class Collectors:
         return self.local[0].env.sizes[2]
 
     def load_policy(self, weights: Arrays) -> None:
-        """Act with this policy from the next step on."""
+        """Act with this policy: here from the next step on, in other processes from the next batch on."""
         self._load("load_policy", weights)
 
     def load_reward(self, weights: Arrays) -> None:
-        """Predict with this reward from the next batch on."""
+        """Predict with this reward from now on, also for the batch under way."""
         self._load("load_reward", weights)
 
     def _load(self, method: str, weights: Arrays) -> None:
-        for child in self._children:
-            child.request(method, weights)
+        if self._collecting:
+            self._late[method] = weights
+        else:
+            self._request_load(method, weights)
         for collector in self.local:
             getattr(collector, method)(weights)
+
+    def _request_load(self, method: str, weights: Arrays) -> None:
+        for child in self._children:
+            child.request(method, weights)
 
     def collect(self, env_steps: int) -> Iterator[RolloutBatch | None]:
         """Collect a batch. Yields None now and then, and the batch last. env_steps: of the session at its start
@@ -84,6 +93,7 @@ class Collectors:
         """
         for child in self._children:
             child.request("collect", env_steps)
+        self._collecting = True
         parts: list[RolloutBatch] = []
         for collector in self.local:
             for batch in collector.collect(env_steps):
@@ -95,6 +105,10 @@ class Collectors:
             while not child.answered("collect", _POLL_SECONDS):
                 yield None
             parts.append(child.answer("collect"))
+        self._collecting = False
+        for method, weights in self._late.items():
+            self._request_load(method, weights)
+        self._late.clear()
         joined = join_batches(parts)
         self.divergences = joined.divergences
         yield joined

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from core.config import Config
 from core.envs import make_envs
@@ -57,7 +58,7 @@ class Scene:
     info: SnapshotInfo
     caption: Caption
     figure: float
-    states: Any
+    states: npt.NDArray[Any]
 
 
 class FilmJob(Job):

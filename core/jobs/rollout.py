@@ -1,6 +1,6 @@
 """The rollout job: acts, keeps segments, offers queries, and reports measures.
 
-No other job knows the true reward.
+No other job reads the true reward.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from core.rollout.episodes import demonstrate, mean_measure, predicted_reward
 from core.rollout.exploration import knn_entropy_bonus
 from core.rollout.segments import SegmentPool
 from core.seeding import generator, get_rng_state, set_rng_state
-from core.session.routing import REWARD
+from core.session.routing import REWARD_PREFIX
 from core.tasks import get_task
 from core.types import Float32, Segment, Teacher, require_count
 
@@ -280,7 +280,7 @@ class RolloutJob(Job):
             correlation=correlation,
             divergences=self.collectors.divergences,
             agreement=self._agreement / self._agreement_weight if self._agreement_weight else float("nan"),
-            finishing=self.budget.finishing(self._env_steps),
+            finishing=self.budget.share_finished(self._env_steps),
         )
 
     def _demonstrate_at_rest(self) -> Iterator[Event | None]:
@@ -314,7 +314,7 @@ class RolloutJob(Job):
         arrays = dict(collectors.arrays)
         arrays |= {f"{_POOL}{name}": array for name, array in _segments_to_arrays(list(self.pool)).items()}
         if self.ensemble is not None:
-            arrays |= {f"{REWARD}{name}": array for name, array in state_arrays(self.ensemble).items()}
+            arrays |= {f"{REWARD_PREFIX}{name}": array for name, array in state_arrays(self.ensemble).items()}
             arrays["recent"] = self._recent_predictions.raw.copy()
         values: dict[str, Any] = {
             **collectors.values,
@@ -338,7 +338,7 @@ class RolloutJob(Job):
         if all(state_size(segment) == self.collectors.state_size for segment in segments):
             old, replaced = map(require_count, state.values["pool"])
             self.pool.restore(segments, (old, replaced))
-        if reward := state.under(REWARD):
+        if reward := state.under(REWARD_PREFIX):
             self._load_reward(reward)
             members = self.config.reward.members
             self._recent_predictions.raw = require_array(state.arrays["recent"], np.float32, members, -1)

@@ -33,7 +33,7 @@ class TalkJob(FilmJob):
         super().__init__(config, scene_seconds=_UNTRAINED, last_seconds=_FINAL, card_seconds=3.0)
 
     def _count_pictures(self, scenes: int, before_after: bool) -> int:
-        return round(FPS * (_UNTRAINED + _PAIRS * _COMPARED + _CURVE + _FINAL))
+        return self._card_frames + round(FPS * (_UNTRAINED + _PAIRS * _COMPARED + _CURVE + _FINAL))
 
     def _learning(self, request: FilmRequested, scenes: list[Scene], renderer: Renderer) -> Iterator[Picture]:
         folder, height = Path(request.folder), request.height

@@ -52,7 +52,10 @@ class TrainingBudget:
             self._started, self._answers = env_steps, min(self._answers, answers - 1)
 
     def reason_to_hold(self, env_steps: int, answers: int) -> str:
-        """Return why training holds at this number of answers (without "can't tell"); '' if it may continue."""
+        """Return why training holds at this number of answers (without "can't tell"); '' if it may continue.
+
+        While the hold is lifted or a finish is under way, answers count anew from when their steps are spent.
+        """
         if not self._limited or self._started is None:
             return ""
         spent = env_steps >= self._started + self._config.rollout.steps_per_answer * max(0, answers - self._answers)
@@ -71,7 +74,7 @@ class TrainingBudget:
             return finishing(env_steps, config.planned_steps, config.finishing_steps)
         return 0.0 if self._end is None else finishing(env_steps, self._end, config.rollout.falling_steps)
 
-    def finishing(self, env_steps: int) -> float | None:
+    def share_finished(self, env_steps: int) -> float | None:
         """Return the share of the finish that is done; None if no human has asked for one since the last answer."""
         return None if self._end is None else finishing(env_steps, self._end, self._config.rollout.finish_steps)
 

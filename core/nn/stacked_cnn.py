@@ -12,7 +12,7 @@ FILTERS = 16
 LAYERS = ((7, 3), (5, 2), (3, 1), (3, 1))
 """(side of the filters, stride) of each convolution (A.2)."""
 _MOMENTUM = 0.9
-"""Decay of the running moments: each gradient step moves them a tenth of the way to its batch's moments."""
+"""Decay of the running moments: each half of a minibatch moves them a tenth of the way to its batch's moments."""
 _EPSILON = 1e-5
 
 

@@ -43,10 +43,8 @@ def answer(query: Query, config: Config) -> Answer:
 
     Raises UserError for a task without a true reward and NotFiniteError for true rewards that are not finite.
     """
-    person, difference = (
-        config.person,
-        true_return(require_rewards(query.left)) - true_return(require_rewards(query.right)),
-    )
+    person = config.person
+    difference = true_return(require_rewards(query.left)) - true_return(require_rewards(query.right))
     if not math.isfinite(difference):
         raise NotFiniteError("person", "the true reward")
     quantiles = query.pool_returns.differences if query.pool_returns else ()

@@ -19,7 +19,7 @@ _Pair = tuple[Segment, Segment]
 _TRIES = 50
 """Draws after which a pool has no further pair to challenge."""
 _MAX_ID = 1 << 53
-"""Larger ids come from files made by hand, as no session asks so many queries; they do not advance `next_id`."""
+"""Larger ids come from files made by hand, as no session asks so many queries; they do not advance `last_id`."""
 
 
 def disagreement(left: Float32, right: Float32) -> Float64:
@@ -79,7 +79,7 @@ class QuerySelector:
 
     With selection=challenge, a clip that may be the best is compared with the one most disputed against it.
 
-    next_id: id of the query offered last
+    last_id: id of the query offered last
     """
 
     def __init__(self, config: QueryConfig, rng: np.random.Generator) -> None:
@@ -89,12 +89,12 @@ class QuerySelector:
         self._excluded: set[str] = set()
         self._shown: deque[int] = deque(maxlen=2 * config.rest)
         """Ids of the segments offered last."""
-        self.next_id = 0
+        self.last_id = 0
 
     def exclude(self, query: Query) -> bool:
         """Exclude this pair and its id from later selections. Returns False if the pair was excluded before."""
         if query.id < _MAX_ID:
-            self.next_id = max(self.next_id, query.id)
+            self.last_id = max(self.last_id, query.id)
         new = query.pair not in self._excluded
         self._excluded.add(query.pair)
         return new
@@ -217,17 +217,17 @@ class QuerySelector:
         left, right = pair
         self._offered.add(_key(left, right))
         self._shown += (left.id, right.id)
-        self.next_id += 1
-        return Query(self.next_id, left, right, variance)
+        self.last_id += 1
+        return Query(self.last_id, left, right, variance)
 
     def get_state(self) -> dict[str, Any]:
         """JSON values; without the random generator and the excluded pairs, which the store has."""
-        return {"offered": sorted(self._offered), "next_id": self.next_id, "shown": list(self._shown)}
+        return {"offered": sorted(self._offered), "next_id": self.last_id, "shown": list(self._shown)}
 
     def set_state(self, values: dict[str, Any]) -> None:
         self._offered = {(a, b) for a, b in values["offered"]}
         self._shown.extend(map(int, values["shown"]))
-        self.next_id = int(values["next_id"])
+        self.last_id = int(values["next_id"])
 
 
 def _key(left: Segment, right: Segment) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """Hold-out and bootstrap sample of each ensemble member, updated one preference at a time (paper 2.2.3).
 
-Of D preferences a member holds out round(D/e), and its D draws are each uniform over the others. Each draw is a
-reservoir of size one: a preference that is new, or that leaves the hold-out, replaces it with probability 1/n. So
+Of D preferences a member holds out round(share * D), the paper's share being 1/e, and its D draws are each uniform over the others.
+Each draw is a reservoir of size one: a preference that is new, or that leaves the hold-out, replaces it with probability 1/n. So
 draws stay uniform while most of them stay the same, and a running fit need not start over.
 """
 

@@ -52,7 +52,7 @@ def sparsity_gradient(weights: Tensor, penalty: float) -> Tensor:
 
 
 def next_l2(l2: Tensor, validation: Tensor, training: Tensor, low: float, high: float, rate: float) -> Tensor:
-    """Weight decay (M,) for the next epoch, from each member's validation and training losses (M,) (A.1).
+    """Weight decay (M,) for the next epoch, from each member's validation and training losses (M,) (2.2.3).
 
     It is multiplied by `rate` if their ratio is above `high`, and divided by it if the ratio is below `low`. It stays
     as it is for a ratio of nan (nothing held out yet), and at 0, which means no weight decay.

@@ -21,7 +21,7 @@ class RunningWindow:
         self.raw = self.raw[:, :0]
 
     def normalized(self, raw: Float32, std: float) -> Float32:
-        """Add a batch's raw predictions (M, T, N); its rewards (T, N), by normalize_reward over the whole window."""
+        """Add a batch's raw predictions (M, T, N) and return its rewards (T, N), normalized over the whole window."""
         flat = raw.reshape(len(raw), -1)
         steps = flat.shape[1]
         self.raw = np.concatenate([self.raw, flat], axis=1)[:, -max(WINDOW_STEPS, steps) :]

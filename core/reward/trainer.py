@@ -40,7 +40,7 @@ class RewardTrainer:
     """Trains an ensemble on the preferences added so far, in epochs of minibatch gradient steps (Adam).
 
     Each member has its own bootstrap sample and hold-out (2.2.3) and its own weight decay, adapted after each epoch so
-    that its validation loss stays between 1.1 and 1.5 times its training loss (A.1).
+    that its validation loss stays between 1.1 and 1.5 times its training loss (2.2.3).
 
     ensemble: trained in place; bootstrap: draws and hold-outs, in the order of the preferences; l2: (M,) float32
     """

@@ -241,7 +241,7 @@ class Collector:
         arrays = {f"env_{name}": value.copy() for name, value in self.env.get_state().items()}
         arrays |= {f"builder_{name}": value.copy() for name, value in self._builder.get_state().items()}
         values: dict[str, Any] = {"env_rng": get_rng_state(self._env_rng), "act_rng": get_rng_state(self._act_rng)}
-        return JobState(arrays, {**values, "next_id": self._builder.next_id, "variety": self._variety.lead})
+        return JobState(arrays, {**values, "next_id": self._builder.last_id, "variety": self._variety.lead})
 
     def set_state(self, state: JobState) -> int:
         """Return the number of divergences so far. Raises ValueError if the state has another number of environments."""

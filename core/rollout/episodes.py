@@ -1,6 +1,7 @@
 """Whole episodes of a policy: demonstrations, evaluation, and the untrained policy's return."""
 
 from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,9 +106,9 @@ def random_return(config: Config) -> float:
     task = get_task(config.task, config.true_reward)
     actor = Actor(config, generator(config.seed, "random return actions"))
     rng = generator(config.seed, "random return")
-    env = make_envs(task, 8 if task.pictures else 32, rng, config.rollout.threads, staggered=False)
-    finished, _ = run_episodes(env, actor, 1, task.longest_episode)
-    env.close()
+    count = 8 if task.pictures else 32
+    with closing(make_envs(task, count, rng, config.rollout.threads, staggered=False)) as env:
+        finished, _ = run_episodes(env, actor, 1, task.longest_episode)
     return float(np.mean([total for total, _ in finished]))
 
 
@@ -132,12 +133,9 @@ def evaluate(
         actor.load(saved.arrays if saved else state_arrays(build_policy(config)))
     count = min(episodes, 64)
     rng, threads = generator(seed, "evaluation"), config.rollout.threads
-    env = make_envs(
-        task, count, rng, threads, staggered=False, film=CaptureSchedule(1, task.episode_steps) if filmed else None
-    )
-    each = -(-episodes // count)
-    finished, states = run_episodes(env, actor, each, each * task.longest_episode, task.episode_steps)
-    env.close()
+    each, film = -(-episodes // count), CaptureSchedule(1, task.episode_steps) if filmed else None
+    with closing(make_envs(task, count, rng, threads, staggered=False, film=film)) as env:
+        finished, states = run_episodes(env, actor, each, each * task.longest_episode, task.episode_steps)
     finished = finished[:episodes]
     returns = [total for total, _ in finished]
     figures = {"true_return": float(np.mean(returns)), "true_return_std": float(np.std(returns))}

@@ -48,7 +48,7 @@ class SegmentBuilder:
         self._actions = np.zeros((n, k, sizes[1]), np.float32)
         self._states = np.zeros((n, k, sizes[2]), env.states.dtype)
         self._rewards = np.zeros((n, k), np.float32)
-        self.next_id, self._stride = turn
+        self.last_id, self._stride = turn
 
     def add(
         self,
@@ -100,12 +100,12 @@ class SegmentBuilder:
         self._observations[rows[begins], :older] = stacks[begins, :-1]
 
     def _cut(self, row: int, env_steps: int) -> Segment:
-        self.next_id += self._stride
+        self.last_id += self._stride
         rewards = None if np.isnan(self._rewards[row, 0]) else self._rewards[row].copy()
         observations, actions, states = (
             array[row].copy() for array in (self._observations, self._actions, self._states)
         )
-        segment = Segment(self.next_id, observations, actions, states, rewards, env_steps)
+        segment = Segment(self.last_id, observations, actions, states, rewards, env_steps)
         if self._pictures is None:
             return segment
         depth, *sides = self._pictures
@@ -114,13 +114,13 @@ class SegmentBuilder:
     def get_state(self) -> dict[str, np.ndarray]:
         return {name: getattr(self, f"_{name}") for name in _KEPT}
 
-    def set_state(self, arrays: Mapping[str, np.ndarray], next_id: int) -> None:
+    def set_state(self, arrays: Mapping[str, np.ndarray], last_id: int) -> None:
         """Resume from `get_state` and the ID of the last segment.
 
         Segments in progress are dropped if they have pictures and this builder's would not, or the reverse: a session
         may be continued with a window or without.
         """
-        self.next_id = next_id
+        self.last_id = last_id
         if arrays["states"].shape == self._states.shape:
             for name in _KEPT:
                 getattr(self, f"_{name}")[:] = arrays[name]

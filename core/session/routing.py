@@ -47,7 +47,7 @@ ROUTES: dict[type[Event], tuple[str, ...]] = {
 }
 """The receivers of each event: jobs or SNAPSHOTS. All other events go to DRIVER, which batches and weights never reach."""
 
-REWARD = "reward_"
+REWARD_PREFIX = "reward_"
 """Prefix of the reward snapshot's weights in the rollout's state."""
 _NOTHING = np.zeros((0, 0), np.float32)
 _NO_SEGMENT = Segment(0, _NOTHING, _NOTHING, _NOTHING, None, 0)
@@ -93,5 +93,5 @@ def _pair_only(query: Query) -> Query:
 
 def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
     """Return the reward snapshot in a checkpoint's rollout state, for a job that starts later than it was published."""
-    weights = states["rollout"].under(REWARD) if "rollout" in states else {}
+    weights = states["rollout"].under(REWARD_PREFIX) if "rollout" in states else {}
     return RewardPublished(0, weights) if weights else None

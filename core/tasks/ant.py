@@ -19,7 +19,7 @@ def observation(positions: Float64, velocities: Float64) -> Float64:
 
 
 def ant_reward(physics: Physics) -> Float64:
-    """(N,) speed to the right, and z - 1.2 for the torso's height z instead of an end to the episode (A.1)."""
+    """(N,) speed to the right, and z - 1.2 for the torso's height z instead of an end to the episode (A)."""
     return forward(physics) + physics.positions[:, 2] - 1.2
 
 

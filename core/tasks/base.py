@@ -108,7 +108,7 @@ class Task:
     """Shown to the labeller above the clips."""
     segment_steps: int
     episode_steps: int
-    """Fixed length of every episode (A.1)."""
+    """Fixed length of every episode (A)."""
     measure_name: str
     """Figure of the measure that is plotted and reported first."""
     measure_title: str

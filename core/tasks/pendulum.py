@@ -21,7 +21,7 @@ _TIP_UP = 1.0
 
 
 def pendulum_reward(physics: Physics) -> Float64:
-    """(N,) 1 - angle^2. Episodes continue after a fall, so falling costs reward (A.1)."""
+    """(N,) 1 - angle^2. Episodes continue after a fall, so falling costs reward (A)."""
     return 1 - physics.positions[:, 1] ** 2
 
 
@@ -38,7 +38,7 @@ def tip(positions: Float64) -> tuple[Float64, Float64]:
 
 
 def double_reward(physics: Physics) -> Float64:
-    """(N,) Gymnasium's reward of a balanced pendulum, and 10 (z - 1) for its tip's height z instead of an end (A.1)."""
+    """(N,) Gymnasium's reward of a balanced pendulum, and 10 (z - 1) for its tip's height z instead of an end (A)."""
     x, z = tip(physics.positions)
     lower, upper = physics.velocities[:, 1], physics.velocities[:, 2]
     return 10 - 0.01 * x**2 - (z - 2) ** 2 - 1e-3 * lower**2 - 5e-3 * upper**2 + 10 * (z - 1)

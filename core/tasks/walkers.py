@@ -17,12 +17,12 @@ _HOPPER_FALLEN, _WALKER_FALLEN = 0.7, 0.8
 
 
 def hopper_reward(physics: Physics) -> Float64:
-    """(N,) speed, 1 per step, and z - 1 for the torso's height z instead of an end to the episode (A.1)."""
+    """(N,) speed, 1 per step, and z - 1 for the torso's height z instead of an end to the episode (A)."""
     return forward(physics) + 1 + (physics.positions[:, _HEIGHT] - 1)
 
 
 def walker_reward(physics: Physics) -> Float64:
-    """(N,) speed, 1 per step, and z - 2 for the torso's height z instead of an end to the episode (A.1)."""
+    """(N,) speed, 1 per step, and z - 2 for the torso's height z instead of an end to the episode (A)."""
     return forward(physics) + 1 + (physics.positions[:, _HEIGHT] - 2)
 
 

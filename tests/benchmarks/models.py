@@ -169,7 +169,7 @@ def teach(behaviour: Behaviour, out: Path, steps: int) -> float:
 
 
 def untrained_spread(behaviour: Behaviour) -> float:
-    task: Any = replace(behaviour_task(behaviour))
+    task: Any = behaviour_task(behaviour)
     rng, returns = np.random.default_rng(0), list[float]()
     with closing(MujocoVectorEnv(task, 32, rng, staggered=False)) as env:
         for _ in range(task.episode_steps):

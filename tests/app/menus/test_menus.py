@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import Path
 
@@ -43,6 +44,15 @@ def test_the_session_goes_into_one_file_with_the_answers_given_so_far(face: Face
     assert [(p.query.id, p.choice) for p in store.each()] == [(query.id, Choice.TIE)]
     store.close()
     again.close()
+
+
+def test_each_letter_of_a_menu_chooses_one_entry(face: Face) -> None:
+    bar = face.window.menuBar()
+    for menu in (bar, *(action.menu() for action in bar.actions())):
+        letters = [re.search("&([^&])", entry.text()) for entry in menu.actions() if not entry.isSeparator()]
+        found = [letter[1].lower() for letter in letters if letter]
+        assert len(found) == len(set(found)), (found, [entry.text() for entry in menu.actions()])
+    assert face.window.pause_action.text() == "&Pause"  # also after it was renamed
 
 
 def test_diagnostics_are_collected(face: Face, tmp_path: Path) -> None:

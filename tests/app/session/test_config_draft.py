@@ -47,5 +47,5 @@ def test_a_contradiction_is_one_sentence(changes: dict[str, object], sentence: s
         draft.set(name, value)
     assert draft.config is None and sentence in draft.problem
     assert wrong <= draft.wrong.keys() <= set(changes)
-    draft.reset()
+    draft.reset([*draft.changes])
     assert draft.problem == "" and draft.config and not draft.wrong

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from app.session.controller import State
 from app.session.recovery import recovery_action, saved_elsewhere
 from core.config import Config, replaced
 from core.errors import Lack
@@ -42,6 +43,18 @@ def test_the_button_restarts_with_the_change_and_the_session_keeps_its_config(fa
     assert face.controller.session.config.device == "auto"
     face.die("reward")
     assert face.window.banner.restart.text() == "Restart"
+
+
+def test_a_change_that_was_not_accepted_is_offered_again(face: Face) -> None:
+    for _ in range(2):
+        face.engine["reward"].play(Failed("reward", "CUDA out of memory", "trace", Lack.GPU_MEMORY))
+        face.wait_until(lambda: face.controller.state == State.FAILED)
+        assert face.window.banner.restart.text() == "Retry on the CPU"
+        face.window.stop_action.trigger()
+        face.wait_until(lambda: face.controller.state == State.STOPPED)
+        face.window.pause_action.trigger()
+        face.wait_until(lambda: face.controller.state == State.RUNNING)
+    assert face.engine["reward"].spec.config["device"] == "auto"
 
 
 @pytest.mark.parametrize(

@@ -71,12 +71,12 @@ def test_pause_and_resume_reach_the_jobs(face: Face) -> None:
     face.offer(make_query())
     assert face.window.windowTitle() == "session – Hopper: backflips – Somersault"
     face.window.pause_action.trigger()
-    assert face.window.pause_action.text() == "Resume" and face.window.paused_bar.isVisible()
+    assert face.window.pause_action.text() == "&Resume" and face.window.paused_bar.isVisible()
     assert face.window.windowTitle().startswith("session (paused) – ")
     face.press(Qt.Key.Key_Left)  # answers are taken while paused
     face.wait_until(lambda: len(face.answers()) == 1)
     QTest.mouseClick(face.window.paused_bar.resume, Qt.MouseButton.LeftButton)
-    assert face.window.pause_action.text() == "Pause" and not face.window.paused_bar.isVisible()
+    assert face.window.pause_action.text() == "&Pause" and not face.window.paused_bar.isVisible()
     for name in JOBS:
         process = face.engine[name]
         face.wait_until(lambda process=process: process.got(Paused)[-2:] == [Paused(True), Paused(False)])

@@ -286,4 +286,4 @@ def test_a_dialog_gets_every_key_while_the_clips_rest(face: Face) -> None:
 def test_the_button_that_starts_says_so_everywhere(face: Face) -> None:
     assert face.window.pause_action.toolTip().startswith("Pause")
     face.stop()
-    assert face.window.pause_action.text() == "Start" and face.window.pause_action.toolTip().startswith("Start")
+    assert face.window.pause_action.text() == "St&art" and face.window.pause_action.toolTip().startswith("Start")

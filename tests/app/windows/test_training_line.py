@@ -16,7 +16,7 @@ from core.types import Choice, Teacher
 from tests.app.fakes import DRIVEN, Face, make_query
 from tests.app.windows.test_main import report
 
-WAITS = "Training waits for your next answer. Finish it when you like what the robot does."
+WAITS = "Training waits for your next answer. If you like what you see, finish the training."
 ENDS = ". Your next answer ends it, and teaching continues."
 
 

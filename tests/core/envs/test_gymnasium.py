@@ -21,7 +21,7 @@ from core.envs.renderer import renderer_for
 from core.errors import UserError
 from core.events import DemonstrationRecorded, JobSpec, QueryOffered, RolloutReported
 from core.headless.run import HeadlessRun
-from core.io.image_codec import ROW_BYTES
+from core.io.image_codec import ROW_BYTES, decode_image
 from core.jobs import build
 from core.nn.state import state_arrays
 from core.rollout.actor import build_policy
@@ -203,6 +203,20 @@ def test_each_of_the_filmed_is_filmed_one_stretch_in_so_many(batch: MakeBatch) -
     assert [np.flatnonzero(column).tolist() for column in stretches.T] == [[0, 4], [3, 7], [], []]
     assert (np.repeat(stretches, 5, axis=0) == np.stack(seen)).all()
     assert (np.stack(pictured) == np.stack(seen)).all()
+
+
+def test_every_picture_is_of_what_is_seen_also_where_a_recording_begins_in_a_rest(batch: MakeBatch) -> None:
+    registered(life=7)
+    env = batch(environments=2, film=CaptureSchedule(2, 5, 4))
+    begun_in_rest = 0
+    for _ in range(200):
+        before = env.clip_available
+        forward(env, 1)
+        for row in np.flatnonzero(env.clip_available):
+            age = int(env.observations[row, 0])
+            assert decode_image(env.states[row])[30, 45, 0] == 10 * age
+            begun_in_rest += not before[row] and age == 7
+    assert begun_in_rest > 3
 
 
 def lived(env: GymVectorEnv, steps: int, seed: int) -> list[Any]:

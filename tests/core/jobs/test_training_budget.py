@@ -75,9 +75,9 @@ def test_a_finish_takes_its_steps_and_the_next_answer_ends_it() -> None:
     made.receive(FinishRequested(), 2000)
     assert [made.reason_to_hold(steps, 10) for steps in (2000, 2399, 2400)] == ["", "", "training is finished"]
     assert [made.progress(steps) for steps in (2000, 2200, 2250, 2400, 9999)] == [0, 0, 0.25, 1, 1]
-    assert [made.finishing(steps) for steps in (2000, 2100, 2400, 9999)] == [0, 0.25, 1, 1]
+    assert [made.share_finished(steps) for steps in (2000, 2100, 2400, 9999)] == [0, 0.25, 1, 1]
     made.receive(PreferenceAdded(preference(1)), 2400)
-    assert made.progress(2400) == 0 and made.finishing(2400) is None and made.reason_to_hold(2400, 10) == HOLDS
+    assert made.progress(2400) == 0 and made.share_finished(2400) is None and made.reason_to_hold(2400, 10) == HOLDS
     assert [made.reason_to_hold(2400 + steps, 11) for steps in (0, 99, 100)] == ["", "", HOLDS]
 
 
@@ -85,9 +85,9 @@ def test_cant_tell_ends_no_finish() -> None:
     made = budget()
     made.receive(FinishRequested(), 2000)
     made.receive(PreferenceAdded(preference(1, Choice.CANT_TELL)), 2100)
-    assert made.reason_to_hold(2100, 10) == "" and made.finishing(2100) == 0.25
+    assert made.reason_to_hold(2100, 10) == "" and made.share_finished(2100) == 0.25
     made.receive(PreferenceAdded(preference(2)), 2100)
-    assert made.finishing(2100) is None
+    assert made.share_finished(2100) is None
 
 
 def test_a_reward_taken_over_is_followed_for_as_long_as_one_answer_allows() -> None:
@@ -107,9 +107,9 @@ def test_a_restart_continues_a_finish_unless_an_answer_came_after_the_checkpoint
     again.set_state(made.get_state())
     for number in (1, 2):  # all answers are replayed
         again.receive(PreferenceAdded(preference(number)), 2100)
-    assert again.finishing(2100) == 0.25 and again.reason_to_hold(2400, 10) == "training is finished"
+    assert again.share_finished(2100) == 0.25 and again.reason_to_hold(2400, 10) == "training is finished"
     again.receive(PreferenceAdded(preference(3)), 2100)
-    assert again.finishing(2100) is None
+    assert again.share_finished(2100) is None
 
 
 def test_with_the_papers_schedule_the_whole_session_is_the_progress() -> None:

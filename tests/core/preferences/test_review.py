@@ -102,7 +102,7 @@ def test_the_comment_says_how_it_compares(found: Consistency, words: str) -> Non
     text = comment(found, 0.1)
     assert (
         words in text
-        and "If 10% of the answers were given at random, as the method assumes, 90% of the repeated" in text
+        and "If 10% of the answers were given at random, as this session assumes, 90% of the repeated" in text
     )
 
 

@@ -93,7 +93,7 @@ def test_a_segment_does_not_change_when_more_is_cut() -> None:
 def test_a_restored_builder_goes_on_in_the_middle_of_a_segment() -> None:
     first, second = new_builder(), new_builder(stagger=(2, 2))
     feed(first, range(5))
-    second.set_state({name: array.copy() for name, array in first.get_state().items()}, first.next_id)
+    second.set_state({name: array.copy() for name, array in first.get_state().items()}, first.last_id)
     found = feed(second, range(5, 6))
     assert [marks(one) for one in found] == [[3, 4, 5], [103, 104, 105]]
     assert [one.id for one in found] == [3, 4]
@@ -128,8 +128,8 @@ def test_of_pictures_each_is_kept_once_and_the_observations_come_back() -> None:
 def test_a_builder_with_pictures_starts_anew_from_the_state_of_one_without() -> None:
     plain, pictured = new_builder(), SegmentBuilder(Batch(2, states=7), 3, np.zeros(2, np.int64))
     feed(plain, range(5))
-    pictured.set_state(plain.get_state(), plain.next_id)
-    assert pictured.next_id == 2 and not pictured.get_state()["filled"].any()
+    pictured.set_state(plain.get_state(), plain.last_id)
+    assert pictured.last_id == 2 and not pictured.get_state()["filled"].any()
 
 
 @pytest.mark.parametrize(("added", "kept"), [(2, [0, 1]), (3, [0, 1, 2]), (7, [4, 5, 6])])
