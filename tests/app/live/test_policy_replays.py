@@ -90,6 +90,23 @@ def test_a_policy_that_can_not_be_shown_is_reported_and_the_slider_returns_to_li
     assert live.snapshot is None and len(requests(face)) == 1
 
 
+def test_a_policy_that_is_refused_gives_way_to_the_one_wanted_meanwhile(face: Face) -> None:
+    learned(face, *STEPS[:2])
+    replays, (first, second) = face.controller.replays, face.controller.policy_history.snapshots
+    drawn: list[Demonstration] = []
+    refused: list[str] = []
+    replays.replay_drawn.connect(drawn.append)
+    replays.replay_refused.connect(refused.append)
+    replays.show(first)
+    token = request(face, 1).token
+    replays.show(second)
+    face.engine["clips"].play(ReplayRefused(token, "It can't be shown: choose another one."))
+    request(face, 2)
+    render(face)
+    face.wait_until(lambda: [d.snapshot for d in drawn] == [second])
+    assert refused == []
+
+
 def test_a_restarted_clips_job_gets_the_request_again(face: Face) -> None:
     learned(face, *STEPS[:2])
     face.window.live.slider.setValue(0)

@@ -119,6 +119,20 @@ def test_the_state_can_be_read_while_a_batch_is_collected(both: Pair) -> None:
     require_same(batch(here), batch(apart))
 
 
+def test_a_policy_that_comes_while_a_batch_is_collected_reaches_the_other_process_after_it(both: Pair) -> None:
+    here, apart = both
+    newer = policy(config(), 0.5)
+    batch(here)
+    here.load_policy(newer)
+    collecting = apart.collect(0)
+    assert next(collecting) is None
+    apart.load_policy(newer)
+    assert len([*collecting]) > 0
+    expected, collected = batch(here, 256 * STEPS), batch(apart, 256 * STEPS)
+    half = shares(get_task("pendulum"), 256)[0]
+    assert np.array_equal(expected.actions[:, half:], collected.actions[:, half:])
+
+
 def test_divergences_of_all_collectors_are_counted_and_kept(both: Pair) -> None:
     for made in both:
         state = made.get_state()
