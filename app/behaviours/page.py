@@ -397,10 +397,8 @@ class BehaviourPage(QWidget):
     def _on_folded(self, on: bool) -> None:
         self.fold.setArrowType(Qt.ArrowType.DownArrow if on else Qt.ArrowType.RightArrow)
         self.expressions.setVisible(on)
-        if on and self.area.isVisible():
-            QTimer.singleShot(
-                0, self, lambda: self.area.verticalScrollBar().setValue(self.fold.y())
-            )  # laid out by then
+        if on and self.area.isVisible():  # shown once they are laid out
+            QTimer.singleShot(0, self, lambda: self.area.verticalScrollBar().setValue(self.fold.y()))
 
     def _on_over(self) -> None:
         self._unsaved.pop(self._key, None)
