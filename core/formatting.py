@@ -6,6 +6,11 @@ from typing import Any
 import numpy as np
 
 
+def capitalized(text: str) -> str:
+    """Return the text with its first letter as a capital; the others stay."""
+    return text[:1].upper() + text[1:]
+
+
 def pluralize(number: int, noun: str) -> str:
     """Format a count with its noun: '1 answer', '1,200 answers'."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QStackedWidget,
-    QToolButton,
     QWidget,
 )
 
@@ -28,7 +27,7 @@ from app.behaviours.signal_titles import plottable
 from app.start_page.begin_from import BeginFrom
 from app.start_page.previews import Preview
 from app.style.file_dialog import ask_for_file_to_open
-from app.style.labels import label
+from app.style.labels import fold_button, label
 from app.style.layouts import column, row
 from core.behaviours.behaviour import MAX_PLOTS, MAX_TITLE, Behaviour, CameraView
 from core.behaviours.robot_model import PREFIX, RobotModel
@@ -119,12 +118,7 @@ class BehaviourPage(QWidget):
         self.plots_help = label("settingHelp", wrap=True)
 
     def _make_fold(self) -> None:
-        self.fold = QToolButton(arrowType=Qt.ArrowType.RightArrow)
-        self.fold.setObjectName("fold")
-        self.fold.setText("More: expressions of your own")
-        self.fold.setCheckable(True)
-        self.fold.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.fold.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.fold = fold_button("More: expressions of your own")
         self.fold.toggled.connect(self._on_folded)
         self.expressions = ExpressionFields()
         self.expressions.hide()
@@ -395,7 +389,6 @@ class BehaviourPage(QWidget):
         self._refresh()
 
     def _on_folded(self, on: bool) -> None:
-        self.fold.setArrowType(Qt.ArrowType.DownArrow if on else Qt.ArrowType.RightArrow)
         self.expressions.setVisible(on)
         if on and self.area.isVisible():  # shown once they are laid out
             QTimer.singleShot(0, self, lambda: self.area.verticalScrollBar().setValue(self.fold.y()))

@@ -10,6 +10,7 @@ from app.history.preference_text import CHOICES, notes, when
 from app.labelling.guests import name_of
 from app.style import theme
 from app.style.painting import LEFT, RIGHT, fitted, set_font, write_line
+from core.formatting import capitalized
 from core.preferences.store import PreferenceSummary
 
 _MARGIN, _GAP = 10, 6
@@ -82,4 +83,4 @@ def _write(painter: QPainter, area: QRect, row: PreferenceSummary, against: floa
     write_line(painter, first, f"{row.id}", muted, RIGHT)
     write_line(painter, first.translated(0, _LINE), f"{when(row)}  ·  {name_of(row.labeller)}", muted)
     remarks = ", ".join(notes(row, against))
-    write_line(painter, first.translated(0, 2 * _LINE), remarks[:1].upper() + remarks[1:], theme.palette().text)
+    write_line(painter, first.translated(0, 2 * _LINE), capitalized(remarks), theme.palette().text)

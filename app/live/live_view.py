@@ -13,7 +13,7 @@ from app.live.signal_values import SignalValues
 from app.style.glossary import explain, help_button
 from app.style.labels import label
 from app.style.layouts import column, row
-from core.formatting import format_moment, format_number
+from core.formatting import capitalized, format_moment, format_number
 from core.session.policy_snapshots import SnapshotInfo
 
 _FRAMES_PER_VALUE = 3
@@ -142,7 +142,7 @@ class LiveView(QWidget):
 
     def _on_moved(self) -> None:
         snapshot = self.snapshot
-        text = _sentence(snapshot.caption) if snapshot else "Newest policy"
+        text = capitalized(snapshot.caption) if snapshot else "Newest policy"
         self.slider.setAccessibleDescription(text)
         self.loading.setText(text)
         self._place_loading()
@@ -176,7 +176,7 @@ class LiveView(QWidget):
         if self.signal_values.isVisible():
             self.signal_values.set_series(shown.signals)
         moment = format_moment(shown.labels, shown.env_steps)
-        self.title.setText(_sentence(moment) if shown.snapshot else f"Newest: {moment}")
+        self.title.setText(capitalized(moment) if shown.snapshot else f"Newest: {moment}")
         self.title.setToolTip(self.title.text())
         self._show_figure()
         self._update_loading()
@@ -197,7 +197,3 @@ class LiveView(QWidget):
         place = self.policy.player.geometry()
         x = place.center().x() - self.loading.width() // 2
         self.loading.move(max(0, x), place.bottom() - self.loading.height() - _MARGIN)
-
-
-def _sentence(caption: str) -> str:
-    return caption[0].upper() + caption[1:]

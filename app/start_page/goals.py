@@ -1,5 +1,6 @@
 """Goals of the tasks in one sentence for the start page, and the answers and minutes that teaching takes."""
 
+from core.formatting import capitalized
 from core.tasks import get_task
 from core.tasks.base import Task
 
@@ -44,7 +45,7 @@ def goal(task: Task) -> str:
     if known and get_task(task.name).instruction == task.instruction:  # and no behaviour of the same name
         return known
     asked = task.instruction.removeprefix(_ASKS).partition(". ")[0].rstrip(".")
-    return f"{asked[:1].upper()}{asked[1:]}." if asked else ""
+    return f"{capitalized(asked)}." if asked else ""
 
 
 def effort(task: Task) -> str:

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPushButton,
     QScrollArea,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -27,7 +26,7 @@ from app.start_page.number_box import ChoiceBox
 from app.start_page.preview_view import PreviewView
 from app.start_page.previews import Preview
 from app.start_page.setting_row import Editor, editor_for, show_value
-from app.style.labels import label
+from app.style.labels import fold_button, label
 from app.style.layouts import column, row
 from core.tasks import get_task
 from core.tasks.gymnasium import PREFIX
@@ -107,12 +106,7 @@ class NewSessionForm(QWidget):
         return box
 
     def _make_fold(self) -> None:
-        self.fold = QToolButton(arrowType=Qt.ArrowType.RightArrow)
-        self.fold.setObjectName("fold")
-        self.fold.setText("Advanced settings")
-        self.fold.setCheckable(True)
-        self.fold.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.fold.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.fold = fold_button("Advanced settings")
         self.fold.toggled.connect(self._on_folded)
         self.advanced: AdvancedSettings | None = None
 
@@ -269,7 +263,6 @@ class NewSessionForm(QWidget):
             self.advanced.reset_requested.connect(self._on_reset_requested)
             self._column.insertWidget(self._column.indexOf(self.fold) + 1, self.advanced)
             self._place_foot_last(self.advanced)
-        self.fold.setArrowType(Qt.ArrowType.DownArrow if on else Qt.ArrowType.RightArrow)
         if self.advanced is not None:
             self.advanced.setVisible(on)
             self.advanced.search.clear()

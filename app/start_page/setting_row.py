@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QGridLayout, QLineEdit, QPushButton, QWidget
 
 from app.session.config_draft import ConfigDraft, Setting
 from app.start_page.number_box import ChoiceBox, NumberBox, format_value
-from app.style.labels import label
+from app.style.labels import keep_place, label
 
 _SET_FOR = {"task": "Set for this task", "window": "Set for interactive use", "": ""}
 
@@ -78,9 +78,7 @@ class SettingRow(QWidget):
         self.problem.hide()
         grid.addWidget(self.problem, 2, 0, 1, 4)
         grid.setColumnStretch(0, 1)
-        policy = self.reset.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)
-        self.reset.setSizePolicy(policy)
+        keep_place(self.reset)
         match self.editor:
             case NumberBox():
                 edited = self.editor.edited

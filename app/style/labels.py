@@ -3,7 +3,7 @@
 from html import escape
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton, QToolButton, QWidget
 
 
 def label(style: str, text: str = "", *, wrap: bool = False, centred: bool = False, rich: bool = False) -> QLabel:
@@ -28,6 +28,25 @@ def tip(text: str) -> str:
 def literal(text: str) -> str:
     """Text for a button that is shown literally: an & marks no key."""
     return text.replace("&", "&&")
+
+
+def fold_button(text: str) -> QToolButton:
+    """Make a button with an arrow that points down while it is checked, to show and hide a part of a page."""
+    widget = QToolButton(arrowType=Qt.ArrowType.RightArrow)
+    widget.setObjectName("fold")
+    widget.setText(text)
+    widget.setCheckable(True)
+    widget.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    widget.toggled.connect(lambda on: widget.setArrowType(Qt.ArrowType.DownArrow if on else Qt.ArrowType.RightArrow))
+    return widget
+
+
+def keep_place(widget: QWidget, on: bool = True) -> None:
+    """Let the widget keep its place in a layout while it is hidden."""
+    policy = widget.sizePolicy()
+    policy.setRetainSizeWhenHidden(on)
+    widget.setSizePolicy(policy)
 
 
 def button(text: str) -> QPushButton:

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QLabel, QLayout, QWidget
 
 from app.session.controller import Controller
 from app.style.glossary import help_button
-from app.style.labels import label, tip
+from app.style.labels import keep_place, label, tip
 from app.style.layouts import column, row
 from core.formatting import format_age
 
@@ -35,9 +35,7 @@ class StatusStrip(QWidget):
         self._diverged_caption = label("caption", _DIVERGED)
         for part in (self._diverged, self._diverged_caption):
             part.setToolTip(tip(_DIVERGED_TIP))
-            policy = part.sizePolicy()
-            policy.setRetainSizeWhenHidden(True)
-            part.setSizePolicy(policy)
+            keep_place(part)
         cells = [column(*cell, spacing=0) for cell in zip(self._figures, self._captions, strict=True)]
         cells[_AGREE] = column(row(self._figures[_AGREE], self._better, None), self._captions[_AGREE], spacing=0)
         diverged = column(self._diverged, self._diverged_caption, spacing=0)

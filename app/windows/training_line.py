@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.labelling.training_course import TrainingCourse
 from app.session.controller import Controller, State
-from app.style.labels import button, label
+from app.style.labels import button, keep_place, label
 from app.style.layouts import row
 
 _SETTLED_SECONDS = 2.0
@@ -32,9 +32,7 @@ class TrainingLine(QWidget):
         self._changed_at = -math.inf
         self.text, self.keep, self.finish = label("stages"), button("Keep training"), button("Finish training")
         for part in (self.keep, self.finish):
-            policy = part.sizePolicy()
-            policy.setRetainSizeWhenHidden(controller.course.follows_answers)
-            part.setSizePolicy(policy)
+            keep_place(part, controller.course.follows_answers)
             part.hide()  # until the first refresh: else the clips would jump
         self.text.setSizePolicy(
             QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred

@@ -3,6 +3,7 @@
 import math
 
 from app.session.controller import LOST_TRAINING, Controller, State
+from core.formatting import capitalized
 
 _STARTS = "Starting simulation, reward model and policy."
 
@@ -66,4 +67,4 @@ def _with_countdown(text: str, seconds: float | None) -> str:
 
 
 def _sentence_case(reason: str) -> str:
-    return (reason[:1].upper() + reason[1:]).rstrip(".")
+    return capitalized(reason).rstrip(".")

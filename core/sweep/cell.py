@@ -16,7 +16,7 @@ from typing import Any
 from core.config import Config, OracleConfig, PersonConfig, QueryConfig, RewardConfig
 from core.errors import lack, summary
 from core.events import Event, RolloutReported
-from core.formatting import without_nan
+from core.formatting import capitalized, without_nan
 from core.headless.run import HeadlessRun
 from core.io.session_log import session_log
 from core.rollout.episodes import random_return
@@ -93,7 +93,7 @@ def reason_of(error: BaseException) -> str:
         if missing := lack(cause):
             return f"There was not enough {missing}: run fewer cells at once, or give it smaller settings."
     text = summary(error).rstrip(".")
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{capitalized(text)}."
 
 
 def _result(config: Config, folder: Path, threads: int, report: Callable[[int], None]) -> Document:
