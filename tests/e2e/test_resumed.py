@@ -49,7 +49,8 @@ def test_a_resumed_run_ends_as_if_it_had_not_stopped(
         assert sum(batch.policy_version < update.version - 1 for batch, update in batches) > 5  # it does run ahead
 
 
-@pytest.mark.parametrize("cycles", [*(pytest.param(cycles, marks=pytest.mark.slow) for cycles in (10, 11)), 12])
+@pytest.mark.slow
+@pytest.mark.parametrize("cycles", [10, 11, 12])
 def test_a_fit_that_is_spread_over_batches_resumes_where_it_was(teach: Teach, finished: Finished, cycles: int) -> None:
     """Four epochs, one a batch."""
     chosen = {"policy__lag": 1, "reward__steps_per_label": 25, "reward__epochs": 4}

@@ -49,6 +49,7 @@ def answers(program: subprocess.Popen[str]) -> str:
     return "".join(lines)
 
 
+@pytest.mark.slow
 def test_a_session_goes_on_after_sleep_and_with_the_clock_set_back(tmp_path: Path) -> None:
     script, folder, set_back = tmp_path / "window.py", tmp_path / "s", tmp_path / "set back"
     script.write_text(_WINDOW)

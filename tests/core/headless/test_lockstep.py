@@ -78,6 +78,7 @@ def test_what_a_job_raises_is_raised_here(apart: Apart) -> None:
     assert "core/policy" in crashed.value.__notes__[0]  # where it failed there, for the log
 
 
+@pytest.mark.slow
 def test_a_killed_process_is_reported_in_one_sentence_and_the_session_resumes(tmp_path: Path) -> None:
     config = tiny(teacher="none")
     session = Session.create(tmp_path / "s", config)
