@@ -50,11 +50,11 @@ def main() -> int:
         return 1
     except (MemoryError, RuntimeError, OSError) as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            print("somersault: the disk is full: make room, then try again.", file=sys.stderr)
-            return 1
-        if not lack(error):
+            code, text = 1, "the disk is full: make room, then try again."
+        elif lack(error):
+            code, text = 1, f"there was not enough {lack(error)}; saved work is kept: {again}."
+        else:
             raise
-        code, text = 1, f"there was not enough {lack(error)}; saved work is kept: {again}."
     except KeyboardInterrupt as error:
         code = 128 + next(iter(error.args), signal.SIGINT)  # as a shell reports a program that a signal ended
         cut_short = isinstance(error, CutShortError)

@@ -1,6 +1,5 @@
 """The page "A behaviour of your own": robot, name and sentence, camera and clips, plots, and free expressions in a fold."""
 
-from itertools import pairwise
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
@@ -28,7 +27,7 @@ from app.start_page.begin_from import BeginFrom
 from app.start_page.previews import Preview
 from app.style.file_dialog import ask_for_file_to_open
 from app.style.labels import fold_button, label
-from app.style.layouts import column, row
+from app.style.layouts import column, row, tab_order
 from core.behaviours.behaviour import MAX_PLOTS, MAX_TITLE, Behaviour, CameraView
 from core.behaviours.robot_model import PREFIX, RobotModel
 from core.tasks.behaviour_tasks import behaviour_task
@@ -163,9 +162,7 @@ class BehaviourPage(QWidget):
         foot = row((self.problem, 1), self.over, self.back, self.save, self.practise, self.start)
         body = row(left, (self.area, 1), spacing=30)
         column((body, 1), foot, of=self.maker, margins=(30, 22, 30, 18), spacing=14)
-        last = (*self.begin_from.parts.values(), self.over, self.back, self.save, self.practise, self.start)
-        for before, after in pairwise(last):
-            QWidget.setTabOrder(before, after)
+        tab_order(*self.begin_from.parts.values(), self.over, self.back, self.save, self.practise, self.start)
 
     def _connect(self) -> None:
         self._scenes.drawn.connect(self.view.play)
@@ -277,9 +274,9 @@ class BehaviourPage(QWidget):
             while self._models.get(name, model) != model:
                 number += 1
                 name = f"{stem} ({number}).xml"
-            self._models[name] = model
-            draft = BehaviourDraft(robot=name, model=model)
-            self._pictured[draft.scene_text()] = name
+            if name not in self._models:
+                self._models[name] = model
+                self._pictured[BehaviourDraft(robot=name, model=model).scene_text()] = name
         self.robots.add(name, name.removeprefix(PREFIX).rpartition("/")[2].removesuffix(".xml"))
         return name
 

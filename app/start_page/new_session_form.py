@@ -1,7 +1,6 @@
 """The form for a new session: the task with its preview, the main settings, and advanced settings in a fold."""
 
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from app.start_page.preview_view import PreviewView
 from app.start_page.previews import Preview
 from app.start_page.setting_row import Editor, editor_for, show_value
 from app.style.labels import fold_button, label
-from app.style.layouts import column, row
+from app.style.layouts import column, row, tab_order
 from core.tasks import get_task
 from core.tasks.gymnasium import PREFIX
 
@@ -146,8 +145,7 @@ class NewSessionForm(QWidget):
     def _place_foot_last(self, advanced: AdvancedSettings) -> None:
         """Let Tab reach the buttons of the foot after the advanced settings, which are made later."""
         fields = [part for part in advanced.findChildren(QWidget) if part.focusPolicy() & Qt.FocusPolicy.TabFocus]
-        for before, after in pairwise((fields[-1], self.back, self.create_button)):
-            QWidget.setTabOrder(before, after)
+        tab_order(fields[-1], self.back, self.create_button)
 
     def _rows(self) -> QFormLayout:
         self.form = QFormLayout(horizontalSpacing=18, verticalSpacing=10)

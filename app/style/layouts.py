@@ -1,5 +1,6 @@
 """Rows and columns of widgets and nested layouts, and the heading of a part of a page."""
 
+from itertools import pairwise
 from typing import TypeVar
 
 from PySide6.QtCore import Qt
@@ -46,6 +47,12 @@ def _filled(
         else:
             layout.addWidget(item, stretch)
     return layout
+
+
+def tab_order(*widgets: QWidget) -> None:
+    """Let Tab reach these widgets one after the other."""
+    for before, after in pairwise(widgets):
+        QWidget.setTabOrder(before, after)
 
 
 def section_header(title: str, about: str, *buttons: QPushButton) -> QHBoxLayout:

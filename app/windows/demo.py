@@ -295,10 +295,8 @@ class DemoWindow(QWidget):
             self._controller.start()
 
     def _on_state_changed(self, state: str) -> None:
-        if state == State.STOPPED and self._before in (
-            State.RESTARTING,
-            State.STARTING,
-        ):  # it could not be started again
+        failed = state == State.STOPPED and self._before in (State.RESTARTING, State.STARTING)
+        if failed:  # it could not be started again
             self.restart_timer.start()
         elif state == State.STOPPING:
             self.restart_timer.stop()

@@ -220,7 +220,10 @@ def unwritable(path: Path, error: OSError) -> UserError:
     return UserError(f"{path} can't be written ({reason(error)}): {remedy(error)}.")
 
 
-def reason(error: OSError) -> str:
+def reason(error: Exception) -> str:
+    """Return why something failed: for an OSError without its number and path."""
+    if not isinstance(error, OSError):
+        return str(error)
     if error.errno == errno.ELOOP:
         return "it is a symbolic link"  # that open_regular refuses; a ring of links is one, too
     return error.strerror or type(error).__name__

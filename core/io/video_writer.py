@@ -95,8 +95,7 @@ def video_file(
             video.finish()
         os.replace(part, path)
     except (OSError, FFmpegError) as error:
-        why = files.reason(error) if isinstance(error, OSError) else error
-        raise UserError(f"The video {path} can't be written ({why}): name another file.") from error
+        raise UserError(f"The video {path} can't be written ({files.reason(error)}): name another file.") from error
     finally:
         files.clear_away(part)
 

@@ -180,8 +180,9 @@ def read_config(folder: Path) -> Config:
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UserError(f"{folder} is not a session: it has no {CONFIG}.") from error
     except (OSError, ValueError, RecursionError) as error:
-        why = files.reason(error) if isinstance(error, OSError) else error
-        raise UserError(f"{path} can't be read ({why}): name the folder of a Somersault session.") from error
+        raise UserError(
+            f"{path} can't be read ({files.reason(error)}): name the folder of a Somersault session."
+        ) from error
 
 
 def _write_config(folder: Path, config: Config) -> None:

@@ -50,8 +50,7 @@ def read(folder: Path) -> Summary | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        why = files.reason(error) if isinstance(error, OSError) else error
-        raise UserError(f"{path} can't be read ({why}).") from error
+        raise UserError(f"{path} can't be read ({files.reason(error)}).") from error
 
 
 def better(figure: float, best: float | None, lower_is_better: bool) -> float | None:

@@ -58,11 +58,8 @@ def get_task(name: str, true_reward: str = "task") -> Task:
     elif name in shipped_behaviours():
         task = behaviours()[name]
     else:
-        names, others = (
-            (*CATALOGUE, *shipped_behaviours()),
-            "a behaviour file, whose name ends in .json, or gym:ENV_ID.",
-        )
-        near = nearest(name, names)
+        names = (*CATALOGUE, *shipped_behaviours())
+        near, others = nearest(name, names), "a behaviour file, whose name ends in .json, or gym:ENV_ID."
         advice = f"did you mean {near}? Else name {others}" if near else f"choose one of {', '.join(names)}, {others}"
         raise UserError(f"There is no task {name!r:.80}: {advice}")
     if true_reward == "task":
