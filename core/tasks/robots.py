@@ -25,7 +25,7 @@ from core.types import Float64
 
 _LARGE = 4.0
 """Distance in m of the camera from a robot that starts as high in the air as the paper's do."""
-_EPISODE_SECONDS = 8.0
+_CLIP_SECONDS, _EPISODE_SECONDS = 1.5, 8.0
 INSTRUCTION = "Choose the clip that comes closer to the behaviour you want to teach."
 
 
@@ -41,7 +41,7 @@ def _robot(task: RobotTask, name: str, title: str, names: SignalNames) -> RobotT
         names=names,
         true_reward=None,
         other_rewards={},
-        measure=averages(forward_speed=forward),
+        measure=_FORWARD_SPEED,
         measure_name="forward_speed",
         measure_title="Forward speed (m/s)",
         measure_falls=False,
@@ -49,6 +49,7 @@ def _robot(task: RobotTask, name: str, title: str, names: SignalNames) -> RobotT
     )
 
 
+_FORWARD_SPEED = averages(forward_speed=forward)
 _HOPPER = ("thigh_joint", "leg_joint", "foot_joint")
 _WALKER = (*_HOPPER, "thigh_left_joint", "leg_left_joint", "foot_left_joint")
 _CHEETAH = ("bthigh", "bshin", "bfoot", "fthigh", "fshin", "ffoot")
@@ -137,7 +138,7 @@ ROBOTS: dict[str, RobotTask] = {
 
 @functools.lru_cache(maxsize=4)
 def imported_robot(name: str, model: RobotModel) -> RobotTask:
-    """Return a robot that was read from an MJCF file, controlled at about 40 Hz, in episodes of 8 s.
+    """Return a robot that was read from an MJCF file, in episodes of 8 s.
 
     The latest are kept: unpacking megabytes takes milliseconds, and the window asks at each key.
     """
@@ -154,9 +155,14 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
     numbers = (
         len(model.plain) + 2 * len(model.angles) + len(ORIENTATION) * len(model.quaternions) + model.velocities + sensed
     )
-    task = replace(
-        HOPPER_BACKFLIP,
+    step_seconds = model.timestep * model.frame_skip
+    return RobotTask(
+        name=name,
+        robot=name,
+        title=name,
+        instruction=INSTRUCTION,
         sizes=(numbers, len(model.names.actions)),
+        names=model.names,
         model="",
         packed_model=model.content(),
         start_positions=model.start,
@@ -165,10 +171,14 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
         timestep=model.timestep,
         integrator=model.integrator,
         frame_skip=model.frame_skip,
-        episode_steps=max(1, round(_EPISODE_SECONDS / (model.timestep * model.frame_skip))),
+        segment_steps=max(1, round(_CLIP_SECONDS / step_seconds)),
+        episode_steps=max(1, round(_EPISODE_SECONDS / step_seconds)),
         observe=observe,
         floor_sense=model.on_floor,
         start_scale=min(1.0, model.distance / _LARGE),
         camera=Camera(model.body, model.height, model.distance, fixed=model.fixed, centre=(x, y), **side),
+        true_reward=None,
+        measure=_FORWARD_SPEED,
+        measure_name="forward_speed",
+        measure_title="Forward speed (m/s)",
     )
-    return _robot(task, name, name, model.names)
