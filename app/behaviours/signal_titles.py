@@ -21,6 +21,8 @@ _PLAIN = {
     "y": ("Position along y", "m"),
 }
 _FAMILIES = {
+    "x": ("Position of {} along x", "m"),
+    "y": ("Position of {} along y", "m"),
     "height": ("Height of {}", "m"),
     "contact": ("{} on the floor", "share of the time"),
     "joint": ("Joint {}", ""),
@@ -42,8 +44,9 @@ def title_of(signal: str) -> str:
     else:
         family, _, rest = signal.partition("[")
         name = rest.removesuffix("]")
+        quoted = name[0] in "'\""
         title, unit = _FAMILIES[family]
-        title = title.format(ast.literal_eval(name) if name.startswith('"') else name)
+        title = title.format(ast.literal_eval(name) if quoted else name)
     return f"{title} ({unit})" if unit else title
 
 

@@ -1,8 +1,8 @@
 """Expressions of a step, such as "clip(height, 0, 1) - 0.1 * abs(pitch_rate)", compiled to functions of signals.
 
 Python's parser reads them, but only the nodes handled here are accepted, and Python evaluates none of them. Conditions
-have the value 1 or 0, and any number but 0 is true. A division, power or root that is not a number (0 / 0, sqrt(-1))
-counts as 0, as does a result that is not, and results are clipped to LARGEST.
+have the value 1 or 0, and any number but 0 is true. A division, power or root without a finite value (1 / 0,
+sqrt(-1)) counts as 0, as does a result that is not a number, and results are clipped to LARGEST.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from core.behaviours.signals import FAMILIES, PLAIN, SignalNames, Signals, suggestion, write
-from core.behaviours.tolerance import SHAPES, tolerance
+from core.behaviours.tolerance import REACH_ZERO, SHAPES, tolerance
 from core.errors import UserError
 from core.types import Float64
 
@@ -37,8 +37,8 @@ Function = Callable[[Any], Value]
 
 
 def _zero_if_undefined(values: Value) -> Value:
-    """Return the values with 0 for what is not a number."""
-    return np.where(np.isnan(values), 0.0, values)
+    """Return the values with 0 for what is not finite."""
+    return np.where(np.isfinite(values), values, 0.0)
 
 
 FUNCTIONS: dict[str, tuple[int, int, Callable[..., Value]]] = {
@@ -230,14 +230,17 @@ class Compiler:
         if family not in FAMILIES:
             if family in (*FUNCTIONS, *EPISODE_FUNCTIONS):
                 self.fail(node, f"{family} is a function: write {family}(...).")
-            what = "has no name in brackets." if family in PLAIN else f"is unknown: {suggestion(family, self.known)}"
+            what = "has no name in brackets." if family in PLAIN else f"is unknown: {suggestion(family, FAMILIES)}"
             self.fail(node, f"{family} {what}")
         match node.slice:
             case ast.Name(id=name) | ast.Constant(value=str(name)):
                 if name in self.names.of(family):
                     return self._signal(write(family, name))
                 self.fail(node.slice, f"there is no {family} of {name}: {suggestion(name, self.names.of(family))}")
-        self.fail(node.slice, f"{family} needs one name in brackets.")
+        written = ast.get_source_segment(self._text, node.slice) or ""
+        if written in self.names.of(family):
+            self.fail(node.slice, f"the name has to be quoted: write {write(family, written)}.")
+        self.fail(node.slice, f"{family} needs one name in brackets: {suggestion(written, self.names.of(family))}")
 
     def _signal(self, name: str) -> Function:
         self.signals.add(name)
@@ -256,28 +259,39 @@ class Compiler:
         if not fewest <= len(arguments) <= most:
             number = f"{fewest}" if fewest == most else f"{fewest} to {most}"
             self.fail(node, f"{name} takes {number} value{'s' * (most > 1)} and not {len(arguments)}.")
+        if name in ("clip", "tolerance"):
+            self._check_bounds(name, arguments)
         if name == "tolerance":
+            shape = "gaussian"
             if len(arguments) == most:
                 *arguments, last = arguments
-                function = functools.partial(function, shape=self._shape(last))
-            self._check_tolerance(arguments)
+                shape = self._shape(last)
+                function = functools.partial(function, shape=shape)
+            self._check_tolerance(arguments, shape)
         return _apply(function, *(self.read(argument, depth + 1) for argument in arguments))
 
-    def _check_tolerance(self, arguments: list[ast.expr]) -> None:
-        """Refuse a shape in another place, and constants that are out of order."""
+    def _check_bounds(self, name: str, arguments: list[ast.expr]) -> None:
+        """Refuse constant bounds, the second and third argument, that are out of order."""
+        low, high = map(_constant_of, arguments[1:3])
+        if low is not None and high is not None and low > high:
+            self.fail(arguments[1], f"the lower bound of {name} is above its upper one.")
+
+    def _check_tolerance(self, arguments: list[ast.expr], shape: str) -> None:
+        """Refuse a shape in another place, and constants for margin and value that are out of range."""
         for argument in arguments:
             if isinstance(argument, ast.Name) and argument.id in SHAPES:
                 self.fail(
                     argument, "the shape of tolerance is its sixth value: give margin and value at the margin first."
                 )
-        constants = [*map(_constant_of, arguments[1:]), None, None, None][:4]
-        low, high, margin, value = constants
-        if low is not None and high is not None and low > high:
-            self.fail(arguments[1], "the lower bound of tolerance is above its upper one.")
+        margin, value = [*map(_constant_of, arguments[3:]), None, None][:2]
         if margin is not None and margin < 0:
             self.fail(arguments[3], "the margin of tolerance is less than 0.")
-        if value is not None and not 0 <= value < 1:
-            self.fail(arguments[4], "the value of tolerance at its margin has to be at least 0 and less than 1.")
+        if value is not None and not (0 < value < 1 or (value == 0 and shape in REACH_ZERO)):
+            some = f"{', '.join(REACH_ZERO[:-1])} and {REACH_ZERO[-1]}"
+            self.fail(
+                arguments[4],
+                f"the value of tolerance at its margin has to be more than 0 and less than 1 (of {some} also 0).",
+            )
 
     def _shape(self, node: ast.expr) -> str:
         """Return the last argument of `tolerance`, a name of a shape."""

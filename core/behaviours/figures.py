@@ -6,7 +6,7 @@ mean(signal), highest(signal), lowest(signal), last(signal): over the steps of t
 share(condition): share of the steps
 longest(condition): longest unbroken time in seconds
 count(condition): how often it became true
-turns(angle), turns(angle, condition): full turns in the positive direction since the start, of what was turned while
+turns(angle), turns(angle, condition): full turns in the positive direction after the first step, of what was turned while
     the condition held. Turning back is subtracted, but a full turn once counted stays. An angle may jump by 2 pi.
 """
 
@@ -157,6 +157,8 @@ MEMORIES: dict[str, type[Memory]] = {  # named in core.behaviours.expressions to
     "lowest": _Lowest,
 }
 
+_OVER_AN_EPISODE = {"max": "highest", "min": "lowest"}
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -180,7 +182,7 @@ class _FigureCompiler(Compiler):
         self.parts: list[tuple[type[Memory], tuple[Function, ...]]] = []
         self._inside = False
         super().__init__(text, names, place)
-        if not self.parts:
+        if not self.parts or not self.signals:
             raise UserError(f"{place} is the same in every episode: write a figure, such as mean(height).")
 
     def functions(self) -> tuple[str, ...]:
@@ -198,6 +200,9 @@ class _FigureCompiler(Compiler):
         return super().read(node, depth)
 
     def call(self, node: ast.AST, name: str, arguments: list[ast.expr], depth: int) -> Function:
+        if name in _OVER_AN_EPISODE and len(arguments) == 1 and not self._inside:
+            instead = _OVER_AN_EPISODE[name]
+            self.fail(node, f"{name} compares values of one step: write {instead}({ast.unparse(arguments[0])}).")
         if name not in MEMORIES or self._inside:
             return super().call(node, name, arguments, depth)
         kind = MEMORIES[name]

@@ -13,6 +13,7 @@ roll, pitch, yaw: rotation about the body's x axis, about its y axis (positive t
 roll_rate, pitch_rate, yaw_rate: angular velocity about the body's x and y axes, and about the vertical
 joint[NAME], joint_rate[NAME]: position and velocity of a joint
 action[NAME]: the policy's action for an actuator, from -1 to 1; an actuator without a name has that of its joint
+x[GEOM], y[GEOM]: place of a geom's centre in the world
 height[GEOM]: lowest point of a geom above the floor
 contact[GEOM]: 1 if that is less than CONTACT_HEIGHT above where contact forces begin, and the geom can touch the floor;
     else 0
@@ -21,8 +22,8 @@ time: seconds since the episode began
 """
 
 import difflib
-import json
 import keyword
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -70,6 +71,8 @@ class SignalNames:
             "joint": self.joints,
             "joint_rate": self.joints,
             "action": self.actions,
+            "x": self.geoms,
+            "y": self.geoms,
             "height": self.geoms,
             "contact": self.geoms,
         }[family]
@@ -79,19 +82,46 @@ class SignalNames:
         return [*PLAIN, *(write(family, name) for family in FAMILIES for name in self.of(family))]
 
 
-FAMILIES = ("joint", "joint_rate", "action", "height", "contact")
+FAMILIES = ("joint", "joint_rate", "action", "x", "y", "height", "contact")
 """Signals with a name in brackets."""
 
 
 def write(family: str, name: str) -> str:
-    """Return the canonical name of a signal: joint[knee], or joint["left-knee"] if the name is not a plain word."""
+    """Return the canonical name of a signal: joint[knee], or joint['left-knee'] if the name is not a plain word."""
     plain = name.isidentifier() and not keyword.iskeyword(name) and unicodedata.is_normalized("NFKC", name)
-    return f"{family}[{name if plain else json.dumps(name, ensure_ascii=False)}]"
+    return f"{family}[{name if plain else repr(name)}]"
+
+
+_MEANT = {
+    **dict.fromkeys(("speed", "velocity", "vx", "x_speed", "speed_x", "forward_velocity"), "forward_speed"),
+    **dict.fromkeys(("z", "altitude"), "height"),
+    **dict.fromkeys(("average", "avg"), "mean"),
+    **dict.fromkeys(("joint_speed", "joint_velocity"), "joint_rate"),
+    **dict.fromkeys(("touch", "touching", "touches"), "contact"),
+    **dict.fromkeys(("angle", "position"), "joint"),
+    **{"t": "time", "upright": "up", "maximum": "highest", "minimum": "lowest", "reward": "oracle"},
+}
+"""Names that people write by what they mean, where likeness of letters would mislead."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like this one, or None if none is."""
-    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)), None)
+    """Return the known name that is most like this one, or None if none is. The order of a name's parts does not count."""
+    known = list(known)
+    if (meant := _MEANT.get(word.lower())) in known:
+        return meant
+    by_parts = {_in_order(name): name for name in reversed(known)}
+    found = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    found += (by_parts[name] for name in difflib.get_close_matches(_in_order(word), by_parts, n=1, cutoff=0.5))
+    return max(found, key=lambda name: _likeness(word, name), default=None)
+
+
+def _likeness(word: str, name: str) -> float:
+    pairs = (word, name), (_in_order(word), _in_order(name))
+    return max(difflib.SequenceMatcher(None, *pair).ratio() for pair in pairs)
+
+
+def _in_order(name: str) -> str:
+    return "_".join(sorted(re.split(r"[\W_]+", name.lower())))
 
 
 def suggestion(word: str, known: Sequence[str]) -> str:

@@ -5,6 +5,8 @@ from typing import Any
 
 from core.behaviours.behaviour import STARTS
 from core.behaviours.signals import FAMILIES, PLAIN
+from core.robots.models import load_model
+from core.robots.signals import constant_signals
 from core.tasks import CATALOGUE, behaviours
 from core.tasks.base import RobotTask
 from core.tasks.robots import ROBOTS
@@ -56,7 +58,7 @@ def behaviour_entries() -> list[dict[str, Any]]:
 
 
 def robot_entries(robots: Iterable[RobotTask] = ROBOTS.values()) -> list[dict[str, Any]]:
-    """Return the robots with their signals, and the names of joints, actuators and geoms."""
+    """Return the robots with their signals, those that never change, and the names of joints, actuators and geoms."""
     return [
         {
             "name": robot.name,
@@ -65,6 +67,7 @@ def robot_entries(robots: Iterable[RobotTask] = ROBOTS.values()) -> list[dict[st
             "episode_seconds": robot.episode_steps * robot.step_seconds,
             "starts": list(STARTS) if robot.floor_sense else [STARTS[0]],
             "signals": robot.names.all(),
+            "constant": constant_signals(load_model(robot)),
             "joints": list(robot.names.joints),
             "actions": list(robot.names.actions),
             "geoms": list(robot.names.geoms),
@@ -82,7 +85,7 @@ def signals_page() -> str:
         "Signals that expressions in [behaviours](behaviours.md) can use. Written by `.venv/bin/python -m core robots --page`;",
         "for a robot of your own, `.venv/bin/python -m core robots mjcf:FILE`.",
         "",
-        f"Every robot has {', '.join(f'`{name}`' for name in PLAIN)}.",
+        f"All robots have {', '.join(f'`{name}`' for name in PLAIN)}.",
     ]
     for robot in ROBOTS.values():
         seconds = robot.episode_steps * robot.step_seconds
@@ -93,4 +96,6 @@ def signals_page() -> str:
         for family, title in families:
             shown.setdefault(robot.names.of(family), []).append(title)
         lines += [f"| {', '.join(titles)} | {', '.join(f'`{n}`' for n in names)} |" for names, titles in shown.items()]
+        constant = constant_signals(load_model(robot))
+        lines += ["", f"Always the same: {', '.join(f'`{name}`' for name in constant)}."] if constant else []
     return "\n".join(lines) + "\n"

@@ -207,14 +207,18 @@ class Poses:
             self._bodies[body, k] = self._compute(body, k)
         return self._bodies[body, k]
 
+    def centre(self, geom: int, k: int) -> Float64:
+        """Return coordinate k of the geom's centre in the world, (N,) in m."""
+        place, row = self.body(int(self._model.geom_bodyid[geom]), k)
+        return place + row @ self._model.geom_pos[geom]
+
     def height(self, geom: int) -> Float64:
         """(N,) height in m above the floor of the geom's lowest point."""
         if geom not in self._heights:
             model = self._model
-            centre, row = self.body(int(model.geom_bodyid[geom]), 2)
-            centre = centre + row @ model.geom_pos[geom]
+            row = self.body(int(model.geom_bodyid[geom]), 2)[1]
             drop = _drop(model, geom, row, self._kinematics.geom_turns[geom], self._kinematics.corners[geom])
-            self._heights[geom] = centre - drop - self._kinematics.floor_height
+            self._heights[geom] = self.centre(geom, 2) - drop - self._kinematics.floor_height
         return self._heights[geom]
 
     def floor_sense(self) -> Float64:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from core.behaviours.signals import CONTACT_HEIGHT, SignalNames, write
+from core.behaviours.signals import CONTACT_HEIGHT, PLAIN, SignalNames, write
 from core.robots.kinematics import (
     BALL,
     FREE,
@@ -22,6 +22,7 @@ from core.robots.kinematics import (
 )
 from core.types import Float32, Float64
 
+_POSES, _ROUNDING = 16, 1e-6
 _MOMENT = 1e-5
 """Seconds over which a velocity is computed from positions: it is then right to some nine digits."""
 
@@ -70,6 +71,8 @@ class SignalSource:
 
     def __init__(self, kinematics: Kinematics) -> None:
         self.kinematics, self.model = kinematics, kinematics.model
+        self.grounded: list[str] = []
+        """The robot's own geoms that can touch the floor."""
         self.signals: dict[str, Signal] = {
             **dict(zip(("x", "y", "height"), map(self._place, range(3)), strict=True)),
             **dict(zip(("forward_speed", "side_speed", "vertical_speed"), map(self._speed, range(3)), strict=True)),
@@ -79,6 +82,7 @@ class SignalSource:
             "time": lambda step: step.states.times,
             **self._joints(),
             **self._actions(),
+            **self._geoms(),
             **self._floor(),
         }
 
@@ -190,9 +194,16 @@ class SignalSource:
             for name, index in actuator_names(self.model).items()
         }
 
+    def _geoms(self) -> dict[str, Signal]:
+        return {
+            write("xy"[k], name): lambda step, geom=geom, k=k: step.poses.centre(geom, k)  # type: ignore[misc]
+            for name, geom in self.kinematics.geoms.items()
+            for k in range(2)
+        }
+
     def _floor(self) -> dict[str, Signal]:
         kinematics, signals = self.kinematics, dict[str, Signal]()
-        own: list[str] = []
+        own = self.grounded
         for name, geom in kinematics.geoms.items():
             signals[write("height", name)] = lambda step, geom=geom: step.poses.height(geom)  # type: ignore[misc]
             if not kinematics.touchable(geom):
@@ -225,6 +236,18 @@ def signal_series(model: mujoco.MjModel, states: Float64, actions: Float32, step
     source = SignalSource(Kinematics(model))
     step = source.step(StepStates(before, positions, velocities, np.clip(acted, -1, 1), states[:, 0], step_seconds))
     return {name: step[name].astype(np.float32) for name in signal_names(model).all()}
+
+
+def constant_signals(model: mujoco.MjModel) -> list[str]:
+    """Return the signals without brackets that are the same whatever the robot does."""
+    source, rng = SignalSource(Kinematics(model)), np.random.default_rng(0)
+    before, after = np.tile(model.qpos0, (2, _POSES, 1))
+    for pose in (*before, *after):
+        mujoco.mj_integratePos(model, pose, rng.normal(size=model.nv), 1)
+    rates, none = rng.normal(size=(_POSES, model.nv)), np.zeros((_POSES, model.nu), np.float32)
+    step = source.step(StepStates(before, after, rates, none, np.arange(_POSES, dtype=np.float64), 1))
+    same = [name for name in PLAIN if np.ptp(step[name]) < _ROUNDING]
+    return [name for name in same if name != "airborne" or not source.grounded]
 
 
 def joint_names(model: mujoco.MjModel) -> dict[str, int]:

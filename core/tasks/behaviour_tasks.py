@@ -88,6 +88,8 @@ def behaviour_task(behaviour: Behaviour) -> Task:
     if behaviour.start != STARTS[0] and not robot.floor_sense:
         raise UserError(f"{robot.name} does not stand on a floor: leave start out.")
     oracle = compile_expression(behaviour.oracle, robot.names, "oracle") if behaviour.oracle else None
+    if oracle and not oracle.signals:
+        raise UserError("The oracle is the same at every step: write one of signals, such as height.")
     first = behaviour.measure or next(iter(behaviour.plots), _UNMEASURED)
     figures = {first.name: compile_figure(first.expression, robot.names, first.name)}
     for plot in behaviour.plots:
@@ -124,7 +126,11 @@ def _robot_of(behaviour: Behaviour) -> RobotTask:
     if behaviour.model is not None:
         raise UserError(f"{behaviour.robot} is not an MJCF file: leave out model.")
     if behaviour.robot not in ROBOTS:
-        raise UserError(f"There is no robot {behaviour.robot!r:.60}: {suggestion(behaviour.robot, tuple(ROBOTS))}")
+        file = behaviour.robot.rpartition(":")[2]
+        known = (
+            f"write {MJCF}{file}." if file.endswith(".xml") else suggestion(behaviour.robot, (*ROBOTS, f"{MJCF}FILE"))
+        )
+        raise UserError(f"There is no robot {behaviour.robot!r:.60}: {known}")
     return ROBOTS[behaviour.robot]
 
 

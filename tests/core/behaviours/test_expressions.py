@@ -10,7 +10,7 @@ from core.behaviours.signals import SignalNames, write
 from core.errors import UserError
 from tests.core.given_signals import Given
 
-NAMES = SignalNames(("knee", "left-hip"), ("knee",), ("foot", "trunk"))
+NAMES = SignalNames(("knee", "left-hip"), ("knee",), ("foot", "trunk", "shin_left", "foot_left"))
 
 
 def value(text: str, **signals: list[float]) -> list[float]:
@@ -79,7 +79,7 @@ def test_tolerance_may_be_open_to_one_side() -> None:
 
 
 def test_names_in_brackets_may_be_quoted() -> None:
-    joints = {"joint[knee]": [1.0, 2.0], 'joint_rate["left-hip"]': [10.0, 20.0], "contact[foot]": [0.0, 1.0]}
+    joints = {"joint[knee]": [1.0, 2.0], "joint_rate['left-hip']": [10.0, 20.0], "contact[foot]": [0.0, 1.0]}
     assert value('joint[knee] + joint_rate["left-hip"] + contact["foot"]', **joints) == [11.0, 23.0]
 
 
@@ -91,11 +91,11 @@ def test_only_what_is_read_is_computed() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("height / 0", [0.0, 1e6]),
+        ("height / 0", [0.0, 0.0]),
         ("-exp(1000 * height)", [-1.0, -1e6]),
         ("sqrt(-height)", [0.0, 0.0]),
-        ("height / 0 and 1", [0.0, 1.0]),
-        ("not height / 0", [1.0, 0.0]),
+        ("height / 0 or 1", [1.0, 1.0]),
+        ("not height / 0", [1.0, 1.0]),
     ],
 )
 def test_what_is_not_finite_becomes_zero_or_the_largest_value(text: str, expected: list[float]) -> None:
@@ -119,7 +119,13 @@ def test_what_is_not_finite_becomes_zero_or_the_largest_value(text: str, expecte
         ("joints[knee]", "column 1: joints is unknown: did you mean joint?"),
         ("pitch[knee]", "pitch has no name in brackets"),
         ("joint", "joint needs a name in brackets, such as joint[knee]"),
-        ("joint[1]", "joint needs one name in brackets"),
+        ("joint[1]", "joint needs one name in brackets: choose one of knee, left-hip."),
+        ("joint[left-hip]", "column 7: the name has to be quoted: write joint['left-hip']."),
+        ("contact[left_foot]", "did you mean foot_left?"),
+        ("speed", "did you mean forward_speed?"),
+        ("joint_speed[knee]", "joint_speed is unknown: did you mean joint_rate?"),
+        ("clip(height, 1, -0.5)", "column 14: the lower bound of clip is above its upper one"),
+        ("tolerance(height, 1, 2, 0.5, 0)", "more than 0 and less than 1 (of cosine, linear and quadratic also 0)"),
         ("joint[knee, knee]", "joint needs one name in brackets"),
         ("abs", "abs is a function: write abs(...)"),
         ("joint(knee)", "joint is not a function: write joint[knee], in square brackets"),

@@ -59,6 +59,11 @@ def refusal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 WRONG_FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"robot": "wlaker"}, "did you mean walker?"),
+    ({"robot": "rover.xml"}, "write mjcf:rover.xml."),
+    ({"robot": "MJCF:rover.xml"}, "write mjcf:rover.xml."),
+    ({"robot": "humanoid"}, "ant, mjcf:FILE."),
+    ({"oracle": "2 + 1"}, "The oracle is the same at every step"),
+    ({"reward": "height"}, "did you mean oracle?"),
     ({"robot": "Walker"}, "did you mean walker?"),
     ({"robot": ""}, "robot is ''"),
     ({"robot": "x" * 401}, "at most 400"),

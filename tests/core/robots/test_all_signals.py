@@ -87,6 +87,7 @@ def independent(env: MujocoVectorEnv, task: Any, state: Any, before: Any, action
         height = mujoco.mj_geomDistance(model, data, geom, floor, 1000.0, None)
         margin = model.geom_margin[geom] + model.geom_margin[floor]
         contact = kinematics.touchable(geom) and height < margin + 0.005
+        values[f"x[{name}]"], values[f"y[{name}]"] = data.geom_xpos[geom, :2]
         values[f"height[{name}]"], values[f"contact[{name}]"] = height, float(contact)
         touching |= contact
     return {**values, "airborne": float(not touching)}
