@@ -21,6 +21,8 @@ from core.types import Float64, Frames
 _GREY = 128
 _SLICES, _STACKS = 20, 6
 """Parts of a circle and of a half circle of which round geoms are drawn. Half of MuJoCo's own: they pay for the shadow."""
+_NEAR = 0.05
+"""Distance from which things are drawn, relative to the camera's distance from the robot, or nearer."""
 _BELOW, _ABOVE = 0.3, 0.29
 """How far below and above its middle the picture reaches, in metres for each metre of the camera's distance."""
 _NO_OPENGL = "Clips can't be rendered, as OpenGL is missing here: sudo apt-get install libegl1 libgl1-mesa-dri"
@@ -97,6 +99,7 @@ class MujocoRenderer(Renderer):
         self._body, self._fixed = self._model.body(task.camera.body).id, task.camera.fixed
         tree = self._model.body_treeid[self._model.geom_bodyid]
         self._geoms = np.flatnonzero(tree == self._model.body_treeid[self._body])
+        self._own_near = self._model.vis.map.znear
         self._camera = mujoco.MjvCamera()  # free: its point of view is set for each frame
         self.look_from(task.camera)
         self._renderer: mujoco.Renderer | None = None
@@ -105,6 +108,8 @@ class MujocoRenderer(Renderer):
         """Change direction, distance and height of the camera; it follows what it followed before."""
         self._marks = MotionMarks(self._model, camera)
         self._camera.distance, self._camera.azimuth = camera.distance, camera.azimuth
+        near = _NEAR * camera.distance / self._model.stat.extent
+        self._model.vis.map.znear = min(self._own_near, near)  # which is relative to the whole scene's size
         self._camera.elevation = -camera.elevation
         self._height = camera.height
         self._camera.lookat[:] = *camera.centre, camera.height

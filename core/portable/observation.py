@@ -33,7 +33,7 @@ def observation_numbers(task: RobotTask, model: mujoco.MjModel) -> list[dict[str
     rng = np.random.default_rng(0)
     sources = [*position_sources(model), *velocity_sources(model)]
     # large enough to show where something is clipped
-    values = rng.normal(0, 30, (_ROWS, len(sources)))
+    values = rng.normal(0, 300, (_ROWS, len(sources)))
 
     def observe(inputs: Float64) -> Float64:
         positions, velocities = np.split(inputs, [model.nq], axis=1)

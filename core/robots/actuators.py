@@ -29,6 +29,8 @@ def complete_ranges(model: mujoco.MjModel) -> None:
 
 def _implied_range(model: mujoco.MjModel, index: int) -> tuple[float, float] | None:
     """Return the lowest and highest control; None if nothing is known of them."""
+    if is_muscle(model, index):
+        return 0.0, 1.0
     gain, gear = float(model.actuator_gainprm[index, 0]), float(model.actuator_gear[index, 0])
     joint = joint_of(model, index)
     if gain == 0 or gear == 0:
@@ -74,38 +76,53 @@ def integrates(model: mujoco.MjModel, index: int) -> bool:
     return bool(model.actuator_dyntype[index] == mujoco.mjtDyn.mjDYN_INTEGRATOR)
 
 
+def is_muscle(model: mujoco.MjModel, index: int) -> bool:
+    """Return whether the actuator is a muscle, which MuJoCo excites from 0 to 1."""
+    return bool(model.actuator_dyntype[index] == mujoco.mjtDyn.mjDYN_MUSCLE)
+
+
+def _lengths(model: mujoco.MjModel, positions: Float64) -> Float64:
+    """Return the lengths (u,) of the actuators at these positions (nq,): of a joint's, its position times the gear."""
+    data = mujoco.MjData(model)
+    data.qpos[:] = positions
+    mujoco.mj_fwdPosition(model, data)
+    return np.array(data.actuator_length)
+
+
 def rest_activations(model: mujoco.MjModel, start: Float64, rest: Float64) -> Float64:
     """Return the activations (na,) at the start, at which actuators with a state of their own hold the robot.
 
     start: positions (nq,); rest: controls (u,) at rest. A filter has settled at its control, and an integrating servo holds
     its joint.
     """
-    activations = np.zeros(model.na)
+    activations, lengths = np.zeros(model.na), _lengths(model, start)
     filters = int(mujoco.mjtDyn.mjDYN_FILTER), int(mujoco.mjtDyn.mjDYN_FILTEREXACT)
     for index in np.flatnonzero(model.actuator_actadr >= 0).tolist():
-        at, joint = int(model.actuator_actadr[index] + model.actuator_actnum[index] - 1), joint_of(model, index)
+        at = int(model.actuator_actadr[index] + model.actuator_actnum[index] - 1)
         if int(model.actuator_dyntype[index]) in filters:
             activations[at] = rest[index]
-        elif joint is not None and integrates(model, index) and servo(model, index):
-            activations[at] = _holding(model, index, start[model.jnt_qposadr[joint]] * model.actuator_gear[index, 0])
+        elif integrates(model, index) and servo(model, index):
+            activations[at] = _holding(model, index, lengths[index])
     return activations
 
 
 def rest_controls(model: mujoco.MjModel, start: Float64, key: int | None) -> Float64:
     """Return the controls (u,) of an untrained policy: those that hold the starting positions (nq,), as far as known.
 
-    They are the keyframe's, if it has any; else servos hold their joints, and others are in the middle of their range.
+    They are the keyframe's, if it has any; else servos hold their joints or tendons, muscles are relaxed, and others are in
+    the middle of their range.
     """
     low, high = model.actuator_ctrlrange.T
-    rest = (low + high) / 2
+    rest, lengths = (low + high) / 2, _lengths(model, start)
     given = key is not None and bool(model.key_ctrl[key].any())
     for index in range(model.nu):
-        joint = joint_of(model, index)
         if given and low[index] <= model.key_ctrl[key, index] <= high[index]:
             rest[index] = model.key_ctrl[key, index]
         elif integrates(model, index):  # its control is a speed
             rest[index] = 0.0
-        elif joint is not None and servo(model, index):
-            rest[index] = _holding(model, index, start[model.jnt_qposadr[joint]] * model.actuator_gear[index, 0])
+        elif servo(model, index):
+            rest[index] = _holding(model, index, lengths[index])
+        elif is_muscle(model, index):
+            rest[index] = low[index]
     edge = _EDGE * (high - low)
     return np.clip(rest, low + edge, high - edge)

@@ -41,6 +41,10 @@ _MAX_ACTIONS, _MAX_POSITIONS = 128, 512
 _TRIED_SECONDS = 1.0
 _POSES = 40
 """Random poses within the joints' ranges of which the place that they take is measured."""
+_OUT_OF_THE_WAY = -100.0
+"""Height in m of a floor below all that a robot that does not stand on it can reach."""
+_SLANT = 0.01
+"""Largest part of gravity along x or y."""
 _PATIENCE = 30.0
 """Seconds that simulating _TRIED_SECONDS may take."""
 _HALVINGS = 2
@@ -65,12 +69,17 @@ def import_robot(path: Path) -> RobotModel:
         packed = pack(xml, assets)
         model = compile_mjcf(xml, assets)
         _require_teachable(model)
+        _require_upright(model)
         _require_sound_words(model)
         start, drawn_floor = start_of(model), tuple[float, ...]()
-        if not has_own_floor(model) and lift_of(model, Kinematics(model).root) is None:
-            drawn_floor = (min(0.0, float(Kinematics(model).lowest(start[None])[0])),)
-            model = compile_mjcf(xml, assets, drawn_floor=drawn_floor[0])
+        stands = has_own_floor(model) or lift_of(model, root_of(model)) is not None
+        if not stands:
+            model = compile_mjcf(xml, assets, drawn_floor=_OUT_OF_THE_WAY)
         extents = _try(model, start)
+        if not stands:
+            timestep, drawn_floor = model.opt.timestep, (min(0.0, float(extents[:, 0, 2].min())),)
+            model = compile_mjcf(xml, assets, drawn_floor=drawn_floor[0])
+            model.opt.timestep = timestep
         return _describe(model, packed, start, drawn_floor, extents)
     except UserError as error:
         raise UserError(f"{path} can't be used as a robot: {error}") from error
@@ -103,6 +112,13 @@ def _require_teachable(model: mujoco.MjModel) -> None:
         raise UserError("an actuator's ctrlrange is larger than 1e6: give a smaller one.")
     if not _FASTEST <= model.opt.timestep <= _SLOWEST:
         raise UserError(f"its timestep is {model.opt.timestep:g} s: give one from {_FASTEST:g} to {_SLOWEST:g} s.")
+
+
+def _require_upright(model: mujoco.MjModel) -> None:
+    """Raise UserError if what falls does not fall along -z."""
+    pull = model.opt.gravity
+    if np.abs(pull[:2]).max() > _SLANT * np.linalg.norm(pull) or pull[2] > 0:
+        raise UserError("its gravity does not point along -z: turn the model so that z points up.")
 
 
 def _require_sound_words(model: mujoco.MjModel) -> None:

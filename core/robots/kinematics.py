@@ -24,6 +24,8 @@ _PLANE, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _MESH = (
     int(getattr(mujoco.mjtGeom, f"mjGEOM_{name}"))
     for name in ("PLANE", "SPHERE", "CAPSULE", "ELLIPSOID", "CYLINDER", "MESH")
 )
+_UPRIGHT = 0.999
+"""Least cosine to the vertical of an axis that counts as vertical."""
 SENSED = 0.1
 """Height in m of a geom's lowest point from which `floor_sense` sees no difference."""
 
@@ -103,15 +105,46 @@ def joint_axes(model: mujoco.MjModel) -> Float64:
 
 
 def lift_of(model: mujoco.MjModel, root: int) -> tuple[int, int, float] | None:
-    """Return the indices of the position and velocity that raise the root body, and their sign; None if none do."""
+    """Return the indices of the position and velocity that raise the root body, and their sign; None if none do.
+
+    A joint with limits or a motor holds the robot where it is, as does what ties it to the world or another robot.
+    """
+    if _is_tied(model, int(model.body_treeid[root])):
+        return None
     axes = joint_axes(model)
+    held = model.jnt_limited.astype(bool)
+    held[[model.actuator_trnid[index, 0] for index in range(model.nu) if acts_on_joint(model, index)]] = True
     for joint in range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root]):
         index, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
         if model.jnt_type[joint] == FREE:
             return index + 2, dof + 2, 1.0
-        if model.jnt_type[joint] == SLIDE and abs(axes[joint, 2]) > 0.999:
+        if model.jnt_type[joint] == SLIDE and abs(axes[joint, 2]) > _UPRIGHT and not held[joint]:
             return index, dof, float(np.sign(axes[joint, 2]))
     return None
+
+
+def turn_of(model: mujoco.MjModel, root: int) -> int | None:
+    """Return the joint by which the root body lies or stands: free, or a level hinge without limits. None if none is."""
+    axes = joint_axes(model)
+    for joint in range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root]):
+        level = model.jnt_type[joint] == HINGE and abs(axes[joint, 2]) < _UPRIGHT and not model.jnt_limited[joint]
+        if level or model.jnt_type[joint] == FREE:
+            return joint
+    return None
+
+
+def _is_tied(model: mujoco.MjModel, tree: int) -> bool:
+    """Return whether an equality constraint or a tendon joins a tree of bodies to the world or to another tree."""
+    joined: list[set[int]] = []
+    for one, other, kind, of in zip(model.eq_obj1id, model.eq_obj2id, model.eq_type, model.eq_objtype, strict=True):
+        if kind in (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD):
+            bodies = model.site_bodyid[[one, other]] if of == mujoco.mjtObj.mjOBJ_SITE else [one, other]
+            joined.append(set(model.body_treeid[bodies].tolist()))
+    for first, count in zip(model.tendon_adr, model.tendon_num, strict=True):
+        wraps = range(first, first + count)
+        sites = [model.wrap_objid[wrap] for wrap in wraps if model.wrap_type[wrap] == mujoco.mjtWrap.mjWRAP_SITE]
+        joined.append(set(model.body_treeid[model.site_bodyid[sites]].tolist()))
+    return any(tree in trees and len(trees) > 1 for trees in joined)
 
 
 def unique_names(own: Sequence[str], others: Sequence[str]) -> list[str]:

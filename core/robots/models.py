@@ -60,7 +60,8 @@ def compile_mjcf(
     """Compile an imported robot, with a floor if it has none. Raises UserError if MuJoCo refuses it.
 
     task: whose timestep and appearance it gets
-    drawn_floor: height in m of an added floor that touches nothing; None for one at height 0 on which the robot stands
+    drawn_floor: height in m of an added floor on which only loose objects lie; None for one at height 0 on which the
+        robot stands
     """
     try:
         total_mass = _TOTAL_MASS.search(xml)
@@ -82,7 +83,7 @@ def compile_mjcf(
             _add_appearance(spec)
             model = spec.compile()
             if not level_planes(model):
-                kind = int(drawn_floor is None)
+                kind = int(drawn_floor is None or (model.jnt_type == mujoco.mjtJoint.mjJNT_FREE).any())
                 spec.worldbody.add_geom(
                     name=_FLOOR,
                     type=mujoco.mjtGeom.mjGEOM_PLANE,

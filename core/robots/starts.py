@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from core.robots.kinematics import FREE, HINGE, SLIDE, Kinematics, lift_of
+from core.robots.kinematics import FREE, HINGE, SLIDE, Kinematics, lift_of, turn_of
 from core.types import Float64
 
 _KINDS = ("standing", "lying", "tilted", "air")
@@ -15,6 +15,8 @@ _TILT = 0.8
 """Largest angle in rad of a tilted start."""
 _GAP = (0.0, 0.02)
 """Heights in m of the lowest point at the start of a robot that lies or is tilted."""
+_DEEP = 0.01
+"""Depth in m in a table, a step or a wall from which a robot that was placed there starts as usual instead."""
 _AIR = (0.3, 1.0)
 """The same of one in the air."""
 _SPIN, _RISE = 8.0, 2.0
@@ -25,27 +27,30 @@ class Starts:
     """Places robots for a kind of start (core.behaviours.behaviour.STARTS)."""
 
     def __init__(self, kinematics: Kinematics, start: str, scale: float = 1.0) -> None:
-        """scale: of heights in the air, for a small robot. Raises ValueError if the robot can't be lifted and turned."""
+        """scale: of heights, for a small robot. Raises ValueError if the robot can't be lifted and turned."""
         self._kinematics, self._start, self._scale = kinematics, start, scale
         model, root = kinematics.model, kinematics.root
-        joints = range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root])
-        turns = [joint for joint in joints if model.jnt_type[joint] in (FREE, HINGE)]
-        lift = lift_of(model, root)
-        if lift is None or not turns:
+        lift, turn = lift_of(model, root), turn_of(model, root)
+        if lift is None or turn is None:
             raise ValueError("the robot can't be lifted and turned")
         self._lift, self._lift_rate, self._lift_sign = lift
-        self._free = bool(model.jnt_type[turns[0]] == FREE)
-        self._turn = int(model.jnt_qposadr[turns[0]]) + 3 * self._free
-        self._turn_rate = int(model.jnt_dofadr[turns[0]]) + 3 * self._free
+        self._free = bool(model.jnt_type[turn] == FREE)
+        self._turn = int(model.jnt_qposadr[turn]) + 3 * self._free
+        self._turn_rate = int(model.jnt_dofadr[turn]) + 3 * self._free
+        still = model.body_weldid[model.geom_bodyid] == 0
+        solid = (model.geom_contype | model.geom_conaffinity) != 0
+        self._obstacles = [geom for geom in np.flatnonzero(still & solid).tolist() if geom != kinematics.floor]
+        self._data = mujoco.MjData(model) if self._obstacles else None
 
     def throw(self, rng: np.random.Generator, positions: Float64, velocities: Float64) -> None:
         """Place robots, and let those that start above the floor turn and rise or fall.
 
         Changes positions (n, nq) and velocities (n, nv) in place.
         """
+        usual = positions.copy()
         self.place(rng, positions)
         count = len(positions)
-        rows = self._kinematics.lowest(positions) > _GAP[1]
+        rows = (self._kinematics.lowest(positions) > _GAP[1] * self._scale) & (positions != usual).any(axis=1)
         fastest = _RISE * self._scale**0.5  # rises to a height in proportion to the scale
         rise, spin = rng.uniform(-fastest, fastest, count), rng.uniform(-_SPIN, _SPIN, count)
         direction = rng.uniform(-np.pi, np.pi, count)
@@ -58,9 +63,24 @@ class Starts:
 
     def place(self, rng: np.random.Generator, positions: Float64) -> None:
         """Change the model's own starting positions (n, nq), with noise, in place."""
+        usual = positions.copy()
         if self._start == _RANDOM:
             self._randomize(rng, positions)
-            return
+        else:
+            self._turn_and_lift(rng, positions)
+        blocked = [self._is_blocked(row) for row in positions]
+        positions[blocked] = usual[blocked]
+
+    def _is_blocked(self, positions: Float64) -> bool:
+        """Return whether one robot at these positions (nq,) is within what stands on the floor."""
+        if self._data is None:
+            return False
+        self._data.qpos[:] = positions
+        mujoco.mj_fwdPosition(self._kinematics.model, self._data)
+        contacts = self._data.contact
+        return bool((np.isin(contacts.geom, self._obstacles).any(axis=1) & (contacts.dist < -_DEEP)).any())
+
+    def _turn_and_lift(self, rng: np.random.Generator, positions: Float64) -> None:
         count = len(positions)
         kinds = np.full(count, _KINDS.index(self._start)) if self._start in _KINDS else rng.integers(4, size=count)
         sides = rng.choice([-1.0, 1.0], count)
@@ -70,7 +90,7 @@ class Starts:
             [np.zeros(count), lying * sides, rng.uniform(-_TILT, _TILT, count), rng.uniform(-np.pi, np.pi, count)],
         )
         air = self._scale * rng.uniform(*_AIR, count)
-        gaps = np.where(kinds == _KINDS.index("air"), air, rng.uniform(*_GAP, count))
+        gaps = np.where(kinds == _KINDS.index("air"), air, self._scale * rng.uniform(*_GAP, count))
         direction = rng.uniform(-np.pi, np.pi, count)
         moved = kinds != _KINDS.index("standing")
         if self._free:
@@ -82,9 +102,12 @@ class Starts:
         positions[moved, self._lift] += self._lift_sign * lift[moved]
 
     def _randomize(self, rng: np.random.Generator, positions: Float64) -> None:
-        """Draw all joints but the robot's place, and lift a robot that would be below the floor."""
+        """Draw the robot's joints, but for its place, and lift a robot that would be below the floor."""
         model, count = self._kinematics.model, len(positions)
-        for joint in range(model.njnt):
+        own = model.body_treeid[model.jnt_bodyid] == model.body_treeid[self._kinematics.root]
+        coupled = model.eq_type == mujoco.mjtEq.mjEQ_JOINT
+        own[[*model.eq_obj1id[coupled], *(joint for joint in model.eq_obj2id[coupled] if joint >= 0)]] = False
+        for joint in np.flatnonzero(own).tolist():
             first, kind = int(model.jnt_qposadr[joint]), int(model.jnt_type[joint])
             if kind in (HINGE, SLIDE):
                 if model.jnt_limited[joint]:

@@ -216,9 +216,9 @@ def orientation(quaternions: Float64) -> Float64:
     return np.stack([rows[i][:, j] for i, j in ORIENTATION], axis=1)
 
 
-def clipped_velocities(velocities: Float64) -> Float64:
+def clipped_velocities(velocities: Float64, fastest: float = _FASTEST) -> Float64:
     """Velocities of any shape, limited to what networks tell apart."""
-    return np.clip(velocities, -_FASTEST, _FASTEST)
+    return np.clip(velocities, -fastest, fastest)
 
 
 @dataclass(frozen=True, kw_only=True)

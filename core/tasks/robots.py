@@ -25,6 +25,10 @@ from core.types import Float64
 
 _LARGE = 4.0
 """Distance in m of the camera from a robot that starts as high in the air as the paper's do."""
+_FASTEST = 100.0
+"""Velocities in m/s and rad/s beyond which networks see no difference: wheels and propellers turn faster than limbs."""
+_NOISE = 5e-3
+"""Largest distance of the starting positions and velocities of an imported robot from its own."""
 _CLIP_SECONDS, _EPISODE_SECONDS = 1.5, 8.0
 INSTRUCTION = "Choose the clip that comes closer to the behaviour you want to teach."
 
@@ -147,7 +151,7 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
         turned = positions[:, list(model.angles)]
         parts = [positions[:, list(model.plain)], np.sin(turned), np.cos(turned)]
         parts += [orientation(positions[:, first : first + 4]) for first in model.quaternions]
-        return np.concatenate([*parts, clipped_velocities(velocities)], axis=1)
+        return np.concatenate([*parts, clipped_velocities(velocities, _FASTEST)], axis=1)
 
     side = {"elevation": 12.0, "azimuth": 90.0} if model.planar else {"elevation": 20.0, "azimuth": 72.0}
     x, y = model.centre
@@ -155,7 +159,7 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
     numbers = (
         len(model.plain) + 2 * len(model.angles) + len(ORIENTATION) * len(model.quaternions) + model.velocities + sensed
     )
-    step_seconds = model.timestep * model.frame_skip
+    step_seconds, scale = model.timestep * model.frame_skip, min(1.0, model.distance / _LARGE)
     return RobotTask(
         name=name,
         robot=name,
@@ -175,7 +179,8 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
         episode_steps=max(1, round(_EPISODE_SECONDS / step_seconds)),
         observe=observe,
         floor_sense=model.on_floor,
-        start_scale=min(1.0, model.distance / _LARGE),
+        start_scale=scale,
+        reset_noise=_NOISE * scale,
         camera=Camera(model.body, model.height, model.distance, fixed=model.fixed, centre=(x, y), **side),
         true_reward=None,
         measure=_FORWARD_SPEED,

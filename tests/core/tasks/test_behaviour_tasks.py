@@ -119,7 +119,7 @@ def test_figures_and_starts_survive_threads_and_restoring(name: str, batch: Make
     ("changes", "expected"),
     [
         ({"robot": "hoper"}, "There is no robot 'hoper': did you mean hopper?"),
-        ({"robot": "mjcf"}, "choose one of reacher, pendulum"),
+        ({"robot": "mjcf"}, "did you mean mjcf:FILE?"),
         ({"clip_seconds": 9}, "an episode of hopper lasts 8"),
         ({"oracle": "height[knee]"}, "oracle, column 8: there is no height of knee: choose one of torso_geom"),
         ({"measure": {"name": "a", "expression": "height"}}, "a, column 1: height has a value at each step"),
