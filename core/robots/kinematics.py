@@ -137,12 +137,12 @@ def _is_tied(model: mujoco.MjModel, tree: int) -> bool:
     """Return whether an equality constraint or a tendon joins a tree of bodies to the world or to another tree."""
     joined: list[set[int]] = []
     for one, other, kind, of in zip(model.eq_obj1id, model.eq_obj2id, model.eq_type, model.eq_objtype, strict=True):
-        if kind in (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD):
-            bodies = model.site_bodyid[[one, other]] if of == mujoco.mjtObj.mjOBJ_SITE else [one, other]
+        if int(kind) in (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)):
+            bodies = model.site_bodyid[[one, other]] if of == int(mujoco.mjtObj.mjOBJ_SITE) else [one, other]
             joined.append(set(model.body_treeid[bodies].tolist()))
     for first, count in zip(model.tendon_adr, model.tendon_num, strict=True):
         wraps = range(first, first + count)
-        sites = [model.wrap_objid[wrap] for wrap in wraps if model.wrap_type[wrap] == mujoco.mjtWrap.mjWRAP_SITE]
+        sites = [model.wrap_objid[wrap] for wrap in wraps if model.wrap_type[wrap] == int(mujoco.mjtWrap.mjWRAP_SITE)]
         joined.append(set(model.body_treeid[model.site_bodyid[sites]].tolist()))
     return any(tree in trees and len(trees) > 1 for trees in joined)
 

@@ -105,7 +105,7 @@ class Starts:
         """Draw the robot's joints, but for its place, and lift a robot that would be below the floor."""
         model, count = self._kinematics.model, len(positions)
         own = model.body_treeid[model.jnt_bodyid] == model.body_treeid[self._kinematics.root]
-        coupled = model.eq_type == mujoco.mjtEq.mjEQ_JOINT
+        coupled = model.eq_type == int(mujoco.mjtEq.mjEQ_JOINT)
         own[[*model.eq_obj1id[coupled], *(joint for joint in model.eq_obj2id[coupled] if joint >= 0)]] = False
         for joint in np.flatnonzero(own).tolist():
             first, kind = int(model.jnt_qposadr[joint]), int(model.jnt_type[joint])

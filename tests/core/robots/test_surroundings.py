@@ -1,0 +1,176 @@
+"""Imported robots that are held, tied, or among tables and loose objects: how they start, and what they see and show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+
+from core.behaviours.behaviour import Behaviour
+from core.behaviours.robot_model import RobotModel
+from core.envs.mujoco import MujocoVectorEnv
+from core.envs.renderer import MujocoRenderer
+from core.errors import UserError
+from core.robots.importing import import_robot
+from core.robots.kinematics import Kinematics
+from core.robots.models import load_model
+from core.robots.signals import constant_signals
+from core.tasks.behaviour_tasks import behaviour_task
+
+MakeBatch = Callable[..., MujocoVectorEnv]
+FLOOR = '<geom name="floor" type="plane" size="5 5 .1"/>'
+WALKER = """<body name="trunk" pos="0 0 {height}">{joints}<geom name="trunk" type="box" size=".2 .1 .05"/>
+  <body name="leg" pos=".2 0 0"><joint name="hip" axis="0 1 0" range="-60 60"/>
+    <geom name="leg" type="capsule" fromto="0 0 0 0 0 -.2" size=".03"/></body></body>"""
+MOTOR = '<actuator><motor joint="hip" ctrlrange="-3 3"/></actuator>'
+ARM = """<body name="base" pos="0 0 {height}"><geom name="base" size=".05"/><body name="arm">
+  <joint name="hip" axis="0 1 0"/><geom name="arm" type="capsule" fromto="0 0 0 0 0 {length}" size=".03" rgba="1 0 0 1"/>
+  </body></body>"""
+
+
+def imported(world: str, first: str = "", last: str = MOTOR) -> tuple[RobotModel, Any]:
+    Path("it.xml").write_text(f"<mujoco>{first}<worldbody>{world}</worldbody>{last}</mujoco>")
+    model = import_robot(Path("it.xml"))
+    return model, behaviour_task(Behaviour("trial", "mjcf:it.xml", "Trial", "Which one?", 1.0, model=model))
+
+
+def walker(joints: str = "<freejoint/>", height: float = 0.3) -> str:
+    return WALKER.format(joints=joints, height=height)
+
+
+HELD = {
+    "a slide with limits": '<joint type="slide" axis="0 0 1" range="-.2 .3"/><joint axis="0 1 0"/>',
+    "no level hinge": '<joint type="slide" axis="0 0 1"/><joint axis="0 0 1"/>',
+    "a hinge with limits": '<joint type="slide" axis="0 0 1"/><joint axis="0 1 0" range="-20 20"/>',
+    "a motor": '<joint name="lift" type="slide" axis="0 0 1"/><joint axis="0 1 0"/>',
+}
+
+
+@pytest.mark.parametrize("joints", HELD.values(), ids=HELD)
+def test_a_robot_that_is_held_starts_only_as_its_file_says(joints: str) -> None:
+    motor = '<position joint="lift" kp="500" ctrlrange="-.2 .2"/>' if "lift" in joints else ""
+    model, _ = imported(FLOOR + walker(joints), last=MOTOR.replace("</", motor + "</"))
+    assert not model.on_floor
+
+
+TIES = {
+    "to the ceiling": '<equality><connect body1="trunk" anchor="0 0 .3"/></equality>',
+    "to a trailer": '<equality><weld body1="trunk" body2="trailer"/></equality>',
+    "by a rope": '<tendon><spatial><site site="hook"/><site site="ring"/></spatial></tendon>',
+}
+
+
+@pytest.mark.parametrize("tie", TIES.values(), ids=TIES)
+def test_a_robot_that_is_tied_is_neither_lifted_nor_thrown(tie: str) -> None:
+    trailer = '<body name="trailer" pos="-.6 0 -.5"><freejoint/><geom size=".1"/><site name="ring"/></body>'
+    trunk = walker("<freejoint/><site name='hook'/>", -0.6)
+    model, _ = imported(trunk + trailer, last=MOTOR + tie)
+    assert not model.on_floor and model.start[2] == -0.6 and model.drawn_floor[0] < -0.8
+
+
+@pytest.mark.parametrize("start", ["lying", "air", "random"])
+def test_robots_do_not_start_within_a_table(start: str, batch: MakeBatch) -> None:
+    table = '<geom name="table" type="box" size="3 3 .35" pos="0 0 .35"/>'
+    model, task = imported(FLOOR + table + walker(height=1.0))
+    env = batch(replace(task, start=start), 60)
+    data = mujoco.MjData(env.model)
+    deepest = 0.0
+    for state in env.states:
+        mujoco.mj_setState(env.model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        mujoco.mj_forward(env.model, data)
+        deepest = min(deepest, *data.contact.dist, 0.0)
+    assert model.on_floor and deepest > -0.02
+
+
+def test_random_starts_leave_loose_objects_and_coupled_joints_as_they_are(batch: MakeBatch) -> None:
+    crate = '<body name="crate" pos="1 0 .3"><freejoint/><geom name="crate" type="box" size=".3 .3 .3"/></body>'
+    foot = '<body name="foot"><joint name="toe" axis="0 1 0" range="-60 60"/><geom name="foot" size=".02"/></body>'
+    coupling = '<equality><joint joint1="toe" joint2="hip"/></equality>'
+    _, task = imported(FLOOR + walker(f"<freejoint/>{foot}") + crate, last=MOTOR + coupling)
+    env = batch(replace(task, start="random"), 40)
+    crates = env.states[:, 1 + env.model.jnt_qposadr[env.model.body("crate").jntadr[0]] :][:, :7]
+    assert np.ptp(crates, axis=0).max() < 0.02
+    for joint in ("toe", "hip"):
+        assert np.ptp(env.states[:, 1 + env.model.joint(joint).qposadr[0]]) < 0.02
+
+
+def test_loose_objects_fall_on_the_floor_of_an_arm_that_only_sees_it(batch: MakeBatch) -> None:
+    cube = '<body name="cube" pos="1 0 1"><freejoint/><geom name="cube" type="box" size=".05 .05 .05"/></body>'
+    model, task = imported(ARM.format(height=0.5, length=-0.7) + cube)
+    (floor,) = model.drawn_floor
+    assert floor == pytest.approx(0.5 - 0.73, abs=0.05)  # below the hanging arm, and so all of it is seen
+    env = batch(task, 2)
+    for _ in range(100):
+        env.step(np.zeros((2, 1), np.float32))
+    height = env.states[:, 1 + env.model.jnt_qposadr[env.model.body("cube").jntadr[0]] + 2]
+    assert height == pytest.approx(floor + 0.05, abs=0.01)
+
+
+def test_a_pole_that_hangs_down_is_seen() -> None:
+    _, task = imported(ARM.format(height=0, length=0.6))
+    model = load_model(task)
+    with closing(MujocoRenderer(task)) as renderer:
+        red = []
+        for angle in (0.0, np.pi):
+            data = mujoco.MjData(model)
+            data.qpos[0] = angle
+            state = np.zeros(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
+            mujoco.mj_getState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+            frame = renderer.render(state[None], 96, 10).pixels[0].astype(int)
+            red.append(int(((frame[..., 0] > 100) & (frame[..., 1] < 60)).sum()))
+    assert red[0] > 50 and red[1] > 0.5 * red[0]
+
+
+def test_a_small_robot_in_a_large_hall_is_seen() -> None:
+    small = """<body name="bug" pos="0 0 .03"><freejoint/><geom type="box" size=".03 .02 .01" rgba="1 0 0 1"/>
+      <body pos=".03 0 0"><joint name="hip" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -.02" size=".004"/></body>
+      </body>"""
+    wall = '<geom type="box" size=".1 20 1" pos="{} 0 1"/>'
+    model, task = imported(FLOOR + small + wall.format(20) + wall.format(-20), last=MOTOR.replace("3", "1e-4"))
+    state = np.array([0.0, *model.start, *[0.0] * 7])
+    with closing(MujocoRenderer(task)) as renderer:
+        frame = renderer.render(state[None], 96, 10).pixels[0].astype(int)
+    assert ((frame[..., 0] > 100) & (frame[..., 1] < 60)).sum() > 100
+    assert task.reset_noise < 5e-4  # a bug is not thrown about by the noise of a robot of a metre
+
+
+def test_the_speed_of_a_wheel_is_seen(batch: MakeBatch) -> None:
+    wheel = '<body name="hub" pos="0 0 1"><joint name="hip" axis="0 1 0"/><geom type="cylinder" size=".2 .05" mass=".1"/></body>'
+    _, task = imported(wheel, last=MOTOR.replace("-3 3", "-.06 .06"))
+    env = batch(task, 2)
+    for _ in range(80):
+        step = env.step(np.array([[1.0], [0.5]], np.float32))
+    fast, half = step.observations[:, -1]
+    assert fast > 1.5 * half > 20
+
+
+@pytest.mark.parametrize("gravity", ["0 -9.81 0", "0 0 9.81", "1 0 -9.81"])
+def test_gravity_has_to_point_down(gravity: str) -> None:
+    with pytest.raises(UserError, match="gravity does not point along -z: turn the model"):
+        imported(FLOOR + walker(), first=f'<option gravity="{gravity}"/>')
+
+
+def test_a_servo_of_a_tendon_holds_the_start_and_a_muscle_is_relaxed(batch: MakeBatch) -> None:
+    joint = '<tendon><fixed name="grip"><joint joint="hip" coef="2"/></fixed></tendon>'
+    servo = '<actuator><position tendon="grip" kp="9" ctrlrange="-3 5"/></actuator>'
+    key = '<keyframe><key qpos=".5"/></keyframe>'
+    _, task = imported(ARM.format(height=1, length=-0.5), last=joint + servo + key)
+    assert batch(task, 1).controls(np.zeros((1, 1), np.float32)) == pytest.approx(1.0)
+    _, task = imported(FLOOR + walker(), last='<actuator><muscle joint="hip"/></actuator>')
+    ends = batch(task, 2).controls(np.array([[-1.0], [1.0]], np.float32))
+    assert ends.ravel() == pytest.approx([0, 1])
+
+
+def test_signals_that_never_change_are_named() -> None:
+    _, task = imported(ARM.format(height=1, length=-0.5))
+    same = constant_signals(load_model(task))
+    assert "airborne" in same and "height" in same and "pitch" not in same and "pitch_rate" not in same
+    _, task = imported(FLOOR + walker())
+    assert constant_signals(load_model(task)) == []
+    assert Kinematics(load_model(task)).floor_height == 0
