@@ -63,7 +63,9 @@ class RobotModel:
     quaternions: tuple[int, ...] = ()
     """Index of the first of the four positions of each orientation (core.tasks.base.orientation)."""
     drawn_floor: tuple[float, ...] = ()
-    """Height in m of the floor that is drawn but touches nothing; () if it stands on one."""
+    """Height in m of the floor that it does not stand on; () if it stands on one."""
+    activations: int = 0
+    """States of its actuators, such as of muscles and filters, which the networks see."""
 
     @property
     def names(self) -> SignalNames:

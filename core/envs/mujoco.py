@@ -220,6 +220,9 @@ class MujocoVectorEnv:
         own, standard = self.task.observe(*inputs), self.task.standard_observe
         if self.task.floor_sense and self._kinematics:
             own = np.concatenate([own, (poses or Poses(self._kinematics, inputs[0])).floor_sense()], axis=1)
+        if self.task.activations:
+            first = 1 + self.model.nq + self.model.nv
+            own = np.concatenate([own, self.states[rows, first : first + self.task.activations]], axis=1)
         return standard(*inputs) if standard else own[:, :0], own.astype(np.float32)
 
     def get_state(self) -> dict[str, Any]:

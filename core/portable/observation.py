@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from core.robots.kinematics import BALL, FREE, HINGE, SENSED, Kinematics
-from core.robots.signals import joint_names
+from core.robots.signals import actuator_names, joint_names
 from core.tasks.base import ORIENTATION, RobotTask, orientation
 from core.types import Float64
 
@@ -52,6 +52,11 @@ def observation_numbers(task: RobotTask, model: mujoco.MjModel) -> list[dict[str
             numbers.append(
                 {"name": f"floor[{names[geom]}]", "unit": "1", "limits": [-1.0, 1.0], "meaning": text, **geoms}
             )
+    numbers += [
+        {"name": f"activation[{name}]", "unit": "1", "source": "act", "index": int(model.actuator_actadr[index]) + k}
+        for name, index in actuator_names(model).items()
+        for k in range(int(model.actuator_actnum[index]) if task.activations else 0)
+    ]
     return numbers
 
 

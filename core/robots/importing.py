@@ -20,6 +20,7 @@ from core.robots.kinematics import (
     HINGE,
     SLIDE,
     Kinematics,
+    base_joints,
     extent,
     joint_axes,
     lift_of,
@@ -223,7 +224,7 @@ def _describe(
 ) -> RobotModel:
     kinematics, names = Kinematics(model), signal_names(model)
     root, axes = kinematics.root, joint_axes(model)
-    own = set(range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root]))
+    own = set(base_joints(model, root))
     far = np.ptp(model.jnt_range, axis=1) > _FAR * float(np.ptp(extents[0], axis=0).max())
     plain, angles, quaternions, moves, planar = list[int](), list[int](), list[int](), False, True
     for joint in range(model.njnt):
@@ -271,6 +272,7 @@ def _describe(
         centre=tuple(place[:2].tolist()),
         rest=tuple(rest_controls(model, start, start_key(model)).tolist()),
         drawn_floor=drawn_floor,
+        activations=int(model.na),
     )
 
 

@@ -94,9 +94,33 @@ def _moved_by(model: mujoco.MjModel, index: int) -> list[int]:
 
 
 def root_of(model: mujoco.MjModel) -> int:
-    """Return the root body: the first body with a joint in the tree that the first actuator moves."""
+    """Return the root body: the first body with a joint in the tree that the first actuator moves.
+
+    Bodies without a shape that only carry joints of the next one, as slides for x and y do, are not it but the one that
+    they carry.
+    """
     tree = moved_trees(model)[0]
-    return next(int(body) for body in model.jnt_bodyid if model.body_treeid[body] == tree)
+    root = next(int(body) for body in model.jnt_bodyid if model.body_treeid[body] == tree)
+    while not model.body_geomnum[root] and not (model.jnt_type[_joints_of(model, root)] == FREE).any():
+        carried = np.flatnonzero(model.body_parentid == root)
+        if len(carried) != 1 or not model.body_jntnum[carried[0]]:
+            break
+        root = int(carried[0])
+    return root
+
+
+def base_joints(model: mujoco.MjModel, root: int) -> list[int]:
+    """Return the joints that move the root body in the world, those nearest to the world first."""
+    body, joints = root, list[int]()
+    while body:
+        joints = [*_joints_of(model, body), *joints]
+        body = int(model.body_parentid[body])
+    return joints
+
+
+def _joints_of(model: mujoco.MjModel, body: int) -> list[int]:
+    first = int(model.body_jntadr[body])
+    return list(range(first, first + int(model.body_jntnum[body])))
 
 
 def joint_axes(model: mujoco.MjModel) -> Float64:
@@ -114,7 +138,7 @@ def lift_of(model: mujoco.MjModel, root: int) -> tuple[int, int, float] | None:
     axes = joint_axes(model)
     held = model.jnt_limited.astype(bool)
     held[[model.actuator_trnid[index, 0] for index in range(model.nu) if acts_on_joint(model, index)]] = True
-    for joint in range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root]):
+    for joint in base_joints(model, root):
         index, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
         if model.jnt_type[joint] == FREE:
             return index + 2, dof + 2, 1.0
@@ -126,7 +150,7 @@ def lift_of(model: mujoco.MjModel, root: int) -> tuple[int, int, float] | None:
 def turn_of(model: mujoco.MjModel, root: int) -> int | None:
     """Return the joint by which the root body lies or stands: free, or a level hinge without limits. None if none is."""
     axes = joint_axes(model)
-    for joint in range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root]):
+    for joint in base_joints(model, root):
         level = model.jnt_type[joint] == HINGE and abs(axes[joint, 2]) < _UPRIGHT and not model.jnt_limited[joint]
         if level or model.jnt_type[joint] == FREE:
             return joint

@@ -17,6 +17,7 @@ from core.robots.kinematics import (
     Kinematics,
     Poses,
     acts_on_joint,
+    base_joints,
     data_at_zero,
     unique_names,
 )
@@ -123,7 +124,7 @@ class SignalSource:
     def _rotations(self) -> dict[str, Signal]:
         """Angles and rates: of the joint if the root turns about one axis of the world, else of its rotation matrix."""
         model, root = self.model, self.kinematics.root
-        joints = range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root])
+        joints = base_joints(model, root)
         turning = [joint for joint in joints if model.jnt_type[joint] != SLIDE]
         none: Signal = lambda step: np.zeros(step.count)  # noqa: E731
         planar = {name: none for angle in ("roll", "pitch", "yaw") for name in (angle, f"{angle}_rate")}
@@ -132,7 +133,7 @@ class SignalSource:
         joint = turning[0]
         axis = model.jnt_axis[joint] if model.jnt_type[joint] == HINGE else np.zeros(3)
         aligned = np.abs(axis).max() > 1 - 1e-9 and data_at_zero(model).xmat[root, [0, 4, 8]].min() > 1 - 1e-9
-        if len(turning) == 1 and aligned and model.body_weldid[model.body_parentid[root]] == 0:
+        if len(turning) == 1 and aligned:
             k, index, dof = int(np.abs(axis).argmax()), model.jnt_qposadr[joint], model.jnt_dofadr[joint]
             sign, angle, zero = float(np.sign(axis[k])), ("roll", "pitch", "yaw")[k], float(model.qpos0[index])
             planar[angle] = lambda step: sign * (step.states.positions[:, index] - zero)

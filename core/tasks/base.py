@@ -255,6 +255,8 @@ class RobotTask(Task):
     """(environments, seconds of a step) -> new measure"""
     paper_presets: Mapping[str, Any] = field(default_factory=lambda: {"policy.entropy_bonus": 0.01})
     """A.1, for all robots but the Swimmer."""
+    activations: int = 0
+    """States of actuators that the networks see last."""
     contact_points: tuple[tuple[str, float], ...] = ()
     """(geom, end): ends of capsules, +1 or -1 along the axis, whose heights above the floor are sensed."""
     exploration_std: float = 0.5

@@ -156,9 +156,8 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
     side = {"elevation": 12.0, "azimuth": 90.0} if model.planar else {"elevation": 20.0, "azimuth": 72.0}
     x, y = model.centre
     sensed = model.sensed if model.on_floor else 0
-    numbers = (
-        len(model.plain) + 2 * len(model.angles) + len(ORIENTATION) * len(model.quaternions) + model.velocities + sensed
-    )
+    seen_positions = len(model.plain) + 2 * len(model.angles) + len(ORIENTATION) * len(model.quaternions)
+    numbers = seen_positions + model.velocities + sensed + model.activations
     step_seconds, scale = model.timestep * model.frame_skip, min(1.0, model.distance / _LARGE)
     return RobotTask(
         name=name,
@@ -179,6 +178,7 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
         episode_steps=max(1, round(_EPISODE_SECONDS / step_seconds)),
         observe=observe,
         floor_sense=model.on_floor,
+        activations=model.activations,
         start_scale=scale,
         reset_noise=_NOISE * scale,
         camera=Camera(model.body, model.height, model.distance, fixed=model.fixed, centre=(x, y), **side),

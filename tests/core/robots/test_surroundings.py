@@ -17,10 +17,11 @@ from core.behaviours.robot_model import RobotModel
 from core.envs.mujoco import MujocoVectorEnv
 from core.envs.renderer import MujocoRenderer
 from core.errors import UserError
+from core.portable.observation import observation_numbers
 from core.robots.importing import import_robot
 from core.robots.kinematics import Kinematics
 from core.robots.models import load_model
-from core.robots.signals import constant_signals
+from core.robots.signals import SignalSource, StepStates, constant_signals
 from core.tasks.behaviour_tasks import behaviour_task
 
 MakeBatch = Callable[..., MujocoVectorEnv]
@@ -148,6 +149,39 @@ def test_the_speed_of_a_wheel_is_seen(batch: MakeBatch) -> None:
         step = env.step(np.array([[1.0], [0.5]], np.float32))
     fast, half = step.observations[:, -1]
     assert fast > 1.5 * half > 20
+
+
+NESTED = """<body name="along"><joint type="slide" axis="1 0 0"/><inertial mass=".1" pos="0 0 0" diaginertia="1 1 1"/>
+  <body name="across"><joint name="y" type="slide" axis="0 1 0"/><inertial mass=".1" pos="0 0 0" diaginertia="1 1 1"/>
+    <body name="base" pos="0 0 .2"><joint name="hip" axis="0 0 1"/><geom name="base" type="box" size=".2 .1 .05"/></body>
+  </body></body>"""
+
+
+def test_a_base_of_nested_bodies_is_one_body(batch: MakeBatch) -> None:
+    both = '<actuator><motor joint="hip" ctrlrange="-.4 .4"/><motor joint="y" ctrlrange="-2 2"/></actuator>'
+    model, task = imported(FLOOR + NESTED, last=both)
+    assert (model.body, model.fixed, model.plain) == ("base", False, ())  # followed, and its place is not seen
+    env = batch(task, 2)
+    for _ in range(100):
+        env.step(np.ones((2, 2), np.float32))
+    source = SignalSource(Kinematics(env.model))
+    positions, velocities = env.states[:, 1:4], env.states[:, 4:7]
+    step = source.step(StepStates(positions, positions, velocities, np.ones((2, 2), np.float32), np.ones(2), 0.02))
+    assert step["yaw"] == pytest.approx(positions[:, 2]) and (step["yaw"] > 2 * np.pi).all()
+    assert step["y"] == pytest.approx(positions[:, 1]) and (step["y"] > 1).all()
+
+
+def test_the_states_of_filtered_actuators_are_seen(batch: MakeBatch) -> None:
+    slow = '<actuator><general joint="hip" dyntype="filter" dynprm=".5" ctrlrange="-3 3"/></actuator>'
+    _, task = imported(FLOOR + walker(), last=slow)
+    env = batch(task, 2)
+    for _ in range(20):
+        step = env.step(np.array([[1.0], [0.0]], np.float32))
+    after = 3 * (1 - np.exp(-20 * task.step_seconds / 0.5))
+    assert step.observations.shape[1] == task.sizes[0]
+    assert step.observations[:, -1] == pytest.approx([after, 0.0], rel=0.02)
+    *_, last = observation_numbers(task, load_model(task))
+    assert last == {"name": "activation[hip]", "unit": "1", "source": "act", "index": 0}
 
 
 @pytest.mark.parametrize("gravity", ["0 -9.81 0", "0 0 9.81", "1 0 -9.81"])
