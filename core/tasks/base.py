@@ -173,7 +173,7 @@ class Camera:
 
 Observe = Callable[[Float64, Float64], Float64]
 """(positions (N, nq), velocities (N, nv)) -> observations (N, o)"""
-_FASTEST = 10.0
+FASTEST = 10.0
 """Velocities in m/s and rad/s beyond which networks see no difference, as in Gymnasium's Hopper and Walker."""
 
 
@@ -216,9 +216,9 @@ def orientation(quaternions: Float64) -> Float64:
     return np.stack([rows[i][:, j] for i, j in ORIENTATION], axis=1)
 
 
-def clipped_velocities(velocities: Float64, fastest: float = _FASTEST) -> Float64:
+def clipped_velocities(velocities: Float64) -> Float64:
     """Velocities of any shape, limited to what networks tell apart."""
-    return np.clip(velocities, -fastest, fastest)
+    return np.clip(velocities, -FASTEST, FASTEST)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ import numpy as np
 from core.behaviours.robot_model import RobotModel
 from core.behaviours.signals import SignalNames
 from core.tasks.ant import ANT
-from core.tasks.base import ORIENTATION, Camera, RobotTask, averages, clipped_velocities, forward, orientation
+from core.tasks.base import FASTEST, ORIENTATION, Camera, RobotTask, averages, forward, orientation
 from core.tasks.half_cheetah import HALF_CHEETAH
 from core.tasks.hopper_backflip import HOPPER_BACKFLIP
 from core.tasks.pendulum import DOUBLE_PENDULUM, PENDULUM
@@ -25,8 +25,8 @@ from core.types import Float64
 
 _LARGE = 4.0
 """Distance in m of the camera from a robot that starts as high in the air as the paper's do."""
-_FASTEST = 100.0
-"""Velocities in m/s and rad/s beyond which networks see no difference: wheels and propellers turn faster than limbs."""
+_SPINNING = 100.0
+"""Speed in rad/s beyond which networks see no difference in a hinge that can go round, such as a wheel's."""
 _NOISE = 5e-3
 """Largest distance of the starting positions and velocities of an imported robot from its own."""
 _CLIP_SECONDS, _EPISODE_SECONDS = 1.5, 8.0
@@ -147,11 +147,15 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
     The latest are kept: unpacking megabytes takes milliseconds, and the window asks at each key.
     """
 
+    fastest = np.full(model.velocities, FASTEST)
+    for angle in model.angles:  # an orientation has four positions and three velocities
+        fastest[angle - sum(first < angle for first in model.quaternions)] = _SPINNING
+
     def observe(positions: Float64, velocities: Float64) -> Float64:
         turned = positions[:, list(model.angles)]
         parts = [positions[:, list(model.plain)], np.sin(turned), np.cos(turned)]
         parts += [orientation(positions[:, first : first + 4]) for first in model.quaternions]
-        return np.concatenate([*parts, clipped_velocities(velocities, _FASTEST)], axis=1)
+        return np.concatenate([*parts, np.clip(velocities, -fastest, fastest)], axis=1)
 
     side = {"elevation": 12.0, "azimuth": 90.0} if model.planar else {"elevation": 20.0, "azimuth": 72.0}
     x, y = model.centre

@@ -86,7 +86,8 @@ def test_a_robot_is_kept_in_the_behaviours_text_and_taught_without_its_files(bat
     assert np.isfinite(step.observations).all() and step.true_rewards.std() > 0.1
     assert env.controls(np.array([1.0, -1.0], np.float32)).tolist() == [2.0, -3.0]
     moved = step.observations[:, -8 - 3 : -3]
-    assert moved == pytest.approx(np.clip(env.states[:, 10:18], -100, 100), abs=1e-5)
+    fastest = np.array([*[10.0] * 7, 100.0])  # the wheel may turn faster
+    assert moved == pytest.approx(np.clip(env.states[:, 10:18], -fastest, fastest), abs=1e-5)
 
 
 def test_it_starts_in_its_keyframe_out_of_the_floor(batch: MakeBatch) -> None:

@@ -168,7 +168,7 @@ def test_a_base_of_nested_bodies_is_one_body(batch: MakeBatch) -> None:
     positions, velocities = env.states[:, 1:4], env.states[:, 4:7]
     step = source.step(StepStates(positions, positions, velocities, np.ones((2, 2), np.float32), np.ones(2), 0.02))
     assert step["yaw"] == pytest.approx(positions[:, 2]) and (step["yaw"] > 2 * np.pi).all()
-    assert step["y"] == pytest.approx(positions[:, 1]) and (step["y"] > 1).all()
+    assert step["y"] == pytest.approx(positions[:, 1]) and (step["y"] > 0.5).all()
 
 
 def test_the_states_of_filtered_actuators_are_seen(batch: MakeBatch) -> None:
