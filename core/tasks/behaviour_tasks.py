@@ -86,7 +86,7 @@ def behaviour_task(behaviour: Behaviour) -> Task:
         return _gym_behaviour(behaviour)
     robot = _timed(_robot_of(behaviour), behaviour)
     if behaviour.start != STARTS[0] and not robot.floor_sense:
-        raise UserError(f"{robot.name} does not stand on a floor: leave start out.")
+        raise UserError(f"{robot.name} does not stand freely on a floor: leave start out.")
     oracle = compile_expression(behaviour.oracle, robot.names, "oracle") if behaviour.oracle else None
     if oracle and not oracle.signals:
         raise UserError("The oracle is the same at every step: write one of signals, such as height.")
