@@ -1,8 +1,8 @@
 """Expressions of a step, such as "clip(height, 0, 1) - 0.1 * abs(pitch_rate)", compiled to functions of signals.
 
 Python's parser reads them, but only the nodes handled here are accepted, and Python evaluates none of them. Conditions
-have the value 1 or 0, and any number but 0 is true. A division, power or root without a finite value (1 / 0,
-sqrt(-1)) counts as 0, as does a result that is not a number, and results are clipped to LARGEST.
+have the value 1 or 0, and any number but 0 is true. A division by 0, and a power or root that is not a number
+(sqrt(-1)), counts as 0, as does a result that is not a number, and results are clipped to LARGEST.
 """
 
 from __future__ import annotations
@@ -37,8 +37,18 @@ Function = Callable[[Any], Value]
 
 
 def _zero_if_undefined(values: Value) -> Value:
-    """Return the values with 0 for what is not finite."""
-    return np.where(np.isfinite(values), values, 0.0)
+    """Return the values with 0 for what is not a number."""
+    return np.where(np.isnan(values), 0.0, values)
+
+
+def _quotient(left: Value, right: Value) -> Value:
+    """Return left / right, and 0 where that divides by 0."""
+    return np.where(np.equal(right, 0), 0.0, _zero_if_undefined(np.divide(left, right)))
+
+
+def _power(base: Value, exponent: Value) -> Value:
+    """Return base ** exponent, and 0 where that is not a number or divides by 0."""
+    return np.where(np.equal(base, 0) & (exponent < 0), 0.0, _zero_if_undefined(np.power(base, exponent)))
 
 
 FUNCTIONS: dict[str, tuple[int, int, Callable[..., Value]]] = {
@@ -61,8 +71,8 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., Value]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: lambda left, right: _zero_if_undefined(np.divide(left, right)),
-    ast.Pow: lambda left, right: _zero_if_undefined(np.power(left, right)),
+    ast.Div: _quotient,
+    ast.Pow: _power,
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
     ast.Not: lambda value: np.logical_not(finite(value)) * 1.0,

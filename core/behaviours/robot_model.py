@@ -101,6 +101,7 @@ def robot_model(values: Any) -> RobotModel:
         and len(model.start) == model.positions
         and all(0 <= index < model.positions for index in (*model.plain, *model.angles))
         and all(0 <= first <= model.positions - 4 for first in model.quaternions)
+        and len(model.angles) <= model.velocities <= model.positions
         and 0 <= model.sensed <= len(model.geoms)
         and model.actions
         and model.distance > 0

@@ -1,6 +1,6 @@
 """Signals: the quantities of a robot that expressions can name, in SI units and radians.
 
-All are of the root body, the first body with a joint, unless said otherwise, at the end of a control step:
+All are of the root body, the first body with a joint and a shape, unless said otherwise, at the end of a control step:
 
 x, y, height: place of the root body's own frame in the world
 forward_speed, side_speed, vertical_speed: mean speeds along x, y and z during the step

@@ -20,7 +20,7 @@ from core.robots.actuators import rest_activations
 from core.robots.kinematics import Kinematics, Poses
 from core.robots.models import load_model
 from core.robots.signals import SignalSource, StepStates
-from core.robots.starts import Starts
+from core.robots.starts import Starts, can_start_anyhow
 from core.tasks.base import NO_SIGNALS, Physics, RobotTask
 from core.types import Float32, Float64
 
@@ -68,7 +68,7 @@ class MujocoVectorEnv:
             else None
         )
         self._may_vary = np.arange(environments) >= environments - round(
-            varied_starts * environments * task.floor_sense
+            varied_starts * environments * (task.floor_sense and can_start_anyhow(Kinematics(self.model)))
         )
         """(N,) environments whose robots start in any way while `varies_starts` is on; these episodes are not reported."""
         self.varies_starts, self.varied = bool(self._may_vary.any()), np.zeros(environments, np.bool_)

@@ -5,8 +5,6 @@ from typing import Any
 
 from core.behaviours.behaviour import STARTS
 from core.behaviours.signals import FAMILIES, PLAIN
-from core.robots.models import load_model
-from core.robots.signals import constant_signals
 from core.tasks import CATALOGUE, behaviours
 from core.tasks.base import RobotTask
 from core.tasks.robots import ROBOTS
@@ -67,13 +65,20 @@ def robot_entries(robots: Iterable[RobotTask] = ROBOTS.values()) -> list[dict[st
             "episode_seconds": robot.episode_steps * robot.step_seconds,
             "starts": list(STARTS) if robot.floor_sense else [STARTS[0]],
             "signals": robot.names.all(),
-            "constant": constant_signals(load_model(robot)),
+            "constant": _constant(robot),
             "joints": list(robot.names.joints),
             "actions": list(robot.names.actions),
             "geoms": list(robot.names.geoms),
         }
         for robot in robots
     ]
+
+
+def _constant(robot: RobotTask) -> list[str]:
+    from core.robots.models import load_model  # not above: other commands do without MuJoCo
+    from core.robots.signals import constant_signals
+
+    return constant_signals(load_model(robot))
 
 
 def signals_page() -> str:
@@ -96,6 +101,6 @@ def signals_page() -> str:
         for family, title in families:
             shown.setdefault(robot.names.of(family), []).append(title)
         lines += [f"| {', '.join(titles)} | {', '.join(f'`{n}`' for n in names)} |" for names, titles in shown.items()]
-        constant = constant_signals(load_model(robot))
+        constant = _constant(robot)
         lines += ["", f"Always the same: {', '.join(f'`{name}`' for name in constant)}."] if constant else []
     return "\n".join(lines) + "\n"

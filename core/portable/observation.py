@@ -52,11 +52,17 @@ def observation_numbers(task: RobotTask, model: mujoco.MjModel) -> list[dict[str
             numbers.append(
                 {"name": f"floor[{names[geom]}]", "unit": "1", "limits": [-1.0, 1.0], "meaning": text, **geoms}
             )
-    numbers += [
-        {"name": f"activation[{name}]", "unit": "1", "source": "act", "index": int(model.actuator_actadr[index]) + k}
-        for name, index in actuator_names(model).items()
-        for k in range(int(model.actuator_actnum[index]) if task.activations else 0)
-    ]
+    return numbers + (_activation_numbers(model) if task.activations else [])
+
+
+def _activation_numbers(model: mujoco.MjModel) -> list[dict[str, Any]]:
+    """Describe each number of the actuators' states, in order."""
+    numbers = []
+    for name, index in actuator_names(model).items():
+        first, count = int(model.actuator_actadr[index]), int(model.actuator_actnum[index])
+        for k in range(count):
+            shown = f"activation[{name}]" + (f".{k}" if count > 1 else "")
+            numbers.append({"name": shown, "unit": "1", "source": "act", "index": first + k})
     return numbers
 
 

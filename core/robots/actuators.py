@@ -109,8 +109,8 @@ def rest_activations(model: mujoco.MjModel, start: Float64, rest: Float64) -> Fl
 def rest_controls(model: mujoco.MjModel, start: Float64, key: int | None) -> Float64:
     """Return the controls (u,) of an untrained policy: those that hold the starting positions (nq,), as far as known.
 
-    They are the keyframe's, if it has any; else servos hold their joints or tendons, muscles are relaxed, and others are in
-    the middle of their range.
+    They are the keyframe's, if it has any; else servos hold their joints or tendons, muscles are almost relaxed, and others
+    are in the middle of their range.
     """
     low, high = model.actuator_ctrlrange.T
     rest, lengths = (low + high) / 2, _lengths(model, start)

@@ -31,7 +31,7 @@ from core.robots.meshes import simplify
 from core.robots.mjcf import pack, read_mjcf
 from core.robots.models import SHOWN_GROUPS, compile_mjcf, has_own_floor
 from core.robots.signals import signal_names
-from core.robots.starts import Starts
+from core.robots.starts import can_start_anyhow
 from core.types import Float64
 
 log = logging.getLogger(__name__)
@@ -78,7 +78,9 @@ def import_robot(path: Path) -> RobotModel:
             model = compile_mjcf(xml, assets, drawn_floor=_OUT_OF_THE_WAY)
         extents = _try(model, start)
         if not stands:
-            timestep, drawn_floor = model.opt.timestep, (min(0.0, float(extents[:, 0, 2].min())),)
+            falls = (model.jnt_type[base_joints(model, root_of(model))] == FREE).any()
+            lowest = float(extents[: 1 if falls else None, 0, 2].min())
+            timestep, drawn_floor = model.opt.timestep, (min(0.0, lowest),)
             model = compile_mjcf(xml, assets, drawn_floor=drawn_floor[0])
             model.opt.timestep = timestep
         return _describe(model, packed, start, drawn_floor, extents)
@@ -263,7 +265,7 @@ def _describe(
         quaternions=tuple(quaternions),
         sensed=len(kinematics.sensed),
         start=tuple(start.tolist()),
-        on_floor=_can_start_anyhow(kinematics),
+        on_floor=can_start_anyhow(kinematics) and any(map(kinematics.touchable, kinematics.geoms.values())),
         body=model.body(root).name,
         height=float(place[2]),
         distance=distance,
@@ -274,14 +276,6 @@ def _describe(
         drawn_floor=drawn_floor,
         activations=int(model.na),
     )
-
-
-def _can_start_anyhow(kinematics: Kinematics) -> bool:
-    try:
-        Starts(kinematics, "mixed")
-    except ValueError:
-        return False
-    return any(kinematics.touchable(geom) for geom in kinematics.geoms.values())
 
 
 def _view(kinematics: Kinematics, extents: Float64, moves: bool) -> tuple[Float64, float]:

@@ -24,8 +24,9 @@ _PLANE, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _MESH = (
     int(getattr(mujoco.mjtGeom, f"mjGEOM_{name}"))
     for name in ("PLANE", "SPHERE", "CAPSULE", "ELLIPSOID", "CYLINDER", "MESH")
 )
-_UPRIGHT = 0.999
-"""Least cosine to the vertical of an axis that counts as vertical."""
+_UPRIGHT, _LEVEL = 0.999, 0.5
+"""Least and largest cosine to the vertical of an axis that counts as vertical, and as level."""
+_OF_JOINT = int(mujoco.mjtWrap.mjWRAP_JOINT)
 SENSED = 0.1
 """Height in m of a geom's lowest point from which `floor_sense` sees no difference."""
 
@@ -137,7 +138,7 @@ def lift_of(model: mujoco.MjModel, root: int) -> tuple[int, int, float] | None:
         return None
     axes = joint_axes(model)
     held = model.jnt_limited.astype(bool)
-    held[[model.actuator_trnid[index, 0] for index in range(model.nu) if acts_on_joint(model, index)]] = True
+    held[_driven_joints(model)] = True
     for joint in base_joints(model, root):
         index, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
         if model.jnt_type[joint] == FREE:
@@ -151,21 +152,39 @@ def turn_of(model: mujoco.MjModel, root: int) -> int | None:
     """Return the joint by which the root body lies or stands: free, or a level hinge without limits. None if none is."""
     axes = joint_axes(model)
     for joint in base_joints(model, root):
-        level = model.jnt_type[joint] == HINGE and abs(axes[joint, 2]) < _UPRIGHT and not model.jnt_limited[joint]
+        level = model.jnt_type[joint] == HINGE and abs(axes[joint, 2]) < _LEVEL and not model.jnt_limited[joint]
         if level or model.jnt_type[joint] == FREE:
             return joint
     return None
 
 
+def _driven_joints(model: mujoco.MjModel) -> list[int]:
+    """Return the joints that an actuator, also by a tendon, or another joint moves."""
+    joints = [int(model.actuator_trnid[index, 0]) for index in range(model.nu) if acts_on_joint(model, index)]
+    for tendon in _actuated_tendons(model):
+        wraps = range(model.tendon_adr[tendon], model.tendon_adr[tendon] + model.tendon_num[tendon])
+        joints += [int(model.wrap_objid[wrap]) for wrap in wraps if model.wrap_type[wrap] == _OF_JOINT]
+    coupled = (model.eq_type == int(mujoco.mjtEq.mjEQ_JOINT)) & model.eq_active0.astype(bool)
+    joints += [joint for joint in (*model.eq_obj1id[coupled], *model.eq_obj2id[coupled]) if joint >= 0]
+    return joints
+
+
+def _actuated_tendons(model: mujoco.MjModel) -> set[int]:
+    by_tendon = model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_TENDON)
+    return set(model.actuator_trnid[by_tendon, 0].tolist())
+
+
 def _is_tied(model: mujoco.MjModel, tree: int) -> bool:
-    """Return whether an equality constraint or a tendon joins a tree of bodies to the world or to another tree."""
+    """Return whether an equality constraint or a tendon with a force joins a tree of bodies to the world or another tree."""
     joined: list[set[int]] = []
-    for one, other, kind, of in zip(model.eq_obj1id, model.eq_obj2id, model.eq_type, model.eq_objtype, strict=True):
-        if int(kind) in (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)):
+    equalities = zip(model.eq_obj1id, model.eq_obj2id, model.eq_type, model.eq_objtype, model.eq_active0, strict=True)
+    for one, other, kind, of, active in equalities:
+        if active and int(kind) in (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)):
             bodies = model.site_bodyid[[one, other]] if of == int(mujoco.mjtObj.mjOBJ_SITE) else [one, other]
             joined.append(set(model.body_treeid[bodies].tolist()))
-    for first, count in zip(model.tendon_adr, model.tendon_num, strict=True):
-        wraps = range(first, first + count)
+    pulling = model.tendon_limited.astype(bool) | (model.tendon_stiffness > 0)
+    for tendon in {*np.flatnonzero(pulling).tolist(), *_actuated_tendons(model)}:
+        wraps = range(model.tendon_adr[tendon], model.tendon_adr[tendon] + model.tendon_num[tendon])
         sites = [model.wrap_objid[wrap] for wrap in wraps if model.wrap_type[wrap] == int(mujoco.mjtWrap.mjWRAP_SITE)]
         joined.append(set(model.body_treeid[model.site_bodyid[sites]].tolist()))
     return any(tree in trees and len(trees) > 1 for trees in joined)

@@ -19,6 +19,7 @@ from core.robots.kinematics import (
     acts_on_joint,
     base_joints,
     data_at_zero,
+    joint_axes,
     unique_names,
 )
 from core.types import Float32, Float64
@@ -131,7 +132,7 @@ class SignalSource:
         if not turning:
             return planar
         joint = turning[0]
-        axis = model.jnt_axis[joint] if model.jnt_type[joint] == HINGE else np.zeros(3)
+        axis = joint_axes(model)[joint] if model.jnt_type[joint] == HINGE else np.zeros(3)
         aligned = np.abs(axis).max() > 1 - 1e-9 and data_at_zero(model).xmat[root, [0, 4, 8]].min() > 1 - 1e-9
         if len(turning) == 1 and aligned:
             k, index, dof = int(np.abs(axis).argmax()), model.jnt_qposadr[joint], model.jnt_dofadr[joint]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
+import numpy.typing as npt
 
+from core.errors import UserError
 from core.robots.kinematics import FREE, HINGE, SLIDE, Kinematics, lift_of, turn_of
 from core.types import Float64
 
+Mask = npt.NDArray[np.bool_]
 _KINDS = ("standing", "lying", "tilted", "air")
 _RANDOM = "random"
 """Each joint anywhere within its limits, a hinge or ball without limits at any angle: as in the Control Suite."""
@@ -15,24 +18,30 @@ _TILT = 0.8
 """Largest angle in rad of a tilted start."""
 _GAP = (0.0, 0.02)
 """Heights in m of the lowest point at the start of a robot that lies or is tilted."""
-_DEEP = 0.01
-"""Depth in m in a table, a step or a wall from which a robot that was placed there starts as usual instead."""
 _AIR = (0.3, 1.0)
 """The same of one in the air."""
+_DEEP = 0.01
+"""Further depth in m in a table, a step or a wall from which a robot that was placed there starts as usual instead."""
 _SPIN, _RISE = 8.0, 2.0
 """Largest speeds in rad/s and m/s, either way, of a robot thrown into the air."""
+
+
+def can_start_anyhow(kinematics: Kinematics) -> bool:
+    """Return whether a robot can be lifted and turned."""
+    model, root = kinematics.model, kinematics.root
+    return lift_of(model, root) is not None and turn_of(model, root) is not None
 
 
 class Starts:
     """Places robots for a kind of start (core.behaviours.behaviour.STARTS)."""
 
     def __init__(self, kinematics: Kinematics, start: str, scale: float = 1.0) -> None:
-        """scale: of heights, for a small robot. Raises ValueError if the robot can't be lifted and turned."""
+        """scale: of heights, for a small robot. Raises UserError if the robot can't be lifted and turned."""
         self._kinematics, self._start, self._scale = kinematics, start, scale
         model, root = kinematics.model, kinematics.root
         lift, turn = lift_of(model, root), turn_of(model, root)
         if lift is None or turn is None:
-            raise ValueError("the robot can't be lifted and turned")
+            raise UserError("The robot can't be lifted and turned: leave start out.")
         self._lift, self._lift_rate, self._lift_sign = lift
         self._free = bool(model.jnt_type[turn] == FREE)
         self._turn = int(model.jnt_qposadr[turn]) + 3 * self._free
@@ -40,17 +49,16 @@ class Starts:
         still = model.body_weldid[model.geom_bodyid] == 0
         solid = (model.geom_contype | model.geom_conaffinity) != 0
         self._obstacles = [geom for geom in np.flatnonzero(still & solid).tolist() if geom != kinematics.floor]
-        self._data = mujoco.MjData(model) if self._obstacles else None
+        self._data = mujoco.MjData(model)
 
     def throw(self, rng: np.random.Generator, positions: Float64, velocities: Float64) -> None:
         """Place robots, and let those that start above the floor turn and rise or fall.
 
         Changes positions (n, nq) and velocities (n, nv) in place.
         """
-        usual = positions.copy()
-        self.place(rng, positions)
+        blocked = self.place(rng, positions)
         count = len(positions)
-        rows = (self._kinematics.lowest(positions) > _GAP[1] * self._scale) & (positions != usual).any(axis=1)
+        rows = (self._kinematics.lowest(positions) > _GAP[1] * self._scale) & ~blocked
         fastest = _RISE * self._scale**0.5  # rises to a height in proportion to the scale
         rise, spin = rng.uniform(-fastest, fastest, count), rng.uniform(-_SPIN, _SPIN, count)
         direction = rng.uniform(-np.pi, np.pi, count)
@@ -61,24 +69,33 @@ class Starts:
         else:
             velocities[rows, self._turn_rate] += spin[rows]
 
-    def place(self, rng: np.random.Generator, positions: Float64) -> None:
-        """Change the model's own starting positions (n, nq), with noise, in place."""
+    def place(self, rng: np.random.Generator, positions: Float64) -> Mask:
+        """Change the model's own starting positions (n, nq), with noise, in place.
+
+        Returns which robots (n,) keep theirs, as something stands in the way.
+        """
         usual = positions.copy()
         if self._start == _RANDOM:
             self._randomize(rng, positions)
         else:
             self._turn_and_lift(rng, positions)
-        blocked = [self._is_blocked(row) for row in positions]
+        blocked = np.zeros(len(positions), np.bool_)
+        if self._obstacles:
+            blocked[:] = [
+                self._depth(row) > self._depth(own) + _DEEP for row, own in zip(positions, usual, strict=True)
+            ]
         positions[blocked] = usual[blocked]
+        return blocked
 
-    def _is_blocked(self, positions: Float64) -> bool:
-        """Return whether one robot at these positions (nq,) is within what stands on the floor."""
-        if self._data is None:
-            return False
+    def _depth(self, positions: Float64) -> float:
+        """Return how deep in m one robot at these positions (nq,) is within what stands on the floor."""
+        model = self._kinematics.model
         self._data.qpos[:] = positions
-        mujoco.mj_fwdPosition(self._kinematics.model, self._data)
-        contacts = self._data.contact
-        return bool((np.isin(contacts.geom, self._obstacles).any(axis=1) & (contacts.dist < -_DEEP)).any())
+        mujoco.mj_fwdPosition(model, self._data)
+        contacts, tree = self._data.contact, model.body_treeid[self._kinematics.root]
+        robot = (model.body_treeid[model.geom_bodyid[contacts.geom]] == tree).any(axis=1)
+        within = contacts.dist[robot & np.isin(contacts.geom, self._obstacles).any(axis=1)]
+        return max(0.0, -float(within.min(initial=0.0)))
 
     def _turn_and_lift(self, rng: np.random.Generator, positions: Float64) -> None:
         count = len(positions)

@@ -279,7 +279,7 @@ class RobotTask(Task):
     """The behaviour file from which the task was made."""
     camera: Camera
     floor_height: float | None = None
-    """Height in m at which a floor that touches nothing is drawn; None for the model's own."""
+    """Height in m of the floor that is added for a robot that does not stand on one; None for the model's own."""
     floor_pattern: float = 1.0
     """Period of the floor's pattern in m."""
     colours: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)

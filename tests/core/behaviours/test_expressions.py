@@ -96,6 +96,9 @@ def test_only_what_is_read_is_computed() -> None:
         ("sqrt(-height)", [0.0, 0.0]),
         ("height / 0 or 1", [1.0, 1.0]),
         ("not height / 0", [1.0, 1.0]),
+        ("height ** -1", [0.0, 0.5]),
+        ("-exp(1000 * height) / 2", [-0.5, -1e6]),
+        ("exp(1000 * height) ** 2", [1.0, 1e6]),
     ],
 )
 def test_what_is_not_finite_becomes_zero_or_the_largest_value(text: str, expected: list[float]) -> None:

@@ -124,7 +124,10 @@ def test_figures_and_starts_survive_threads_and_restoring(name: str, batch: Make
         ({"oracle": "height[knee]"}, "oracle, column 8: there is no height of knee: choose one of torso_geom"),
         ({"measure": {"name": "a", "expression": "height"}}, "a, column 1: height has a value at each step"),
         ({"plots": [{"title": "Up", "expression": "mean(upp)"}]}, "plot 'Up', column 6: there is no signal upp"),
-        ({"robot": "swimmer", "start": "lying", "oracle": None, "plots": []}, "swimmer does not stand freely on a floor"),
+        (
+            {"robot": "swimmer", "start": "lying", "oracle": None, "plots": []},
+            "swimmer does not stand freely on a floor",
+        ),
         (
             {"control_rate": 70},
             "physics has 200 steps a second, so that an action takes a whole number of them: give 66.6666",
