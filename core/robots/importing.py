@@ -228,7 +228,8 @@ def _describe(
     root, axes = kinematics.root, joint_axes(model)
     own = set(base_joints(model, root))
     far = np.ptp(model.jnt_range, axis=1) > _FAR * float(np.ptp(extents[0], axis=0).max())
-    plain, angles, quaternions, moves, planar = list[int](), list[int](), list[int](), False, True
+    plain, angles, quaternions, planar = list[int](), list[int](), list[int](), True
+    moves = lift_of(model, root) is not None
     for joint in range(model.njnt):
         first, kind = int(model.jnt_qposadr[joint]), int(model.jnt_type[joint])
         endless = not model.jnt_limited[joint]

@@ -163,6 +163,13 @@ def test_a_small_robot_in_a_large_hall_is_seen() -> None:
     assert task.reset_noise < 5e-4  # a bug is not thrown about by the noise of a robot of a metre
 
 
+def test_the_camera_follows_a_robot_on_an_endless_rail() -> None:
+    model, task = imported(FLOOR + walker('<joint type="slide" axis="0 0 1"/>'))
+    assert not model.fixed and not task.camera.fixed
+    model, _ = imported(FLOOR + walker('<joint type="slide" axis="0 0 1" range="-.1 .3"/>'))
+    assert model.fixed
+
+
 def test_the_speed_of_a_wheel_is_seen(batch: MakeBatch) -> None:
     wheel = '<body name="hub" pos="0 0 1"><joint name="hip" axis="0 1 0"/><geom type="cylinder" size=".2 .05" mass=".1"/></body>'
     _, task = imported(wheel, last=MOTOR.replace("-3 3", "-.06 .06"))
