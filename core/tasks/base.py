@@ -259,7 +259,7 @@ class RobotTask(Task):
     """States of actuators that the networks see last."""
     contact_points: tuple[tuple[str, float], ...] = ()
     """(geom, end): ends of capsules, +1 or -1 along the axis, whose heights above the floor are sensed."""
-    exploration_std: float = 0.5
+    exploration_std: float = 1.0
     """Standard deviation of an untrained policy's actions, which reach from -1 to 1 (docs/experiments/person.md)."""
     reset_noise: float = 5e-3
     """Starting positions are uniform within this distance of the model's own."""

@@ -24,6 +24,7 @@ HALF_CHEETAH = RobotTask(
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
     reset_noise=0.1,
+    exploration_std=0.5,
     normal_speeds=True,
     camera=Camera("torso", height=1.3, distance=4.4),
 )

@@ -162,5 +162,4 @@ HOPPER_BACKFLIP = RobotTask(
     measure_title="Backflips per episode (8 s)",
     contact_points=(*_FOOT, *_REST),
     camera=Camera("torso", height=1.35, distance=4.6),
-    exploration_std=1.0,
 )

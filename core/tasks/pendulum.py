@@ -70,6 +70,7 @@ PENDULUM = RobotTask(
     measure_name="share_upright",
     measure_title="Share of time upright",
     reset_noise=0.01,
+    exploration_std=0.5,
     camera=Camera("pole", height=0.1, distance=5.0, fixed=True),
     floor_height=-0.5,
 )
@@ -96,6 +97,7 @@ DOUBLE_PENDULUM = RobotTask(
     measure_name="share_upright",
     measure_title="Share of time upright",
     reset_noise=0.1,
+    exploration_std=0.5,
     normal_speeds=True,
     camera=Camera("pole", height=0.0, distance=5.0, fixed=True),
     floor_height=-1.4,

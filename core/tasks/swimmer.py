@@ -20,6 +20,7 @@ SWIMMER = RobotTask(
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
     reset_noise=0.1,
+    exploration_std=0.5,
     camera=Camera("torso", height=0.0, distance=5.3, elevation=60.0),
     paper_presets={"policy.entropy_bonus": 0.001},  # A.1, for the Swimmer alone
 )

@@ -53,7 +53,6 @@ HOPPER = RobotTask(
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
     camera=Camera("torso", height=1.15, distance=4.0),
-    exploration_std=1.0,
 )
 
 WALKER = RobotTask(
@@ -78,5 +77,4 @@ WALKER = RobotTask(
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
     camera=Camera("torso", height=1.15, distance=4.0),
-    exploration_std=1.0,
 )

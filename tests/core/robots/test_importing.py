@@ -74,7 +74,7 @@ def test_a_robot_is_kept_in_the_behaviours_text_and_taught_without_its_files(bat
     assert task.name == "sit" and task.names.joints == ("hip", "wheel") and task.names.actions == ("hip", "wheel")
     assert task.names.geoms == ("root", "leg", "tyre")  # the trunk has no name, nor its body: it is the root
     assert task.step_seconds == pytest.approx(0.024) and task.episode_steps == 333 and task.segment_steps == 62
-    assert task.presets == {**DEFAULT, "policy.initial_std": 0.5}  # what robots share, and nothing of the Hopper's
+    assert task.presets == {**DEFAULT, "policy.initial_std": 1.0}
     env = batch(task, 40)
     assert (
         env.sizes[:2] == task.sizes == (1 + 1 + 2 + 5 + 8 + 3, 2)
