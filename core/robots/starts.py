@@ -21,7 +21,9 @@ _GAP = (0.0, 0.02)
 _AIR = (0.3, 1.0)
 """The same of one in the air."""
 _DEEP = 0.01
-"""Further depth in m in a table, a step or a wall from which a robot that was placed there starts as usual instead."""
+"""Further depth in m in a table, a step or a wall from which a robot that was placed there is raised."""
+_RAISES, _RAISED = 5, 0.25
+"""How often, and by how many metres; a robot that is still within it then starts as usual."""
 _SPIN, _RISE = 8.0, 2.0
 """Largest speeds in rad/s and m/s, either way, of a robot thrown into the air."""
 
@@ -81,9 +83,10 @@ class Starts:
             self._turn_and_lift(rng, positions)
         blocked = np.zeros(len(positions), np.bool_)
         if self._obstacles:
-            blocked[:] = [
-                self._depth(row) > self._depth(own) + _DEEP for row, own in zip(positions, usual, strict=True)
-            ]
+            most = [self._depth(own) + _DEEP for own in usual]
+            for _ in range(1 + _RAISES):
+                blocked[:] = [self._depth(row) > limit for row, limit in zip(positions, most, strict=True)]
+                positions[blocked, self._lift] += self._lift_sign * self._scale * _RAISED
         positions[blocked] = usual[blocked]
         return blocked
 
