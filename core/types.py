@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 Float32 = npt.NDArray[np.float32]
 Float64 = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 Observations = npt.NDArray[Any]
 """(..., o): float32 numbers, or uint8 pixels with each stack of pictures as a flat row (Task.pictures)."""
 

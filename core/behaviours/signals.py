@@ -92,6 +92,8 @@ def write(family: str, name: str) -> str:
     return f"{family}[{name if plain else repr(name)}]"
 
 
+_ALIKE = 0.5
+"""Least likeness, from 0 to 1, of a name that is suggested."""
 _MEANT = {
     **dict.fromkeys(("speed", "velocity", "vx", "x_speed", "speed_x", "forward_velocity"), "forward_speed"),
     **dict.fromkeys(("z", "altitude"), "height"),
@@ -109,14 +111,12 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     known = list(known)
     if (meant := _MEANT.get(word.lower())) in known:
         return meant
-    by_parts = {_in_order(name): name for name in reversed(known)}
-    found = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    found += (by_parts[name] for name in difflib.get_close_matches(_in_order(word), by_parts, n=1, cutoff=0.5))
-    return max(found, key=lambda name: _likeness(word, name), default=None)
+    found = max(known, key=lambda name: _likeness(word, name), default=None)
+    return found if found is not None and _likeness(word, found) >= _ALIKE else None
 
 
 def _likeness(word: str, name: str) -> float:
-    pairs = (word, name), (_in_order(word), _in_order(name))
+    pairs = (name, word), (_in_order(name), _in_order(word))
     return max(difflib.SequenceMatcher(None, *pair).ratio() for pair in pairs)
 
 

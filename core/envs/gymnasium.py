@@ -26,10 +26,9 @@ from core.envs.base import CaptureSchedule, Step
 from core.errors import UserError
 from core.io import image_codec
 from core.tasks.gymnasium import GymTask
-from core.types import Float32
+from core.types import Float32, Mask
 
 log = logging.getLogger(__name__)
-Mask = npt.NDArray[np.bool_]
 _SEEDS = 2**31 - 1
 _DIVERGENCE_WARNINGS = [int(getattr(mujoco.mjtWarning, f"mjWARN_{kind}")) for kind in ("BADQPOS", "BADQVEL", "BADQACC")]
 _KEPT = ("ages", "first", "resting", "attempts", "returns")

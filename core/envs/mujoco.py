@@ -9,7 +9,6 @@ from typing import Any
 
 import mujoco
 import numpy as np
-import numpy.typing as npt
 
 from core.behaviours.behaviour import STARTS
 from core.behaviours.signals import Signals
@@ -22,9 +21,8 @@ from core.robots.models import load_model
 from core.robots.signals import SignalSource, StepStates
 from core.robots.starts import Starts, can_start_anyhow
 from core.tasks.base import NO_SIGNALS, Physics, RobotTask
-from core.types import Float32, Float64
+from core.types import Float32, Float64, Mask
 
-Mask = npt.NDArray[np.bool_]
 _ENVIRONMENTS_PER_THREAD = 16
 """Below this, waking a thread takes longer than its work."""
 
@@ -68,7 +66,9 @@ class MujocoVectorEnv:
             else None
         )
         self._may_vary = np.arange(environments) >= environments - round(
-            varied_starts * environments * (task.floor_sense and can_start_anyhow(Kinematics(self.model)))
+            varied_starts
+            * environments
+            * bool(task.floor_sense and self._kinematics and can_start_anyhow(self._kinematics))
         )
         """(N,) environments whose robots start in any way while `varies_starts` is on; these episodes are not reported."""
         self.varies_starts, self.varied = bool(self._may_vary.any()), np.zeros(environments, np.bool_)

@@ -79,13 +79,12 @@ def _robots(args: argparse.Namespace) -> None:
         task = get_task(named_task(args.robot))
         assert isinstance(task, RobotTask)
         robots = {args.robot: task}
-    entries = robot_entries(robots.values())
     if args.json:
-        print(json.dumps(entries))
+        print(json.dumps(robot_entries(robots.values())))
     elif args.robot:
-        print("\n".join(signal for entry in entries for signal in entry["signals"]))
+        print("\n".join(signal for robot in robots.values() for signal in robot.names.all()))
     else:
-        print("\n".join(f"{e['name']:28}{e['title']}" for e in entries))
+        print("\n".join(f"{robot.name:28}{robot.title}" for robot in robots.values()))
 
 
 def _teach(args: argparse.Namespace) -> None:

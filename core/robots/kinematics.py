@@ -26,7 +26,7 @@ _PLANE, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _MESH = (
 )
 _UPRIGHT, _LEVEL = 0.999, 0.5
 """Least and largest cosine to the vertical of an axis that counts as vertical, and as level."""
-_OF_JOINT = int(mujoco.mjtWrap.mjWRAP_JOINT)
+_OF_JOINT, _OF_SITE = int(mujoco.mjtWrap.mjWRAP_JOINT), int(mujoco.mjtWrap.mjWRAP_SITE)
 SENSED = 0.1
 """Height in m of a geom's lowest point from which `floor_sense` sees no difference."""
 
@@ -84,14 +84,15 @@ def _moved_by(model: mujoco.MjModel, index: int) -> list[int]:
         case mujoco.mjtTrn.mjTRN_BODY:
             return [target]
         case mujoco.mjtTrn.mjTRN_TENDON:
-            parts = range(model.tendon_adr[target], model.tendon_adr[target] + model.tendon_num[target])
-            of_kind = {
-                int(mujoco.mjtWrap.mjWRAP_JOINT): model.jnt_bodyid,
-                int(mujoco.mjtWrap.mjWRAP_SITE): model.site_bodyid,
-            }
-            kinds = ((of_kind.get(int(model.wrap_type[part])), int(model.wrap_objid[part])) for part in parts)
-            return [int(bodies[number]) for bodies, number in kinds if bodies is not None]
+            joints, sites = (_parts_of(model, target, kind) for kind in (_OF_JOINT, _OF_SITE))
+            return [*model.jnt_bodyid[joints].tolist(), *model.site_bodyid[sites].tolist()]
     return []
+
+
+def _parts_of(model: mujoco.MjModel, tendon: int, kind: int) -> list[int]:
+    """Return the joints or sites that a tendon consists of. kind: _OF_JOINT or _OF_SITE"""
+    parts = slice(model.tendon_adr[tendon], model.tendon_adr[tendon] + model.tendon_num[tendon])
+    return [int(number) for number in model.wrap_objid[parts][model.wrap_type[parts] == kind]]
 
 
 def root_of(model: mujoco.MjModel) -> int:
@@ -162,8 +163,7 @@ def _driven_joints(model: mujoco.MjModel) -> list[int]:
     """Return the joints that an actuator, also by a tendon, or another joint moves."""
     joints = [int(model.actuator_trnid[index, 0]) for index in range(model.nu) if acts_on_joint(model, index)]
     for tendon in _actuated_tendons(model):
-        wraps = range(model.tendon_adr[tendon], model.tendon_adr[tendon] + model.tendon_num[tendon])
-        joints += [int(model.wrap_objid[wrap]) for wrap in wraps if model.wrap_type[wrap] == _OF_JOINT]
+        joints += _parts_of(model, tendon, _OF_JOINT)
     coupled = (model.eq_type == int(mujoco.mjtEq.mjEQ_JOINT)) & model.eq_active0.astype(bool)
     joints += [joint for joint in (*model.eq_obj1id[coupled], *model.eq_obj2id[coupled]) if joint >= 0]
     return joints
@@ -184,8 +184,7 @@ def _is_tied(model: mujoco.MjModel, tree: int) -> bool:
             joined.append(set(model.body_treeid[bodies].tolist()))
     pulling = model.tendon_limited.astype(bool) | (model.tendon_stiffness > 0)
     for tendon in {*np.flatnonzero(pulling).tolist(), *_actuated_tendons(model)}:
-        wraps = range(model.tendon_adr[tendon], model.tendon_adr[tendon] + model.tendon_num[tendon])
-        sites = [model.wrap_objid[wrap] for wrap in wraps if model.wrap_type[wrap] == int(mujoco.mjtWrap.mjWRAP_SITE)]
+        sites = _parts_of(model, tendon, _OF_SITE)
         joined.append(set(model.body_treeid[model.site_bodyid[sites]].tolist()))
     return any(tree in trees and len(trees) > 1 for trees in joined)
 

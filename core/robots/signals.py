@@ -25,6 +25,7 @@ from core.robots.kinematics import (
 from core.types import Float32, Float64
 
 _POSES, _ROUNDING = 16, 1e-6
+"""Random poses in which signals are compared, and the largest difference of one that does not change."""
 _MOMENT = 1e-5
 """Seconds over which a velocity is computed from positions: it is then right to some nine digits."""
 

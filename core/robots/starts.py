@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
-import numpy.typing as npt
 
 from core.errors import UserError
 from core.robots.kinematics import FREE, HINGE, SLIDE, Kinematics, lift_of, turn_of
-from core.types import Float64
+from core.types import Float64, Mask
 
-Mask = npt.NDArray[np.bool_]
 _KINDS = ("standing", "lying", "tilted", "air")
 _RANDOM = "random"
 """Each joint anywhere within its limits, a hinge or ball without limits at any angle: as in the Control Suite."""
