@@ -32,7 +32,7 @@ def add_options(parser: argparse._ActionsContainer) -> None:
     """Add the options of the window to a parser or a group of one."""
     parser.add_argument(
         "--task",
-        help="task, behaviour or behaviour file to teach (default: choose on the start page;"
+        help="a task, a behaviour's name or file, mjcf:FILE or gym:ENV_ID to teach (default: choose on the start page;"
         f" with a new --session {DEFAULT_TASK})",
     )
     parser.add_argument(
