@@ -134,7 +134,7 @@ def add_commands(commands: Any) -> None:
     sweep.add_argument("plan", help=f"a .json or .toml file, or one of {', '.join(PLANS)}")
     _add_sweep(sweep)
     reproduce = commands.add_parser("reproduce", help="another name for sweep")
-    reproduce.add_argument("plan", metavar="figure", help=f"a .json or .toml file, or one of {', '.join(PLANS)}")
+    reproduce.add_argument("plan", help=f"a .json or .toml file, or one of {', '.join(PLANS)}")
     _add_sweep(reproduce)
 
 
@@ -145,10 +145,12 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
         metavar="WHERE",
         help="local[:N], N runs at once (default: one per core); ray[:ADDRESS], a Ray cluster; slurm:PARTITION",
     )
-    sweep.add_argument("--out", required=True, help="folder for the results; runs with a result there are not repeated")
+    sweep.add_argument(
+        "--out", type=_named, required=True, help="folder for the results; runs with a result there are not repeated"
+    )
     sweep.add_argument("--tasks", nargs="+", help="tasks, behaviours or behaviour files (default: those of the plan)")
     sweep.add_argument("--seeds", nargs="+", type=int, help="random seeds (default: those of the plan)")
-    sweep.add_argument("--labels", nargs="+", type=int, help="numbers of answers (default: those of the plan)")
+    sweep.add_argument("--labels", nargs="+", type=int, help="numbers of answers of a named plan (default: its own)")
     sweep.add_argument(
         "--teachers", nargs="+", choices=("none", "oracle", "person"), help="run only the curves with these teachers"
     )
@@ -175,7 +177,7 @@ def _named(text: str) -> str:
 
 
 def _add_teach(teach: argparse.ArgumentParser) -> None:
-    teach.add_argument("task", nargs="?", help="a task, a behaviour's name or file, or gym:ENV_ID")
+    teach.add_argument("task", nargs="?", help="a task, a behaviour's name or file, mjcf:FILE or gym:ENV_ID")
     teach.add_argument(
         "--teacher",
         choices=("oracle", "person", "none"),

@@ -49,7 +49,10 @@ class _Checked:
     def __post_init__(self) -> None:
         section = next((f"{name}." for name, kind in _SECTIONS.items() if isinstance(self, kind)), "")
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            _check(f"{section}{field.name}", field.metadata, getattr(self, field.name))
+            value = getattr(self, field.name)
+            _check(f"{section}{field.name}", field.metadata, value)
+            if "low" in field.metadata and not field.metadata["integer"]:
+                object.__setattr__(self, field.name, float(value))  # so that equal configs have equal texts
 
 
 def _check(name: str, limits: Mapping[str, Any], value: Any) -> None:

@@ -55,8 +55,8 @@ def lack(error: BaseException) -> Lack:
 
 
 def summary(error: BaseException) -> str:
-    """Describe an error in one sentence for the user: a UserError's own, otherwise type and message."""
-    if isinstance(error, UserError | NotFiniteError):
+    """Describe an error in one sentence for the user: its own if it has one, otherwise type and message."""
+    if isinstance(error, UserError | NotFiniteError | StageFailedError):
         return str(error)
     if isinstance(error, MemoryError) and not str(error):
         return "there was not enough memory"

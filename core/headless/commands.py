@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -183,8 +183,7 @@ def new_session(args: argparse.Namespace) -> Session:
         if named in settings:
             raise UserError(f"{named} can't be given with --set: give it {instead}.")
     person = {"person.pace": args.pace, "person.wrong": args.wrong}
-    if args.teacher != "person" and set(person.values()) != {None}:
-        raise UserError("--pace and --wrong describe the simulated person: give --teacher person, or leave them out.")
+    _refuse_other_teachers(args, person, settings)
     given |= {**person, "policy.algorithm": args.algorithm}
     given = {name: value for name, value in given.items() if value is not None}
     config = make_config(name, args.preset or "default", given, reward_settings, settings)
@@ -205,6 +204,17 @@ def new_session(args: argparse.Namespace) -> Session:
         config = with_answers(config, taken)
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     return begun(folder, config, taken) if taken else Session.create(folder, config)
+
+
+def _refuse_other_teachers(args: argparse.Namespace, person: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+    """Raise UserError for options and settings of the oracle or the simulated person where the other one answers."""
+    sections = {name.partition(".")[0] for name in settings}
+    if args.teacher != "person" and (set(person.values()) != {None} or "person" in sections):
+        raise UserError(
+            "--pace, --wrong and person.* describe the simulated person: give --teacher person, or leave them out."
+        )
+    if args.teacher == "person" and (_oracle_settings(args) or "oracle" in sections):
+        raise UserError("--oracle-* and oracle.* describe the oracle: give --teacher oracle, or leave them out.")
 
 
 def named_task(word: str) -> str:

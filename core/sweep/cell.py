@@ -23,6 +23,7 @@ from core.rollout.episodes import random_return
 from core.session.session import CONFIG, Session, remove_session
 from core.sweep.environment import environment
 from core.sweep.results import read_curve
+from core.system.child_process import ChildDiedError
 from core.types import Teacher
 
 Document = dict[str, Any]
@@ -53,16 +54,21 @@ class Cell:
 
 
 def reduced(config: Config) -> Config:
-    """Return the config without what has no effect: on the true reward nothing is asked and nothing is fitted."""
+    """Return the config without what has no effect: another teacher's errors, and on the true reward all that is asked or fitted."""
+    if config.teacher == Teacher.ORACLE:
+        return replace(config, person=PersonConfig())
     if config.teacher != Teacher.NONE:
-        return config
+        return replace(config, oracle=OracleConfig())
     query = QueryConfig(schedule=config.query.schedule, horizon=config.query.horizon)  # they tell how training ends
     unused: dict[str, Any] = {"reward": RewardConfig(), "oracle": OracleConfig(), "person": PersonConfig()}
+    unused["rollout"] = replace(config.rollout, varied_starts=0.0)
     return replace(config, labels=Config().labels, query=query, **unused)
 
 
 def compute(config: Config, folder: Path, threads: int, report: Callable[[int], None]) -> bytes:
     """Carry out a cell and return its document as JSON. An error becomes part of the document.
+
+    Raises ChildDiedError if a process of the session was killed: the cell can be tried again.
 
     folder: of its session, which continues if it was stopped there
     threads: that may compute at once; the result does not depend on it
@@ -73,6 +79,8 @@ def compute(config: Config, folder: Path, threads: int, report: Callable[[int], 
     try:
         document["result"] = _result(config, folder, threads, report)
     except Exception as error:  # the boundary of the cell: the others continue
+        if isinstance(error.__cause__, ChildDiedError):
+            raise error.__cause__ from None
         document = failed(config, reason_of(error), traceback.format_exc())
     return encode({**document, "made_with": made_with})
 
@@ -97,6 +105,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def _result(config: Config, folder: Path, threads: int, report: Callable[[int], None]) -> Document:
+    config = replace(config, rollout=replace(config.rollout, threads=config.rollout.threads or threads))
     session = _open_session(folder, config)
     curve = folder / _CURVE
     with closing(session), curve.open("a") as file, session_log(folder):

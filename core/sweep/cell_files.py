@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
@@ -38,12 +39,13 @@ class CellFiles:
     def session(self, cell: Cell) -> Path:
         """Return the folder of the session in which a cell is carried out on this machine.
 
-        Its name also follows from the program's sources: a session continues only with those that it began with.
+        Its name also follows from the versions of the program and its libraries: a session continues only with those that it began with.
         """
-        return self.folder / _SESSIONS / f"{cell.digest}-{environment()['sources']}"
+        versions = hashlib.sha256(json.dumps(environment(), sort_keys=True).encode()).hexdigest()[:16]
+        return self.folder / _SESSIONS / f"{cell.digest}-{versions}"
 
     def remove_sessions(self, cells: Iterable[Cell]) -> None:
-        """Remove the sessions of these cells, of earlier sources too, as far as that is possible."""
+        """Remove the sessions of these cells, of other versions too, as far as that is possible."""
         folder, digests = self.folder / _SESSIONS, {cell.digest for cell in cells}
         for session in folder.iterdir() if folder.is_dir() else ():
             if session.name.partition("-")[0] in digests:

@@ -14,6 +14,7 @@ _COLOURS = (
     *("tab:gray", "tab:brown", "tab:pink", "tab:olive", "tab:cyan"),
 )
 """Orange first, as the paper draws the true reward."""
+_STYLES = ("-", "--", ":", "-.")
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ def draw_chart(path: Path, title: str, curves: Sequence[Curve]) -> None:
     figure = Figure(figsize=(9.6, 6.0), layout="constrained")  # inches, at 100 pixels an inch
     axes = figure.add_subplot(title=_plain(title), xlabel="time steps", ylabel="true reward per episode")
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.set_prop_cycle(color=2 * _COLOURS, linestyle=len(_COLOURS) * ["-"] + len(_COLOURS) * ["--"])
+    styles = [style for style in _STYLES for _ in _COLOURS]
+    axes.set_prop_cycle(color=len(_STYLES) * _COLOURS, linestyle=styles)
     for curve in curves:
         (line,) = axes.plot(curve.x, curve.y, label=_plain(curve.label))
         low, high = curve.y - curve.spread, curve.y + curve.spread

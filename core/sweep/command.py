@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from tqdm import tqdm
 
 from core.envs.spaces import sizes
 from core.errors import UserError
+from core.formatting import pluralize
 from core.headless.commands import named_task, parse_settings
 from core.headless.settings import require_whole_clips
 from core.io.files import write_atomically
@@ -31,7 +33,9 @@ from core.sweep.local import LocalBackend, parse_slots, slots_for
 from core.sweep.plans import Plan, find_plan, only_teachers
 from core.sweep.results import Result, Results, average_curves, to_rows, to_table
 from core.system import resources
+from core.system.interrupts import stopped_by_signals
 from core.tasks import get_task
+from core.types import Teacher
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +70,7 @@ def run_sweep(args: argparse.Namespace) -> int:
             )
         if sweep.counts[CellState.QUEUED]:
             backend.check()
-            with closing(_Bar(sweep)) as bar:
+            with closing(_Bar(sweep)) as bar, stopped_by_signals():
                 sweep.run(backend, bar)
         return _report(plan, cells, sweep, files.folder, charts)
 
@@ -93,7 +97,7 @@ def _require_runnable(cells: Sequence[Cell]) -> None:
     for config in {cell.config.task: cell.config for cell in cells}.values():
         sizes(config)
     for cell in cells:
-        check_size_limits(cell.config, get_task(cell.config.task))
+        check_size_limits(cell.config, get_task(cell.config.task, cell.config.true_reward))
         require_whole_clips(cell.config)
 
 
@@ -197,6 +201,13 @@ def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, chart
             draw_chart(folder / f"{name}.png", label, curves)
     sweep.clear()
     print(text, end="")
+    for curve in results.kinds:
+        fewer = [cell for cell in cells if cell.curve == curve and _answers_missing(cell, sweep)]
+        if fewer:
+            log.warning(
+                "%s: %s with fewer answers than asked for, as there were too few clips to ask about; give more steps.",
+                *(curve, pluralize(len(fewer), "run")),
+            )
     lost = [cell for cell in sweep.cells if sweep.states[cell.digest] == CellState.FAILED]
     if lost:
         first = sweep.document(lost[0]) or {}
@@ -206,6 +217,13 @@ def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, chart
             file=sys.stderr,
         )
     return 1 if lost else 0
+
+
+def _answers_missing(cell: Cell, sweep: Sweep) -> bool:
+    """Return whether a cell that is done has fewer answers than its config asks for."""
+    document = sweep.document(cell) or {}
+    answers = document.get("result", {}).get("labels", math.inf)
+    return cell.config.teacher != Teacher.NONE and answers < cell.config.labels
 
 
 def _entry(cell: Cell, sweep: Sweep) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 from core.config import Config
 from core.errors import UserError
 from core.events import Failed, Logged
+from core.formatting import capitalized
 from core.io.files import make_inside
 from core.sweep.backend import Ended, Lost, Progressed, Report, Started
 from core.sweep.cell import Cell, compute
@@ -33,7 +35,7 @@ class LocalBackend:
     def __init__(self, slots: int, folder_of: Callable[[Cell], Path]) -> None:
         """slots: cells at the same time; folder_of: gives the folder of a cell's session"""
         self._slots, self._folder_of = slots, folder_of
-        self._threads = max(1, (os.cpu_count() or 1) // slots)
+        self._threads = max(1, _cores() // slots)
         self._busy: dict[str, ChildProcess] = {}
         self._idle: list[ChildProcess] = []
         self._new: list[Report] = []
@@ -74,13 +76,7 @@ class LocalBackend:
             with contextlib.closing(envelope):
                 message = envelope.decode()
         except ChildDiedError as error:
-            self._busy.pop(digest).close()
-            return [
-                Lost(
-                    digest,
-                    f"{str(error).capitalize()}, possibly because it ran out of memory: run fewer cells at once.",
-                )
-            ]
+            return [self._lost(digest, str(error))]
         if isinstance(message, Logged):
             log_from_child(message)
             return []
@@ -89,6 +85,8 @@ class LocalBackend:
             return [Lost(digest, f"The process of the cell failed ({message.summary.rstrip('.')}).")]
         if isinstance(message, int):
             return [Progressed(digest, message)]
+        if isinstance(message, str):  # a process of its session was killed
+            return [self._lost(digest, message)]
         content, usable = message
         child = self._busy.pop(digest)
         if usable:
@@ -96,6 +94,10 @@ class LocalBackend:
         else:
             child.close()
         return [Ended(digest, content)]
+
+    def _lost(self, digest: str, death: str) -> Lost:
+        self._busy.pop(digest).close()
+        return Lost(digest, f"{capitalized(death)}, possibly because it ran out of memory: run fewer cells at once.")
 
     def close(self) -> None:
         for child in (*self._busy.values(), *self._idle):
@@ -112,8 +114,13 @@ def slots_for(wanted: int | None, least_memory: int) -> int:
         resources.require_memory(wanted * least_memory)
         return wanted
     resources.require_memory(least_memory)
-    free, cores = resources.free_memory(), os.cpu_count() or 1
+    free, cores = resources.free_memory(), _cores()
     return cores if free is None else max(1, min(cores, free // least_memory))
+
+
+def _cores() -> int:
+    """Return the number of cores that this process may use, where the system tells, otherwise of all."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def parse_slots(text: str) -> int | None:
@@ -128,7 +135,8 @@ def parse_slots(text: str) -> int | None:
 def _run_cells(link: Link, threads: int) -> None:
     """Receive configs with folders, carry out their cells, and send how far each has come and then its document.
 
-    The document is sent with whether another cell may follow in this process.
+    The document is sent with whether another cell may follow in this process. If a process of the cell's session was
+    killed, a sentence is sent instead.
     """
     sent_at = 0.0
 
@@ -140,6 +148,10 @@ def _run_cells(link: Link, threads: int) -> None:
 
     while True:
         config, folder = link.receive()
-        content = compute(Config.from_dict(config), Path(folder), threads, report)
+        try:
+            content = compute(Config.from_dict(config), Path(folder), threads, report)
+        except ChildDiedError as error:
+            link.send(str(error))
+            return
         resources.release_memory()
         link.send((content, json.loads(content)["state"] == "done"))

@@ -54,6 +54,8 @@ class Plan:
 
     tasks: as in Config.task
     steps: environment steps of each run; None for those of the preset
+    settings: of all runs; a curve's ablation, and then its own settings, override them
+    teachers: of the curves that are run
     """
 
     name: str
@@ -63,6 +65,7 @@ class Plan:
     presets: tuple[str, ...] = ("default",)
     steps: int | None = None
     settings: Changes = field(default_factory=dict)
+    teachers: tuple[str, ...] = tuple(Teacher)
 
     def cells(self) -> list[Cell]:
         """Return the runs, those of one task and seed after another. Raises UserError if a setting is wrong."""
@@ -76,6 +79,7 @@ class Plan:
             for seed in self.seeds
             for preset in self.presets
             for curve in self.curves
+            if curve.teacher in self.teachers
         ]
 
     def _cell(self, task: str, seed: int, preset: str, curve: PlannedCurve) -> Cell:
@@ -91,13 +95,13 @@ class Plan:
 
     def _config(self, task: str, seed: int, preset: str, curve: PlannedCurve, labels: int) -> Config:
         """Return the config of one run. labels: 0 for the preset's own"""
-        given: dict[str, Any] = {"teacher": curve.teacher, "seed": seed}
+        given: dict[str, Any] = {**self.settings, "teacher": curve.teacher, "seed": seed}
         if labels:
             given["labels"] = labels
         if self.steps:
             given["steps"] = self.steps
         ablation = ABLATIONS[curve.ablation].changes if curve.ablation else {}
-        return make_config(task, preset, given, ablation, {**self.settings, **curve.settings})
+        return make_config(task, preset, given, ablation, curve.settings)
 
 
 def labels_curves(labels: Sequence[int], teachers: Sequence[str] = _TEACHERS[:2]) -> tuple[PlannedCurve, ...]:
@@ -186,11 +190,13 @@ def find_plan(word: str, task_text: Callable[[str], str], labels: Sequence[int] 
 
 
 def only_teachers(plan: Plan, teachers: Sequence[str]) -> Plan:
-    """Return the plan with the curves of these teachers alone. Raises UserError if none is left."""
-    curves = tuple(curve for curve in plan.curves if curve.teacher in teachers)
-    if not curves:
+    """Return the plan that runs the curves of these teachers alone. Raises UserError if there are none.
+
+    The other curves still tell how long the true reward is trained on.
+    """
+    if not any(curve.teacher in teachers for curve in plan.curves):
         raise UserError(f"{plan.name} has no curve with --teachers {' '.join(teachers)}: name others.")
-    return replace(plan, curves=curves)
+    return replace(plan, teachers=tuple(teachers))
 
 
 def _refuse_options(settings: Changes) -> None:
@@ -274,7 +280,7 @@ def _settings(values: Any) -> dict[str, Any]:
         if isinstance(value, dict):  # a table of TOML
             flat |= {f"{name}.{inner}": each for inner, each in value.items()}
         else:
-            flat[name] = value
+            flat[name.replace("__", ".")] = value
     _refuse_options(flat)
     return flat
 

@@ -157,4 +157,8 @@ def _answers(address: str) -> bool:
 
 def _one_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[-1] if isinstance(error, ray.exceptions.RayError) else lines[0]) if lines else type(error).__name__
+    if not lines:
+        return type(error).__name__
+    if lines[0].endswith(":"):  # such as a list of versions that differ
+        return " ".join(lines)
+    return lines[-1] if isinstance(error, ray.exceptions.RayError) else lines[0]

@@ -55,9 +55,11 @@ class Results:
         }
 
     def untrained(self, task: str) -> list[float]:
-        """Return the untrained policy's return for each seed: of the true reward's cells, or of the first curve's."""
-        results = next((found for kind in (TRUE, *self.kinds) if (found := self.of(task, kind))), {})
-        return [result.random_return for result in results.values()]
+        """Return the untrained policy's return for each seed that any curve has: of the true reward's cells, or of the first curve's."""
+        found: dict[int, Result] = {}
+        for kind in (*reversed(self.kinds), TRUE):
+            found |= self.of(task, kind)
+        return [found[seed].random_return for seed in self.seeds if seed in found]
 
 
 def read_curve(path: Path) -> list[tuple[int, float]]:
@@ -96,7 +98,7 @@ def to_table(results: Results) -> str:
     rows = [[column.replace("|", r"\|") for column in columns], ["---"] * len(columns)]
     for task in results.tasks:
         random = results.untrained(task)
-        row = [task, str(len(results.seeds)), _mean_and_deviation(random) if random else ""]
+        row = [task, str(len(results.seeds)), _mean_and_deviation(random) + _fewer(random, results) if random else ""]
         for kind in results.kinds:
             found = results.of(task, kind)
             values = [result.true_return for result in found.values()]
@@ -112,14 +114,14 @@ def to_rows(results: Results) -> list[dict[str, Any]]:
     """Return the table's numbers: of each task and curve the seeds, their returns, mean, deviation, and share."""
     rows: list[dict[str, Any]] = []
     for task in results.tasks:
-        random = results.untrained(task)
         for kind in results.kinds:
             found = results.of(task, kind)
             if not found:
                 continue
             values = [result.true_return for result in found.values()]
+            random = float(np.mean([result.random_return for result in found.values()]))
             row: dict[str, Any] = {"task": task, "curve": kind, "seeds": list(found), "true_returns": values}
-            row |= {"mean": float(np.mean(values)), "std": float(np.std(values)), "random": float(np.mean(random))}
+            row |= {"mean": float(np.mean(values)), "std": float(np.std(values)), "random": random}
             rows.append(row | {"share": _share(found, results.of(task, TRUE)) if kind != TRUE else math.nan})
     return rows
 

@@ -10,6 +10,7 @@ import contextlib
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 from core.errors import CutShortError
@@ -47,3 +48,25 @@ class Interrupts:
         self.asked = number
         with contextlib.suppress(OSError):
             os.write(_STDERR, _MESSAGE)  # a stream may be in the middle of a write of its own, and refuse another
+
+
+@contextlib.contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Within the context, SIGTERM and SIGHUP raise KeyboardInterrupt in the main thread, as Ctrl+C does.
+
+    args of the exception: the signal's number
+    """
+    before = {
+        number: signal.signal(number, _stop)
+        for number in STOPPING
+        if number != signal.SIGINT and signal.getsignal(number) != signal.SIG_IGN  # as nohup may have chosen
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _stop(number: int, frame: object) -> None:
+    raise KeyboardInterrupt(number)

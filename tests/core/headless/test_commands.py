@@ -355,11 +355,30 @@ def test_without_such_a_device_no_session_is_begun(
     assert "choose --device cpu" in capsys.readouterr().err and not Path("s").exists()
 
 
-@pytest.mark.parametrize("option", ["--from", "--resume", "--session"])
-def test_a_folder_without_a_name_is_none(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "command", ["teach hopper --from", "teach hopper --resume", "teach hopper --session", "sweep fig2 --out"]
+)
+def test_a_folder_without_a_name_is_none(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
-        make_parser().parse_args(["teach", "hopper", option, ""])
+        make_parser().parse_args([*command.split(), ""])
     assert "it is empty, and should name a folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--teacher", "person", "--oracle-mistakes", "0.4"], "give --teacher oracle"),
+        (["--teacher", "person", "--set", "oracle.skip=0.1"], "give --teacher oracle"),
+        (["--set", "person.wrong=0.4"], "give --teacher person"),
+        (["--teacher", "oracle", "--wrong", "0.4"], "give --teacher person"),
+    ],
+)
+def test_errors_of_a_teacher_who_does_not_answer_are_refused(
+    words: list[str], expected: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["core", "teach", "reacher", "--session", "s", *words])
+    assert main() == 2
+    assert expected in capsys.readouterr().err and not Path("s").exists()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")

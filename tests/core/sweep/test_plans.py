@@ -18,7 +18,7 @@ from core.presets import ABLATIONS
 from core.sweep.backend import probe
 from core.sweep.cell import Cell
 from core.sweep.environment import environment, require_equal
-from core.sweep.plans import NAMES, YARDSTICK, Plan, find_plan
+from core.sweep.plans import NAMES, YARDSTICK, Plan, find_plan, only_teachers
 from core.tasks import PAPER_GAMES, PAPER_ROBOTS, get_task
 from core.types import Teacher
 from tests.core.sweep.plans import CURVES, plan_values
@@ -98,6 +98,48 @@ def test_an_ablation_changes_what_it_is_about_and_nothing_else(name: str, left_o
         assert differences(whole, cell)
 
 
+def test_an_ablation_overrides_the_settings_of_the_plan_and_a_curve_its_ablation() -> None:
+    curves = [{"name": "whole"}, {"name": "steps", "ablation": "no-segments"}]
+    curves += [{"name": "pairs of steps", "ablation": "no-segments", "settings": {"query.segment_steps": 2}}]
+    settings = {"query.segment_steps": 30, "reward.epochs": 2}
+    values = {"tasks": ["reacher"], "seeds": [0], "curves": curves, "settings": settings}
+    cells = find_plan(written(values), str).cells()
+    assert [cell.config.query.segment_steps for cell in cells] == [30, 1, 2]
+    assert {cell.config.reward.epochs for cell in cells} == {2}
+
+
+@pytest.mark.parametrize("teacher", ["none", "oracle"])
+def test_curves_that_are_left_out_change_no_other(teacher: str) -> None:
+    curves = [{"name": "true reward", "teacher": "none"}, {"name": "many", "labels": 700}]
+    plan = find_plan(written({"tasks": ["reacher"], "seeds": [0], "curves": curves}), str)
+    (alone,) = only_teachers(plan, [teacher]).cells()
+    assert alone.digest in {cell.digest for cell in plan.cells()} and alone.config.teacher == teacher
+
+
+@pytest.mark.parametrize("one", [{"reward.bonus": 1}, {"reward__bonus": 1.0}, {"reward": {"bonus": 1.0}}])
+def test_a_setting_written_in_another_way_is_the_same_run(one: dict[str, Any]) -> None:
+    values = {"tasks": ["reacher"], "seeds": [0], "curves": [{"name": "whole"}]}
+    plain, other = (
+        find_plan(written({**values, "settings": settings}), str).cells()[0]
+        for settings in ({"reward.bonus": 1.0}, one)
+    )
+    assert plain.digest == other.digest
+
+
+def test_a_setting_written_with_underscores_counts_where_others_follow_from_it() -> None:
+    values = {"tasks": ["reacher"], "seeds": [0], "curves": [{"name": "whole"}], "steps": 100_000}
+    (cell,) = find_plan(written({**values, "settings": {"rollout__environments": 99}}), str).cells()
+    assert cell.config.rollout.environments == 99
+
+
+def test_errors_of_another_teacher_make_no_other_run() -> None:
+    values = {"tasks": ["reacher"], "seeds": [0], "curves": [{"name": "o"}, {"name": "p", "teacher": "person"}]}
+    plain = find_plan(written(values), str).cells()
+    other = find_plan(written({**values, "settings": {"person.pace": 4, "oracle.mistakes": 0.1}}), str).cells()
+    assert [one.config.person == two.config.person for one, two in zip(plain, other, strict=True)] == [True, False]
+    assert [one.config.oracle == two.config.oracle for one, two in zip(plain, other, strict=True)] == [False, True]
+
+
 def test_the_person_the_oracle_and_the_true_reward_have_the_same_steps_and_settings() -> None:
     cells = Plan(
         "person", ("ant",), (3,), find_plan("person", str, [50, 100]).curves, find_plan("person", str).presets
@@ -112,7 +154,13 @@ def test_the_person_the_oracle_and_the_true_reward_have_the_same_steps_and_setti
 
 def test_a_run_on_the_true_reward_does_not_depend_on_the_settings_of_the_predicted_reward() -> None:
     plain = of_name("fig2", tasks=("ant",), seeds=(0,)).cells()
-    other = of_name("fig2", tasks=("ant",), seeds=(0,), settings={"reward.epochs": 9, "query.half_life": 5.0}).cells()
+    unused = {"reward.epochs": 9, "query.half_life": 5.0, "rollout.varied_starts": 0.0}
+    other = of_name(
+        "fig2",
+        tasks=("ant",),
+        seeds=(0,),
+        settings=unused,
+    ).cells()
     assert plain[0].digest == other[0].digest and plain[1].digest != other[1].digest
     assert plain[0].config.teacher == Teacher.NONE
 

@@ -42,6 +42,16 @@ def test_shares_are_of_the_seeds_that_both_curves_have_and_fewer_seeds_are_named
     assert to_rows(results(made))[1]["share"] == 0.5
 
 
+def test_the_untrained_policy_is_that_of_all_seeds_and_in_each_row_of_its_own() -> None:
+    made = [
+        made_up("true reward", 110, 10, seed=0),
+        *(made_up("700 labels", 60, 10 + 10 * s, seed=s) for s in range(3)),
+    ]
+    assert to_table(results(made)).splitlines()[2].startswith("| ant | 3 | 20.0 ± 8.2 | 110.0 ± 0.0 (1 of 3) |")
+    assert [row["random"] for row in to_rows(results(made))] == [10, 20]
+    assert average_curves(results(made), "ant")[-1].y[0] == 20
+
+
 def test_curves_are_means_over_the_seeds_from_the_random_policy_on() -> None:
     made = [made_up("true reward", 110), made_up("true reward", 90, seed=1)]
     line, random = average_curves(results(made), "ant")
@@ -83,7 +93,7 @@ def test_what_has_no_result_says_so() -> None:
         ("ant", "hopper"), ("700 labels",), (0, 1, 2), [made_up("700 labels", 50), made_up("700 labels", nan, seed=1)]
     )
     assert to_table(lost).splitlines()[2:] == [
-        "| ant | 3 | 10.0 ± 0.0 | 50.0 ± 0.0 (1 of 3) |",
+        "| ant | 3 | 10.0 ± 0.0 (1 of 3) | 50.0 ± 0.0 (1 of 3) |",
         "| hopper | 3 |  | none |",
     ]
     assert [row["mean"] for row in to_rows(lost)] == [50]
@@ -99,7 +109,7 @@ def test_a_share_is_of_the_gain_over_its_own_runs_untrained_policy() -> None:
     true, other = made_up("true reward", 110, 10), made_up("with another clock", 120, 20)
     for made in ([true, other], [other, true]):
         assert {row["curve"]: row["share"] for row in to_rows(results(made))}["with another clock"] == 1
-        assert {row["random"] for row in to_rows(results(made))} == {10}
+        assert {row["curve"]: row["random"] for row in to_rows(results(made))} == {true.kind: 10, other.kind: 20}
 
 
 def test_names_are_shown_as_they_are(tmp_path: Path) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
+import shutil
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
+import psutil
 import pytest
 
 from core.__main__ import main
@@ -17,12 +21,14 @@ from core.errors import UserError
 from core.headless.run import HeadlessRun
 from core.rollout.episodes import random_return
 from core.session.session import acquire_lock
+from core.sweep import cell as cell_module
 from core.sweep import command
 from core.sweep.backend import Lost, Report
 from core.sweep.cell import Cell, compute
 from core.sweep.cell_files import CellFiles
 from core.sweep.local import LocalBackend
 from core.sweep.plans import find_plan
+from core.system.child_process import ChildDiedError
 from tests.core.sweep.plans import Inline, plan_values
 
 
@@ -189,6 +195,44 @@ def test_a_cell_that_was_killed_continues_from_its_checkpoint_and_gives_the_same
     assert steps[0] > 256  # not from the beginning
 
 
+def test_a_cell_whose_session_lost_a_process_can_be_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "plan.json").write_text(json.dumps(plan_values()))
+    config = find_plan(str(tmp_path / "plan.json"), str).cells()[1].config
+    whole = compute(config, tmp_path / "whole", 1, lambda steps: None)
+
+    killed: list[int] = []
+
+    def kill(steps: int) -> None:
+        if not killed:
+            jobs = [child for child in psutil.Process().children() if "resource_tracker" not in str(child.cmdline())]
+            killed.append(jobs[0].pid)
+            jobs[0].kill()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(cell_module, "HeadlessRun", functools.partial(HeadlessRun, apart=True))
+        with pytest.raises(ChildDiedError):
+            compute(config, tmp_path / "part", 1, kill)
+    assert compute(config, tmp_path / "part", 1, lambda steps: None) == whole
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no SIGHUP")
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
+def test_a_signal_stops_a_sweep_like_ctrl_c(
+    number: str, sweep: Swept, tmp_path: Path, undisturbed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(cell: Cell) -> None:
+        if cell.config.labels == 6:
+            signal.raise_signal(getattr(signal, number))
+
+    stopped = sweep(tmp_path / "out", interfere=stop)
+    assert stopped.code == 128 + getattr(signal, number) and stopped.closed  # type: ignore[attr-defined]
+    assert "run the same command to continue." in capsys.readouterr().err
+    assert len(sweep(tmp_path / "out").computed) == 1
+    assert_same(tmp_path / "out", undisturbed)
+
+
 @pytest.mark.parametrize("left", ["a file alone", "checkpoints that can't be read"])
 def test_a_session_that_can_not_be_continued_is_begun_again(left: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(json.dumps(plan_values()))
@@ -290,6 +334,19 @@ def test_results_of_another_version_are_kept_and_reported(
         (tmp_path / "out" / "cells" / name).write_text(text.replace('"somersault": "', '"somersault": "9.'))
     assert sweep(tmp_path / "out").computed == []
     assert "3 results in" in caplog.text and "made by another version" in caplog.text
+
+
+def test_fewer_answers_than_a_curve_is_named_after_are_reported(
+    sweep: Swept, tmp_path: Path, undisturbed: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "out").mkdir()
+    shutil.copytree(undisturbed / "cells", tmp_path / "out" / "cells")
+    for path in (tmp_path / "out" / "cells").iterdir():
+        path.write_text(path.read_text().replace('"labels": 4, "measure"', '"labels": 3, "measure"'))
+    assert sweep(tmp_path / "out").computed == []
+    assert [record.message.partition(",")[0] for record in caplog.records] == [
+        "4 labels: 1 run with fewer answers than asked for"
+    ]
 
 
 def test_only_one_program_uses_a_folder(sweep: Swept, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
