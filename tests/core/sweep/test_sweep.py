@@ -202,13 +202,12 @@ def test_a_cell_whose_session_lost_a_process_can_be_tried_again(
     config = find_plan(str(tmp_path / "plan.json"), str).cells()[1].config
     whole = compute(config, tmp_path / "whole", 1, lambda steps: None)
 
-    killed: list[int] = []
+    killed: list[psutil.Process] = []
 
     def kill(steps: int) -> None:
         if not killed:
-            jobs = [child for child in psutil.Process().children() if "resource_tracker" not in str(child.cmdline())]
-            killed.append(jobs[0].pid)
-            jobs[0].kill()
+            killed.append(max(psutil.Process().children(), key=psutil.Process.create_time))  # that of the policy job
+            killed[0].kill()
 
     with monkeypatch.context() as patched:
         patched.setattr(cell_module, "HeadlessRun", functools.partial(HeadlessRun, apart=True))
