@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ class OwnBehaviour:
     path: Path
     behaviour: Behaviour
 
-    @property
+    @cached_property
     def text(self) -> str:
         return self.behaviour.to_text()
 
@@ -71,8 +71,9 @@ class BehaviourLibrary(QObject):
         self._closed = threading.Event()
         self._read = read or partial(read_robot, stopped=self._closed.is_set)
         self._told: set[str] = set()
-        self._thread = BackgroundThread(self)
-        self._thread.start()
+        self._thread, self._reader = BackgroundThread(self), BackgroundThread(self)
+        for thread in (self._thread, self._reader):
+            thread.start()
 
     def refresh(self) -> None:
         self._thread.do(self._list, self._on_listed, self.problem_found.emit)
@@ -100,15 +101,17 @@ class BehaviourLibrary(QObject):
         self._do(lambda: self._import(source), self._on_changed)
 
     def read_robot(self, source: Path) -> None:
+        """Read an MJCF file, which may take a minute; other requests do not wait for it."""
         name = f"{PREFIX}{source.name}"
-        self._thread.do(
+        self._reader.do(
             lambda: self._read(source), lambda model: self.robot_read.emit(name, model), self.problem_found.emit
         )
 
     def close(self) -> None:
-        """End the thread; block until all requests are done. No more files are read."""
+        """End the threads; block until all requests are done. No more files are read."""
         self._closed.set()
-        self._thread.close()
+        for thread in (self._thread, self._reader):
+            thread.close()
 
     def _do(self, task: Callable[[], Any], done: Callable[[Any], object]) -> None:
         self._thread.do(task, done, self.refused.emit)

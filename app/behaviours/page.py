@@ -288,6 +288,7 @@ class BehaviourPage(QWidget):
         if self.instruction.toPlainText() != draft.instruction:
             self.instruction.setPlainText(draft.instruction)
         self.fold.setChecked(bool(draft.oracle or draft.measure))
+        self.signals.search.clear()
         self._refresh()
 
     def _refresh(self) -> None:

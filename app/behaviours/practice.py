@@ -1,6 +1,6 @@
 """Practice: five pairs of clips of the robot, answered with the keys of a session, kept only if that is wanted."""
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -52,6 +52,8 @@ class Practice(QWidget):
         self.back.clicked.connect(self.ended)
         self.without.clicked.connect(lambda: self.start_requested.emit(()))
         self.keep.clicked.connect(lambda: self.start_requested.emit(self.answers))
+        for button in (self.back, self.without, self.keep):
+            button.installEventFilter(self)
         foot = row((self.hint, 1), self.back, self.without, self.keep)
         parts = (self.count, self.instruction, (self.clips, 1), foot)
         column(*parts, of=self, margins=(30, 22, 30, 18), spacing=12)
@@ -96,11 +98,19 @@ class Practice(QWidget):
         if event.key() == Qt.Key.Key_Escape:
             self.ended.emit()
         elif pressed_key(event) in self._undo_keys:
-            self._undo()
+            if not event.isAutoRepeat():
+                self._undo()
         elif choice is not None and self.clips.shown is not None and not event.isAutoRepeat():
             self._answer(choice)
         else:
             super().keyPressEvent(event)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Take answers while a button has the focus: there the keys would move it from one button to the next."""
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and self._choice(event) is not None:
+            self.keyPressEvent(event)
+            return True
+        return super().eventFilter(watched, event)
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self._takes(event):

@@ -9,6 +9,7 @@ _PLAIN = {
     "forward_speed": ("Forward speed", "m/s"),
     "side_speed": ("Sideways speed", "m/s"),
     "vertical_speed": ("Vertical speed", "m/s"),
+    "mass_speed": ("Speed of the centre of mass", "m/s"),
     "up": ("Uprightness", "1 upright, -1 upside down"),
     "pitch": ("Pitch: turned forward", "rad"),
     "roll": ("Roll: tilted sideways", "rad"),

@@ -15,6 +15,8 @@ from core.types import Choice
 DEFAULTS: dict[str, KeyAction] = {key: action for action, info in COMMANDS.items() for key in info.keys}
 _SETTING = "keys/changes"
 _SYMBOLS = {"Left": "←", "Right": "→", "Up": "↑", "Down": "↓", "Backspace": "⌫", ",": "comma", ".": "period"}
+_FIXED = ("F2", "Ctrl+W")
+"""Keys with a meaning of their own in other windows: the next guest, and close."""
 _NAVIGATION = ("Tab", "Shift+Tab", "Backtab", "Shift+Backtab", "Esc", "Return", "Enter")
 
 log = logging.getLogger(__name__)
@@ -44,6 +46,8 @@ class KeyMap:
             letter = key.removeprefix("Alt+")
             if key in _NAVIGATION or letter != key and len(letter) == 1:
                 raise UserError(f"{key} is needed to reach the buttons and menus by keyboard: choose another key.")
+            if key in _FIXED:
+                raise UserError(f"{key} has a fixed meaning in another window: choose another key.")
         others = {key: value for key, value in self.bindings.items() if value != action and key not in keys}
         return KeyMap({**others, **dict.fromkeys(keys, action)})
 

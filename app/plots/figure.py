@@ -4,7 +4,7 @@ It holds plain data, so it looks the same whatever the window's size and colours
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -194,6 +194,16 @@ class Figure:
                 painter.setBrush(QColor(line.colour))
                 painter.drawEllipse(QPointF(float(xs[run.start]), float(ys[run.start])), _POINT, _POINT)
                 painter.setBrush(Qt.BrushStyle.NoBrush)
+
+
+def extent(lines: Sequence[Line]) -> tuple[float, float]:
+    """Ends of x of all points, with some room for the lines' width; 0 and 1 without points."""
+    xs = np.concatenate([np.empty(0), *(line.x[np.isfinite(line.x)] for line in lines)])
+    if not len(xs):
+        return 0.0, 1.0
+    low, high = float(xs.min()), float(xs.max())
+    room = 0.02 * (high - low) or 0.5
+    return low - room, high + room
 
 
 def runs(y: Float64) -> list[slice]:

@@ -10,7 +10,7 @@ from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from app.plots import plot_text
-from app.plots.figure import Figure, Line
+from app.plots.figure import Figure, Line, extent
 from app.plots.plot_canvas import PlotCanvas
 from app.plots.plot_specs import CurveSpec, PlotSpec, Source
 from app.session.metrics_recorder import EpisodeRewards
@@ -256,7 +256,7 @@ class Plot(QWidget):
         self.read_off(float(every_x[min(max(index, 0), len(every_x) - 1)]))
 
     def figure(self) -> Figure:
-        """The visible part of the plot as a figure for a paper."""
+        """The chosen part of the plot, or all of it, as a figure for a paper. The plot need not have been painted."""
         spec, (task, moment) = self.spec, self.heading()
         lines = []
         for curve in spec.visible_curves(self._hidden):
@@ -271,7 +271,7 @@ class Plot(QWidget):
             spec.left_title or spec.title,
             spec.right_title,
             tuple(lines),
-            self.canvas.x_range,
+            self.canvas.chosen_x or extent(lines),
             spec.axis.tick,
             spec.band,
             spec.right_log,

@@ -263,9 +263,14 @@ class PlotCanvas(pg.PlotWidget):
         low, high = self.view.viewRange()[0]
         return float(low), float(high)
 
+    @property
+    def chosen_x(self) -> tuple[float, float] | None:
+        """The part of x to which the person has zoomed or panned; None while all of it is shown."""
+        return None if self.view.autoRangeEnabled()[0] else self.x_range
+
     def _tell_x(self) -> None:
-        if not self.view.autoRangeEnabled()[0]:  # not after a change of y alone
-            self.x_chosen.emit(self.x_range)
+        if self.chosen_x is not None:  # not after a change of y alone
+            self.x_chosen.emit(self.chosen_x)
 
     def wheelEvent(self, ev: QWheelEvent) -> None:
         """Zoom if `takes_wheel` or Ctrl is held; otherwise let the column scroll."""

@@ -181,6 +181,13 @@ class Controller(QObject):
             self.job_group.pause(on)
             self._enter(State.PAUSED if on else State.RUNNING)
 
+    def pause_or_resume(self) -> None:
+        """Pause training that runs, resume it if it is paused, and start it again if it is stopped."""
+        if self.state == State.STOPPED:
+            self.start()
+        else:
+            self.pause(self.state == State.RUNNING)
+
     def restart(self) -> None:
         """Restart the failed jobs from the last checkpoint, with the changes of the recovery action."""
         if self.state == State.FAILED:

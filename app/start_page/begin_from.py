@@ -36,12 +36,12 @@ class BeginFrom(QWidget):
         self.source.activated.connect(self._show_parts)
         self.parts = {name: QCheckBox(name.capitalize()) for name in PARTS}
         for name, box in self.parts.items():
-            box.setChecked(name in _USUAL)
             box.setToolTip(_TIPS[name])
         title = label("settingName", "&Begin with")
         title.setBuddy(self.source)
         boxes = row(*self.parts.values(), None, spacing=12)
         column(row(title, (self.source, 1), spacing=14), boxes, of=self, spacing=6)
+        self.reset()
         self.hide()
 
     @property
@@ -49,11 +49,13 @@ class BeginFrom(QWidget):
         """The session's folder and what is taken of it; None for nothing."""
         parts = frozenset(name for name, box in self.parts.items() if box.isChecked())
         folder = self.source.currentData()
-        return (folder, parts) if folder is not None and parts and not self.isHidden() else None
+        return (Path(folder), parts) if folder is not None and parts and not self.isHidden() else None
 
     def reset(self) -> None:
         """Take nothing over: the next session begins anew unless another choice is made."""
         self.source.setCurrentIndex(0)
+        for name, box in self.parts.items():
+            box.setChecked(name in _USUAL)
         self._show_parts()
 
     def set_sessions(self, sessions: Mapping[Path, str]) -> None:
@@ -67,13 +69,14 @@ class BeginFrom(QWidget):
         if task is None:
             return
         kept = self.source.currentData()
-        fitting = [folder for folder, other in self._sessions.items() if _fits(other, task)]
+        fitting = [str(folder) for folder, other in self._sessions.items() if _fits(other, task)]
         if fitting != [self.source.itemData(index) for index in range(1, self.source.count())]:
             self.source.clear()
             self.source.addItem("Nothing (start from scratch)", None)
             for folder in fitting:
-                self.source.addItem(f"{folder.name}  ·  {get_task(self._sessions[folder]).title}", folder)
-                self.source.setItemData(self.source.count() - 1, str(folder), Qt.ItemDataRole.ToolTipRole)
+                path = Path(folder)  # Qt finds only equal texts again
+                self.source.addItem(f"{path.name}  ·  {get_task(self._sessions[path]).title}", folder)
+                self.source.setItemData(self.source.count() - 1, folder, Qt.ItemDataRole.ToolTipRole)
             self.source.setCurrentIndex(max(0, self.source.findData(kept)))
         self.setVisible(bool(fitting))
         self._show_parts()

@@ -57,7 +57,8 @@ class FolderField(QWidget):
         if not name:
             return "Give the session a name."
         if found := _FORBIDDEN.search(name):
-            return f"A name can't contain {found.group()}".rstrip() + ": it is also the name of the session's folder."
+            shown = found.group() if found.group().isprintable() else "a tab or another invisible character"
+            return f"A name can't contain {shown}: it is also the name of the session's folder."
         if name[0] == "." or name[-1] == "." or name.endswith(".part"):
             return "A name can't begin or end with a full stop, or end with .part."
         if len(name) > _LONGEST:

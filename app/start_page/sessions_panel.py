@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices, QKeySequence
-from PySide6.QtWidgets import QFrame, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QPushButton, QStackedWidget, QWidget
 
 from app.session.library import SessionLibrary
 from app.start_page.session_list import SessionList
@@ -125,7 +125,9 @@ class SessionsPanel(QFrame):
         self.stack.setCurrentWidget(self.list if entries else self.empty)
         if self.next_selection in [entry.folder for entry in entries]:
             self.next_selection = None
-            if self.isVisible():
+            if self.isVisible() and not isinstance(
+                QApplication.focusWidget(), QLineEdit
+            ):  # who types is not interrupted
                 self.list.setFocus()
         if not self._listed:
             self._listed = True

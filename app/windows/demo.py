@@ -143,6 +143,7 @@ class DemoWindow(QWidget):
             Command.RESTART_CLIPS: self.clips.restart,
             Command.HUMAN: partial(self._controller.labelling.set_teacher, Teacher.HUMAN),
             Command.ORACLE: partial(self._controller.labelling.set_teacher, Teacher.ORACLE),
+            Command.PAUSE: self._controller.pause_or_resume,
             Command.VOTE: self.vote_requested.emit,
             Command.DEMO: self.close,
         }

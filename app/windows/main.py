@@ -1,6 +1,7 @@
 """The main window of a session: clips, key hints, figures, progress panel, menus."""
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QResizeEvent
@@ -41,6 +42,11 @@ from core.types import Choice, Preference, Teacher
 _REFRESH_MS = 250
 _MESSAGE_MS = 6000
 _DOCK, _DOCK_SHARE = 390, 0.22
+_IN_PANEL = (
+    *(Command.EARLIER_POLICY, Command.LATER_POLICY, Command.NEWEST_POLICY),
+    *(Command.LEARNING_PLOTS, Command.REWARD_PLOTS, Command.SESSION_PLOTS),
+)
+"""Commands whose result is seen in the panel."""
 """Least width of the progress panel in pixels, and its share of a wider window."""
 
 
@@ -172,10 +178,10 @@ class MainWindow(QMainWindow):
     def _make_handlers(self) -> dict[Command, Callable[[], object]]:
         """Functions by command. A new command needs a row in COMMANDS and a place in MENUS too."""
         labelling = self._controller.labelling
-        return {
+        handlers: dict[Command, Callable[[], object]] = {
             Command.UNDO: labelling.undo,
             Command.REDO: labelling.redo,
-            Command.PAUSE: self._on_pause_requested,
+            Command.PAUSE: self._controller.pause_or_resume,
             Command.STOP: self._controller.stop,
             Command.FINISH: self._on_finish_requested,
             Command.HUMAN: lambda: labelling.set_teacher(Teacher.HUMAN),
@@ -191,6 +197,12 @@ class MainWindow(QMainWindow):
             **self.history_commands.handlers,
             **file_handlers(self, self._controller, self.plots),
         }
+        return {**handlers, **{command: partial(self._in_panel, handlers[command]) for command in _IN_PANEL}}
+
+    def _in_panel(self, handler: Callable[[], object]) -> None:
+        """Carry out a command whose result is seen in the panel, which is shown first."""
+        self.dock.show()
+        handler()
 
     def _connect(self) -> None:
         controller, labelling = self._controller, self._controller.labelling
@@ -383,12 +395,6 @@ class MainWindow(QMainWindow):
     def _on_finish_requested(self) -> None:
         self._controller.finish()
         self.training_line.refresh(at_once=True)
-
-    def _on_pause_requested(self) -> None:
-        if self._controller.state == State.STOPPED:
-            self._controller.start()
-        else:
-            self._controller.pause(self._controller.state == State.RUNNING)
 
 
 def window_title(controller: Controller) -> str:

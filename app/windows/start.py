@@ -175,7 +175,7 @@ class StartWindow(QMainWindow):
         self.previews.preview_refused.connect(self._on_preview_refused)
         self.library.listed.connect(self._on_sessions_listed)
         self.library.opened.connect(self._on_opened)
-        self.library.progressed.connect(self.show_message)
+        self.library.progressed.connect(self._on_progressed)
         self.library.refused.connect(self.show_error)
         self.library.moved_to_trash.connect(partial(self._offer_undo, self.library.restore))
         self.behaviours.moved_to_trash.connect(partial(self._offer_undo, self.behaviours.restore))
@@ -222,6 +222,11 @@ class StartWindow(QMainWindow):
         """Show a message above the page; '' hides it."""
         self._undo = None
         self.banner.show_message(sentence)
+
+    def _on_progressed(self, sentence: str) -> None:
+        """Show how far a copy is, unless that would take the offer to undo something off the page."""
+        if self._undo is None:
+            self.show_message(sentence)
 
     def show_error(self, sentence: str) -> None:
         self._set_busy(False)
@@ -356,6 +361,8 @@ class StartWindow(QMainWindow):
             if own.behaviour.model is not None:
                 self.behaviour_page.add_robot(own.behaviour.robot, own.behaviour.model, chosen=False)
         if self._just_saved in self._own and self.pages.currentWidget() is self.front:
+            if self.grid.cards[self._just_saved].isHidden():  # the search does not find it
+                self.search.clear()
             self.grid.focus_card(self._just_saved)
         self._just_saved = ""
         if self.isVisible():
@@ -418,6 +425,8 @@ class StartWindow(QMainWindow):
         self.opened.emit(session)
 
     def _on_preview_ready(self, task: str, preview: Preview) -> None:
+        if self.isHidden():  # a session has been opened meanwhile, which needs the memory
+            return
         self.grid.set_preview(task, preview)
         self.form.set_preview(task, preview)
         self.behaviour_page.set_preview(task, preview)

@@ -247,6 +247,23 @@ def test_a_card_can_be_edited_copied_exported_and_deleted(page: Page, tmp_path: 
     assert made.title.text() == "Walker: kneeling" and made.draft.path is None and made.fold.isChecked()
 
 
+def test_a_saved_behaviour_that_the_search_would_hide_is_shown(page: Page) -> None:
+    (card,) = with_files(page, {**CROUCH, "title": "Deep crouch"})
+    QTest.keyClicks(page.window.search, "deep")
+    made = page.window.behaviour_page
+    choose(card, EDIT)
+    made.signals.search.setText("foot")
+    made.title.selectAll()
+    QTest.keyClicks(made.title, "Low")
+    page.press(Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    page.wait_until(lambda: [one.text() for one in own(page)] == ["Low"])
+    (changed,) = own(page)
+    page.wait_until(changed.hasFocus)
+    assert changed.isVisible() and page.window.search.text() == ""
+    choose(changed, EDIT)
+    assert made.signals.search.text() == ""
+
+
 def test_copies_of_one_behaviour_have_titles_of_their_own(page: Page) -> None:
     (card,) = with_files(page, CROUCH)
     titles = ["Crouching"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from app.behaviours.page import BehaviourPage
 from core.types import Choice
@@ -64,6 +66,22 @@ def test_an_answer_is_taken_back_with_the_key_of_undo(page: Page) -> None:
     assert practice.answers[3:] == ((before, Choice.LEFT), (last, Choice.RIGHT))
 
 
+def test_a_late_answer_leaves_the_focus_where_enter_is_meant_for(page: Page) -> None:
+    practice = practised(page).practice
+    for key in KEYS:
+        QTest.keyClick(QApplication.focusWidget(), key)
+        assert practice.keep.hasFocus()
+    assert [choice for _, choice in practice.answers] == CHOICES
+
+
+def test_a_held_key_takes_one_answer_back(page: Page) -> None:
+    practice = practised(page).practice
+    QTest.keyPress(practice, Qt.Key.Key_Backspace)
+    held = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Backspace, Qt.KeyboardModifier.NoModifier, "", True)
+    QApplication.sendEvent(practice, held)
+    assert len(practice.answers) == 4
+
+
 def test_escape_leads_back_to_the_page_and_no_answer_is_left(page: Page) -> None:
     made = opened(page)
     fill(made)
@@ -98,7 +116,11 @@ def test_a_session_begins_with_the_answers_of_another_one_of_the_same_robot(page
     for name, box in begin.parts.items():
         if (name == "answers") != box.isChecked():
             QTest.keyClick(box, Qt.Key.Key_Space)
-    assert begin.chosen == (page.opened[0].folder, frozenset({"answers"}))
+    taken = page.opened[0].folder, frozenset({"answers"})
+    assert begin.chosen == taken
+    task = page.opened[0].config.task
+    begin.set_sessions({Path(str(taken[0])): task, taken[0].with_name("other"): task})  # listed anew
+    assert begin.chosen == taken
     made.robots.cards["walker"].click()
     assert not begin.isVisible()
     made.robots.cards["hopper"].click()
@@ -107,3 +129,6 @@ def test_a_session_begins_with_the_answers_of_another_one_of_the_same_robot(page
     page.wait_until(lambda: len(page.opened) == 2)
     with closing(page.opened[1].store()) as store:
         assert [answer.choice for answer in store.each()] == CHOICES
+    begin.reset()
+    begin.source.setCurrentIndex(1)
+    assert begin.chosen == (taken[0], frozenset({"reward", "policy"}))  # the next session begins with the usual parts

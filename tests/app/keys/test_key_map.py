@@ -19,8 +19,8 @@ def test_the_arrows_answer_and_no_default_key_has_two_commands() -> None:
     assert len(DEFAULTS) == sum(len(info.keys) for info in COMMANDS.values())
 
 
-@pytest.mark.parametrize("key", ["Tab", "Esc", "Return", "Alt+S"])
-def test_keys_of_keyboard_navigation_are_refused(key: str) -> None:
+@pytest.mark.parametrize("key", ["Tab", "Esc", "Return", "Alt+S", "F2", "Ctrl+W"])
+def test_keys_of_keyboard_navigation_and_of_other_windows_are_refused(key: str) -> None:
     with pytest.raises(UserError, match="choose another key"):
         KeyMap().with_keys(Command.UNDO, key)
 

@@ -46,6 +46,14 @@ def test_each_plot_shows_what_was_reported(open_face: Callable[..., Face]) -> No
     assert drawn(plot(face, "correlation"))["correlation of predicted and true reward"] == (X, [0.7654] * 3)
 
 
+def test_a_figure_shows_all_points_of_a_plot_that_was_never_on_screen(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face)
+    unseen = face.window.plots.all_plots()["answers"]
+    assert not unseen.isVisible()
+    low, high = unseen.figure().x_range
+    assert low < X[0] < X[-1] < high < 1.1 * X[-1]
+
+
 def test_answers_are_drawn_as_they_come_and_go(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
     assert drawn(plot(face, "answers")) == {"answers": (X, [0, 0, 0])}

@@ -189,6 +189,12 @@ def test_a_name_that_no_folder_can_have_is_refused_below_its_field(form: Form, n
     assert form.made == []
 
 
+def test_an_invisible_character_in_a_name_is_named_in_words(form: Form) -> None:
+    form.page.folder.name.setText("run\t2")
+    form.page.folder.name.textEdited.emit("run\t2")  # as pasted
+    assert form.problem.startswith("A name can't contain a tab or another invisible character: ")
+
+
 def test_a_teacher_that_the_task_has_not_is_reported_below_the_teacher_in_words_of_the_window(form: Form) -> None:
     texts = {"name": "sit", "robot": "walker", "title": "Sitting", "instruction": "Choose the lower one."}
     form.page.reset(json.dumps({**texts, "clip_seconds": 1.0}))  # without an oracle

@@ -133,6 +133,12 @@ def test_a_guest_may_click_and_an_answer_can_be_taken_back(face: Face, demo: Dem
     assert face.answers() == []
 
 
+def test_the_presenter_pauses_and_resumes(face: Face, demo: DemoWindow) -> None:
+    for state in (State.PAUSED, State.RUNNING):
+        QTest.keyClick(demo, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier)
+        assert face.controller.state == state
+
+
 def test_without_a_pair_it_says_why_and_keys_do_nothing(face: Face, demo: DemoWindow) -> None:
     face.engine["rollout"].play(Waited("rollout", "rollout waits for the policy"))
     face.wait_until(lambda: demo.headline.text().startswith("Rollout waits for the policy"))

@@ -91,13 +91,20 @@ def test_the_window_comes_back_as_it_was_left(open_face: Callable[..., Face]) ->
     sized(face, left)
     face.window.commands[Command.PROGRESS_PANEL].trigger()
     assert face.window.dock.isHidden()
-    face.press(Qt.Key.Key_2, Qt.KeyboardModifier.ControlModifier)  # plots that nobody sees
     face.close()
     again = open_face()
     assert again.window.size() == left
     assert again.window.dock.isHidden() and not again.window.commands[Command.PROGRESS_PANEL].isChecked()
     again.window.commands[Command.PROGRESS_PANEL].trigger()
     assert again.window.dock.isVisible()
+
+
+@pytest.mark.parametrize("command", [Command.REWARD_PLOTS, Command.EARLIER_POLICY, Command.NEWEST_POLICY])
+def test_commands_whose_result_is_in_the_panel_show_it(face: Face, command: Command) -> None:
+    face.window.commands[Command.PROGRESS_PANEL].trigger()
+    assert face.window.dock.isHidden()
+    face.window.commands[command].trigger()
+    assert face.window.dock.isVisible() and face.window.commands[Command.PROGRESS_PANEL].isChecked()
 
 
 def test_a_damaged_memory_of_the_window_is_no_obstacle(open_face: Callable[..., Face]) -> None:
