@@ -43,14 +43,27 @@ def dialog_handlers(
 def ask_before_loss(window: QMainWindow, answers: int, save: Callable[[], object], leave: Callable[[], object]) -> None:
     """Ask what to do with a session whose folder is gone: save it elsewhere, leave anyway, or stay."""
     text = f"The session's folder is gone: its {pluralize(answers, 'answer')} and its training will be lost."
-    box = QMessageBox(QMessageBox.Icon.Warning, "Somersault", text, QMessageBox.StandardButton.Cancel, window)
-    box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box = _warning(window, text)
     elsewhere = box.addButton("&Save elsewhere…", QMessageBox.ButtonRole.AcceptRole)
     elsewhere.clicked.connect(save)
     box.addButton("&Close without saving", QMessageBox.ButtonRole.DestructiveRole).clicked.connect(leave)
     box.setDefaultButton(elsewhere)
     box.open()
+
+
+def ask_to_discard(window: QMainWindow, names: str, leave: Callable[[], object]) -> None:
+    """Ask whether to wait for files that are being made, or to leave without them."""
+    box = _warning(window, f"Still being made: {names}. Closing the session discards what there is of it.")
+    box.addButton("&Close without it", QMessageBox.ButtonRole.DestructiveRole).clicked.connect(leave)
+    box.setDefaultButton(QMessageBox.StandardButton.Cancel)
+    box.open()
+
+
+def _warning(window: QMainWindow, text: str) -> QMessageBox:
+    box = QMessageBox(QMessageBox.Icon.Warning, "Somersault", text, QMessageBox.StandardButton.Cancel, window)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    return box
 
 
 def _show_about(window: QMainWindow) -> None:

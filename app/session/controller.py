@@ -137,9 +137,9 @@ class Controller(QObject):
         self.file_tasks.task_failed.connect(self.trouble_arose)
         for ended in (self.file_tasks.task_done, self.file_tasks.task_failed):
             ended.connect(self._finish_stopping)
-        self.film_export.film_made.connect(self.succeeded)
-        self.portable_export.export_begun.connect(self.succeeded)
-        self.portable_export.export_made.connect(self.succeeded)
+        for export in (self.film_export, self.portable_export):
+            export.made.connect(self.succeeded)
+        self.portable_export.begun.connect(self.succeeded)
         self.labelling.teacher_changed.connect(self.true_reward.follow)
         self.labelling.replay_refused.connect(self._on_replay_refused)
         self.labelling.pair_shown.connect(self._on_pair_shown)
@@ -153,7 +153,8 @@ class Controller(QObject):
         self.policy_history.snapshots_changed.connect(self.folder_guard.copy_policies)
         for trouble in (
             *(self.checkpointer.damage_found, self.policy_history.trouble_arose, self.replays.replay_refused),
-            *(self.film_export.film_failed, self.film_export.film_refused, self.portable_export.export_failed),
+            *(self.film_export.failed, self.film_export.refused),
+            *(self.portable_export.failed, self.portable_export.refused),
         ):
             trouble.connect(self.trouble_arose)
 
@@ -212,6 +213,12 @@ class Controller(QObject):
     def set_live_pixels(self, pixels: float) -> None:
         """Render the live view for a picture that fills so many pixels of the screen: an enlarged one is jagged."""
         self.demonstrations.size = self.replays.size = picture_size(pixels)
+
+    @property
+    def unfinished_files(self) -> list[str]:
+        """Names of the films and ONNX files that are being made."""
+        exports = self.film_export, self.portable_export
+        return [export.unfinished.name for export in exports if export.unfinished is not None]
 
     @property
     def abandoned(self) -> str:

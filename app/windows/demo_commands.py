@@ -51,8 +51,8 @@ class DemoCommands(QObject):
         live.snapshot_chosen.connect(replays.show)
         replays.replay_drawn.connect(live.set_replay)
         replays.replay_refused.connect(lambda _: live.cancel_replay())
-        films.film_progressed.connect(film_bar.set_share)
-        for ended in (films.film_made, films.film_failed):
+        films.progressed.connect(film_bar.set_share)
+        for ended in (films.made, films.failed):
             ended.connect(lambda _: film_bar.hide())
         film_bar.cancel_requested.connect(films.cancel)
 

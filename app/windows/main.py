@@ -14,7 +14,7 @@ from app.keys.focus import Focus
 from app.keys.key_hints import KeyHints
 from app.keys.key_map import KeyMap, load_key_map, save_key_map
 from app.live.live_view import LiveView
-from app.menus.dialogs import ask_before_loss, dialog_handlers
+from app.menus.dialogs import ask_before_loss, ask_to_discard, dialog_handlers
 from app.menus.menus import EXPORT, add_menus, file_handlers
 from app.menus.playback_commands import PlaybackCommands
 from app.menus.view_commands import ViewCommands
@@ -42,12 +42,12 @@ from core.types import Choice, Preference, Teacher
 _REFRESH_MS = 250
 _MESSAGE_MS = 6000
 _DOCK, _DOCK_SHARE = 390, 0.22
+"""Least width of the progress panel in pixels, and its share of a wider window."""
 _IN_PANEL = (
     *(Command.EARLIER_POLICY, Command.LATER_POLICY, Command.NEWEST_POLICY),
     *(Command.LEARNING_PLOTS, Command.REWARD_PLOTS, Command.SESSION_PLOTS),
 )
 """Commands whose result is seen in the panel."""
-"""Least width of the progress panel in pixels, and its share of a wider window."""
 
 
 class MainWindow(QMainWindow):
@@ -273,7 +273,8 @@ class MainWindow(QMainWindow):
             event.accept()
             return
         event.ignore()
-        if event.spontaneous() and not self._closing and self._controller.folder_guard.gone:
+        loss = self._controller.folder_guard.gone or self._controller.unfinished_files
+        if event.spontaneous() and not self._closing and loss:
             self._leave()  # the window manager closes it, and the person can be asked
         elif not self._closing:
             self._closing = True
@@ -385,6 +386,8 @@ class MainWindow(QMainWindow):
 
         if self._controller.folder_guard.gone:
             ask_before_loss(self, self._controller.progress.labels, self._ask_for_folder, leave)
+        elif names := self._controller.unfinished_files:
+            ask_to_discard(self, " and ".join(names), leave)
         else:
             leave()
 

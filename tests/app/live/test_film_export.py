@@ -8,7 +8,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMessageBox
 
+from app.keys.commands import Command
 from core.events import Failed
 from core.service_events import FilmMade, FilmProgressed, FilmRequested
 from tests.app.fakes import Face, take_file
@@ -83,8 +85,24 @@ def test_a_failed_film_is_one_sentence_and_labelling_continues(
     assert not face.window.banner.shows_failure and not face.window.film_bar.isVisible()
 
 
+@pytest.mark.parametrize("waits", [True, False])
+def test_who_quits_is_asked_about_a_film_that_is_being_made(face: Face, tmp_path: Path, waits: bool) -> None:
+    choose(face, "film", tmp_path / "flip.mp4")
+    face.window.commands[Command.QUIT].trigger()
+    box = face.window.findChild(QMessageBox)
+    assert isinstance(box, QMessageBox) and "flip.mp4" in box.text() and face.window.isVisible()
+    if waits:
+        QTest.keyClick(box, Qt.Key.Key_Return)  # the default
+        face.engine["film"].play(FilmMade(str(tmp_path / "flip.mp4"), "", "H.264"))
+        face.wait_until(lambda: face.window.toast.text().startswith("Saved flip.mp4"))
+    else:
+        (leave,) = [button for button in box.buttons() if "without" in button.text()]
+        with face.wait_signal(face.window.closed):
+            QTest.mouseClick(leave, Qt.MouseButton.LeftButton)
+
+
 def test_one_film_at_a_time(face: Face, tmp_path: Path) -> None:
     choose(face, "film", tmp_path / "flip.mp4")
     face.controller.film_export.make(tmp_path / "other.mp4")
-    face.wait_until(lambda: "Another film is being made" in face.window.banner.text.text())
+    face.wait_until(lambda: face.window.banner.text.text() == "flip.mp4 is being made: wait for it.")
     assert face.window.film_bar.isVisible()

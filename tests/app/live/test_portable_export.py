@@ -21,7 +21,7 @@ from tests.app.fakes import Face, take_file
             "Saved policy.onnx with contract.json in x; their outputs differ .* at most 2e-07. Only the policy.",
         ),
         (Failed("portable", "It has no checkpoint yet: teach for a minute first.", ""), "It has no checkpoint yet"),
-        (None, "could not be made: try again"),
+        (None, "policy.onnx could not be made: its process ended unexpectedly; try again."),
     ],
 )
 def test_the_menu_asks_a_child_and_tells_what_came_of_it(

@@ -43,11 +43,11 @@ def test_a_film_for_which_no_child_can_be_created_is_refused_and_another_is_made
     film_export, target = face.controller.film_export, face.folder.parent / "x.mp4"
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "__call__", lambda engine, spec: FullSystem(face, 0)(spec))
-        with face.wait_signal(film_export.film_refused) as refused:
+        with face.wait_signal(film_export.refused) as refused:
             film_export.make(target)
     assert "Too many open files" in refused.args[0]
     film_export.make(target)
-    with face.wait_signal(film_export.film_failed):
+    with face.wait_signal(film_export.failed):
         film_export.cancel()
 
 

@@ -33,13 +33,13 @@ def test_a_film_whose_worker_fails_is_reported_and_another_can_be_made(
     films.make(tmp_path / "x.mp4")
     face.engine["film"].unreadable = event
     (tmp_path / "x.mp4.part").write_bytes(b"half")
-    with face.wait_signal(films.film_failed) as ended:
+    with face.wait_signal(films.failed) as ended:
         face.engine["film"].play(event)
     assert ended.args == ["The film could not be made: RuntimeError: as injected."]
     assert face.engine["film"].stopped and not (tmp_path / "x.mp4.part").exists()
     assert face.controller.state == State.RUNNING and not face.window.banner.shows_failure
     films.make(tmp_path / "again.mp4")
-    with face.wait_signal(films.film_made) as ended:
+    with face.wait_signal(films.made) as ended:
         face.engine["film"].play(FilmMade(str(tmp_path / "again.mp4"), "", "H.264"))
     assert ended.args == [f"Saved again.mp4 in {tmp_path} (H.264)."]
 

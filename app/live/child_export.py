@@ -1,0 +1,84 @@
+"""Base of the exports that a child process makes. No widgets."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from app.workers.job_worker import JobWorker, MakeProcess, run_job
+from core.config import Config
+from core.errors import UserError
+from core.events import Event, JobSpec
+from core.io import files
+
+
+class ChildExport(QObject):
+    """Starts a child process for each export, one at a time, and ends it.
+
+    abandoned: sentence about the export that was under way when the session was closed; '' if there was none
+
+    Signals:
+        made(str): the file is written; one or two sentences.
+        failed(str): the file was cancelled or could not be made; one sentence.
+        refused(str): no export is started; one sentence.
+    """
+
+    made = Signal(str)
+    failed = Signal(str)
+    refused = Signal(str)
+
+    def __init__(self, folder: Path, config: Config, make_process: MakeProcess, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.folder, self.config = folder, config
+        self.outcome, self.done = "", ""
+        """Why the export failed, and what was made; '' until then."""
+        self.abandoned = ""
+        self._make_process = make_process
+        self._job: JobWorker | None = None
+        self._target = Path()
+
+    @property
+    def unfinished(self) -> Path | None:
+        """The file that is being made, or None."""
+        return self._target if self._job is not None else None
+
+    def start(self, spec: JobSpec, request: Event, target: Path) -> bool:
+        """Ask a new child for the file `target`, and return True; otherwise `refused` says why."""
+        if self._job is not None:
+            self.refused.emit(f"{self._target.name} is being made: wait for it.")
+            return False
+        self._target, self.outcome, self.done = target, "", ""
+        try:
+            self._job = run_job(self._make_process, spec, self.on_event, self._on_end, self)
+        except UserError as error:
+            self.refused.emit(f"{target.name} could not be made: {error}.")
+            return False
+        self._job.send(request)
+        return True
+
+    def cancel(self) -> None:
+        """End the child, if there is one; `made` or `failed` follows."""
+        if self._job is not None:
+            self._job.cancel()
+
+    def close(self) -> None:
+        """Cancel the export that is under way, and wait for its process to end."""
+        if self._job is not None:
+            self.abandoned = f"{self._target.name} was not made because the session was closed: make it again."
+            self._job.close()
+            self._remove_part()
+
+    def on_event(self, event: Event) -> None:
+        """Take an event of the child. Sets `done` or `outcome`."""
+
+    def _on_end(self, name: str, reason: str) -> None:
+        self._job = None
+        self._remove_part()
+        if self.done:
+            self.made.emit(self.done)
+        else:
+            unexpected = f"{self._target.name} could not be made: its process ended unexpectedly; try again."
+            self.failed.emit(self.outcome or unexpected)
+
+    def _remove_part(self) -> None:
+        """Remove the half-written file of a killed child."""
+        files.clear_away(self._target.with_name(f"{self._target.name}.part"))
