@@ -198,7 +198,7 @@ def hand_over(command: list[str]) -> int:
 
 
 def pytest_command(args: list[str]) -> list[str]:
-    """One process more than cores, as tests also wait, and at most four. On Linux each has a virtual screen of its own."""
+    """Return the command: one process more than cores (tests also wait), at most four, on Linux each with a screen."""
     processes = min(4, (os.cpu_count() or 1) + 1)
     spread = ["-n", str(processes), "--dist", "loadfile", "--no-loadscope-reorder"]  # else the longest files come last
     return [str(PYTHON), "-m", "pytest", *spread, *args]

@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 _PULSE_MS = 250
 """Interval at which Python can run signal handlers while the window is idle."""
 _LOG_OUT_MS = 3000
-"""Longest that a log-out has to wait for the last checkpoint."""
+"""Longest time that a log-out waits for the last checkpoint."""
 
 
 def run(arguments: list[str], started: Callable[["Application"], object] = lambda _: None) -> int:
@@ -84,7 +84,9 @@ class _OpenSession:
 
 
 class Application(QObject):
-    """Switches between the start window and a session. It ends with the window that it started with.
+    """Switches between the start window and a session.
+
+    Closing a session returns to the start window if that was shown or requested before; else it ends the application.
 
     open: parts of the open session; None on the start window
 
@@ -117,7 +119,7 @@ class Application(QObject):
             self._show_session(session, self._options.teacher)
 
     def show_start(self, last: Path | None = None) -> None:
-        """last: folder of the session that was just closed"""
+        """Show the start window. last: folder of the session that was just closed, which is selected in the list"""
         self._returns_to_start = True  # from now on, closing a session returns here
         if self.start is None:
             self.start = StartWindow(
@@ -142,7 +144,7 @@ class Application(QObject):
             self.ended.emit()
 
     def save(self) -> None:
-        """Save the open session, as the desktop asks before a log-out; it may then kill this process."""
+        """Save the open session. The desktop requests this before a log-out, and may kill the process afterwards."""
         if self.open:
             self.open.controller.checkpointer.save_now(_LOG_OUT_MS)
 

@@ -105,7 +105,7 @@ class CrashReporter(QObject):
 
 
 def crash_dialog(sentence: str, log: str, log_file: str = "") -> QMessageBox:
-    """Error message with the recent log as its details; the copied text is all of it."""
+    """Return an error message with the recent log as its details; its Copy button copies both."""
     log = f"{log}\n\nThe whole log is in {log_file}." if log_file else log
     box = QMessageBox(textFormat=Qt.TextFormat.PlainText, detailedText=log, icon=QMessageBox.Icon.Critical)
     box.setWindowTitle("Somersault: unexpected error")

@@ -1,7 +1,7 @@
 """The AppImage: one file that is downloaded, made executable and started, on systems without a package of their own.
 
 It is the AppImage project's runtime of type 2, a small program that mounts what follows it and starts AppRun there,
-followed by a squashfs of the bundle. The runtime is none of this project's: build.py is given its file.
+followed by a squashfs of the bundle. The runtime is not part of this project: build.py is given its file.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ class BehaviourDraft:
 
     @property
     def longest_clip(self) -> float:
-        """Seconds."""
+        """Length of the longest possible clip, in seconds."""
         task = self.task
         own = task.episode_steps * task.step_seconds if task else CLIP_SECONDS[1]
         return min(CLIP_SECONDS[1], self.episode_seconds or own)
@@ -145,7 +145,7 @@ class BehaviourDraft:
         return [Plot(title_of(signal), mean_of(signal)) for signal in signals if self.task]
 
     def set_robot(self, robot: str, model: RobotModel | None = None) -> None:
-        """Take another robot; what does not suit it returns to its default."""
+        """Switch to another robot; reset or limit the settings that do not suit it."""
         usual = self.plots == self.usual_plots()
         self.robot, self.model, self.camera = robot, model, None
         self.episode_seconds = self.control_rate = None
@@ -182,7 +182,7 @@ class BehaviourDraft:
             self.problems["robot"] = str(error)
 
     def scene_text(self) -> str:
-        """Return the text of a behaviour that has what is to be seen of this one; '' if it has no robot yet."""
+        """Return a behaviour file's text with what the picture shows; '' if robot, start, camera or length is wrong."""
         try:
             return self._scene().to_text()
         except UserError:
@@ -252,6 +252,6 @@ class BehaviourDraft:
 
 
 def plain_name(text: str, joint: str) -> str:
-    """Return the text as a name of lower-case letters and digits; '' if it has none of these, as Chinese text has none."""
+    """Return the lower-case ASCII letters and digits of a text, with `joint` for the rest; '' if there are none."""
     letters = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return re.sub("[^a-z0-9]+", joint, letters)[:MAX_NAME].strip(joint)

@@ -25,7 +25,7 @@ class ExpressionField(QWidget):
     edited = Signal()
 
     def __init__(self, name: str, example: str, title: str = "", parent: QWidget | None = None) -> None:
-        """title: what the title's line is called; '' for no such line"""
+        """title: placeholder of the line for a title; '' for no such line"""
         super().__init__(parent)
         self.title = QLineEdit(placeholderText=title, maxLength=MAX_TITLE)
         self.title.setAccessibleName(f"Title of {name}")

@@ -108,7 +108,7 @@ class BehaviourLibrary(QObject):
         )
 
     def close(self) -> None:
-        """End the threads; block until all requests are done. No more files are read."""
+        """End the threads; block until all requests are done. Reading a robot is cancelled."""
         self._closed.set()
         for thread in (self._thread, self._reader):
             thread.close()
@@ -203,7 +203,7 @@ def _readable(behaviour: Behaviour) -> bytes:
 
 
 def _changed_at(path: Path) -> float:
-    """Return when the file was changed; 0 if it can't be read, as reading it will tell."""
+    """Return the time of the file's last change; 0 if it is unknown: reading the file then reports the error."""
     try:
         return path.stat().st_mtime
     except OSError:

@@ -200,7 +200,7 @@ class BehaviourPage(QWidget):
         self.view.set_side(min(_LARGEST_PICTURE, max(SIDE, self.height() - _AROUND_PICTURE)))
 
     def minimumSizeHint(self) -> QSize:
-        """Return the room that the page needs with its smallest picture, to which it shrinks with the window."""
+        """Return the size that the page needs with its smallest picture, as the picture shrinks with the window."""
         spare = self.view.height() - SIDE
         return super().minimumSizeHint() - QSize(spare, spare)
 
@@ -233,7 +233,7 @@ class BehaviourPage(QWidget):
         self.view.play(None)
 
     def saved(self, path: Path) -> None:
-        """Take note that the draft is in this file now, and is saved there again."""
+        """Record that the draft has been saved in this file, which the next save replaces."""
         self._unsaved.pop(self._key, None)
         self._key, self.draft.path = str(path), path
         self._unsaved[self._key], self._origin[self._key] = self.draft, self.draft.behaviour
@@ -260,13 +260,13 @@ class BehaviourPage(QWidget):
         self.robots.set_preview(self._pictured.get(task, task), preview)
 
     def request_previews(self) -> None:
-        """Request the moving pictures that are missing. The catalogue's tasks of the robots' names picture these."""
+        """Request the missing previews. A shipped robot is shown by the catalogue's task of the same name."""
         tasks = {robot: task for task, robot in self._pictured.items()}
         for name in reversed(self.robots.missing()):  # each goes before the others
             self.preview_requested.emit(tasks.get(name, name))
 
     def _offer_robot(self, name: str, model: RobotModel | None) -> str:
-        """Make a card for the robot unless there is one. Return the robot's name; another model's name gets a number."""
+        """Add a card for the robot unless there is one. Return its name, numbered if another model has that name."""
         if name in ROBOTS:
             return name
         if model is not None:

@@ -21,7 +21,7 @@ Practised = tuple[tuple[Query, Choice], ...]
 
 
 class Practice(QWidget):
-    """Shows the pairs as they are drawn; each is answered once.
+    """Shows each pair once it is drawn, and takes one answer to it; the last answer can be undone.
 
     answers: queries with their choices so far
 
@@ -123,7 +123,7 @@ class Practice(QWidget):
         return known or self._choice(event) is not None
 
     def _choice(self, event: QKeyEvent) -> Choice | None:
-        """Return what this key answers, also one of the keypad; None for another key."""
+        """Return the choice that this key makes, also on the keypad; None for any other key."""
         return self._choices.get(pressed_key(event))
 
     def _answer(self, choice: Choice) -> None:

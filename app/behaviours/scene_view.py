@@ -15,7 +15,7 @@ SIDE = 380
 """Least width and height in pixels."""
 _DEGREES_PER_PIXEL, _KEY_DEGREES, _NEARER = 0.5, 5.0, 0.9
 _SETTLED_MS = 250
-"""Time without a key or the wheel after which the clip is drawn anew."""
+"""Time after the last key press or turn of the wheel until the clip is drawn again."""
 
 
 class SceneView(ClipPlayer):
@@ -25,7 +25,7 @@ class SceneView(ClipPlayer):
 
     Signals:
         turned(object): the camera is being turned; the new CameraView.
-        settled(): it has been turned.
+        settled(): the camera is at rest again.
     """
 
     turned = Signal(object)
@@ -40,7 +40,7 @@ class SceneView(ClipPlayer):
         self.view = CameraView(90, 12, 4)
         self.usual = self.view
         self.clip: Frames | None = None
-        """Frames that are played, also while the camera is turned."""
+        """The clip to play; kept while a still takes its place on screen."""
         self.clock = FrameClock(self)
         self.clock.frame_due.connect(self._on_frame_due)
         self._dragged_from: QPointF | None = None

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class Scenes(QObject):
-    """Draws what was asked for last. While one still picture is drawn, the next one waits, so that all are shown.
+    """Draws what was requested last. While a still picture is drawn, the newest request for another picture waits.
 
     Signals:
         drawn(object): Frames of whole clips.

@@ -73,7 +73,7 @@ class ClipPlayer(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Place the frame."""
+        """Place the frame, and discard the scaled frames."""
         self._kept.clear()
         size = QSize(1, 1)
         if self.frames is not None:

@@ -15,7 +15,7 @@ _INPUT = {
     QEvent.Type.Wheel,
 }
 _COMMANDS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
-"""Keys with one of these do what they always do."""
+"""Modifiers with which a key keeps its usual effect while the clips rest."""
 
 
 class IdlePause(QObject):

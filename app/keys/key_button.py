@@ -68,7 +68,7 @@ class KeyButton(QPushButton):
 
 
 def pressed_key(event: QKeyEvent) -> str:
-    """Return the name of the key that was pressed, as in a KeyMap; one of the keypad has the name of its twin."""
+    """Return the name of the key that was pressed, as in a KeyMap; a keypad key has the name of its main key."""
     modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
     return _without_shift(
         QKeySequence(modifiers | Qt.Key(event.key())).toString(QKeySequence.SequenceFormat.PortableText)

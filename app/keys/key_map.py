@@ -16,7 +16,7 @@ DEFAULTS: dict[str, KeyAction] = {key: action for action, info in COMMANDS.items
 _SETTING = "keys/changes"
 _SYMBOLS = {"Left": "←", "Right": "→", "Up": "↑", "Down": "↓", "Backspace": "⌫", ",": "comma", ".": "period"}
 _FIXED = ("F2", "Ctrl+W")
-"""Keys with a meaning of their own in other windows: the next guest, and close."""
+"""Keys with a fixed meaning in other windows: F2 for the next guest, and Ctrl+W to close."""
 _NAVIGATION = ("Tab", "Shift+Tab", "Backtab", "Shift+Backtab", "Esc", "Return", "Enter")
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from app import settings
 from core.types import GUEST, Teacher
 
 _UNNAMED = "Guest "
-"""Begins the names of guests who give none."""
+"""Prefix of the names of guests who give none."""
 _NAMES = {Teacher.HUMAN.value: "you", Teacher.ORACLE.value: "computer", Teacher.PERSON.value: "simulated person"}
 _COUNT = "demo/guests"
 MAX_NAME = 40
@@ -46,7 +46,7 @@ class Guests:
         self.name = " ".join(name.split())[:MAX_NAME] or self.next_name
 
     def note_answer(self, labeller: str) -> None:
-        """Count a guest without a name, once an answer was given."""
+        """Count the current guest at the first answer, if the guest gave no name."""
         if labeller == f"{GUEST}{self.next_name}":
             settings.keep(_COUNT, str(_count() + 1))
 

@@ -49,7 +49,7 @@ class Labelling(QObject):
         answer_kept(object): the answer to the pair on screen is on disk; the Preference.
         answer_withdrawn(object): an answer was undone; the Preference.
         answer_restored(object): an answer to a pair that is not on screen was redone; the Preference.
-        mark_reached(int, str): the number of labels has reached this one for the first time; what training does then.
+        mark_reached(int, str): the number of labels has reached this mark for the first time; a sentence on training.
         trouble_arose(str): the store refused a request; nothing was lost. One sentence.
         replay_refused(object, str): these jobs, by name, did not get every answer; one sentence. Answers are not
             accepted until the jobs are restarted and get all.
@@ -136,11 +136,11 @@ class Labelling(QObject):
         self._request_when_idle(self.preference_writer.undo)
 
     def redo(self) -> None:
-        """Restore the answer that was undone last, with the same choice; a new answer ends this."""
+        """Restore the answer that was undone last, with the same choice; impossible after a new answer."""
         self._request_when_idle(self.preference_writer.redo)
 
     def _request_when_idle(self, request: Callable[[], None]) -> None:
-        """Requests go to the store one at a time, in order."""
+        """Carry out a request now, or after the requests under way; ignored while no answers are accepted."""
         if self.open and self._writing:
             self._queued.append(request)
         elif self.open:

@@ -1,4 +1,4 @@
-"""Teacher of an opened session: the one that taught it last, so that a person's session never answers by itself."""
+"""Teacher of an opened session: the one that taught it last, so the oracle never takes over a person's session."""
 
 import logging
 

@@ -11,11 +11,11 @@ from core.types import Frames, Query
 CLIP_SIZE, LARGE_CLIP_SIZE, CLIP_FPS = 480, 720, 30.0
 """Pixels and frames a second of every pair: the renderer has to be set up again for another size."""
 _LARGE = 640
-"""Pixels of the screen that a clip fills from which the large size is worth its time (16 ms a frame instead of 8)."""
+"""Side of a clip on screen, in pixels, from which the large size is worth its time (16 ms a frame instead of 8)."""
 
 
 def clip_size(pixels: float) -> int:
-    """Return the size in which to render clips that fill so many pixels of the screen."""
+    """Return the size at which to render clips whose side on screen has this many pixels."""
     return LARGE_CLIP_SIZE if pixels >= _LARGE else CLIP_SIZE
 
 

@@ -28,7 +28,7 @@ class Progress:
 
     course: what training is doing, if the answers drive it
     agreement: share of pairs of new segments on which all predictors agree; nan before the first fit
-    first_labels: labels at which training starts; "can't tell" is none of them
+    first_labels: labels at which training starts; "can't tell" does not count
     divergences: simulations in the session that failed and were reset
     first_pair, drawing: countdowns to the first pair and to the next rendered pair
     seconds_before: seconds of training in earlier runs of the session
@@ -95,7 +95,7 @@ class Progress:
         self._most_labels, self._most_usable = max(self._most_labels, labels), max(self._most_usable, self._usable)
 
     def passes_mark(self) -> str:
-        """Return what training does at a number of labels to be announced, else ''; once for each, even after undo."""
+        """Return a sentence about training if a mark has just been reached, else ''; once per mark, even after undo."""
         new = self.labels > self._most_labels
         starts = not self.course.started and self._most_usable < self._usable == self.first_labels
         self.counted(self.labels, self._unsure)
@@ -112,7 +112,7 @@ class Progress:
 
     @property
     def labels_to_start(self) -> int:
-        """Labels that training waits for before it starts for the first time."""
+        """Number of labels that are still missing before training starts for the first time."""
         return 0 if self.course.started else max(0, self.first_labels - self._usable)
 
     @property

@@ -38,7 +38,7 @@ class TrainingCourse:
         """Environment steps and predicted return of the latest batches."""
 
     def resumed(self, env_steps: int, fitted: bool) -> None:
-        """Take where training continues. fitted: a reward was fitted by then"""
+        """Set the point from which training continues. fitted: a reward was fitted by then"""
         self._env_steps, self._fitted_before = env_steps, fitted
 
     def waited(self, reason: str) -> None:
@@ -48,14 +48,14 @@ class TrainingCourse:
             self.finishing = None
 
     def reported(self, env_steps: int, predicted_return: float, finishing: float | None) -> None:
-        """Take a report: training is under way. finishing: as of RolloutReported"""
+        """Take a report: training is under way. finishing: as in RolloutReported"""
         self._env_steps, self.finishing = env_steps, finishing
         self.holding = self.finished = False
         if math.isfinite(predicted_return):
             self._returns.append((env_steps, predicted_return))
 
     def answered(self) -> None:
-        """An answer ends a finish, and allows more training."""
+        """Note an answer, which ends a finish and allows more training."""
         self._finish_from = self.finishing = None
         self.holding = self.finished = False
 

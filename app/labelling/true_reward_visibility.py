@@ -1,7 +1,7 @@
 """Visibility of the true reward.
 
 It is hidden by default while a person teaches: the method is for goals without a reward function, and a person who
-sees the true return begins to answer for it instead of for the clips. With the oracle it is shown, for comparison.
+sees the true return starts to answer by it instead of by the clips. With the oracle it is shown, for comparison.
 A choice by the person overrides both defaults.
 """
 
@@ -33,7 +33,7 @@ class TrueRewardVisibility(QObject):
         self.hidden = hides_true_reward(teacher)
 
     def hides(self, task: Task) -> bool:
-        """True if the task's own measure is hidden too: a person would begin to answer for it as well."""
+        """True if the task's own measure is hidden too: a person would start to answer by it as well."""
         return self.hidden and task.has_true_reward
 
     def hide(self, on: bool) -> None:

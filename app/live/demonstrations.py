@@ -15,13 +15,13 @@ from core.types import Float32, Frames
 SIZE, LARGE_SIZE, FPS = 288, 480, 30.0
 """Pixels and frames a second of demonstrations and replays."""
 _LARGE = 560
-"""Pixels of the screen that the picture fills from which the large size is worth its time and memory."""
+"""Side of the picture on screen, in pixels, from which the large size is worth its time and memory."""
 _PATIENCE_SECONDS = 8.0
 """Longest time that pairs for labelling are rendered first."""
 
 
 def picture_size(pixels: float) -> int:
-    """Return the size in which to render pictures that fill so many pixels of the screen."""
+    """Return the size at which to render pictures whose side on screen has this many pixels."""
     return LARGE_SIZE if pixels >= _LARGE else SIZE
 
 
@@ -33,7 +33,7 @@ class Demonstration:
     labels: answers that the session had when the episode was recorded
     figure: the task's measure of this episode; nan if unknown
     snapshot: the policy's snapshot; None for the newest policy
-    signals: of a robot, by name, (k,) for each step
+    signals: of a robot, by name; each (k,) float32, one value for each step
     """
 
     frames: Frames
@@ -48,7 +48,7 @@ class Demonstration:
 class Demonstrations(QObject):
     """Renders the newest recording, one at a time, and the next once the last has been shown.
 
-    size: pixels of the next ones
+    size: side of the next demonstrations, in pixels
 
     Signals:
         demonstration_drawn(object): the newest Demonstration.
@@ -66,7 +66,7 @@ class Demonstrations(QObject):
         self._next_at = time.monotonic()
 
     def take(self, event: DemonstrationRecorded, labels: int) -> None:
-        """Render this recording next, in place of an older one that still waits. labels: of the session by now"""
+        """Render this recording next, in place of an older one that still waits. labels: of the session now"""
         self._newest = event, labels
 
     def draw_if_due(self, pair_ready: bool) -> None:

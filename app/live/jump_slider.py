@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSlider, QStyle, QStyleOptionSlider
 class JumpSlider(QSlider):
     """Horizontal slider: a click into the groove moves the handle there, and a drag continues from there.
 
-    Qt's own steps by a page towards the click; the style hint that changes this is not asked below a style sheet.
+    QSlider moves by a page towards the click; the style hint that changes this has no effect under a style sheet.
     """
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -34,7 +34,7 @@ class LiveView(QWidget):
 
     Signals:
         snapshot_chosen(object): this SnapshotInfo is wanted; None for the newest policy.
-        picture_resized(float): the picture fills so many pixels of the screen now.
+        picture_resized(float): the view has this width now, in pixels of the screen.
     """
 
     snapshot_chosen = Signal(object)

@@ -21,7 +21,7 @@ class Replays(QObject):
     """Renders one replay at a time, then the one requested last, since a moving slider passes over many.
 
     cache_bytes: most bytes of frames to remember
-    size: pixels of the next ones
+    size: side of the next replays, in pixels
 
     Signals:
         replay_drawn(object): the requested Demonstration.

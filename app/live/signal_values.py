@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTab
 from core.types import Float32
 
 _LEAST, _MOST = 96, 190
-"""Height in pixels: it gives way to the picture where there is little room."""
+"""Least and greatest height in pixels; where there is little room, the picture gets more of it."""
 _VALUES = "Now (SI units)"
 
 

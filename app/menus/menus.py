@@ -59,7 +59,7 @@ MENUS: tuple[tuple[str, tuple[tuple[KeyAction, ...], ...]], ...] = (
 
 
 def add_menus(window: QMainWindow, actions: Actions) -> dict[str, QMenu]:
-    """Fill the menu bar; return the menus by title. The first one has that of Export in it, too, above Quit."""
+    """Fill the menu bar; return the menus by title. The first one also contains the Export menu, above Quit."""
     menus = {title: window.menuBar().addMenu(title) for title, _ in MENUS}
     for title, groups in MENUS:
         menu = menus[title]

@@ -61,7 +61,7 @@ class Figure:
     right_log: bool = False
 
     def as_png(self) -> bytes:
-        """Draw it in any thread."""
+        """Return the figure as PNG; callable in any thread."""
         image = QImage(QSize(_WIDTH, _HEIGHT) * _SCALE, QImage.Format.Format_RGB32)
         image.setDotsPerMeterX(_DOTS_PER_METRE)
         image.setDotsPerMeterY(_DOTS_PER_METRE)
@@ -72,7 +72,10 @@ class Figure:
         return encoded(image, "PNG")
 
     def as_svg(self) -> bytes:
-        """Draw it in the window's thread, as QSvgGenerator connects signals; see app.style.images. Takes some 10 ms."""
+        """Return the figure as SVG, in some 10 ms.
+
+        Call it in the window's thread, as QSvgGenerator connects signals; see app.style.images.
+        """
         content = QByteArray()
         buffer = QBuffer(content)
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)

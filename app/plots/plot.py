@@ -45,7 +45,7 @@ _HELP = (
 
 
 class PlotShortcuts:
-    """Keys of a focused plot. step(±1): shows the values at the next or previous point; enlarge: None if it is enlarged"""
+    """Keys of a focused plot. step(±1): shows the values at the next or previous point; enlarge: None if the plot is enlarged"""
 
     def __init__(self, canvas: PlotCanvas, step: Callable[[int], object], enlarge: Action | None) -> None:
         key = Qt.Key
@@ -126,7 +126,7 @@ class Plot(QWidget):
         return canvas
 
     def _make_header(self) -> QWidget:
-        """Title, legend, and a button for the menu; it takes no focus, as keys and the context menu do the same."""
+        """Make title, legend and menu button; the button takes no focus, as keys and the context menu do the same."""
         header = QWidget()
         header.setToolTip(_HELP)
         self.title, self.legend = label("plotTitle", self.spec.title), label("plotKey", rich=True)

@@ -64,7 +64,7 @@ class _TimeView(pg.ViewBox):
         fit_visible(self)
 
     def childrenBounds(self, *args: Any, **named: Any) -> list[Any]:
-        """Bounds that everything is fitted to: of x those that plots share, if there are points."""
+        """Return the bounds that the view is fitted to; those of x are shared by the plots, if there are points."""
         bounds: list[Any] = super().childrenBounds(*args, **named)
         return bounds if self.extent is None or bounds[0] is None else [list(self.extent), bounds[1]]
 
@@ -162,7 +162,7 @@ class PlotCanvas(pg.PlotWidget):
 
     @property
     def _pen_width(self) -> int:
-        """Pixels of the screen: a line would else get thinner the finer the screen is."""
+        """Width in pixels of the screen; a width of 1 would look thinner on a finer screen."""
         return max(1, round(self.devicePixelRatioF()))
 
     def add_curve(self, right: bool) -> pg.PlotDataItem:
@@ -194,14 +194,14 @@ class PlotCanvas(pg.PlotWidget):
         self.showAxis("right", on and self.right is not None)
 
     def fix_widths(self, left: int, right: int) -> None:
-        """Give the scales these widths in pixels, so that the x axes of plots below each other begin and end alike."""
+        """Give the scales these widths in pixels, so that the x axes of plots in a column are aligned."""
         self.getAxis("left").setWidth(left)
         shown = self.right is not None and self.getAxis("right").isVisible()
         self.getAxis("right").setWidth(right if shown else None)
         self.getPlotItem().layout.setContentsMargins(0, 0, 0 if shown else right, 0)
 
     def share_extent(self, low: float, high: float) -> None:
-        """Take low to high as all of x, as in the neighbouring plots."""
+        """Use low and high as the ends of x, as the neighbouring plots do."""
         if self.view.extent != (low, high):
             self.view.extent = low, high
             self.view.queueUpdateAutoRange()

@@ -21,7 +21,7 @@ from core.metrics import Metrics
 from core.tasks.base import Task
 
 _SCALE, _MARGIN = 54, 8
-"""Pixels to the side of the plots of a tab: of a scale, and of the margin where none of them has a right scale."""
+"""Width in pixels beside the plots of a tab: of a scale, and of the right margin if none of them has a right scale."""
 
 
 class PlotPanel(QTabWidget):
@@ -142,7 +142,7 @@ class PlotPanel(QTabWidget):
         return False
 
     def _align(self, group: tuple[PlotSpec, ...]) -> None:
-        """Let the x axes of a tab's plots begin and end alike."""
+        """Align the x axes of a tab's plots."""
         plots = [self._made[spec.key] for spec in group if spec.visible_curves(self._true_reward.hidden)]
         two_scales = any(c.right for p in plots for c in p.spec.visible_curves(self._true_reward.hidden))
         for plot in plots:

@@ -112,7 +112,7 @@ def _measure(task: Task) -> PlotSpec:
 
 
 def _plots_of(task: Task) -> tuple[PlotSpec, ...]:
-    """The further figures that a behaviour plots; they are hidden with the measure, as they tell much the same."""
+    """Return plots of a behaviour's other figures; they are hidden with the measure, as they reveal much the same."""
     others = {name: title for name, title in task.plots.items() if name != task.measure_name}
     return tuple(
         PlotSpec(
@@ -159,7 +159,7 @@ def _loss(reward: RewardConfig) -> PlotSpec:
 
 
 def _ratio(reward: RewardConfig) -> PlotSpec:
-    """Plot for sessions that hold out answers: what decides on the weight decay."""
+    """Return the plot of the ratio that controls the weight decay, for sessions that hold out answers."""
     curves = []
     for m in range(reward.members):
         curves.append(CurveSpec(f"ratio {m + 1}", of_member(metrics_recorder.LOSS_RATIO, m), _member(m)))

@@ -108,7 +108,7 @@ def _value_at(xs: Float64, ys: Float64, x: float) -> float:
 
 
 def csv_maker(spec: PlotSpec, source: Source, hidden: bool) -> Callable[[], bytes]:
-    """A function that makes a table of the current points, in any thread: it takes long.
+    """Return a function that makes a table of the current points; it takes long, and is callable in any thread.
 
     One row per x and one column per curve; empty cells without a point, numbers at full precision.
     """

@@ -40,7 +40,7 @@ class Setting:
         return self.name.rpartition(".")[2].replace("_", " ")
 
     def matches(self, words: str) -> bool:
-        """True if each of these words is in the name or the help."""
+        """Return whether each of these words is in the name, the help or the paper's section."""
         text = f"{self.name} {self.title} {self.help} {self.paper}".lower()
         return all(word in text for word in words.lower().split())
 

@@ -75,8 +75,8 @@ class Controller(QObject):
         succeeded(str): something that the person asked for is done, or has begun; one sentence.
         trouble_arose(str): a notice for the person, one sentence; nothing stops.
         stopped(): all children have ended and the session is saved.
-        moved(object, str): all is saved in a new folder, whose Session is open: continue there, and close this one. What
-            was saved, in a sentence or two.
+        moved(object, str): everything is saved in a new folder. Its Session, open, which takes the place of this one,
+            and a sentence or two about what was saved.
     """
 
     state_changed = Signal(str)
@@ -211,7 +211,7 @@ class Controller(QObject):
         return course.follows_answers and course.started and course.finishing is None and not course.done
 
     def set_live_pixels(self, pixels: float) -> None:
-        """Render the live view for a picture that fills so many pixels of the screen: an enlarged one is jagged."""
+        """Choose the rendered size for a live view with this many pixels on screen: enlarged frames look jagged."""
         self.demonstrations.size = self.replays.size = picture_size(pixels)
 
     @property

@@ -29,7 +29,7 @@ from core.version import COMMAND_LINE
 _UNLIMITED_STEPS = 10**12
 """Environment steps of a session in the window: it runs until the person ends it."""
 _UNLIMITED_LABELS = 10_000
-"""Answers to a robot: no number is asked for."""
+"""Default number of answers for a robot, in effect no limit: the form does not ask for one."""
 _READY = 2
 """Pairs of a robot: one on screen and one ahead, so that a pair is never about long outdated behaviour."""
 _MAX_FIRST_LABELS = 30

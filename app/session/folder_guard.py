@@ -51,7 +51,7 @@ class FolderGuard(QObject):
         self._timer.start()
 
     def check(self) -> None:
-        """Look whether the folder is there, in a thread, as its disk may be slow."""
+        """Check whether the folder exists; in a thread, as its disk may be slow."""
         if not self._checking:
             self._checking = True
             self._thread.do(self._look, self._on_checked, self._on_checked)
@@ -97,7 +97,7 @@ class FolderGuard(QObject):
             log.warning("The answers were not copied: %s", error)
 
     def _on_checked(self, gone: bool | str) -> None:
-        """gone: also a sentence, if the disk did not answer"""
+        """gone: whether the folder is gone, or a sentence if the check failed"""
         self._checking = False
         if bool(gone) != self.gone:
             self.gone = bool(gone)

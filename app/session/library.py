@@ -183,7 +183,7 @@ def elsewhere() -> list[Path]:
 
 
 def _known_elsewhere() -> list[Path]:
-    """Return the folders, also of disks that are not there at present."""
+    """Return the folders of opened sessions outside the usual folder, also on disks that are not connected."""
     return [Path(line) for line in settings.text(_ELSEWHERE).splitlines()]
 
 

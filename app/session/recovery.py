@@ -29,7 +29,7 @@ class RecoveryAction:
 
 
 def recovery_action(failure: Failed, config: Config) -> RecoveryAction:
-    """Return the restart that takes less of the resource the job ran out of.
+    """Return a restart that needs less of the resource that the job ran out of, if possible; else a plain restart.
 
     It changes this run only; the session keeps its config.
     """
@@ -47,7 +47,7 @@ def recovery_action(failure: Failed, config: Config) -> RecoveryAction:
 
 
 def failure_sentence(failure: Failed) -> str:
-    """'Reward training stopped: MemoryError.'"""
+    """Return a sentence such as 'Reward training stopped: MemoryError.'"""
     return f"{_PARTS.get(failure.job, failure.job)} stopped: {failure.summary.rstrip('.')}."
 
 

@@ -52,7 +52,7 @@ class BeginFrom(QWidget):
         return (Path(folder), parts) if folder is not None and parts and not self.isHidden() else None
 
     def reset(self) -> None:
-        """Take nothing over: the next session begins anew unless another choice is made."""
+        """Select nothing: the next session starts from scratch unless another choice is made."""
         self.source.setCurrentIndex(0)
         for name, box in self.parts.items():
             box.setChecked(name in _USUAL)
@@ -64,7 +64,7 @@ class BeginFrom(QWidget):
         self.show_fitting(self._task)
 
     def show_fitting(self, task: Task | None) -> None:
-        """Offer the sessions of the task's robot; with None, while a Gymnasium environment is typed, the offer stays."""
+        """Offer the sessions of the task's robot. None (an unfinished Gymnasium behaviour) keeps the present offer."""
         self._task = task
         if task is None:
             return
@@ -74,7 +74,7 @@ class BeginFrom(QWidget):
             self.source.clear()
             self.source.addItem("Nothing (start from scratch)", None)
             for folder in fitting:
-                path = Path(folder)  # Qt finds only equal texts again
+                path = Path(folder)  # the data is a text, as findData compares texts
                 self.source.addItem(f"{path.name}  ·  {get_task(self._sessions[path]).title}", folder)
                 self.source.setItemData(self.source.count() - 1, folder, Qt.ItemDataRole.ToolTipRole)
             self.source.setCurrentIndex(max(0, self.source.findData(kept)))

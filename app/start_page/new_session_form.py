@@ -231,7 +231,7 @@ class NewSessionForm(QWidget):
         self.create_button.setEnabled(not sentence)
 
     def _what_to_correct(self) -> tuple[str, str]:
-        """The field with the first problem, '' if it is of no field, and a sentence about it, '' if there is none."""
+        """Return the field of the first problem ('' if of none) and a sentence about it ('' without a problem)."""
         if self.draft.task == PREFIX:
             return _ENVIRONMENT, "Type the id of a Gymnasium environment, such as CartPole-v1."
         if self.folder.problem:
@@ -271,7 +271,7 @@ class NewSessionForm(QWidget):
             self.create_requested.emit(self.folder.path, self.draft.config, self.begin_from.chosen)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter presses the focused button, or starts from any other field but the search."""
+        """Press the focused button on Enter, or create the session from any other field except the search."""
         focused = self.focusWidget()
         if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             super().keyPressEvent(event)

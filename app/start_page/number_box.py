@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractSpinBox, QComboBox, QWidget
 from app.session.config_draft import Setting
 
 _GROUPED = re.compile(r"[+-]?\d{1,3}([, ]\d{3})+(\.\d*)?")
-"""A number with its thousands set apart. 0,5 is none: read without the comma it would be ten times as large."""
+"""A number with separated thousands. 0,5 does not match: read without the comma it would be ten times as large."""
 
 
 class NumberBox(QAbstractSpinBox):

@@ -70,7 +70,7 @@ def of_frames(frames: Frames) -> Preview:
 
 
 def _name(task: str) -> str:
-    """Return what sentences call a task."""
+    """Return the name of a task in sentences."""
     return get_task(task).title if is_behaviour_text(task) else task
 
 
@@ -125,7 +125,7 @@ class Previews(QObject):
         self._disk.start()
 
     def request(self, task: str, urgent: bool = False) -> None:
-        """urgent: before all that were requested earlier"""
+        """Request the preview of a task. urgent: before all earlier requests"""
         want = partial(self._want, task, urgent)
         self._disk.do(lambda: self._stored(task), partial(self._on_looked_up, task, want), lambda _: want())
 

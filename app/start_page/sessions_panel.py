@@ -127,7 +127,7 @@ class SessionsPanel(QFrame):
             self.next_selection = None
             if self.isVisible() and not isinstance(
                 QApplication.focusWidget(), QLineEdit
-            ):  # who types is not interrupted
+            ):  # a person who is typing is not interrupted
                 self.list.setFocus()
         if not self._listed:
             self._listed = True
@@ -139,7 +139,7 @@ class SessionsPanel(QFrame):
 
 
 def _button(action: QAction) -> QPushButton:
-    """A button for an action, enabled with it."""
+    """Make a button for an action; it is enabled while the action is."""
     button = QPushButton(action.text())
     button.setObjectName("small")
     button.setToolTip(action.toolTip())

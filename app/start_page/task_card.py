@@ -121,7 +121,7 @@ class Card(QAbstractButton):
             write_badge(painter, self._picture_rect, UNTRAINED, 11)
 
     def _draw_frame(self, painter: QPainter, preview: Preview) -> None:
-        """Draw one frame. Scaling down is slow, so that each scaled frame is kept."""
+        """Draw one frame. Scaling down is slow, so each scaled frame is kept."""
         pixels, place = round(self._picture_rect.width() * self.devicePixelRatio()), preview.place(self._frame)
         if pixels > _MUCH_SMALLER * place.width():
             painter.drawImage(self._picture_rect, preview.strip, place)
@@ -183,7 +183,7 @@ class NewBehaviourCard(Card):
 
 
 class TaskCard(Card):
-    """A task that a click starts to teach, with a menu: by its button, by a right click, or by the menu key."""
+    """A task: a click starts a session of it; its button, a right click or the menu key opens a menu."""
 
     def __init__(
         self,

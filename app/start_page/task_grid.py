@@ -130,7 +130,7 @@ class TaskGrid(QWidget):
         return all(word in text for word in self._words.lower().split())
 
     def _rows(self) -> list[tuple[str, list[Card]]]:
-        """Return the rows as they are placed, each with the heading above it or ''; the first card is of a new one."""
+        """Return the rows as they are placed, each with its heading or ''; without a search, `new_card` is first."""
         rows, new = list[tuple[str, list[Card]]](), [] if self._words.split() else [self.new_card]
         for title, group in self._groups.items():
             cards: list[Card] = [*new, *(card for card in group.values() if self._matches(title, card))]

@@ -36,7 +36,7 @@ class Glossary(QDialog):
         return [block.text() for block in self._headings()]
 
     def show_word(self, word: str) -> None:
-        """Scroll so that this word is at the top, and select it; '' shows the page from its beginning."""
+        """Scroll so that this word is at the top, and select it; '' or an unknown word changes nothing."""
         block = next((block for block in self._headings() if block.text() == word), None)
         if block is None:
             return

@@ -31,8 +31,8 @@ def encoded(image: QImage, kind: str) -> bytes:
 def decoded(jpeg: bytes | bytearray) -> QImage:
     """Decode a JPEG; callable in any thread. Returns a null image if it is damaged or something else.
 
-    Its first bytes are compared here, because Qt looks with a QTextStream what other content may be. A QImageReader over
-    a QBuffer of Python would not do: it calls the buffer's methods, for which it waits for Python, under a lock.
+    The first bytes are checked here, because Qt uses a QTextStream to recognize other content. A QImageReader over a
+    QBuffer made in Python is no alternative: under a lock, it calls methods of the buffer, which wait for Python.
     """
     if not jpeg.startswith(_JPEG):
         return QImage()

@@ -43,7 +43,7 @@ def palette() -> Palette:
 
 
 def is_up_to_date() -> bool:
-    """True if the palette on screen is the chosen one; `apply` and `choose` see to that."""
+    """Return whether the palette on screen is the chosen one, as it is after `apply` and `choose`."""
     return _chosen_palette() is _present
 
 

@@ -108,7 +108,7 @@ class Room(QObject):
             self._open_round()
 
     def _on_answer_kept(self, preference: Preference) -> None:
-        """Have the votes written down, unless the presenter has answered in their place."""
+        """Have the votes saved, unless the presenter has given this answer instead of the audience."""
         self.decided = self._deciding
         if self._deciding and self._job is not None:
             self._deciding = False

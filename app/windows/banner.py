@@ -18,7 +18,7 @@ class Banner(QFrame):
     """Bar that shows one message; hidden without one. A failure stays until it is resolved; a notice disappears after some seconds.
 
     Signals:
-        restart_requested(): the failed stage is to be restarted.
+        restart_requested(): restart the failed jobs.
         quit_requested(): save and quit.
     """
 

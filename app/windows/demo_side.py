@@ -96,7 +96,7 @@ class DemoSide(QWidget):
         )
         controller.demonstrations.demonstration_drawn.connect(self.now.play_next)
         controller.replays.replay_drawn.connect(self._on_replay_drawn)
-        # Connected to a method, which ends with this widget: a function would go on asking.
+        # A connection to a method ends with this widget; one to a function would remain and keep requesting.
         for changed in (controller.policy_history.snapshots_changed, controller.state_changed):
             changed.connect(self.ask_for_before)
 

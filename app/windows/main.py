@@ -258,7 +258,7 @@ class MainWindow(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if event.oldSize().width() not in (-1, event.size().width()):  # else it is as the person has left it
+        if event.oldSize().width() not in (-1, event.size().width()):  # otherwise keep the person's own width
             width = max(_DOCK, round(_DOCK_SHARE * event.size().width()))
             self.resizeDocks([self.dock], [width], Qt.Orientation.Horizontal)
 
@@ -318,7 +318,7 @@ class MainWindow(QMainWindow):
         self.status_strip.refresh()
 
     def _on_undo_changed(self, can_undo: bool, can_redo: bool) -> None:
-        """Enable what is possible, and both while an answer is on its way to the disk: what follows is not known yet.
+        """Enable Undo and Redo where possible, and both while an answer is being written: its result is not known yet.
 
         Nothing is possible while the session is stopped.
         """
@@ -330,7 +330,7 @@ class MainWindow(QMainWindow):
         self.key_hints.enable_undo(can_undo)
 
     def _show_trouble(self, sentence: str) -> None:
-        """Show it in the banner, or below if a failure is shown there; after a refused answer undo is possible again."""
+        """Show a sentence in the banner, or in the status bar if the banner shows a failure; update Undo and Redo."""
         if self.banner.shows_failure:
             self.statusBar().showMessage(sentence, _MESSAGE_MS)
         else:

@@ -1,4 +1,4 @@
-"""A copy of a session's answers outside its folder, for the case that the folder is deleted while the session is open."""
+"""A copy of a session's answers outside its folder, in case the folder is deleted while the session is open."""
 
 import os
 import tempfile
@@ -28,7 +28,10 @@ class AnswerCopy:
         """Start and length of each answer's file in the copy."""
 
     def update(self) -> None:
-        """Copy what the store has more by now. Raise one of tensor_file.DAMAGE, and keep what was copied, if it can't be read."""
+        """Copy what was added to the store since the last call.
+
+        Raise one of tensor_file.DAMAGE if the store can't be read; what was copied so far is kept.
+        """
         log = bytes(files.read_regular(self._store / LOG, MAX_LOG))
         log = log[: log.rfind(b"\n") + 1]
         if not log.startswith(self._log):

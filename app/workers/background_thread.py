@@ -56,7 +56,7 @@ class BackgroundThread(QThread):
 
 
 class StoreThread(BackgroundThread):
-    """Background thread whose store is opened in this thread at the first request, and again until it opens."""
+    """Background thread with a store, opened in it at the first request; if that fails, at the next one, and so on."""
 
     def __init__(self, open_store: Callable[[], PreferenceStore], parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -24,9 +24,9 @@ log = logging.getLogger(__name__)
 class Checkpointer(QObject):
     """Saves as the jobs learn, and on request; loads at the start and for a restart.
 
-    session: the one to save in; that of another folder once this one's is gone
+    session: where to save; another session once the folder of the first is gone
     regular: checkpoints are saved when they are due
-    schedule: when they are
+    schedule: decides when a checkpoint is due
     disk: thread of the session's files; its tasks run one after the other
     saved_at: time of the last checkpoint of this run, seconds since the epoch
 
@@ -126,7 +126,7 @@ class Checkpointer(QObject):
             )
 
     def _save(self, number: int, states: dict[str, JobState]) -> None:
-        """In the disk's thread."""
+        """Save a checkpoint; jobs without a new state keep the one saved last. In the disk's thread."""
         before = self.session.load() if set(states) != set(JOBS) else None
         missing = {name: state for name, state in (before[1] if before else {}).items() if name != DRIVER}
         self.session.save(number, {**missing, **states})

@@ -1,4 +1,4 @@
-"""Copies of an open session's earlier policies and votes outside its folder, for the case that the folder is deleted."""
+"""Copies of an open session's earlier policies and votes outside its folder, in case the folder is deleted."""
 
 import logging
 import os
@@ -20,8 +20,8 @@ _LARGEST = 64 << 20
 class FileCopy:
     """Copies files as the session writes them. Use it in one thread.
 
-    A file that is deleted keeps its copy, as its folder may be next; beyond the number and the size of policies that a
-    session keeps, such copies go.
+    The copy of a deleted file is kept, as the folder may be deleted next, unless more policies are copied than a
+    session keeps, or all copies exceed _MAX_TOTAL.
     """
 
     def __init__(self, session: Path) -> None:

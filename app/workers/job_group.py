@@ -29,7 +29,7 @@ class JobGroup(QObject):
 
     Signals:
         event_arrived(object): an event of a child that the window wants.
-        job_ended(str, str): a child has ended; its name, and 'stopped', or unasked 'failed' or 'died'.
+        job_ended(str, str): a child has ended; its name, and 'stopped' on request, else 'failed' or 'died'.
         dismissed(): the last child has ended.
     """
 
@@ -83,7 +83,7 @@ class JobGroup(QObject):
         return DRIVER in names
 
     def send(self, event: Event, names: Iterable[str] | None = None) -> None:
-        """Send an event of the window to the jobs that receive it, or to these.
+        """Send an event of the window to the jobs that receive it, or to the named ones.
 
         Each job has a thread for that: pickling takes time, and one child's pipe may be full.
         """

@@ -40,7 +40,7 @@ def style(qapp: Any, own_settings: None) -> None:
 
 @pytest.fixture(autouse=True)
 def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or changes what the person at this machine has set, nor does a process that it starts."""
+    """Keep tests and the processes that they start from reading or changing the user's own settings."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # with the trash, if a test makes it
     QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, str(tmp_path / "settings"))
@@ -68,7 +68,7 @@ def picture() -> Callable[[QWidget, str], None]:
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind() -> Iterator[None]:
-    """No test may leave a thread or a child process, nor windows: Qt deletes what is to go in a loop of events only."""
+    """Fail a test that leaves a thread or a child process; delete its windows, which Qt does only in an event loop."""
     threads = set(threading.enumerate())
     children = {child.pid for child in psutil.Process().children(recursive=True)}
     gc.disable()  # as in the program, no thread but this one deletes widgets
@@ -118,7 +118,7 @@ def face(open_face: Callable[..., Face]) -> Face:
 
 @pytest.fixture
 def make_page(qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[..., Page]]:
-    """Start windows over one folder of sessions, all closed at the end. Arguments are the drawers' whims."""
+    """Start windows over one folder of sessions, all closed at the end. Arguments: attributes of the drawers."""
     pages: list[Page] = []
 
     def made(**whims: object) -> Page:

@@ -266,7 +266,7 @@ def numbers(face: Face) -> dict[str, int]:
 
 
 class FullSystem:
-    """Makes so many processes of the engine, and then none any more."""
+    """Makes a limited number of the engine's processes, then fails as with too many open files."""
 
     def __init__(self, face: Face, left: int) -> None:
         self._make, self._left = face.engine, left

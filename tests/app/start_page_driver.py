@@ -87,7 +87,7 @@ class Drawer(FakeProcess):
 
 
 class Drawers:
-    """Makes them, all with the same whims, and remembers them."""
+    """Makes drawers, all with these attributes, and remembers them."""
 
     def __init__(self, **whims: object) -> None:
         self.whims = whims
@@ -189,7 +189,7 @@ class Page:
         return current.folder.name if current else ""
 
     def clipped(self) -> list[str]:
-        """Texts that are cut off, but those of cards that are still to be scrolled to."""
+        """Return the texts that are cut off, except those of cards outside the scrolled area."""
         cards = tuple(repr(card.text()) for card in (self.window.grid.new_card, *self.window.grid.cards.values()))
         return [text for text in clipped(self.window) if not text.startswith(cards)]
 
@@ -220,7 +220,7 @@ class Page:
 
 
 def make_session(root: Path, name: str, task: str = "reacher", labels: int = 0, ago: float = 100.0) -> Path:
-    """Written plainly: two hundred that are synced to the disk take seconds."""
+    """Make a session without syncing it to disk: two hundred synced ones would take seconds."""
     config = Config(task=task, teacher="human", labels=40)
     best = None if labels == 0 else labels / 8
     record = Summary(task, "human", labels, 1000 * labels, get_task(task).measure_title, best, time.time() - ago)

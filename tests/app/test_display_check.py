@@ -24,7 +24,7 @@ print(open_display().platformName())
 
 
 def assert_refused(folder: Path, words: str, **environ: str) -> None:
-    """The program itself ends with exit code 2 and one sentence, and has left no folder behind."""
+    """Require that the program ends with exit code 2 and one sentence, and leaves no folder behind."""
     done = run_python("-m", "app", "--session", folder / "s", **{**NOWHERE, **environ})
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert len(done.stderr.splitlines()) == 1 and words in done.stderr, done.stderr

@@ -128,7 +128,7 @@ def figures(probe: Probe, controller: Controller, seconds: float) -> dict[str, o
 
 
 def begin_votes(controller: Controller, window: MainWindow) -> ClipPair:
-    """Opens demo mode with the page for votes, once training is under way. The clips on screen."""
+    """Opens demo mode with the page for votes, once training is under way. Returns the clips on screen."""
     controller.labelling.set_teacher(Teacher.ORACLE)
     wait(lambda: trains(controller))
     window.commands[Command.VOTE].trigger()

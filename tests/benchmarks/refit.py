@@ -1,4 +1,4 @@
-"""How well predictors that are fitted anew to a finished session's answers predict the true returns of its clips.
+"""Accuracy with which predictors fitted again to a finished session's answers predict the true returns of its clips.
 
     .venv/bin/python -m tests.benchmarks.refit SESSION ... [--taught SESSION ...] [--answers N] [--set NAME=VALUE ...]
 

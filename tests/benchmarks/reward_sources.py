@@ -1,4 +1,4 @@
-"""From which inputs the predicted reward of policies comes, and whether the true reward agrees. For sessions of robots.
+"""Inputs that the predicted reward of policies depends on, and whether the true reward agrees. For robots' sessions.
 
     .venv/bin/python -m tests.benchmarks.reward_sources SESSION [OTHER ...]
 

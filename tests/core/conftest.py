@@ -20,7 +20,7 @@ from tests.core.children import Start
 
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
-    """One thread as in the children: more wait for each other where cores are few. A test may choose another number."""
+    """Use one thread, as the children do: on few cores, threads wait for each other. A test may choose more."""
     set_num_threads(1)
 
 

@@ -49,5 +49,5 @@ class Walk(gymnasium.Env[Any, Any]):
         return self._seen(), reward, self._age >= self._life, False, {}
 
     def render(self) -> np.ndarray:
-        """The brighter, the older."""
+        """Return a grey picture that gets brighter with each step."""
         return np.full((60, 90, 3), min(250, 10 * self._age), np.uint8)

@@ -22,7 +22,7 @@ def one_torch_thread() -> None:
 
 @pytest.fixture(autouse=True)
 def own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or changes what the person at this machine has set, nor does a process that it starts."""
+    """Keep tests and the processes that they start from reading or changing the user's own settings."""
     folder = str(tmp_path_factory.mktemp("settings"))
     monkeypatch.setenv("XDG_CONFIG_HOME", folder)
     QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, folder)

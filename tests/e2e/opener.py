@@ -19,7 +19,7 @@ from core.session.session import Session
 
 
 def opened(path: Path, train: bool) -> list[list[Any]]:
-    """Imports or opens it, and lets it train for a moment. Its answers."""
+    """Import or open a session, let it train for a moment if `train`, and return its answers."""
     if path.is_file():
         import_session(path, path.parent / "imported")
         path = path.parent / "imported"

@@ -113,7 +113,7 @@ def within(fresh: Path) -> Run:
 
 @pytest.fixture(scope="module")
 def installed(fresh: Path, within: Run) -> Iterator[set[str]]:
-    """Installs it. What files there were before."""
+    """Install the package; the files that existed before."""
     assert within("apt-get", "update").returncode == 0
     before = files(fresh)
     done = within("apt-get", "install", "-y", "--no-install-recommends", f"/tmp/{_PACKAGES[-1].name}")

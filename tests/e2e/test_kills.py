@@ -29,7 +29,7 @@ def started(kind: str, folder: Path) -> AbstractContextManager[subprocess.Popen[
 
 
 def wait(program: subprocess.Popen[str], rng: random.Random) -> str:
-    """Waits until a random moment, from before it has opened the session to well at work; what it has said by then."""
+    """Wait until a random moment while the program starts or works; return the output read by then."""
     starting = rng.random() < _WHILE_STARTING
     said = "" if starting else program.stdout.readline()
     time.sleep(rng.uniform(0, _STARTING_SECONDS if starting else _WORKING_SECONDS))
@@ -37,7 +37,7 @@ def wait(program: subprocess.Popen[str], rng: random.Random) -> str:
 
 
 def kill(program: subprocess.Popen[str], said: str = "") -> list[str]:
-    """Kills it; what it had said in whole lines, `said` first. None of its children lives on."""
+    """Kill the program and require that no child survives; return its whole lines of output, starting with `said`."""
     family = psutil.Process(program.pid).children(recursive=True)
     program.kill()
     said += program.stdout.read()
@@ -57,7 +57,7 @@ def kept(folder: Path) -> list[str]:
 
 
 def killed_again_and_again(kind: str, folder: Path, times: int, rng: random.Random) -> int:
-    """Returns how many answers were shown. The same session is opened each time anew."""
+    """Return how many answers were shown. The same session is opened again after each kill."""
     shown: list[str] = []
     for number in range(times):
         with started(kind, folder) as program:

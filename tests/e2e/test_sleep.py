@@ -32,7 +32,7 @@ if __name__ == "__main__":
 
 
 def nap(program: subprocess.Popen[str], rng: random.Random) -> None:
-    """No two of its processes fall asleep or wake at the same moment."""
+    """Suspend the program's processes one after another, and resume them in another order."""
     family = [psutil.Process(program.pid), *psutil.Process(program.pid).children(recursive=True)]
     for number in (signal.SIGSTOP, signal.SIGCONT):
         rng.shuffle(family)
@@ -43,7 +43,7 @@ def nap(program: subprocess.Popen[str], rng: random.Random) -> None:
 
 
 def answers(program: subprocess.Popen[str]) -> str:
-    """The next ones that it shows."""
+    """Return the next answers that the program shows."""
     lines = [program.stdout.readline() for _ in range(_ANSWERS)]
     assert all(lines), "it ended by itself"
     return "".join(lines)

@@ -1,4 +1,4 @@
-"""The build command: when its environment is made anew, and what it says where there is no commit."""
+"""The build command: when its environment is recreated, and its message where there is no commit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.packaging.conftest import Script
 
 @pytest.fixture
 def made(script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
-    """Makes the environment without pip; whether it was begun anew."""
+    """Make the environment without pip; return whether it was created from scratch."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     monkeypatch.setattr("run.CONSTRAINTS", tmp_path / "constraints.txt")
     (tmp_path / "constraints.txt").write_text("torch==1\n")

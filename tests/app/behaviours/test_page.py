@@ -79,7 +79,7 @@ def files(page: Page) -> dict[str, Behaviour]:
 
 
 def drop(page: Page, path: Path) -> bool:
-    """Drop a file on the window; whether it is taken."""
+    """Drop a file on the window; return whether the window accepts it."""
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path))])
     what = Qt.DropAction.CopyAction, data, _LEFT, _ANY

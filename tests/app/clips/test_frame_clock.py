@@ -22,7 +22,7 @@ def shown() -> list[int]:
 
 @pytest.fixture
 def clock(time: Clock, shown: list[int]) -> FrameClock:
-    """A loop of 8 frames at 20 a second, at its first frame; its timer is stopped and `tick` called by hand."""
+    """A loop of 8 frames at 20 a second, at its first frame; no event loop runs, so tests call `tick`."""
     made = FrameClock(now=time)
     made.frame_due.connect(shown.append)
     made.play(8, 20.0)
@@ -30,7 +30,7 @@ def clock(time: Clock, shown: list[int]) -> FrameClock:
 
 
 def play_frames(clock: FrameClock, time: Clock, count: int) -> list[float]:
-    """Ticks at so many deadlines; how long each frame stood."""
+    """Tick at `count` deadlines; return how long each frame was shown."""
     gaps = []
     for _ in range(count):
         before, time.now = time.now, clock.deadline

@@ -84,7 +84,7 @@ def tray(face: Face, monkeypatch: pytest.MonkeyPatch) -> FakeTray:
 
 @pytest.fixture
 def face(open_face: Callable[..., Face]) -> Face:
-    """Its answers, of which there are none, have been counted."""
+    """A window over a session without answers, once the answers have been counted."""
     made = open_face(labels=100)
     with made.wait_signal(made.labelling.trouble_arose):
         made.labelling.redo()

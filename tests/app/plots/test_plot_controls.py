@@ -26,7 +26,7 @@ SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModi
 
 
 def press(key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
-    """On the widget that has the focus."""
+    """Press a key on the widget that has the focus."""
     QTest.keyClick(QApplication.focusWidget(), key, modifier)
 
 
@@ -55,7 +55,7 @@ def turn_wheel(shown: Plot, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier
 
 
 def fits(shown: Plot) -> bool:
-    """All of both axes is in sight, and will be."""
+    """Return whether both axes show everything, and will keep doing so."""
     (left, right), (bottom, top) = shown.canvas.view.viewRange()
     automatic = all(shown.canvas.view.autoRangeEnabled())
     return automatic and left < 1.0 and right > 3.0 and bottom < 0.5 and top > 2.5
@@ -147,7 +147,7 @@ def test_the_mouse_zooms_pans_and_fits_along_x(open_face: Callable[..., Face]) -
 
 
 def choose(face: Face, target: Path) -> str:
-    """Takes this file in the dialog; what the window says then."""
+    """Choose this file in the dialog; return the message that the window shows."""
     take_file(face.window, target)
     face.wait_until(face.window.toast.isVisible)
     return face.window.toast.text()

@@ -37,7 +37,7 @@ class Damage:
 
 @pytest.fixture
 def damaged(qtbot: QtBot, tmp_path: Path) -> Iterator[tuple[Face, Damage]]:
-    """A window over a session with three answers, of which the second is damaged; and what mends it."""
+    """A window over a session with three answers, the second one damaged; and the damage, which `flip` undoes."""
     session = Session.create(tmp_path / "session", replaced(Config(), teacher="human"))
     given = [make_query() for _ in range(3)]
     with closing(session.store()) as store:

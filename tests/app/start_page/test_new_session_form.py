@@ -63,7 +63,7 @@ class Form:
         QTest.keyClicks(editor, text)
 
     def choose(self, name: str, text: str) -> None:
-        """With the keyboard."""
+        """Choose an option with the keyboard."""
         box = self.page.advanced.rows[name].editor
         box.setFocus()
         QTest.keyClick(box, Qt.Key.Key_Home)

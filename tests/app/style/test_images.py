@@ -20,5 +20,5 @@ def test_a_picture_comes_back_as_it_was_encoded() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"\xff\xd8\xff\xe0", _DRAWING], ids=str)
 def test_damaged_content_and_other_kinds_are_no_picture(content: bytes) -> None:
-    """Drawings are among them: in a thread, looking whether content is one can block the whole program."""
+    """Also SVG drawings: in a thread, testing whether content is one can block the whole program."""
     assert decoded(content).isNull()

@@ -1,4 +1,4 @@
-"""Texts of files, folders and errors: shown as they stand, never taken for HTML."""
+"""Texts of files, folders and errors: shown as they stand, never interpreted as HTML."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OUR_OWN = {"readout", "plotKey", "rewardLegend"}
 
 
 def guessing(labels: list[QLabel]) -> set[str]:
-    """Texts of the labels that show as HTML whatever looks like it."""
+    """Return the texts of the labels that interpret text as HTML if it looks like HTML."""
     careless = (made for made in labels if made.textFormat() != Qt.TextFormat.PlainText)
     return {made.text() for made in careless if made.objectName() not in OUR_OWN}
 

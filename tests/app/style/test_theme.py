@@ -51,7 +51,7 @@ def test_a_choice_is_shown_at_once_and_kept(qapp: QApplication, chosen: Appearan
 
 
 class Restyled(QWidget):
-    """Notes whether Python may delete things, each time that it hears of other colours."""
+    """Records at each change event, such as a new palette, whether garbage collection is enabled."""
 
     def __init__(self) -> None:
         super().__init__()

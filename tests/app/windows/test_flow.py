@@ -34,7 +34,7 @@ Begin = Callable[..., "Flow"]
 
 
 class Flow:
-    """A program with fake processes; `ended` says how often it said that it has ended."""
+    """A program with fake processes; `ended` counts how often the application emitted that signal."""
 
     def __init__(self, qtbot: QtBot, engine: Engine, *line: str) -> None:
         self.wait_until, self.engine = qtbot.waitUntil, engine
@@ -63,7 +63,7 @@ class Flow:
         self.wait_until(window.isActiveWindow)
 
     def begin_session(self, task: str) -> None:
-        """From the start page, by its key."""
+        """Create a session with the form of the start window, by its key."""
         self.wait_for_start()
         self.program.start.show_form(task)
         self.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)

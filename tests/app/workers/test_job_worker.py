@@ -82,7 +82,7 @@ def test_a_worker_whose_child_hangs_from_the_start_ends_when_it_is_cancelled(
 
 @needs_stop
 def test_children_that_hang_with_full_pipes_hold_up_neither_each_other_nor_the_end(qtbot: QtBot) -> None:
-    """Drops what one child sends to a killed one, and reports that one."""
+    """An event for a killed child is dropped, and the killed child is reported."""
     group = JobGroup(JobProcess, tiny().to_dict())
     begun: set[str] = set()
     group.event_arrived.connect(lambda event: begun.add(getattr(event, "job", "")))

@@ -1,7 +1,7 @@
-"""Two hundred wrong behaviour and MJCF files, given to the command line: one sentence each, and nothing else happens.
+"""Two hundred invalid behaviour and MJCF files, given to the command line: one sentence each, and nothing else happens.
 
-Some are made by hand; the others are right files with a change that is drawn with a fixed seed. A change may leave a file
-right: then the sentence is about the folder of the session, which is occupied, so that nothing is taught.
+Some are made by hand; the others are valid files with a change drawn with a fixed seed. A change may leave a file
+valid: then the sentence is about the folder of the session, which is occupied, so that nothing is taught.
 """
 
 from __future__ import annotations

@@ -220,7 +220,7 @@ def test_every_picture_is_of_what_is_seen_also_where_a_recording_begins_in_a_res
 
 
 def lived(env: GymVectorEnv, steps: int, seed: int) -> list[Any]:
-    """Acts at random; all that can be seen of it."""
+    """Act at random; return everything that the environment reports."""
     rng, seen = np.random.default_rng(seed), []
     for _ in range(steps):
         step = env.step(rng.uniform(-1, 1, (env.count, env.sizes[1])).astype(np.float32))

@@ -154,7 +154,7 @@ def test_a_session_that_a_copy_of_itself_replaced_must_be_opened_again(session: 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows lets nobody delete what is open")
 @pytest.mark.parametrize("taken", [False, True])
 def test_whoever_loses_the_lock_writes_nothing_more(session: Path, taken: bool) -> None:
-    """taken: another program has made the lock anew, and owns the session."""
+    """taken: another program has created a new lock, and owns the session."""
     mine = Session.open(session)
     store = mine.store()
     (session / "lock").unlink()

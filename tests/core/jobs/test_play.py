@@ -48,7 +48,7 @@ def test_the_keys_that_are_named_change_what_the_game_does_and_the_others_do_not
 
 
 def changes(job: PlayJob, key: str) -> bool:
-    """True if the game looks otherwise within 20 frames of this key than of none. Leaves the game where it stood."""
+    """Return whether the next 20 frames look different with this key than without; restore the game afterwards."""
     before = job.game.cloneState()
     seen = []
     for held in ({}, {key: True}):

@@ -40,7 +40,7 @@ ASKED = {"teacher": "human", "query__ready": 4, "labels": 40, "steps": 100_000}
 
 
 class Lent:
-    """A rollout as a port, and what is offered by it and not answered."""
+    """A rollout as a port, and the queries that it has offered and that are not answered."""
 
     def __init__(self, store: PreferenceStore, state: JobState | None = None, schedule: str = "paper") -> None:
         self.played = Played("rollout", state, **ASKED, query__schedule=schedule)
@@ -58,7 +58,7 @@ class Lent:
         return offered
 
     def answer(self) -> Query:
-        """Its oldest pair is answered."""
+        """Answer its oldest pair, and return the query."""
         query = self.before_the_labeller.pop(0)
         self.turn(PreferenceAdded(self.store.add(query, Choice.LEFT, "human")))
         return query

@@ -93,7 +93,7 @@ def selector(seed: int = 0, **numbers: Any) -> QuerySelector:
 
 
 def hand_made(segments: list[Segment]) -> Float32:
-    """Against segment 0 one of three members breaks ranks, over 3 more than over 1; over 2 each is of its own mind."""
+    """Returns by three members: against segment 0, one disagrees about 3 and, less, about 1; about 2 all differ."""
     worth = {0: (0, 0, 0), 1: (-4, 4, 4), 2: (-1.5, 0, 1.5), 3: (-9, 9, 9)}
     return np.array([worth[s.id] for s in segments], np.float32).T
 

@@ -106,7 +106,7 @@ def test_no_segment_has_a_step_that_may_not_be_asked_about() -> None:
 
 
 def test_of_pictures_each_is_kept_once_and_the_observations_come_back() -> None:
-    """Two games: in step 4 the second gives no clip, so that its segment begins anew; in step 10 neither does."""
+    """Two games: in step 4 the second gives no clip, so that its segment starts over; in step 10 neither does."""
     steps, depth, side = 12, 4, 3
     films = np.random.default_rng(0).integers(0, 256, (2, steps + depth - 1, side, side), np.uint8)
     seen = np.stack([films[:, t : t + depth].reshape(2, -1) for t in range(steps)])

@@ -119,7 +119,7 @@ def test_nothing_is_imported_over_something(packed: Path, tmp_path: Path) -> Non
 
 
 def remade(packed: Path, change: Callable[[zipfile.ZipFile, dict[str, bytes]], None]) -> None:
-    """Writes the file anew, with what `change` puts in it."""
+    """Write the file again, with what `change` puts in it."""
     with zipfile.ZipFile(packed) as opened:
         content = {name: opened.read(name) for name in opened.namelist()}
     with zipfile.ZipFile(packed, "w") as opened:
