@@ -24,18 +24,15 @@ class Encoder:
     """One of FFmpeg's encoders, which may or may not exist on this computer.
 
     codec: the format's name for people
-    rate: bits per pixel and frame; None if the options set the quality
     """
 
     name: str
     codec: str
     options: Mapping[str, str]
-    rate: float | None = None
 
 
 ENCODERS = (
     Encoder("libx264", "H.264", {"crf": "20", "preset": "medium", "threads": "2"}),
-    Encoder("libopenh264", "H.264", {}, rate=0.15),
     Encoder(
         "libvpx-vp9",
         "VP9",
@@ -62,8 +59,6 @@ class VideoFile:
         assert isinstance(stream, av.VideoStream)
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
         stream.options = dict(encoder.options)
-        if encoder.rate:
-            stream.bit_rate = round(encoder.rate * width * height * fps)
         self._stream = stream
 
     def add(self, image: npt.NDArray[np.uint8]) -> None:

@@ -93,7 +93,7 @@ class Session:
         return PreferenceStore(require_answers(self.folder), require_owner=self._require_lock)
 
     def labels(self) -> int:
-        """Number of preferences that count as labels. Raises UserError as `reader` does."""
+        """Return the number of preferences that count as labels. Raises UserError as `reader` does."""
         with contextlib.closing(self.reader()) as store:
             return store.count()
 
