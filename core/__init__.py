@@ -8,7 +8,7 @@ import os
 import sys
 
 if sys.platform == "linux" and "MUJOCO_GL" not in os.environ:
-    # Set before anything imports mujoco. Its default, GLFW, needs a display, and without EGL its import fails.
+    # Set before anything imports mujoco. MuJoCo's default, GLFW, needs a display, and egl fails at import without EGL.
     try:
         ctypes.CDLL("libEGL.so.1")
         os.environ["MUJOCO_GL"] = "egl"

@@ -41,7 +41,7 @@ Action = Any
 
 
 def policy(folder: str | Path) -> Callable[[Any], Action]:
-    """The session's policy without noise, from an observation (o,) to an action.
+    """Return the session's policy without noise, a function from an observation (o,) to an action.
 
     Raises UserError if the session has no checkpoint.
     """
@@ -58,7 +58,7 @@ def policy(folder: str | Path) -> Callable[[Any], Action]:
 
 
 def environment(folder: str | Path, seed: int = 0) -> TaskEnvironment:
-    """The session's task as a Gymnasium environment, with the observations and actions of its policy."""
+    """Return the session's task as a Gymnasium environment, with the observations and actions of its policy."""
     return TaskEnvironment(read_config(Path(folder)), seed)
 
 
@@ -163,7 +163,7 @@ class Normalizer:
 def load_session(
     folder: Path, jobs: Collection[str] = ("rollout", "reward", "policy")
 ) -> tuple[Config, dict[str, JobState]]:
-    """The session's config and the job states of its newest checkpoint.
+    """Return the session's config and the job states of its newest checkpoint.
 
     Raises UserError if it has no checkpoint, or none with the states of these jobs.
     """
@@ -171,7 +171,7 @@ def load_session(
     loaded = load_newest(folder / CHECKPOINTS)
     if loaded is None:
         raise UserError(f"{folder} has no checkpoint yet: teach for a minute first.")
-    if not set(jobs) <= loaded[1].keys():  # it has only what it began from
+    if not set(jobs) <= loaded[1].keys():  # only states taken over from another session
         raise UserError(f"{folder} has no checkpoint of its own yet: teach for a minute first.")
     return config, loaded[1]
 
@@ -179,7 +179,7 @@ def load_session(
 def fitted_ensemble(
     config: Config, state: JobState, dtype: torch.dtype | None = None
 ) -> RewardEnsemble | ImageEnsemble:
-    """The ensemble published last, from the state of the reward job. Raises UserError if none has been fitted.
+    """Return the ensemble published last, from the state of the reward job. Raises UserError if none has been fitted.
 
     dtype: of convolutions, None for the processor's best
     """

@@ -148,7 +148,7 @@ class QueryConfig(_Checked):
     alike: float = number(0.0, "least distance of the segments of a pair; 1 is that of two random ones", "", 0, 1)
 
     def length(self, usual: int) -> int:
-        """Return the steps of a segment, given those of the task's own."""
+        """Return the number of steps of a segment. usual: that of the task's own segments"""
         return self.segment_steps or usual
 
 
@@ -298,8 +298,8 @@ class Config(_Checked):
         )
         yield (
             reward.target == "returns" and self.oracle != OracleConfig(),
-            "With reward.target=returns the oracle makes no choices that could be wrong: leave out that or the oracle's"
-            " errors.",
+            "With reward.target=returns the oracle makes no choices that could be wrong: leave out that setting or the"
+            " oracle's errors.",
         )
         yield reward.ratio_low > reward.ratio_high, "reward.ratio_low is above reward.ratio_high: swap the two."
         yield (

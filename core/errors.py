@@ -10,7 +10,7 @@ class UserError(Exception):
 
 
 class NotFiniteError(Exception):
-    """NaN or infinity in a stage's results. The stage stops, so that it spoils nothing after it.
+    """NaN or infinity in a stage's results. The stage stops before these reach other stages.
 
     args: the stage, and what is not finite
     """

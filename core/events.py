@@ -45,7 +45,7 @@ class JobState:
 class JobSpec:
     """Description from which a child process builds its job.
 
-    name: one of core.session.routing.JOBS, 'clips', 'previews', 'scenes', 'film', 'talk', 'play', or of the builder's
+    name: one of core.session.routing.JOBS, 'clips', 'previews', 'scenes', 'film', 'talk', 'play', or a name that the builder knows
     config: Config.to_dict()
     builder: module whose `build` makes the job, by name: only the child imports it, with the heavy libraries
     """

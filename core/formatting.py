@@ -50,7 +50,7 @@ def format_number(value: float) -> str:
 
 
 def format_age(seconds: float) -> str:
-    """Age in the largest unit of which at least one has passed: "3 minutes ago"."""
+    """Format an age in the largest unit of which at least one has passed: '3 minutes ago'."""
     for size, unit in ((86400 * 365, "year"), (86400 * 30, "month"), (86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= size:
             count = int(seconds // size)

@@ -92,8 +92,8 @@ PAPER: dict[str, tuple[Any, str]] = {
 }
 """The paper's own numbers for all tasks, each with its section; '' marks a choice that the paper is silent about.
 
-Settings that are not named here have the config's defaults, which the paper does not have either: the reward's step size, minibatch
-and first weight decay, and for robots the epochs of the first fit.
+Settings not named here keep the config's defaults, because the paper does not give them: the reward's step size,
+minibatch and first weight decay, and for robots the epochs of the first fit.
 """
 PAPER_ROBOT: dict[str, tuple[Any, str]] = {
     "labels": (700, "3.1.1"),

@@ -16,7 +16,7 @@ from core.types import Float32, Frames, Query, Segment
 
 @dataclass(frozen=True)
 class ClipsRequested(Event):
-    """Segments should be drawn, `size` pixels square. The reply has `token`."""
+    """Segments should be drawn, their longer side `size` pixels. The reply has `token`."""
 
     token: int
     segments: tuple[Segment, ...]
@@ -212,7 +212,7 @@ class PortableRequested(Event):
 class PortableMade(Event):
     """The ONNX files are written.
 
-    difference: largest one between what they and this program compute
+    difference: largest difference between their results and this program's
     note: a sentence about anything left out, or ''
     """
 
@@ -230,7 +230,7 @@ class VotingServed(Event):
 
 @dataclass(frozen=True)
 class VoteOpened(Event):
-    """Guests vote on another pair for so many seconds; 0 for none, until the next pair."""
+    """Guests vote on another pair for this many seconds; 0 for no vote until the next pair."""
 
     round: int
     seconds: float

@@ -29,7 +29,7 @@ from core.io import files
 SUFFIX = ".json"
 STARTS = ("standing", "lying", "tilted", "air", "mixed", "random")
 MAX_BYTES = 4 << 20
-"""Nearly all of it for a robot's files; without, a file has a few thousand bytes."""
+"""Most of this is for a robot's files; a behaviour without them has a few thousand bytes."""
 MAX_NAME, MAX_TITLE, MAX_INSTRUCTION, MAX_PLOTS = 48, 60, 400, 6
 CLIP_SECONDS = (0.25, 10.0)
 """Shortest and longest clip; it must also fit into an episode of the robot."""
@@ -122,7 +122,7 @@ def read_file(path: Path) -> Behaviour:
 
 
 def parse(text: str) -> Behaviour:
-    """Read the text of a behaviour file. Raises UserError if its fields are not as they should be."""
+    """Read the text of a behaviour file. Raises UserError if a field is missing, unknown or invalid."""
     if len(text) > MAX_BYTES:
         raise UserError(f"The behaviour has {len(text):,} characters: give at most {MAX_BYTES:,}.")
     try:
@@ -224,7 +224,7 @@ def _camera(values: Any) -> CameraView | None:
 
 
 def _plots(values: Any, taken: set[str]) -> tuple[NamedFigure, ...]:
-    """Read the plots, and give each figure a name of its own. taken: a name that is in use"""
+    """Read the plots, and give each figure a unique name. taken: names that are in use"""
     if values is None:
         return ()
     if not isinstance(values, list) or len(values) > MAX_PLOTS:

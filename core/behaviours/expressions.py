@@ -141,7 +141,7 @@ class Compiler:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # such as those about 1or 2
-                return ast.parse(self._text + "\n", mode="eval").body  # or an unfinished one fails at column 1
+                return ast.parse(self._text + "\n", mode="eval").body  # without \n, an unfinished one fails at column 1
         except SyntaxError as error:
             column = min(max(1, error.offset or 1), len(self._text) + 1) + self._skipped
             raise UserError(f"{self._place} can't be read at column {column}: check the brackets and signs.") from error
@@ -155,7 +155,7 @@ class Compiler:
         raise UserError(f"{self._place}, column {column}: {sentence}")
 
     def read(self, node: ast.expr, depth: int) -> Function:
-        """Return the function of a node, `depth` levels below the whole expression."""
+        """Return the function of a node. depth: its level, 1 for the whole expression"""
         if depth > MAX_DEPTH:
             self.fail(node, f"more than {MAX_DEPTH} levels: write it with fewer terms or brackets.")
         match node:

@@ -6,8 +6,9 @@ mean(signal), highest(signal), lowest(signal), last(signal): over the steps of t
 share(condition): share of the steps
 longest(condition): longest unbroken time in seconds
 count(condition): how often it became true
-turns(angle), turns(angle, condition): full turns in the positive direction after the first step, of what was turned while
-    the condition held. Turning back is subtracted, but a full turn once counted stays. An angle may jump by 2 pi.
+turns(angle), turns(angle, condition): full turns in the positive direction since the first step, counting only what is
+    turned while the condition holds. Turning back is subtracted, but a full turn once counted stays. An angle may jump
+    by 2 pi.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from core.errors import UserError
 from core.types import Float64
 
 _ALMOST = 1e-6
-"""Turns that a full one may lack, for rounding."""
+"""Part of a turn that a full turn may lack because of rounding."""
 
 
 class Memory:
@@ -136,7 +137,7 @@ class _Turns(Memory):
         np.minimum(low, angle, out=low)
         np.maximum(high, angle, out=high)
         change = np.where(np.isnan(before), 0.0, angle - before) / (2 * np.pi)
-        wraps = high - low <= _FULL  # an angle that has been further counts on
+        wraps = high - low <= _FULL  # an angle with a wider range does not wrap
         change -= np.where(wraps, np.round(change), 0.0)
         turned += change if len(values) == 1 else change * (values[1] != 0)
         before[:] = angle

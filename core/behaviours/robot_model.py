@@ -16,7 +16,7 @@ PREFIX = "mjcf:"
 MAX_PACKED = 2 << 20
 """Bytes of the packed files. A session keeps them in its config, as text."""
 LARGEST = 1e6
-"""Bound of every number, so that one in metres is not farther away."""
+"""Bound on the absolute value of every number: nothing is farther away, in metres."""
 MAX_PARTS = 512
 """Joints, actuators, or geoms."""
 _INTEGRATORS = ("euler", "rk4", "implicit", "implicitfast")
@@ -41,11 +41,11 @@ class RobotModel:
     angles: tuple[int, ...]
     """Indices of those seen as sine and cosine: hinges that can go round."""
     sensed: int
-    """Geoms of which the networks see how near the floor they are."""
+    """Number of geoms that can touch the floor; the networks see their heights above it if `on_floor`."""
     start: tuple[float, ...]
     """Positions at the start of an episode, without noise."""
     on_floor: bool
-    """It can be lifted and turned: starts other than standing are possible."""
+    """The robot can be lifted and turned: starts other than standing are possible."""
     body: str
     """Body that the camera follows."""
     height: float
@@ -53,9 +53,9 @@ class RobotModel:
     distance: float
     """Distance of the camera in m."""
     planar: bool
-    """It moves in the plane of the picture, and is looked at from the side."""
+    """The robot moves in the plane of the picture, and is seen from the side."""
     fixed: bool
-    """It can't move away from its place."""
+    """The robot can't move away from its place."""
     centre: tuple[float, ...] = (0.0, 0.0)
     """Place (x, y) in m of the picture's middle, if it is fixed."""
     rest: tuple[float, ...] = ()
@@ -63,9 +63,9 @@ class RobotModel:
     quaternions: tuple[int, ...] = ()
     """Index of the first of the four positions of each orientation (core.tasks.base.orientation)."""
     drawn_floor: tuple[float, ...] = ()
-    """Height in m of the floor that it does not stand on; () if it stands on one."""
+    """Height in m of the floor drawn below a robot that does not stand on one; () if it stands on one."""
     activations: int = 0
-    """States of its actuators, such as of muscles and filters, which the networks see."""
+    """Number of states of the actuators, such as muscles and filters; the networks see them."""
 
     @property
     def names(self) -> SignalNames:

@@ -103,7 +103,7 @@ _MEANT = {
     **dict.fromkeys(("angle", "position"), "joint"),
     **{"t": "time", "upright": "up", "maximum": "highest", "minimum": "lowest", "reward": "oracle"},
 }
-"""Names that people write by what they mean, where likeness of letters would mislead."""
+"""By another word: the name that it means, where similar spelling would suggest a wrong one."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

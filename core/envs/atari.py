@@ -23,7 +23,7 @@ from core.types import Float32, Observations
 
 _SEEDS = 2**31 - 1
 _GAMES_PER_SEED = 32
-"""Games of an emulator after which it is seeded anew.
+"""Number of games after which an emulator is seeded again.
 
 Seeding takes as long as a few hundred steps, and after a resume all games since the seeding have to be started again.
 """
@@ -74,7 +74,7 @@ class AtariVectorEnv:
         return self._stacks.reshape(self.count, -1)
 
     def close(self) -> None:
-        """The emulators go with the last reference to them."""
+        """Do nothing: the emulators are freed with the last reference to them."""
 
     def _start_games(self, rows: Rows) -> Screens:
         """Start new games in `rows`; return the screens of all games."""

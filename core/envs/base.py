@@ -44,7 +44,7 @@ class CaptureSchedule:
     steps: int
     one_in: int = 1
     offset: int = 0
-    """Turns by which the first environment is ahead, if others recorded elsewhere have the turns before."""
+    """Turns by which the first environment is ahead, if environments recorded elsewhere take the turns before it."""
 
     def rows(self, time: int, count: int) -> npt.NDArray[np.bool_]:
         """Return which of `count` environments are recorded before step number `time`, (count,)."""
@@ -69,7 +69,8 @@ class VectorEnv(Protocol):
     """Number of frames stacked in an observation, the newest last; 1 if observations are not stacked."""
 
     states: npt.NDArray[Any]
-    """(N, S), what clips are drawn from (see core.types.Segment.states). A step replaces it and changes none."""
+    """(N, S), what clips are drawn from (see core.types.Segment.states). A step replaces the array and leaves
+    the old one as it is."""
     clip_available: npt.NDArray[np.bool_]
     """(N,): a clip can show the current step. Always true unless the environment has to record pictures."""
     divergences: int
@@ -83,7 +84,7 @@ class VectorEnv(Protocol):
     def observations(self) -> Observations:
         """(N, o), input of the networks: float32 numbers, or uint8 pixels (see core.tasks.base.Task.pictures).
 
-        A step replaces the array and changes none.
+        A step replaces the array and leaves the old one as it is.
         """
         ...
 

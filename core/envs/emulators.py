@@ -51,10 +51,10 @@ class EmulatorStep:
 
 
 def emulators(task: AtariTask, count: int, threads: int, in_colour: int = 0) -> Emulators:
-    """Emulators of the task's game, in this process.
+    """Return emulators of the task's game, in this process.
 
-    threads: how many C++ threads step them, where the task does not read the console's memory; 0 for one a core
-    in_colour: how many of the first emulators also give colour pictures
+    threads: number of C++ threads, if the task does not read the console's memory; 0 for one per core
+    in_colour: number of emulators, the first ones, that also give colour pictures
 
     Raises UserError if the game's file is missing.
     """
@@ -66,7 +66,7 @@ def emulators(task: AtariTask, count: int, threads: int, in_colour: int = 0) -> 
 
 
 def rom(task: AtariTask) -> Path:
-    """The game's file. Checked here, since the emulator ends the whole process where it can't read it."""
+    """Return the path of the game's file. It is checked here: an emulator that can't read it ends the whole process."""
     try:
         path = roms.get_rom_path(task.game) if task.game in roms.get_all_rom_ids() else None
     except OSError:
@@ -80,9 +80,9 @@ def rom(task: AtariTask) -> Path:
 
 
 class VectorEmulators:
-    """ale-py's vector of emulators, in C++ threads. It gives grey or colour: games seen in colour are played twice, alike.
+    """ale-py's vector of emulators, in C++ threads. It gives grey or colour, so games seen in colour run twice.
 
-    actions: how many the game has, its smallest set
+    actions: number of actions in the game's smallest set
     """
 
     def __init__(self, game: str, count: int, threads: int, in_colour: int = 0) -> None:
@@ -96,8 +96,8 @@ class VectorEmulators:
     def start(self, rows: Rows, seeds: Rows | None = None) -> Screens:
         """Start new games in `rows`; return the screens of all games.
 
-        A seed decides how this game of an emulator begins, and without one how the next ones do, whatever was played in
-        between. This is slow, because the emulator reloads its game.
+        A seed determines how this game of an emulator begins, and how its next games begin that are started without a
+        seed, whatever was played in between. Seeding is slow, because the emulator reloads its game.
         """
         if self._colour is not None and (rows < self._in_colour).any():
             seen = rows < self._in_colour
@@ -107,7 +107,7 @@ class VectorEmulators:
         return Screens(gray[:, 0], self._pictures, infos["lives"].astype(np.int64))
 
     def step(self, actions: Rows) -> EmulatorStep:
-        """(N,) numbers of actions, each for four frames. A game that is over must be started before its next step."""
+        """Take the actions with these numbers (N,), each for four frames. A game that is over must first be started."""
         if self._colour is not None:
             self._colour.send(actions[: self._in_colour])
         self._games.send(actions)

@@ -132,7 +132,7 @@ class GymVectorEnv:
         return np.clip(scaled, space.low, space.high).astype(space.dtype)
 
     def _mend_diverged(self, observations: Float32, rewards: Float32) -> Mask:
-        """Replace what is not finite, in place, and end those episodes, counted but not reported. (N,) which."""
+        """Replace diverged rows in place, and end their episodes unreported. Returns which (N,)."""
         diverged = ~(np.isfinite(observations).all(axis=1) & np.isfinite(rewards))
         diverged |= np.array([_restarted_by_mujoco(env) for env in self._envs.envs]) & (self._resting == 0)
         if diverged.any():
@@ -157,7 +157,7 @@ class GymVectorEnv:
     def _capture(self, changed: Mask) -> None:
         """Encode pictures of the environments recorded now that have changed (N,) or have none; erase the others'.
 
-        The end of an attempt is kept too, for a recording that begins while it is shown: the environment has been reset.
+        The end of an attempt is kept too, for a recording that begins while it is shown, after the reset.
         """
         if self._film is None:
             return
@@ -202,7 +202,7 @@ class GymVectorEnv:
             replayed = _flatten(self._replay.play(self._envs.envs)).astype(np.float32)
         shown = self._resting == 0  # the others show the end of their last attempt
         if not np.array_equal(replayed[shown], self.observations[shown]):
-            log.info("The episodes of %s start anew: it did not repeat what it had done.", self.task.name)
+            log.info("The episodes of %s start again: a replay did not reach their state.", self.task.name)
             self._start_all()
             return
         if arrays["states"].shape == self.states.shape:

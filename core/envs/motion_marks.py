@@ -12,7 +12,7 @@ from core.tasks.base import Camera
 from core.types import Float64
 
 TRACE_SECONDS = 1.5
-"""Duration of the trace, which is that of the longest clips."""
+"""Duration of the trace, which is that of most clips."""
 TRACE_HZ = 15.0
 """Points of the trace a second."""
 _SHADOW, _FADED = np.array([0.1, 0.13, 0.16]), np.array([0.28, 0.33, 0.38])

@@ -144,7 +144,7 @@ class MujocoVectorEnv:
         return self._rest + scaled * np.where(scaled < 0, self._reach_down, self._reach_up)
 
     def _reset_diverged(self, clocks: Float64) -> Mask:
-        """Reset robots whose state is not finite; their episodes end here, counted but not reported. (N,) which.
+        """Reset robots that have diverged, and end their episodes unreported. Returns which (N,).
 
         MuJoCo itself resets most of them silently, but then its clock is not at `clocks` (N,), in seconds.
         """

@@ -20,9 +20,9 @@ from core.types import Float64, Frames
 
 _GREY = 128
 _SLICES, _STACKS = 20, 6
-"""Parts of a circle and of a half circle of which round geoms are drawn. Half of MuJoCo's own: they pay for the shadow."""
+"""Parts of a circle and of a half circle of round geoms: fewer than MuJoCo's own, which pays for the shadow."""
 _NEAR = 0.05
-"""Distance from which things are drawn, relative to the camera's distance from the robot, or nearer."""
+"""Largest distance at which drawing begins, relative to the camera's distance from the robot."""
 _BELOW, _ABOVE = 0.3, 0.29
 """How far below and above its middle the picture reaches, in metres for each metre of the camera's distance."""
 _NO_OPENGL = "Clips can't be rendered, as OpenGL is missing here: sudo apt-get install libegl1 libgl1-mesa-dri"
@@ -109,7 +109,7 @@ class MujocoRenderer(Renderer):
         self._marks = MotionMarks(self._model, camera)
         self._camera.distance, self._camera.azimuth = camera.distance, camera.azimuth
         near = _NEAR * camera.distance / self._model.stat.extent
-        self._model.vis.map.znear = min(self._own_near, near)  # which is relative to the whole scene's size
+        self._model.vis.map.znear = min(self._own_near, near)  # znear is relative to the scene's size
         self._camera.elevation = -camera.elevation
         self._height = camera.height
         self._camera.lookat[:] = *camera.centre, camera.height
@@ -122,7 +122,7 @@ class MujocoRenderer(Renderer):
     def pictures(self, states: Float64, size: int, fps: float) -> Iterator[Pixels]:
         """states: (k, S). Between two states the pose is interpolated, so motion is even at any frame rate.
 
-        The trace is of the last TRACE_SECONDS: all of a clip, the current part of an episode.
+        The trace is of the last TRACE_SECONDS: all of most clips, and the current part of an episode.
         """
         every = max(1, round(fps / TRACE_HZ))
         path: deque[Float64] = deque(maxlen=round(TRACE_SECONDS * fps / every))
@@ -143,7 +143,7 @@ class MujocoRenderer(Renderer):
             yield renderer.render()
 
     def _follow(self, position: Float64) -> None:
-        """Look at the robot, whose centre of mass is at this position (3,), from the usual height if it is then whole."""
+        """Look at the robot, whose centre of mass is at `position` (3,), at the usual height if all of it is seen."""
         lowest, highest = extent(self._model, self._data, self._geoms)[:, 2].tolist()
         height = max(self._height, highest - _ABOVE * self._camera.distance)
         height = min(height, lowest + _BELOW * self._camera.distance)

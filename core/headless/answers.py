@@ -24,8 +24,8 @@ class Answers:
     """
 
     def __init__(self, store: PreferenceStore, config: Config, newest: int | None) -> None:
-        """newest: in the checkpoint that the run resumes from, 0 without one; None if it is unknown, so that all
-        answers count as known to them
+        """newest: as in the checkpoint that the run resumes from, 0 without one; None if unknown: then all answers
+        count as known to the jobs
         """
         self._store, self._config = store, config
         labels = [row.id for row in store.labels()]
@@ -56,7 +56,7 @@ class Answers:
         return self._counted(replace(stored, query=query))
 
     def rest(self) -> Iterator[Preference]:
-        """Give all stored answers that are left, whatever they are about."""
+        """Yield all stored answers that are left, whichever pairs they are about."""
         while self._later:
             yield self._counted(self._store.answer(self._later.popleft()))
 

@@ -38,7 +38,7 @@ from core.tasks.base import RobotTask, Task
 from core.types import Choice, Float32, Float64, Observations, Preference, Query, Segment
 
 _ROBOT_SESSION = {"labels": 700, "steps": 2_000_000}
-"""The session that is taught, but for games, whose presets have their own numbers."""
+"""Session that is taught, except in games, whose presets have their own numbers."""
 _FIT_STEPS = 60
 _PICTURE_BATCHES = 24
 
@@ -112,7 +112,7 @@ def _rates(workloads: list[_Workload], turns: int, seconds: float) -> Float64:
 
 
 def _workloads(config: Config, task: Task) -> list[_Workload]:
-    """The simulator alone, and collecting.
+    """Return the workloads: the simulator alone, and collecting.
 
     A game's network, which sees pictures, is slower than the emulator: there the second is collecting with random
     actions, and collecting with the policy is a third.
@@ -124,7 +124,7 @@ def _workloads(config: Config, task: Task) -> list[_Workload]:
 
 
 def _simulating(config: Config, task: RobotTask) -> _Workload:
-    """The controls of one batch of the untrained policy again, on all cores in one call."""
+    """Return a workload that repeats the controls of one batch of the untrained policy, on all cores in one call."""
     env = MujocoVectorEnv(task, config.rollout.environments, generator(0, "raw"))
     actor = Actor(config, generator(0, "raw actions"))
     _one_batch(env, actor, config)  # the robots have fallen, as in most of a session
@@ -162,7 +162,7 @@ def _emulating(config: Config, task: AtariTask) -> _Workload:
 
 
 def _collecting(config: Config) -> _Workload:
-    """Everything the rollout does for a step, segments included."""
+    """Return a workload that collects as the rollout does, segments included but without predicting rewards."""
     count = config.rollout.environments
     collectors = Collectors(config, np.zeros(count, np.int64), room_for_processes())
     return _Workload(count * config.rollout.steps, lambda: list(collectors.collect(0)), collectors.close)
@@ -198,8 +198,9 @@ def _teaching(config: Config, steps: int) -> float:
 
 
 def _session_config(config: Config, steps: int) -> Config:
-    """A session of so many steps; 0 for a robot's whole one, since fits take longer the more answers there are, else a
-    short one.
+    """Return the config of a session of `steps` steps.
+
+    0 stands for a whole session of a robot, since fits take longer the more answers there are, else for a short one.
 
     With pictures, the first fit would take most of so short a session, and is reduced to one epoch. The later fits take
     the same time with any number of labels, because of config.reward.steps_per_label.
@@ -215,7 +216,7 @@ def _session_config(config: Config, steps: int) -> Config:
 
 
 def _fit_epoch(preferences: int) -> float:
-    """Seconds of one epoch over so many preferences of 60 steps with three members."""
+    """Return the seconds of one epoch over this many preferences of 60 steps with three members."""
     rng = np.random.default_rng(0)
     inputs, actions = 12, 3
     ensemble = RewardEnsemble(inputs + actions, RewardConfig(), torch.Generator().manual_seed(0))

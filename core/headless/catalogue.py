@@ -82,7 +82,7 @@ def _constant(robot: RobotTask) -> list[str]:
 
 
 def signals_page() -> str:
-    """Return docs/signals.md: what each robot's signals are."""
+    """Return the text of docs/signals.md, which lists each robot's signals."""
     families = [(family, f"`{family}[...]`") for family in FAMILIES]
     lines = [
         "# Signals of each robot",

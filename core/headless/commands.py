@@ -164,7 +164,7 @@ def new_session(args: argparse.Namespace) -> Session:
 
     if args.task is None:
         raise UserError(f"Name a task, a behaviour or a behaviour file: {', '.join((*CATALOGUE, *behaviours()))}.")
-    name = named_task(args.task)  # of a text, itself
+    name = named_task(args.task)  # returns the text of a behaviour as it is
     task = get_task(name)
     given = {name: getattr(args, name) for name in ("teacher", "seed", "device", "labels", "steps")}
     ablated = {name: value for flag in args.ablations or () for name, value in ABLATIONS[flag].changes.items()}
@@ -241,7 +241,7 @@ def parse_settings(pairs: list[str]) -> dict[str, Any]:
 
 
 def _parse_value(text: str) -> Any:
-    """JSON if it is that, else a float (.5 is not JSON), else the text."""
+    """Return the value of valid JSON, else of a float (.5 is not JSON), else the text itself."""
     for parse in (json.loads, float):
         try:
             return parse(text)
@@ -358,7 +358,7 @@ def _preferences(args: argparse.Namespace) -> None:
 
 
 def _require_memory(name: str | None) -> None:
-    """Raise UserError if too little memory is free for this task; None is any robot."""
+    """Raise UserError if too little memory is free for this task; None stands for any robot."""
     pictures = name is not None and get_task(name).pictures is not None
     resources.require_memory(resources.GAME_MEMORY if pictures else resources.ROBOT_MEMORY)
 
@@ -383,7 +383,7 @@ def _check_picture_paths(video: str | None, strip: str | None = None) -> None:
 
 
 def _write_pictures(session: Session, states: Any, video: str | None, strip: str | None = None) -> None:
-    """Write an episode, states (steps, S), as a video, and pictures from its middle side by side, as far as asked."""
+    """Write an episode, states (steps, S), to `video`, and pictures of its middle side by side to `strip`, if given."""
     from core.envs.renderer import renderer_for
     from core.io.video_writer import write_strip, write_video
 

@@ -48,9 +48,9 @@ from core.types import Query, require_count
 log = logging.getLogger(__name__)
 Listener = Callable[[Event], None]
 _PROCESSES_MIN_BATCH, _PROCESSES_MIN_STEPS = 4096, 300_000
-"""Environment steps of a batch, and of a session, from which on a process for each job pays."""
+"""Fewest environment steps of a batch, and of a session, for which a process for each job pays off."""
 _COLLECTORS_MIN_STEPS = 20_000
-"""Environment steps of a session of a game from which on a process for each collector pays."""
+"""Fewest environment steps of a session of a game for which a process for each collector pays off."""
 _PROCESSES_MEMORY = 1_800_000_000
 """Bytes that must be free for the processes, which take 1,200 MB with this one."""
 
@@ -257,10 +257,10 @@ class HeadlessRun:
 
 
 def _own_state(states: Mapping[str, JobState]) -> tuple[int | None, RolloutReported | None]:
-    """The newest answer that the jobs had at a checkpoint, and the rollout's report by then.
+    """Return the number of the newest answer that the jobs had at a checkpoint, and the rollout's report at that time.
 
-    0 and None without a checkpoint; None and None for one of a window, where jobs are not in step. Raises UserError if
-    the values are invalid.
+    0 and None without a checkpoint; None and None for a checkpoint of the window, whose jobs are not in step. Raises
+    UserError if the values are invalid.
     """
     if DRIVER not in states:
         return (None if states else 0), None
@@ -274,7 +274,7 @@ def _own_state(states: Mapping[str, JobState]) -> tuple[int | None, RolloutRepor
 
 
 def worth_processes(config: Config) -> bool:
-    """Return whether the session is long enough for a process for each job, and its batches small enough to pass around."""
+    """Return whether a process for each job pays off: for a robot, if the session and its batches have enough steps."""
     batch = config.rollout.environments * config.rollout.steps
     long = batch >= _PROCESSES_MIN_BATCH and config.steps >= _PROCESSES_MIN_STEPS
     return long and isinstance(get_task(config.task), RobotTask)

@@ -106,7 +106,7 @@ def open_own(path: str, flags: int) -> int:
 
 
 def read_regular(path: Path, limit: int) -> bytearray:
-    """Content of a regular file of up to `limit` bytes.
+    """Return the content of a regular file of up to `limit` bytes.
 
     Raises OSError if it is larger, truncated meanwhile, or not a regular file.
     """
@@ -189,7 +189,7 @@ def _gone(path: Path) -> UserError:
 
 
 def add_to_zip(archive: zipfile.ZipFile, name: str, text: str | bytes | bytearray) -> None:
-    """Add a text file without a modification time: the format has no years before 1980, but a wrong clock may."""
+    """Add a file without a modification time: the zip format has no years before 1980, which a wrong clock may show."""
     member = zipfile.ZipInfo(name)
     member.external_attr = 0o600 << 16
     archive.writestr(member, text, zipfile.ZIP_DEFLATED)

@@ -164,7 +164,7 @@ LOOSE = ("pictures", "states_packed")
 
 
 def to_arrays(segment: Segment) -> dict[str, npt.NDArray[Any]]:
-    """Arrays to store of a segment, besides its id and env_steps; the module docstring lists them.
+    """Return the arrays to store for a segment, apart from its id and env_steps; the module docstring lists them.
 
     An uncompressed segment has observations (k, o), states (k, S), actions (k, a) and true_rewards (k,) if there are any.
     """
@@ -202,7 +202,7 @@ def _sound(segment: Segment, seen: npt.NDArray[Any], states: tuple[int, ...]) ->
     """Return `segment` if its arrays fit together, else raise ValueError. seen: observations (k, o) or stacks (k, n)."""
     k, actions, rewards = len(seen), segment.actions, segment.true_rewards
     if not k or seen.ndim != 2 or actions.shape[:1] != (k,) or len(states) != 2 or states[0] != k:
-        raise ValueError(f"segment {segment.id} is not whole: it has not as many actions or states as observations")
+        raise ValueError(f"segment {segment.id} is not whole: its numbers of actions, states and observations differ")
     floats = [actions] if rewards is None else [actions, rewards]
     numbers = [*floats, seen] if seen.dtype.kind == "f" else floats
     if actions.ndim != 2 or len(floats) == 2 and floats[1].shape != (k,) or any(a.dtype != np.float32 for a in numbers):

@@ -42,7 +42,7 @@ class _SessionLog(RotatingFileHandler):
 
 @contextmanager
 def session_log(folder: Path, max_bytes: int = 1_000_000) -> Iterator[None]:
-    """Log this process's messages, from INFO on, into the session's folder too.
+    """Log this process's messages of level INFO or higher to the session's folder too.
 
     max_bytes: size at which a new file is begun; two older ones are kept
     """

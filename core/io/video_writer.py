@@ -44,7 +44,7 @@ is always there, for browsers and players. The AV1 encoder of PyAV's wheel (SVT-
 
 
 def check_path(path: Path) -> None:
-    """Raise UserError if `path` has no name for a video."""
+    """Raise UserError if `path` does not end in .mp4."""
     if path.suffix != ".mp4":
         raise UserError(f"{path} does not end in .mp4: name an .mp4 file for the video.")
 
@@ -96,7 +96,7 @@ def video_file(
 
 
 def _works(encoder: Encoder, width: int, height: int, fps: float) -> bool:
-    """Encode one black frame in memory: an encoder may be listed and still refuse, without its hardware or this size."""
+    """Return whether one black frame can be encoded: a listed encoder may lack its hardware, or refuse this size."""
     try:
         with av.open(io.BytesIO(), "w", format="mp4") as container:
             video = VideoFile(container, encoder, width, height, fps)

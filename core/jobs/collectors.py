@@ -63,7 +63,7 @@ class Collectors:
 
     @property
     def state_size(self) -> int:
-        """Return the size of the simulator state that a frame is rendered from."""
+        """Width of a row of `states`, from which clips are drawn."""
         return self.local[0].env.sizes[2]
 
     def load_policy(self, weights: Arrays) -> None:

@@ -164,7 +164,7 @@ class FilmJob(Job):
         return film_captions.title_card(height, self._task.title, how, facts)
 
     def _learning(self, request: FilmRequested, scenes: list[Scene], renderer: Renderer) -> Iterator[Picture]:
-        """Every policy in turn with its caption and the curve so far, then the end card."""
+        """Yield every policy in turn with its caption and the curve so far, then the end card."""
         task, last, height = self._task, scenes[-1], request.height
         curve = [scene.figure for scene in scenes]
         for at, scene in enumerate(scenes):

@@ -83,7 +83,7 @@ def title_card(height: int, title: str, how: str, below: str) -> Picture:
 
 
 def end_card(height: int, first: Caption, last: Caption, facts: str, curve: Sequence[float]) -> Picture:
-    """The last picture: the measure before and after, its curve, and the labels and time it took."""
+    """Draw the last picture: the measure before and after, its curve, and the answers and steps it took."""
     card = blank(height)
     left, middle = 0.12 * height, card.shape[1] / 2
     write(card, last.measure, left, 0.17 * height, fitting(last.measure, 0.055 * height, middle - left), MUTED)
@@ -100,7 +100,7 @@ def end_card(height: int, first: Caption, last: Caption, facts: str, curve: Sequ
 
 
 def learning(clip: Picture, title: str, caption: Caption, curve: Sequence[float], at: int) -> Picture:
-    """A clip (height, height, 3), and next to it its caption and the curve, bright up to index `at`."""
+    """Draw a clip (height, height, 3), and next to it its caption and the curve, bright up to index `at`."""
     height = len(clip)
     picture = blank(height)
     picture[:, :height] = clip
@@ -118,7 +118,7 @@ def learning(clip: Picture, title: str, caption: Caption, curve: Sequence[float]
 
 
 def side_by_side(clips: Sequence[Picture], captions: Sequence[Caption]) -> Picture:
-    """Two clips (8/9 height, 8/9 height, 3), each with its caption below."""
+    """Draw two clips (8/9 height, 8/9 height, 3), each with its caption below."""
     side = len(clips[0])
     height = side * 9 // 8
     picture, room = blank(height), side * 0.68

@@ -20,11 +20,11 @@ from core.types import Frames, Query, Segment
 
 SIZE, FPS = 480, 30.0
 FIRST_ID = 1_000_000_000
-"""Of queries and segments, so that no session's own have the same."""
+"""First ID of practice queries and segments, which no session's own have."""
 
 
 def practice_pairs(behaviour: Behaviour, pairs: int, seed: int) -> Iterator[tuple[Query, Frames, Frames] | None]:
-    """Yield the pairs with their clips, and None while a clip is being drawn. Raises UserError if it has no robot."""
+    """Yield the pairs with their clips, and None while a clip is being drawn. Raises UserError if the behaviour has no MuJoCo robot."""
     task = behaviour_task(behaviour)
     if not isinstance(task, RobotTask):
         raise UserError(f"{behaviour.robot} has clips only once it is taught, so there are no practice pairs.")
@@ -43,7 +43,7 @@ def practice_pairs(behaviour: Behaviour, pairs: int, seed: int) -> Iterator[tupl
 
 
 def practice_segments(task: RobotTask, count: int, seed: int) -> list[Segment]:
-    """Return segments of so many robots in random motion, each from its start on."""
+    """Return a segment of each of `count` robots in random motion, from the start of an episode."""
     rng = generator(seed, "practice")
     with closing(MujocoVectorEnv(task, count, rng, threads=1, staggered=False)) as env:
         actions, steps = oscillating_actions(env, rng, task.step_seconds), []

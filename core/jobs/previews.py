@@ -21,7 +21,7 @@ from core.types import Float32, Frames
 
 SECONDS, FPS, SIZE = 2.0, 12.0, 320
 _GAME_LEAD_IN = 5
-"""Times SECONDS that a game is played before, since little is to be seen at its start."""
+"""Multiple of SECONDS that a game is played first, since little can be seen at its start."""
 _HELD_SECONDS = 0.25
 """Duration of a discrete action: a change at every step would look like trembling."""
 _SWING_HZ = (0.6, 1.4)

@@ -37,7 +37,7 @@ class QueryOffers:
         self.usable: set[int] = set()
         """Ids of the preferences that count as labels: all but "can't tell"."""
         self.replayed = False
-        """The answers that the session had when this job was started have been received."""
+        """True once the answers that the session had when this job was started have been received."""
 
     @property
     def any_waiting(self) -> bool:
@@ -100,8 +100,8 @@ class QueryOffers:
     ) -> Iterator[QueryWithdrawn]:
         """Withdraw queries prepared ahead on which the members disagree far less than on a new pair.
 
-        The oldest query is on screen and stays. A query is looked at again once an answer's steps have been trained on
-        since it was chosen, as its clips have to be rendered.
+        The oldest query is on screen and stays. Another one is checked only once the steps of an answer have been
+        trained on since it was chosen or last checked, because the clips of a new query have to be rendered.
         """
         old = [
             query

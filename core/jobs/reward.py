@@ -75,7 +75,7 @@ class RewardJob(Job):
         self._taken_over = False
         """The reward comes from another session, and is to be published before the first round."""
         self._borrowed = False
-        """It has not been fitted here yet: a fit to one or two answers would soon undo it."""
+        """That reward has not been fitted here yet: a fit to one or two answers would soon undo it."""
         self._judgement_token: int | None = None
 
     def receive(self, event: Event) -> None:

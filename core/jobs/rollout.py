@@ -171,7 +171,7 @@ class RolloutJob(Job):
             self.pool.add(segment)
         self._env_steps += batch.log_probs.size
         self._episode_count += len(batch.finished)
-        if batch.finished:  # few small batches end an episode
+        if batch.finished:  # small batches seldom end an episode
             self._add_episodes(batch.finished)
 
         raw: Float32 | None = None  # (M, T, N) predictions of each member
@@ -211,7 +211,7 @@ class RolloutJob(Job):
         """(T, N) rewards for the policy: the predicted reward, plus bonuses for the members' disagreement and novelty.
 
         The bonus for disagreement fades as the members come to agree on new pairs, and while the learning rate falls
-        in the end. Both are smaller where answers come fast. With teacher 'none' these are the true rewards; None before
+        at the end. Both are smaller where answers come fast. With teacher 'none' these are the true rewards; None before
         the first fit.
         raw: (M, T, N) predictions of each member; predicted: (T, N) normalized mean
         """

@@ -1,7 +1,7 @@
 """The scenes job: shows the robot of a behaviour in random motion, from any side, and reads robots from MJCF files.
 
-For the page on which behaviours are made. The same motion is shown whatever is changed on the page, so that the effect
-of the change is seen.
+It serves the page on which behaviours are made. A change of anything but the robot, the start and the timing is
+shown in the same motion, so that its effect can be seen.
 """
 
 import math
@@ -111,10 +111,10 @@ def _read(path: str) -> Event:
 
 
 class Scene:
-    """A robot in random motion from one kind of start, simulated as far as clips have been asked for."""
+    """A robot in random motion from one kind of start, simulated only for as long as clips need."""
 
     def __init__(self, behaviour: Behaviour) -> None:
-        """Raise UserError if it is no robot of MuJoCo's, or can't be drawn."""
+        """Raise UserError if the behaviour has no MuJoCo robot, or does not fit it."""
         self._behaviour = behaviour
         task = self._task(behaviour)
         rng = generator(0, f"scene of {behaviour.robot}")
@@ -152,7 +152,7 @@ class Scene:
         self._env.close()
 
     def _task(self, behaviour: Behaviour) -> RobotTask:
-        """Return what matters of the behaviour here: expressions may still be wrong."""
+        """Return the behaviour's task without its expressions, which may still be wrong."""
         task = behaviour_task(replace(behaviour, plots=(), oracle=None, measure=None))
         if not isinstance(task, RobotTask):
             raise UserError(f"{behaviour.robot} has a camera of its own, so there is no picture of it here.")

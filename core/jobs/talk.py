@@ -54,12 +54,12 @@ class TalkJob(FilmJob):
     def _compared(
         self, answer: Preference, caption: str, votes: Votes | None, renderer: Renderer, height: int
     ) -> Iterator[Picture]:
-        """Both clips over and over, as the labeller saw them, and after a while the choice."""
+        """Yield both clips in a loop, as the labeller saw them, and after a while the choice."""
         side = height * 8 // 9
         sides = [renderer.render(s.states, side, FPS).pixels for s in (answer.query.left, answer.query.right)]
         frames = round(_COMPARED * FPS)
         words = _WORDS[answer.choice]
-        # Not of an answer that was changed since, nor of a tie that a draw has made.
+        # No votes for an answer that was changed later, or for a tie that resulted from a draw.
         if votes and votes.choice == answer.choice and votes.counts[answer.choice] == max(votes.counts.values()):
             words += f": {votes.counts[answer.choice]} of {pluralize(len(votes.voters), 'vote')}"
         for number in range(frames):
@@ -105,7 +105,7 @@ def compared(clips: list[Picture], caption: str, words: str, choice: Choice | No
 
 
 def curve_card(height: int, curve: list[float], at: int, scene: Scene) -> Picture:
-    """The measure over the whole course, bright up to index `at`, with its value there."""
+    """Draw the curve of the measure, bright up to index `at`, with its value there."""
     card = film_captions.blank(height)
     left = 0.1 * height
     film_captions.write(card, scene.caption.measure, left, 0.13 * height, 0.055 * height, MUTED)

@@ -24,9 +24,9 @@ class TrainingBudget:
         self._by_answers = config.query.schedule == "answers"
         self._limited = self._by_answers and config.teacher == Teacher.HUMAN and config.rollout.steps_per_answer > 0
         self._started: int | None = None
-        """Environment steps from which answers are counted: at the first reward, or later ones without any."""
+        """Environment steps from which answers are counted: at the first reward, or later ones (reason_to_hold)."""
         self._answers = first_labels(config.labels, config.query) - 1
-        """Answers that count for no steps after these."""
+        """Number of answers that allow no steps beyond those."""
         self._finished_from: int | None = None
         self._newest_answer = 0
         """Id of the newest preference: those that are replayed after a restart end no finish."""
@@ -44,7 +44,7 @@ class TrainingBudget:
                     self._finished_from = None
 
     def start(self, env_steps: int, answers: int) -> None:
-        """Count from here, where there is a first reward to train on.
+        """Count answers from here, where there is a first reward to train on; later calls do nothing.
 
         answers: as in `reason_to_hold`; fewer than usual if the reward was taken over from another session
         """
@@ -54,7 +54,7 @@ class TrainingBudget:
     def reason_to_hold(self, env_steps: int, answers: int) -> str:
         """Return why training holds at this number of answers (without "can't tell"); '' if it may continue.
 
-        While the hold is lifted or a finish is under way, answers count anew from when their steps are spent.
+        While the hold is lifted or a finish is under way, counting restarts whenever the answers' steps are spent.
         """
         if not self._limited or self._started is None:
             return ""
@@ -66,7 +66,7 @@ class TrainingBudget:
         return FINISHED if self._end is not None and env_steps >= self._end else ""
 
     def progress(self, env_steps: int) -> float:
-        """Share of the training at a falling learning rate that is done: the whole session with the paper's schedule."""
+        """Return the share done of the training at a falling learning rate: of the whole session in the paper's schedule."""
         config = self._config
         if not self._by_answers:
             return min(1.0, env_steps / config.planned_steps)

@@ -15,7 +15,7 @@ _DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 
 
 def device_for(config: Config) -> torch.device:
-    """The device that config.device names; 'auto' takes the GPU where there is one.
+    """Return the device that config.device names; 'auto' takes the GPU where there is one.
 
     Raises UserError where 'cuda' is asked for and torch can't use a GPU.
     """
@@ -32,7 +32,7 @@ def device_for(config: Config) -> torch.device:
 
 
 def outdated_driver(built_for: str | None, driver: int) -> str:
-    """A sentence for the user if the driver is older than torch's CUDA; '' if the driver is not the reason.
+    """Return a sentence for the user if the driver is older than torch's CUDA; '' if the driver is not the reason.
 
     built_for: torch's CUDA version, such as "12.6", or None for a build without CUDA
     driver: newest CUDA version that the driver supports, 1000 * major + 10 * minor; 0 for no driver

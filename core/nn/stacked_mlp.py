@@ -47,7 +47,7 @@ class StackedMLP(torch.nn.Module):
     def segment_returns(self, x: Tensor, dropout: Dropout | None = None) -> Tensor:
         """x (M, S, k, inputs) -> (M, S): outputs summed over the k steps of each segment.
 
-        The last layer is linear, so that it follows the sum over the steps: a third less work than to sum outputs.
+        The last layer is linear, so it is applied after the sum over the steps: a third less work than summing outputs.
         """
         members, segments, steps, size = x.shape
         hidden = self._hidden(x.reshape(members, segments * steps, size), dropout)

@@ -1,8 +1,8 @@
 """Advantage actor-critic (Mnih et al. 2016, synchronous form): the paper's optimizer for Atari (A.2).
 
 Takes one gradient step on each small batch. The paper says Adam, but its numbers (alpha = .99, epsilon = 1e-5) are
-those of RMSprop, which Mnih et al. used and this uses. PyTorch's adds epsilon to the root of the mean square, where theirs
-adds it to the mean square itself: with small gradients its steps are larger.
+those of RMSprop, which Mnih et al. used, as does this module. PyTorch's RMSprop adds epsilon to the root of the mean
+square, where theirs adds it to the mean square itself: with small gradients PyTorch's steps are larger.
 """
 
 from collections.abc import Iterator

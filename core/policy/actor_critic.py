@@ -23,7 +23,7 @@ class ActorCritic(torch.nn.Module, ABC):
     """A network that maps normalized observations (B, o) to action distributions and values.
 
     weights: all parameters as one float32 vector (P,), the policy's before the value function's. Clipping, moving,
-        comparing and restoring them is one operation each, which is most of the cost of a small update.
+        comparing and restoring them then take one operation each; otherwise these are most of a small update's cost.
     policy_parameters, value_parameters: views of that vector in the shapes of the layers, for autograd. Parameters
         that policy and value share count as the policy's.
     mean, std: moments (o,) that normalize observations; empty for images, which are not normalized

@@ -83,11 +83,11 @@ class OnPolicyOptimizer(ABC):
 
     @abstractmethod
     def _make_optimizer(self) -> torch.optim.Optimizer:
-        """The optimizer of network.weights or of a part of them."""
+        """Return the optimizer of network.weights or of a part of them."""
 
     @abstractmethod
     def _improve(self, batch: TrainingBatch) -> Iterator[UpdateReport]:
-        """The algorithm itself: improves the network on one batch."""
+        """Improve the network on one batch: the algorithm itself."""
 
     def observe(self, observations: np.ndarray) -> None:
         """Update the input normalization with observations (..., o). Images need none."""
@@ -156,7 +156,7 @@ class OnPolicyOptimizer(ABC):
         self._take_step()
 
     def _take_step(self) -> None:
-        """One step of the optimizer by the gradient vector, whose norm is clipped to config.max_gradient."""
+        """Take one step of the optimizer by the gradient vector, whose norm is clipped to config.max_gradient."""
         norm = float(self._gradient.norm())
         if not math.isfinite(norm):
             raise NotFiniteError("policy", "the gradient")

@@ -55,7 +55,7 @@ class PPO(OnPolicyOptimizer):
         return replace(batch, log_probs=log_probs, advantages=batch.advantages * weights)
 
     def gradient_step(self, batch: TrainingBatch, both: Both) -> Float64:
-        """One gradient step on a minibatch. Returns approximate KL divergence, entropy and value loss, (3,).
+        """Take one gradient step on a minibatch. Returns approximate KL divergence, entropy and value loss, (3,).
 
         The gradient is computed in two threads: policy and value, or where they share layers, two halves of the rows.
         """

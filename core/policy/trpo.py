@@ -46,7 +46,7 @@ class TRPO(OnPolicyOptimizer):
             yield UpdateReport(kl, entropy, sum(losses) / len(losses))
 
     def _move_policy(self, batch: TrainingBatch) -> float:
-        """One natural gradient step. Returns its KL divergence, 0 if the line search rejected it."""
+        """Take one natural gradient step. Returns its KL divergence, 0 if the line search rejected it."""
         network, config = self.network, self.config
         gradient = flat(torch.autograd.grad(self._objective(batch), network.policy_parameters))
         stride = max(1, round(1 / config.curvature_share))
@@ -68,7 +68,7 @@ class TRPO(OnPolicyOptimizer):
 
     @torch.no_grad()
     def _line_search(self, batch: TrainingBatch, step: Tensor) -> float:
-        """Take the longest shortening of step (policy_size,) that improves the objective within the KL limit.
+        """Take the longest fraction of step (policy_size,) that improves the objective within the KL limit.
 
         Returns its KL divergence; 0 if none does, with the weights restored.
         """

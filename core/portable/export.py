@@ -47,9 +47,9 @@ class Exported:
 def export_onnx(folder: Path, target: Path) -> Exported:
     """Write the policy of the session's newest checkpoint to `target`, and next to it the predicted reward and a contract.
 
-    A file `target` is replaced. Raises UserError if there is no checkpoint, if another file than those of an earlier export
-    has the name of the reward or the contract, if onnx is not installed, or if a file computes something else than this
-    program.
+    An existing file `target` is replaced. Raises UserError if there is no checkpoint, if the name of the reward or the
+    contract is taken by a file that no earlier export wrote, if onnx is not installed, or if the results of a file
+    differ from those of this program.
     """
     if target.suffix != ".onnx":
         raise UserError(f"{target} does not end in .onnx: name an .onnx file for the policy.")
@@ -181,7 +181,7 @@ def _reach(env: VectorEnv) -> np.ndarray:
 
 
 def _run(model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Outputs of a model by name, for rows of inputs; those that it does not have are left out."""
+    """Return the outputs of a model by name, for rows of inputs; inputs that the model does not take are ignored."""
     session = _session(model)
     kinds = {"tensor(float)": np.float32, "tensor(double)": np.float64}
     given = {

@@ -156,7 +156,7 @@ def _from_controls(graph: Graph, controls: Controls, ensemble: RewardEnsemble) -
         number = graph.add("Sub", "action", graph.constant(controls.first, np.int64))
         return graph.add("OneHot", number, count, graph.constant([0.0, 1.0]), axis=-1)
     rest, *reaches = _scale(controls)
-    down, up = (np.where(reach > 0, reach, 1) for reach in reaches)  # at a limit nothing is beyond it to be scaled
+    down, up = (np.where(reach > 0, reach, 1) for reach in reaches)  # if rest is a limit, nothing lies beyond it
     x = "action" if controls.dtype == "float32" else graph.add("Cast", "action", to=TensorProto.FLOAT)
     x = graph.add("Flatten", x, axis=1) if len(controls.action) != 1 else x
     above, below = _signs(graph, graph.add("Sub", x, graph.constant(rest)))

@@ -1,7 +1,7 @@
 """Meaning of each number of a robot's observation, found by probing the task's own function.
 
-Each number is compared with each position, velocity and further field of MuJoCo's data, as it is, as sine and as
-cosine, for random values. What is found can't differ from what the networks are given.
+Each number is compared with each position and velocity of MuJoCo's data, as it is, as sine and as cosine, and with the
+rotation of each quaternion, for random values. So the description can't differ from what the networks are given.
 """
 
 from collections.abc import Callable

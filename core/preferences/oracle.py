@@ -22,9 +22,9 @@ from core.types import Answer, Choice, Float32, PoolReturns, Query, Segment
 
 
 def answer(query: Query, config: Config) -> Answer:
-    """The oracle's answer, a function of the query, its id, and the session's config and seed.
+    """Return the oracle's answer, a function of the query, its id, and the session's config and seed.
 
-    So a question has the same answer after a resume, with no state to save. Raises UserError for a task without a true
+    So a query has the same answer after a resume, with no state to save. Raises UserError for a task without a true
     reward and NotFiniteError for true rewards that are not finite.
     """
     left, right = require_rewards(query.left), require_rewards(query.right)

@@ -1,10 +1,10 @@
 """The simulated person: a labeller with a human's errors, to measure what answers by hand can teach.
 
-It judges by the true reward as the oracle does, and errs more often the more alike two segments are. Likeness is the
-rank u, from 0 to 1, of the difference of the two returns among the differences of pairs drawn at random from the pool:
-P(wrong) = (1 - u)^(1 / 2v - 1) / 2, so that the answer to two equal segments is a coin toss, and the share of wrong
-answers is v over pairs drawn at random. Pairs on which the predictors disagree are more alike than those, so v is
-0.8 of the share that is asked for. The pace is part of the schedule (core.preferences.schedule).
+It judges by the true reward as the oracle does, and errs more often the more alike two segments are. This is measured
+by the rank u, from 0 for equal returns to 1, of the difference of the two returns among the differences of pairs drawn
+at random from the pool: P(wrong) = (1 - u)^(1 / (2v) - 1) / 2. So the answer to two equal segments is a coin toss, and
+the share of wrong answers is v over pairs drawn at random. Pairs on which the predictors disagree are more alike than
+those, so v is 0.8 of the share that is asked for. The pace is part of the schedule (core.preferences.schedule).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def pool_returns(segments: list[Segment]) -> PoolReturns | None:
 
 
 def answer(query: Query, config: Config) -> Answer:
-    """The person's answer, a function of the query, its id, and the session's config and seed.
+    """Return the person's answer, a function of the query, its id, and the session's config and seed.
 
     Raises UserError for a task without a true reward and NotFiniteError for true rewards that are not finite.
     """

@@ -17,7 +17,7 @@ PredictReturns = Callable[[list[Segment]], Float32]
 """Segments -> (M, segments): each member's predicted return of each segment."""
 _Pair = tuple[Segment, Segment]
 _TRIES = 50
-"""Draws after which a pool has no further pair to challenge."""
+"""Draws after which a pool counts as having no further pair."""
 _MAX_ID = 1 << 53
 """Larger ids come from files made by hand, as no session asks so many queries; they do not advance `last_id`."""
 
@@ -42,7 +42,7 @@ def features(segments: Sequence[Segment]) -> Float32 | None:
 
 
 def agreement(left: Float32, right: Float32) -> float:
-    """Predicted returns (M, pairs) -> share of the pairs of which all members prefer the same segment."""
+    """Predicted returns (M, pairs) -> share of the pairs in which all members prefer the same segment."""
     votes = (left > right).mean(axis=0)
     return float(((votes == 0) | (votes == 1)).mean())
 
@@ -71,8 +71,8 @@ class QuerySelector:
     """Draws pairs of segments from the pool. No pair is offered twice, and no segment is paired with itself.
 
     A selector restored from a checkpoint has forgotten what it offered since, and repeats the same random draws:
-    `exclude` tells it which of those pairs have been answered. The store numbers segments differently, so these are
-    recognized by their content.
+    `exclude` tells it which of those pairs have been answered. The store numbers segments differently, so pairs
+    are recognized by their content.
 
     The window may show a person a pair a second time, to measure how often the answers agree (core.preferences.review).
     Such pairs come from the store and not from here.
@@ -102,7 +102,8 @@ class QuerySelector:
     def select(self, pool: list[Segment], count: int, predict: PredictReturns | None) -> list[Query]:
         """Return up to `count` queries, best first (2.2.4).
 
-        Random ones if the config says so. Without predictions too, but spread over the pool where answers drive training.
+        They are random if the config says so. Without predictions they are random too, but spread over the pool where
+        answers drive training.
         """
         config = self._config
         if config.selection == "random" or predict is None:
@@ -131,7 +132,7 @@ class QuerySelector:
         return float(disagreement(*_sides(pairs, predict)).max())
 
     def _draw_challenge(self, pool: list[Segment], predict: PredictReturns) -> tuple[_Pair, float] | None:
-        """A pair of the segment that one member prefers to all others and the one most disputed in comparison with it.
+        """Pair the segment that one member prefers to all others with the one most disputed in comparison with it.
 
         Both are among `candidates` random segments, and the member is random, so that each segment that may be the best
         has its turn. The answer corrects a reward that is too high before the policy has turned to it; answers about two

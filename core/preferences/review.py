@@ -51,7 +51,7 @@ def contradicted(rows: Iterable[PreferenceSummary], left: Mapping[int, float]) -
 
 @dataclass(frozen=True)
 class Consistency:
-    """Counts of repeated pairs and of the same answers to them. Pairs with a withdrawn answer are left out."""
+    """Counts of repeated pairs, and of those answered alike both times. Pairs with a withdrawn answer are left out."""
 
     alike: int
     """Pairs with the same side preferred both times, after undoing a swap, or with two ties."""
@@ -126,7 +126,7 @@ def expected_share(error_rate: float) -> float:
 
 
 def comment(found: Consistency, error_rate: float) -> str:
-    """A sentence for the user on what the consistency means."""
+    """Write a sentence for the user on what the consistency means."""
     assumed = expected_share(error_rate)
     method = (
         f"If {error_rate:.0%} of the answers were given at random, as this session assumes, {assumed:.0%} of the repeated"

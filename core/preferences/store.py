@@ -2,8 +2,8 @@
 
 `log.jsonl` says what was answered, undone, restored and changed: one JSON object a line, with a sequence number and a
 checksum. The segments of answer 7 are in `00000007.safetensors`, with a digest. Nothing is ever rewritten: a copy of
-the folder is a store. docs/answers.md has the format and the promises. Another person may have made it: each value is
-checked before it is used.
+the folder is a store. docs/answers.md has the format and its guarantees. Another person may have made a store, so
+each value is checked before it is used.
 
 A repeat is an answer to a pair that was answered before. It shares the first answer's segments, measures how consistent
 the labeller is, and is not a label: no reward is fitted to it.
@@ -80,7 +80,7 @@ class PreferenceSummary:
     shapes: tuple[SegmentShape, ...] = ()
     """Sizes of the left and right segment; none of a repeat."""
     changes: tuple[tuple[Choice, int], ...] = ()
-    """Earlier choices, oldest first, each with the number of the newest answer then. Clocks can be set back."""
+    """Earlier choices, oldest first, each with the number of the newest answer then, as clocks can be set back."""
 
 
 class AnswerState:
@@ -180,7 +180,7 @@ class PreferenceStore:
                 if not os.path.lexists(part) and not os.path.lexists(path):
                     raise self._problem(path, "is missing")
                 if not read_only:
-                    with contextlib.suppress(OSError):  # a crash came before this; it is found as it is, too
+                    with contextlib.suppress(OSError):  # not renamed because of a crash; it is found anyway
                         os.replace(part, path)
         except BaseException:
             self._log.close()
@@ -249,7 +249,7 @@ class PreferenceStore:
         return answer
 
     def rows(self) -> list[PreferenceSummary]:
-        """Summaries of all answers, in the order given; reads no segment."""
+        """Return summaries of all answers, in the order given; reads no segment."""
         self._refresh()
         return [self._state.row(key) for key in self._state.records]
 

@@ -6,8 +6,8 @@ from core.reward.ensemble import normalize_reward
 from core.types import Float32
 
 WINDOW_STEPS = 16_384
-"""Steps by which a batch is normalized. By a single batch of PPO the mean, and the values with it, jumped from batch to
-batch; A2C's batches of 80 steps often show one moment of a game, in which differences mean nothing."""
+"""Steps over which a batch is normalized. Over a single batch of PPO, the mean jumped from batch to batch, and the
+values with it; A2C's batches of 80 steps often show one moment of a game, in which differences mean nothing."""
 
 
 class RunningWindow:

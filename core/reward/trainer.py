@@ -146,7 +146,7 @@ class RewardTrainer:
                     return
 
     def _train_epoch(self, both: Both) -> Generator[None, None, Tensor]:
-        """One pass over each member's draws, with repeated draws as weights. Returns the training loss (M,)."""
+        """Make one pass over each member's draws, with repeated draws as weights. Returns the training loss (M,)."""
         self.dataset.prepare()
         indices, weights = self._shuffled_draws()
         targets = self._targets()
@@ -177,7 +177,7 @@ class RewardTrainer:
         return torch.tensor(values, dtype=torch.float32, device=self._device)
 
     def _gradient_step(self, indices: Tensor, weights: Tensor, targets: Tensor, both: Both) -> Tensor:
-        """One gradient step on preferences (M, B) with weights (M, B), plus weight decay and the penalty on inputs.
+        """Take one gradient step on preferences (M, B) with weights (M, B), plus weight decay and the penalty on inputs.
 
         The gradient is computed in two threads, of half of the columns each. Returns each member's weighted sum of
         losses (M,).

@@ -1,4 +1,4 @@
-"""Controls of an imported robot: what full effort is where its file does not say, and what holds it at rest."""
+"""Controls of an imported robot: the ranges that its file leaves out, and the controls that hold it at rest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _USUAL_SPEED = {HINGE: 10.0, SLIDE: 1.0}
 _USUAL_REACH = {HINGE: float(np.pi), SLIDE: 1.0}
 """Full effort of a position servo of a joint without a range, in rad and m."""
 _EDGE = 0.1
-"""Share of the control range on each side within which controls at rest are not placed, so that both signs act."""
+"""Share of the control range at each end that no control at rest lies in, so that actions of both signs act."""
 
 
 def complete_ranges(model: mujoco.MjModel) -> None:
@@ -46,7 +46,7 @@ def _implied_range(model: mujoco.MjModel, index: int) -> tuple[float, float] | N
         return _sorted(*(model.actuator_forcerange[index] / gain))
     if joint is not None and model.jnt_actfrclimited[joint]:
         return _sorted(*(model.jnt_actfrcrange[joint] / (gain * gear)))
-    return (-1.0, 1.0) if abs(gain * gear) != 1 else None  # MuJoCo's habit: the gear says what 1 is
+    return (-1.0, 1.0) if abs(gain * gear) != 1 else None  # MuJoCo's convention: the gear defines the effort at 1
 
 
 def _sorted(one: float, other: float) -> tuple[float, float]:
@@ -82,7 +82,7 @@ def is_muscle(model: mujoco.MjModel, index: int) -> bool:
 
 
 def _lengths(model: mujoco.MjModel, positions: Float64) -> Float64:
-    """Return the lengths (u,) of the actuators at these positions (nq,): of a joint's, its position times the gear."""
+    """Return the lengths (u,) of the actuators at these positions (nq,): for a joint, its position times the gear."""
     data = mujoco.MjData(model)
     data.qpos[:] = positions
     mujoco.mj_fwdPosition(model, data)
@@ -107,7 +107,7 @@ def rest_activations(model: mujoco.MjModel, start: Float64, rest: Float64) -> Fl
 
 
 def rest_controls(model: mujoco.MjModel, start: Float64, key: int | None) -> Float64:
-    """Return the controls (u,) of an untrained policy: those that hold the starting positions (nq,), as far as known.
+    """Return the controls (u,) of an untrained policy, which hold the starting positions (nq,) if they are known to.
 
     They are the keyframe's, if it has any; else servos hold their joints or tendons, muscles are almost relaxed, and others
     are in the middle of their range.

@@ -41,9 +41,9 @@ _FASTEST, _SLOWEST = 1e-4, 0.05
 _MAX_ACTIONS, _MAX_POSITIONS = 128, 512
 _TRIED_SECONDS = 1.0
 _POSES = 40
-"""Random poses within the joints' ranges of which the place that they take is measured."""
+"""Number of random poses, within the joints' ranges, in which the space that the robot takes up is measured."""
 _OUT_OF_THE_WAY = -100.0
-"""Height in m of a floor below all that a robot that does not stand on it can reach."""
+"""Height in m of a floor that a robot which does not stand on it can't reach."""
 _SLANT = 0.01
 """Largest part of gravity along x or y."""
 _PATIENCE = 30.0
@@ -64,7 +64,7 @@ _UNSTABLE = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL,
 
 
 def import_robot(path: Path) -> RobotModel:
-    """Read an MJCF file and the files that it names. Raises UserError, which names it, if the robot can't be taught."""
+    """Read an MJCF file and the files it names. Raises UserError, which names that file, if the robot can't be taught."""
     try:
         xml, assets = simplify(*read_mjcf(path))
         packed = pack(xml, assets)
@@ -102,8 +102,8 @@ def _require_teachable(model: mujoco.MjModel) -> None:
         raise UserError("one of its actuators has more than one control: use actuators with one.")
     if model.nu > _MAX_ACTIONS or model.nq > _MAX_POSITIONS or max(model.ngeom, model.njnt) > MAX_PARTS:
         raise UserError(
-            f"its actuators, joints and geoms are {model.nu}, {model.njnt} and {model.ngeom}; at most {_MAX_ACTIONS},"
-            f" {MAX_PARTS} and {MAX_PARTS} can be taught."
+            f"it has {model.nu} actuators, {model.njnt} joints and {model.ngeom} geoms: use at most {_MAX_ACTIONS},"
+            f" {MAX_PARTS} and {MAX_PARTS}."
         )
     low, high = model.actuator_ctrlrange.T
     for index in np.flatnonzero(~(model.actuator_ctrllimited.astype(bool) & (low < high))):
@@ -118,7 +118,7 @@ def _require_teachable(model: mujoco.MjModel) -> None:
 
 
 def _require_upright(model: mujoco.MjModel) -> None:
-    """Raise UserError if what falls does not fall along -z."""
+    """Raise UserError if there is gravity that does not point along -z."""
     pull = model.opt.gravity
     if np.abs(pull[:2]).max() > _SLANT * np.linalg.norm(pull) or pull[2] > 0:
         raise UserError("its gravity does not point along -z: turn the model so that z points up.")
@@ -139,9 +139,8 @@ def _require_sound_words(model: mujoco.MjModel) -> None:
 def _try(model: mujoco.MjModel, start: Float64) -> Float64:
     """Simulate random actions, with a shorter timestep if that is needed for stability.
 
-    Returns the lowest and highest places (poses, 2, 3) in m of what is seen of the robot: at the start, during the
-    simulation, and in random poses. Raises UserError if the
-    simulation is unstable or slow.
+    Returns the lowest and highest coordinates (poses, 2, 3) in m of what is seen of the robot: at the start, during the
+    simulation, and in random poses. Raises UserError if the simulation is unstable or slow.
     """
     for _ in range(_HALVINGS + 1):
         extents = _simulate(model, start)

@@ -98,8 +98,8 @@ def _parts_of(model: mujoco.MjModel, tendon: int, kind: int) -> list[int]:
 def root_of(model: mujoco.MjModel) -> int:
     """Return the root body: the first body with a joint in the tree that the first actuator moves.
 
-    Bodies without a shape that only carry joints of the next one, as slides for x and y do, are not it but the one that
-    they carry.
+    A body without a shape that only holds joints for the next body, such as slides along x and y, is skipped: the root
+    is the body that it carries.
     """
     tree = moved_trees(model)[0]
     root = next(int(body) for body in model.jnt_bodyid if model.body_treeid[body] == tree)

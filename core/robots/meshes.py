@@ -1,7 +1,7 @@
 """Simpler meshes and textures for an imported robot, so that its files fit into a session and clips are drawn fast.
 
-A mesh keeps the corners of its convex hull, which is what MuJoCo lets collide; of the others, those in one cell of a grid
-become one.
+A mesh keeps the corners of its convex hull, the shape with which MuJoCo computes contacts, unless there are too many.
+The other vertices in each cell of a grid are merged into one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CELLS = (64, 48, 36, 27, 20, 15, 11, 8, 6, 4)
 _LARGEST_PICTURE, _MOST_PIXELS = 256, 1 << 26
 """Pixels of a side of a texture as it is kept, and of all of it as it is read."""
 _PNG = b"\x89PNG\r\n\x1a\n"
-cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_ERROR)  # MuJoCo tells of a damaged picture
+cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_ERROR)  # MuJoCo itself reports damaged pictures
 _DIGITS = 1e-5
 """Rounding of places relative to the mesh's size, so that they pack well."""
 
@@ -134,7 +134,7 @@ def _write(vertices: Float64, kept: Faces, faces: Faces, texture: Float64 | None
 
 
 def _smaller_picture(name: str, content: bytes) -> bytes:
-    """Return the picture as a PNG halved to at most _LARGEST_PICTURE pixels, as far as its sides can be halved."""
+    """Return the picture as a PNG, halved until no side is longer than _LARGEST_PICTURE pixels, or a side is odd."""
     if content.startswith(_PNG) and math.prod(struct.unpack(">2I", content[16:24].ljust(8, b"\0"))) > _MOST_PIXELS:
         raise UserError(f"{name} has more than {_MOST_PIXELS:,} pixels: use a smaller picture.")
     try:

@@ -52,7 +52,7 @@ _LARGEST_MEMORY = 1 << 30
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50, "E": 1 << 60}
 _UNUSUAL = re.compile(r"[^A-Za-z0-9_.-]")
 _NAMED_BY_FILE = ("mesh", "hfield", "skin", "texture")
-"""Elements that are called like their file if they have no name."""
+"""Elements that are named after their file if they have no name."""
 
 
 def read_mjcf(path: Path) -> tuple[str, dict[str, bytes]]:
@@ -77,7 +77,7 @@ def read_mjcf(path: Path) -> tuple[str, dict[str, bytes]]:
             if attribute == "file" and element.tag in _NAMED_BY_FILE:
                 element.attrib.setdefault("name", PurePosixPath(element.attrib[attribute]).stem)
             if source not in names:
-                stem = _UNUSUAL.sub("_", source.stem)[:40]  # MuJoCo names it in what it refuses
+                stem = _UNUSUAL.sub("_", source.stem)[:40]  # appears in MuJoCo's error messages
                 names[source] = f"{len(names)}-{stem}{source.suffix.lower()}"
                 assets[names[source]] = _read(source, folder, _MAX_FILE)
             element.attrib[attribute] = names[source]
@@ -190,7 +190,7 @@ def _require_few(root: Element) -> None:
 
 
 def _include(root: Element, folder: Path, done: list[str], outer: tuple[str, ...] = ()) -> None:
-    """Replace the includes below the element, whose files are named from the main file's folder.
+    """Replace the includes below the element, whose files are named relative to the main file's folder.
 
     done: files included so far, which grows; outer: those that this element is part of
     """

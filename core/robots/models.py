@@ -28,7 +28,7 @@ _FIELD = 36.0
 _FLOOR_METRES = 400.0
 _FLOOR_COLOURS = ((0.36, 0.42, 0.48), (0.62, 0.68, 0.72))
 _TRUNK = (0.16, 0.42, 0.56)
-"""Colour of the torso, the body that the camera follows. Gymnasium draws it like a leg: of a fallen robot they look alike."""
+"""Colour of the torso, the body that the camera follows. Gymnasium draws it like a leg: in a fallen robot they look alike."""
 _SKY = ((0.75, 0.82, 0.88), (0.45, 0.55, 0.66))
 
 
@@ -59,7 +59,7 @@ def compile_mjcf(
 ) -> mujoco.MjModel:
     """Compile an imported robot, with a floor if it has none. Raises UserError if MuJoCo refuses it.
 
-    task: whose timestep and appearance it gets
+    task: gives the timestep, and the numbers of signals that the robot must have
     drawn_floor: height in m of an added floor on which only loose objects lie; None for one at height 0 on which the
         robot stands
     """
@@ -220,7 +220,7 @@ def _lay_floor(model: mujoco.MjModel) -> None:
 
 
 def _show_every_body(model: mujoco.MjModel) -> None:
-    """Show the geoms of moving bodies that have none to be seen, such as those with shapes for contacts only."""
+    """Show the geoms of moving bodies that have no visible one, such as bodies with geoms for contacts only."""
     seen = (model.geom_group < SHOWN_GROUPS) & (model.geom_rgba[:, 3] > 0)
     for body in np.flatnonzero(model.body_treeid >= 0):
         geoms = np.flatnonzero(model.geom_bodyid == body)

@@ -17,11 +17,11 @@ _TILT = 0.8
 _GAP = (0.0, 0.02)
 """Heights in m of the lowest point at the start of a robot that lies or is tilted."""
 _AIR = (0.3, 1.0)
-"""The same of one in the air."""
+"""The same for a robot in the air."""
 _DEEP = 0.01
-"""Further depth in m in a table, a step or a wall from which a robot that was placed there is raised."""
+"""Depth in m within a table, a step or a wall, beyond that of the usual start, above which a placed robot is raised."""
 _RAISES, _RAISED = 5, 0.25
-"""How often, and by how many metres; a robot that is still within it then starts as usual."""
+"""Number of raises, and metres of each; a robot that is still within the obstacle afterwards starts as usual."""
 _SPIN, _RISE = 8.0, 2.0
 """Largest speeds in rad/s and m/s, either way, of a robot thrown into the air."""
 
@@ -72,7 +72,7 @@ class Starts:
     def place(self, rng: np.random.Generator, positions: Float64) -> Mask:
         """Change the model's own starting positions (n, nq), with noise, in place.
 
-        Returns which robots (n,) keep theirs, as something stands in the way.
+        Returns which robots (n,) keep theirs because of an obstacle.
         """
         usual = positions.copy()
         if self._start == _RANDOM:
@@ -89,7 +89,7 @@ class Starts:
         return blocked
 
     def _depth(self, positions: Float64) -> float:
-        """Return how deep in m one robot at these positions (nq,) is within what stands on the floor."""
+        """Return the depth in m to which one robot at these positions (nq,) is within an obstacle; 0 if it is not."""
         model = self._kinematics.model
         self._data.qpos[:] = positions
         mujoco.mj_fwdPosition(model, self._data)

@@ -30,7 +30,7 @@ Act = Callable[[Observations], tuple[Float32, Float32]]
 _STEPS_PER_YIELD = 16
 """Steps between two moments at which the caller may stop, pause or look at its inbox."""
 _ROBOTS_TO_SHARE, _GAMES_TO_SHARE = 256, 8
-"""Environments from which on two collectors are faster than one."""
+"""Fewest environments for which two collectors are faster than one."""
 _CAPTURE_ONE_IN = 4
 """Of so many consecutive segments, one is captured as pictures where clips can't be rendered later: drawing is slow."""
 
@@ -39,7 +39,7 @@ _CAPTURE_ONE_IN = 4
 class RolloutBatch:
     """T steps of N environments.
 
-    observations (T, N, o): of stacked pictures, read-only views that overlap in memory
+    observations (T, N, o): of stacked pictures, views that overlap in memory and must not be changed
     actions (T, N, a) and log_probs (T, N): as sampled, before clipping
     true_rewards (T, N): for the oracle, the metrics and the baseline alone
     ends (T, N) bool; end_observations (count of ends, o): in order of time, then environment
@@ -71,7 +71,7 @@ def collect(
 
     builder: cuts the steps into segments; None if no query will be asked
     env_steps: of the session when the batch starts; segments are stamped with the session's steps
-    stride: by how much one step raises those; 0 for N
+    stride: number of the session's steps that one step here adds; 0 for N
     """
     count, size = env.count, env.sizes[1]
     seen = _ObservationBuffer(env, steps)
@@ -112,8 +112,8 @@ def collect(
 class _ObservationBuffer:
     """(T, N, o) observations.
 
-    Of stacked pictures each is stored once, and the stacks are views into them: a quarter of the memory to write, which
-    took a tenth of the time of collecting.
+    Stacked pictures are stored once each, and the stacks are views of them. This writes a quarter of the memory;
+    writing whole stacks took a tenth of the time of collecting.
     """
 
     def __init__(self, env: VectorEnv, steps: int) -> None:
@@ -183,7 +183,7 @@ class Collector:
 
     def __init__(self, config: Config, number: int, stagger: np.ndarray, threads: int = 0) -> None:
         """stagger (N,): steps that each of its environments skips before its first segment
-        threads: for the simulation; 0 for one a core
+        threads: for the simulation; 0 for one per core
         """
         task = get_task(config.task, config.true_reward)
         counts = shares(task, config.rollout.environments)
@@ -229,7 +229,7 @@ class Collector:
     def predict(self) -> Float32:
         """Return each member's rewards for the last batch, (M, T, N), by the reward weights that were loaded last.
 
-        To be called once for each batch: by these rewards, varied starts end once they show no more than the others.
+        To be called once for each batch: varied starts end once, by these rewards, they show no more than the others.
         """
         assert self._batch is not None
         raw = self._ensemble.predict(self._batch.observations, self._batch.carried_out)
@@ -244,7 +244,7 @@ class Collector:
         return JobState(arrays, {**values, "next_id": self._builder.last_id, "variety": self._variety.lead})
 
     def set_state(self, state: JobState) -> int:
-        """Return the number of divergences so far. Raises ValueError if the state has another number of environments."""
+        """Restore `get_state`, and return the number of divergences. Raises ValueError if the sizes do not fit."""
         env, builder = state.under("env_"), state.under("builder_")
         if any(values.ndim and len(values) != self.env.count for values in (env | builder).values()):
             raise ValueError(f"the state is not one of {self.env.count} environments")

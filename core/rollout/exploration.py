@@ -43,7 +43,7 @@ def knn_entropy_bonus(observations: Float32) -> Float32:
 class StartVariety:
     """Decides whether starts that are lying, tilted or thrown still show what the policy does not reach by itself.
 
-    Compared are the best tenth of the robots after such starts and the best tenth of the others, by the predicted
+    It compares the best tenth of the robots after such starts with the best tenth of the others, by the predicted
     reward of one batch. A Hopper that is thrown turns backward long before it can leap; a Half-Cheetah that runs shows
     more than one that was thrown.
 
@@ -54,7 +54,10 @@ class StartVariety:
         self.lead = _FIRST_LEAD
 
     def shows_more(self, raw: Float32, varied: np.ndarray) -> bool:
-        """Take each member's predictions (M, T, N) of a batch, and `varied` (N,) bool, the robots after such starts."""
+        """Update the lead, and return whether it is positive; True if there is nothing to compare.
+
+        raw: (M, T, N), each member's predictions of a batch; varied: (N,) bool, the robots after such starts
+        """
         if not 0 < varied.sum() < len(varied):
             return True
         means = standardize_members(raw).mean(axis=(0, 1))

@@ -34,7 +34,7 @@ class SegmentBuilder:
 
         stagger (N,): steps that each environment skips at first
         pictures: shape of a stack of pictures (core.tasks.base.Task.pictures), or None
-        turn: (i, n) gives the segments IDs that leave i when divided by n, so that n builders share the numbers
+        turn: (i, n) gives the segments IDs with remainder i modulo n, so that n builders never give the same one
         gap: steps that each environment skips after each segment, so that short ones do not crowd the pool
         """
         self._length, self._gap = length, gap
@@ -66,7 +66,7 @@ class SegmentBuilder:
         observations (N, o), actions (N, a), states (N, S): before the step; true_rewards (N,)
         ended (N,) bool: the episode ended with this step
         diverged (N,) bool: the simulation failed in this step, so the step and the segment in progress are dropped
-        clip_available (N,) bool: others' steps, and their segments in progress, are dropped
+        clip_available (N,) bool: the steps and segments in progress of the other environments are dropped
         env_steps: the session's count, stored with the segments
         """
         filled = self._filled
@@ -137,7 +137,7 @@ class SegmentPool:
         self._old: list[Segment] = []
         self._rng = rng
         self._replaced = 0
-        """Segments that have left the latest ones; each is in the sample with the same probability."""
+        """Number of segments that are no longer among the latest; each is in the sample with the same probability."""
 
     def add(self, segment: Segment) -> None:
         self._recent.append(segment)
@@ -155,7 +155,7 @@ class SegmentPool:
         return len(self._old) + len(self._recent)
 
     def __iter__(self) -> Iterator[Segment]:
-        """The sample, then the latest segments, oldest first."""
+        """Iterate over the sample, then the latest segments, oldest first."""
         return chain(self._old, self._recent)
 
     @property

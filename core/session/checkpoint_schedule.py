@@ -8,7 +8,7 @@ from core.events import Event, RewardFitted, RolloutReported
 INTERVAL = 20.0
 """Seconds of work between two checkpoints."""
 _MUCH = 1.25
-"""A fit has changed much if it is to so many times the answers of the last one that was saved."""
+"""A fit has changed much if it has this many times the answers of the last one that was saved."""
 
 
 class CheckpointSchedule:

@@ -13,7 +13,7 @@ def require_fitting(
 ) -> None:
     """Raise UserError if a segment in the store does not have the sizes or the length that the config gives.
 
-    Reads no segment, so that thousands of answers take little time.
+    Reads no segment, so thousands of answers take little time.
     sizes: of observation and action, from an environment; by default Task.sizes
     remedy: what the person can do about it
     """

@@ -49,7 +49,7 @@ def sessions(root: Path, elsewhere: Iterable[Path] = ()) -> list[SessionEntry]:
 
 
 def entry(folder: Path) -> SessionEntry:
-    """Entry from the session's summary or, without one, from its config and the log of its answers."""
+    """Return the entry of a session, from its summary or, without one, from its config and the log of its answers."""
     try:
         changed = folder.stat().st_mtime
     except OSError as error:

@@ -28,7 +28,7 @@ _KINDS = (
 def require_plain(folder: Path) -> None:
     """Raise UserError if a link, a hard link, a pipe, a socket or a device is in a session's folder.
 
-    Opens no file. A folder that is missing or can't be listed passes, as its reader reports that.
+    Opens no file. A missing folder passes, as its reader reports that; one that can't be listed raises UserError.
     """
     try:
         _check(folder)

@@ -164,7 +164,7 @@ def thinned(steps: list[int], limit: int) -> list[int]:
 
 
 def snapshots_of(session: Path, config: Config) -> PolicySnapshots:
-    """The snapshots of the session in this folder, spaced as suits its planned number of steps or of those per answer."""
+    """Return the snapshots of the session in this folder, spaced by its planned steps or by the steps of an answer."""
     spacing = config.planned_steps * _FIRST_SHARE
     if config.query.schedule == "answers":  # a session in a window plans no end
         spacing = min(spacing, config.rollout.steps_per_answer or spacing)

@@ -64,7 +64,7 @@ def receivers(kind: type[Event]) -> tuple[str, ...]:
 
 
 def deliver(event: Event, ports: Mapping[str, Port]) -> None:
-    """Send an event to its receivers, as far as they have a port.
+    """Send an event to those of its receivers that have a port.
 
     An answer that repeats another one goes nowhere: the first is the label, and counted twice it would weigh double.
     The rollout receives answers and waiting queries without their segments, since it only counts and compares them.

@@ -120,7 +120,7 @@ class Session:
     def resume(self, tell: Callable[[str], None] = log.warning) -> tuple[int, dict[str, JobState]]:
         """Number and job states to continue training from; 0 and none if training is to start with the answers alone.
 
-        So it is where there is no checkpoint, and where none can be read: those are set aside.
+        That is the case without a checkpoint, and if none can be read; unreadable ones are set aside.
         tell: called with one sentence if a checkpoint was damaged or set aside. Raises UserError if the disk fails.
         """
         try:

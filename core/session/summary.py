@@ -14,7 +14,7 @@ from core.types import is_number
 
 NAME, PICTURE = "summary.json", "picture.jpg"
 _MAX_BYTES = 4 << 20
-"""Nearly all of it for an imported robot, which the task's text contains."""
+"""Most of this is for an imported robot, which the task's text contains."""
 _FIELD_TYPES = {"str": str, "int": int, "float": int | float, "float | None": int | float | None}
 
 

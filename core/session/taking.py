@@ -118,7 +118,7 @@ def _write(session: Session, taken: Taken) -> None:
 
 
 def same_body(old: Task, new: Task) -> bool:
-    """Return whether networks see the same of both tasks and act on the same motors, at the same rate."""
+    """Return whether networks have the same inputs in both tasks and act on the same motors, at the same rate."""
     if isinstance(old, RobotTask) and isinstance(new, RobotTask):
         seen = old.observe is new.observe or bool(old.packed_model)
         return seen and all(
@@ -139,14 +139,14 @@ def _require_same(part: str, old: PolicyConfig | RewardConfig, new: object, name
 
 
 def _fresh_policy(state: JobState, seed: int) -> JobState:
-    """Return the policy of a session that has taken no steps yet."""
+    """Return the policy's state for a session that has taken no steps yet."""
     arrays = {name: array for name, array in state.arrays.items() if not name.startswith("batch_")}
     rng = get_rng_state(generator(seed, "policy taken over"))
     return JobState(arrays, {**state.values, "version": 0, "env_steps": 0, "batches": [], "rng": rng})
 
 
 def _fresh_reward(state: JobState, seed: int, with_answers: bool) -> JobState:
-    """Return the reward of a session that publishes it at once."""
+    """Return the reward's state for a session that publishes it at once."""
     rng = get_rng_state(generator(seed, "reward taken over"))
     began = {
         "round_due": False,

@@ -23,7 +23,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Progressed:
-    """A running cell has taken so many environment steps."""
+    """A running cell has taken this many environment steps."""
 
     digest: str
     env_steps: int
@@ -63,7 +63,7 @@ class Backend(Protocol):
     def submit(self, cell: Cell) -> None: ...
 
     def reports(self, seconds: float) -> list[Report]:
-        """Wait up to so many seconds for the next reports, and return them."""
+        """Wait up to this many seconds for the next reports, and return them."""
         ...
 
     def close(self) -> None:

@@ -45,7 +45,7 @@ class CellFiles:
         return self.folder / _SESSIONS / f"{cell.digest}-{versions}"
 
     def remove_sessions(self, cells: Iterable[Cell]) -> None:
-        """Remove the sessions of these cells, of other versions too, as far as that is possible."""
+        """Remove the sessions of these cells, of other versions too. Errors are ignored."""
         folder, digests = self.folder / _SESSIONS, {cell.digest for cell in cells}
         for session in folder.iterdir() if folder.is_dir() else ():
             if session.name.partition("-")[0] in digests:

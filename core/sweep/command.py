@@ -102,7 +102,7 @@ def _require_runnable(cells: Sequence[Cell]) -> None:
 
 
 def _backend(word: str, cells: Sequence[Cell], folder: Path) -> Backend:
-    """Return what --on names. Raises UserError if there is no such thing, or it does not answer."""
+    """Return the backend that --on names. Raises UserError if it is unknown, or does not answer."""
     kind, _, rest = word.partition(":")
     match kind:
         case "local":
@@ -133,7 +133,7 @@ class _Bar:
                 self._taken[cell.digest] = cell.config.steps
                 done += cell.config.steps
         self._begun: set[str] = set()
-        """Running cells that have reported no steps yet: the first ones were taken before, if it continues."""
+        """Running cells that have reported no steps yet: the first steps of a cell that continues were taken before."""
         total = sum(cell.config.steps for cell in sweep.cells)
         # Cells end together, so only the mean speed since the start tells how long the others will take.
         self._bar: Any = tqdm(

@@ -32,7 +32,7 @@ class Display(Protocol):
     """Shows a sweep while it runs."""
 
     def changed(self, cell: Cell, state: CellState, counts: Counter[CellState], reason: str = "") -> None:
-        """A cell has reached this state. counts: cells in each state; reason: why it failed or was queued again"""
+        """Show that a cell has reached this state. counts: cells in each state; reason: why it failed or was queued again"""
         ...
 
     def progressed(self, cell: Cell, env_steps: int) -> None: ...

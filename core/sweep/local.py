@@ -106,7 +106,7 @@ class LocalBackend:
 
 
 def slots_for(wanted: int | None, least_memory: int) -> int:
-    """Return how many cells to carry out at the same time: one a core as far as memory allows, unless told.
+    """Return how many cells to carry out at the same time: `wanted`, or else one per core if memory allows.
 
     least_memory: bytes that one cell needs. Raises UserError if there is too little for as many as are wanted.
     """
@@ -119,7 +119,7 @@ def slots_for(wanted: int | None, least_memory: int) -> int:
 
 
 def _cores() -> int:
-    """Return the number of cores that this process may use, where the system tells, otherwise of all."""
+    """Return the number of cores that this process may use, on systems that report it, otherwise of all cores."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 

@@ -28,16 +28,22 @@ YARDSTICK = ("walker-walk", "walker-run", "cheetah-run")
 _TEACHERS = (Teacher.NONE.value, Teacher.ORACLE.value, Teacher.PERSON.value)
 _FIELDS = ("tasks", "seeds", "curves", "preset", "steps", "settings")
 _CURVE_FIELDS = ("name", "teacher", "labels", "ablation", "settings")
-_OPTIONS = {"task": "tasks", "seed": "seeds", "labels": "labels", "steps": "steps", "teacher": "teachers"}
-"""Settings that a plan has a place of its own for."""
+_OPTIONS = {
+    "task": ("--tasks", "tasks"),
+    "seed": ("--seeds", "seeds"),
+    "steps": ("--steps", "steps"),
+    "labels": ("--labels", "labels of a curve"),
+    "teacher": ("--teachers", "teacher of a curve"),
+}
+"""By setting: the option or field to use instead."""
 
 
 @dataclass(frozen=True)
 class PlannedCurve:
     """One line of a chart: runs that differ in their seed alone.
 
-    labels: 0 for the preset's own, and on the true reward for the most of the other curves, so that it takes as many
-        environment steps as what it is compared with where those follow from the labels
+    labels: 0 for the preset's own number. On the true reward, 0 stands for the largest number of the other curves: if
+        environment steps follow from the labels, it then takes as many as the curves that it is compared with
     ablation: a name in core.presets.ABLATIONS, or ''
     """
 
@@ -192,7 +198,7 @@ def find_plan(word: str, task_text: Callable[[str], str], labels: Sequence[int] 
 def only_teachers(plan: Plan, teachers: Sequence[str]) -> Plan:
     """Return the plan that runs the curves of these teachers alone. Raises UserError if there are none.
 
-    The other curves still tell how long the true reward is trained on.
+    The other curves still determine how long the true reward is trained on.
     """
     if not any(curve.teacher in teachers for curve in plan.curves):
         raise UserError(f"{plan.name} has no curve with --teachers {' '.join(teachers)}: name others.")
@@ -202,8 +208,8 @@ def only_teachers(plan: Plan, teachers: Sequence[str]) -> Plan:
 def _refuse_options(settings: Changes) -> None:
     for name in settings:
         if name in _OPTIONS:
-            option = _OPTIONS[name]
-            raise UserError(f"{name} can't be set as a setting here: use --{option}, or {option} in the plan's file.")
+            option, field = _OPTIONS[name]
+            raise UserError(f"{name} can't be set as a setting here: use {option}, or {field} in the plan's file.")
         if name == "query.taken":
             raise UserError("query.taken can't be set: it belongs to sessions that begin from another one.")
 

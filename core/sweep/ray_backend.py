@@ -37,7 +37,7 @@ class RayBackend:
     """
 
     def __init__(self, address: str) -> None:
-        """address: HOST:PORT of a cluster, or '' for one that is begun here (or named by RAY_ADDRESS).
+        """address: HOST:PORT of a cluster, or '' for one that is started here (or named by RAY_ADDRESS).
 
         Raises UserError if nothing answers there, or it runs another version of Ray or Python.
         """

@@ -39,7 +39,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Results:
-    """The plan's tasks, curves and seeds, and what there is of them."""
+    """The plan's tasks, curves and seeds, and the results found for them."""
 
     tasks: tuple[str, ...]
     kinds: tuple[str, ...]
@@ -87,7 +87,7 @@ def _point(values: Any) -> tuple[int, float]:
 
 
 def to_table(results: Results) -> str:
-    """Markdown: mean and standard deviation over the seeds, and the share of the true reward's gain over random.
+    """Return a Markdown table: mean and standard deviation over the seeds, and share of the true reward's gain over random.
 
     A mean over fewer seeds than the plan has says so. Shares are of the seeds that both curves have.
     """
@@ -168,7 +168,7 @@ def _on_grid(result: Result, steps: Float64) -> Float64:
 
 
 def _mean_and_deviation(values: Sequence[float]) -> str:
-    """Both with as many decimals as give three digits of the larger, and at least one."""
+    """Format both with as many decimals as give three digits of the larger one, and at least one."""
     mean, deviation = float(np.mean(values)), float(np.std(values))
     largest = max(abs(mean), deviation)
     decimals = max(1, 2 - math.floor(math.log10(largest))) if 0 < largest < math.inf else 1

@@ -33,7 +33,7 @@ _FINAL = {
     "TIMEOUT": _TOO_LONG,
     "CANCELLED": "Its job was cancelled.",
 }
-"""Reasons why a cell has failed, by the beginning of its job's state; it would fail again. Other jobs are submitted anew."""
+"""Reasons why a cell has failed, by the beginning of its job's state; it would fail again. Other jobs are submitted again."""
 
 
 class SlurmBackend:

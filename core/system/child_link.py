@@ -51,7 +51,7 @@ class Link:
                     socket.send_fds(pipe, [b"f"], [file.fileno()])
 
     def poll(self, timeout: float | None = 0.0) -> bool:
-        """Return whether there is a message to receive, or that the other process is gone, within `timeout` seconds."""
+        """Return whether a message can be received, or the other process is gone, within `timeout` seconds."""
         with _peer_errors():
             return self._pipe.poll(timeout)
 

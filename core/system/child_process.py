@@ -1,4 +1,4 @@
-"""Child processes: spawned, spoken with over a link, and never left behind.
+"""Child processes: spawned, connected by a link, and never left behind.
 
 A child ignores requests to stop (core.system.interrupts), which reach the whole group of processes and are the parent's
 to answer, and ends with its parent, however that ends. What it logs at level WARNING or above goes to its parent, and
@@ -41,10 +41,10 @@ _EXIT_SECONDS = 1.0
 _TWO_THREADS, _MANY_CORES = ("policy", "reward"), 6
 """The jobs that compute most, and the number of cores from which each of them may use two."""
 _NICE, _NICE_INTERACTIVE = 10, 3
-"""The window keeps the processor when it needs it; what a person waits for goes before the training."""
+"""Niceness of a job, and of one that a person waits for: the window comes first, then the latter, then training."""
 _NICE_VARIABLE = "SOMERSAULT_NICE"
-"""The environment variable that is the niceness of all children instead. Tests set it to 0: where other programs compute,
-a nicer process gets next to no time."""
+"""Environment variable with the niceness of all children instead. Tests set it to 0: where other programs compute, a
+nicer process gets next to no time."""
 
 
 class ChildDiedError(Exception):

@@ -178,7 +178,7 @@ FASTEST = 10.0
 
 
 def observe_turning(first: int, angles: slice) -> Observe:
-    """Return an observation of positions from index `first` on, of velocities, and of some angles as sine and cosine.
+    """Return a function that observes positions from index `first` on, velocities, and some angles as sine and cosine.
 
     A full turn of those angles leads back to the same values.
     """
@@ -209,8 +209,8 @@ ORIENTATION = ((2, 0), (2, 1), (2, 2), (0, 0), (1, 0))
 def orientation(quaternions: Float64) -> Float64:
     """Quaternions (N, 4), as MuJoCo has them -> (N, 5): how far each axis of the body points up, and its x axis along x and y.
 
-    A network would have to learn all twice from quaternions: one and its negative are the same orientation, and a full
-    turn leads from one to the other.
+    From quaternions a network would have to learn everything twice: a quaternion and its negative are the same
+    orientation, and a full turn leads from one to the other.
     """
     rows = [quaternion_row(quaternions, k) for k in range(3)]
     return np.stack([rows[i][:, j] for i, j in ORIENTATION], axis=1)
@@ -240,7 +240,7 @@ class RobotTask(Task):
     timestep: float
     """Duration of one physics step in seconds."""
     integrator: str
-    """euler, rk4 or implicitfast"""
+    """euler, rk4, implicit or implicitfast"""
     frame_skip: int
     """Physics steps in one environment step."""
     observe: Observe
@@ -256,7 +256,7 @@ class RobotTask(Task):
     paper_presets: Mapping[str, Any] = field(default_factory=lambda: {"policy.entropy_bonus": 0.01})
     """A.1, for all robots but the Swimmer."""
     activations: int = 0
-    """States of actuators that the networks see last."""
+    """Number of states of actuators, which are the last inputs of the networks."""
     contact_points: tuple[tuple[str, float], ...] = ()
     """(geom, end): ends of capsules, +1 or -1 along the axis, whose heights above the floor are sensed."""
     exploration_std: float = 1.0
@@ -274,7 +274,7 @@ class RobotTask(Task):
     needs_signals: bool = False
     """True reward or measure reads Physics.signals."""
     floor_sense: bool = False
-    """In addition to `observe` the networks see how near the floor each geom is (core.robots.kinematics)."""
+    """In addition to `observe`, the networks see how near each geom that can touch the floor is to it."""
     behaviour: Behaviour | None = None
     """The behaviour file from which the task was made."""
     camera: Camera

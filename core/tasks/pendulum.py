@@ -3,8 +3,8 @@
 Gymnasium's models at 20 Hz with clips of 30 steps, 1.5 s. The authors' 15 steps at 10 Hz last as long, but a pole falls
 within a quarter of a second, too fast to balance it at 10 Hz, let alone two.
 
-Episodes of the single pole are short, as the authors' were: it can't be swung up again, and clips of poles that lie
-still teach nothing. With episodes of 5 s two thirds of all clips were such.
+Episodes of the single pole are short, as the authors' were: it can't be swung up again, and clips of fallen
+poles teach nothing. With episodes of 5 s these were two thirds of all clips.
 """
 
 import numpy as np

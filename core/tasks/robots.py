@@ -34,7 +34,7 @@ INSTRUCTION = "Choose the clip that comes closer to the behaviour you want to te
 
 
 def _robot(task: RobotTask, name: str, title: str, names: SignalNames) -> RobotTask:
-    """The body of a task without its behaviour; `names` has the robot's joints, actuators and geoms."""
+    """Return the body of a task without its behaviour; `names` has the robot's joints, actuators and geoms."""
     return replace(
         task,
         name=name,
@@ -144,7 +144,7 @@ ROBOTS: dict[str, RobotTask] = {
 def imported_robot(name: str, model: RobotModel) -> RobotTask:
     """Return a robot that was read from an MJCF file, in episodes of 8 s.
 
-    The latest are kept: unpacking megabytes takes milliseconds, and the window asks at each key.
+    The latest are kept: unpacking megabytes takes milliseconds, and the window asks at each key press.
     """
 
     fastest = np.full(model.velocities, FASTEST)

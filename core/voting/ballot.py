@@ -73,7 +73,7 @@ class Ballot:
 
 
 def majority(counts: Mapping[str, int]) -> Choice | None:
-    """The choice with the most votes; a tie if two have as many; None without votes."""
+    """Return the choice with the most votes; a tie if several have equally many; None without votes."""
     most = max(counts.values(), default=0)
     best = [choice for choice in CHOICES if counts.get(choice, 0) == most]
     if not most:

@@ -176,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(200, f"{verdict}\n".encode(), "text/plain")
 
     def _is_expected(self) -> bool:
-        """Answer False, after an error, for another page, another host's name or too many requests."""
+        """Return False, after sending an error, for another page, another host's name or too many requests."""
         if not self.server.limit.allows(str(self.client_address[0])):
             self.send_error(429)
         elif self.path != self.server.path or self.headers.get("Host") != self.server.authority:
@@ -216,7 +216,7 @@ def _parse_vote(content: bytes) -> tuple[str, int, Choice] | None:
 
 
 def local_address() -> str:
-    """This machine's address in its network, which sends nothing to find it out. Raises OSError without a network."""
+    """Return this machine's address in its network, without sending anything. Raises OSError without a network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("10.255.255.255", 1))
         return str(probe.getsockname()[0])
