@@ -194,7 +194,7 @@ class Page:
         return [text for text in clipped(self.window) if not text.startswith(cards)]
 
     def wait_for_pictures(self) -> None:
-        self.wait_until(lambda: not self.window.grid.missing(), timeout=20_000)
+        self.wait_until(lambda: not self.window.grid.missing())
 
     def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         QTest.keyClick(QApplication.focusWidget() or self.window, key, modifier)

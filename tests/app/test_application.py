@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -14,6 +13,7 @@ import pytest
 from app import __main__, application
 from core.config import Config, replaced
 from core.session.session import Session
+from core.system import resources
 from core.system.interrupts import STOPPING
 from tests.screens import run_python
 
@@ -141,15 +141,20 @@ def test_a_process_with_a_window_loads_no_heavy_library(tmp_path: Path, script: 
     assert {line.split()[1] for line in output} <= drawn and bool(drawn) == bool(output)
 
 
-@pytest.mark.parametrize("number", STOPPING[1:])
-def test_a_signal_closes_the_window_cleanly(tmp_path: Path, number: signal.Signals) -> None:
+def test_the_window_needs_its_memory(refusal: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resources, "free_memory", lambda *_: 2_100_000_000)
+    assert "2.2 GB is needed" in refusal()
+
+
+@pytest.mark.parametrize("number", [*STOPPING[1:], 0])
+def test_a_signal_or_the_time_given_closes_the_window_cleanly(tmp_path: Path, number: int) -> None:
     script = (
         "import os, app.application as p, tests.app.fakes as f; p.JobProcess = f.FakeProcess\n"
         "from PySide6.QtCore import QTimer\n"
         "start = p.Controller.start\n"
-        f"kill = lambda: os.kill(os.getpid(), {int(number)})\n"
+        f"kill = lambda: {int(number)} and os.kill(os.getpid(), {int(number)})\n"
         "p.Controller.start = lambda c: (start(c), QTimer.singleShot(0, kill))\n"
-        f"raise SystemExit(p.run(['--session', {str(tmp_path / 's')!r}]))"
+        f"raise SystemExit(p.run(['--session', {str(tmp_path / 's')!r}, *{[] if number else ['--quit-after', '1']}]))"
     )
     done = run_python("-c", script)
     assert done.returncode == 0, done.stderr

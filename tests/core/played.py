@@ -14,25 +14,26 @@ from tests.core.builders import preference, tiny
 
 
 class Played:
-    """A job, and its events turn by turn."""
+    """A job, and its events turn by turn. said: the events of the last turn, also of one that raised"""
 
     def __init__(self, name: str, state: Any = None, **changes: Any) -> None:
         self.config = tiny(**changes)
         self.job = build(JobSpec(name, self.config.to_dict(), state))
         if name == "rollout":
             self.job.receive(AnswersReplayed())  # there was none, or the test replays them itself
+        self.said: list[Event] = []
         self._events: Iterator[Event | None] = self.job.run()
 
     def turn(self, *received: Event) -> list[Event]:
         """Its events after these, until it waits; the reason to wait comes last."""
         for event in received:
             self.job.receive(event)
-        said: list[Event] = []
+        self.said = []
         for event in self._events:
-            said += [event] if event is not None else []
+            self.said += [event] if event is not None else []
             if isinstance(event, Waited):
                 break
-        return said
+        return self.said
 
 
 def of(kind: type[Event], events: list[Event]) -> list[Any]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import threading
 
 import numpy as np
@@ -28,14 +29,27 @@ def test_a_snapshot_is_thinned_to_the_limit_and_ends_with_the_newest() -> None:
 
 def test_a_reader_beside_the_writer_sees_whole_points() -> None:
     series = Series(capacity=128)
-    writer = threading.Thread(target=lambda: [series.append(i, 2.0 * i) for i in range(20_000)])
+    ended = threading.Event()
+
+    def write() -> None:
+        for i in itertools.count():
+            if ended.is_set():
+                return
+            series.append(i, 2.0 * i)
+
+    writer = threading.Thread(target=write)
     writer.start()
-    while writer.is_alive():
-        x, y = series.snapshot()
-        assert (y == 2 * x).all()
-    writer.join()
-    x, y = series.snapshot()
-    assert x[-1] > 19_000 and (y == 2 * x).all()
+    newest = {-1.0}
+    try:
+        while len(newest) < 100:
+            x, y = series.snapshot()
+            assert (y == 2 * x).all()
+            if len(x):
+                assert x[-1] >= max(newest)
+                newest.add(float(x[-1]))
+    finally:
+        ended.set()
+        writer.join()
 
 
 def test_the_latest_number_at_an_x_is_kept_and_earlier_x_are_dropped() -> None:

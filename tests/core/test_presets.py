@@ -91,10 +91,16 @@ def test_the_swimmer_and_clips_of_a_second_and_a_half() -> None:
     assert paper("pong").query.length(get_task("pong").segment_steps) == 25  # A.2
 
 
+def test_the_numbers_that_are_promised_for_robots() -> None:
+    assert {paper(task).steps for task in PAPER_ROBOTS} == {2_000_000}
+    usual = [make_config(task, "default", {}, {}, {}) for task in PAPER_ROBOTS]
+    assert {(config.labels, config.steps) for config in usual} == {(100, 3_720_000)}
+
+
 @pytest.mark.parametrize("task", [*CATALOGUE, *behaviours(), "gym:CartPole-v1"])
 def test_every_task_and_behaviour_has_the_papers_preset(task: str) -> None:
     config = paper(task)
-    assert config.policy.algorithm == ("a2c" if get_task(task).pictures else "trpo") and config.steps > 0
+    assert config.policy.algorithm == ("a2c" if get_task(task).pictures else "trpo")
     assert make_config(task, "paper", {"policy.algorithm": "ppo"}, {}, {}).policy.algorithm == "ppo"
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QApplication
 
 from tests.app.fakes import Face, make_query
 
@@ -65,3 +67,18 @@ def test_without_input_the_clips_rest_and_any_key_plays_them(face: Face) -> None
     assert face.controller.progress.labels == 0  # the key that plays them is no answer
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.controller.progress.labels == 1)
+
+
+def test_every_input_restarts_the_minute_and_the_mouse_plays_the_clips(face: Face) -> None:
+    face.offer(make_query())
+    clips, rest = face.window.clips, face.window.rest
+    assert rest.timer.interval() == 60_000
+    rest.timer.stop()
+    face.press(Qt.Key.Key_Shift)
+    assert rest.timer.isActive()
+    rest.timer.timeout.emit()
+    assert rest.text.isVisible()
+    place, none = QPointF(5, 5), Qt.MouseButton.NoButton
+    moved = QMouseEvent(QEvent.Type.MouseMove, place, place, none, none, Qt.KeyboardModifier.NoModifier)
+    QApplication.sendEvent(face.window, moved)
+    assert clips.clock.playing and not rest.text.isVisible()

@@ -47,7 +47,7 @@ def test_stopping_waits_for_its_own_checkpoint_and_not_for_the_one_before(
 
     def slow(session: Session, number: int, states: Any) -> None:
         begun.set()
-        assert may_continue.wait(5)
+        assert may_continue.wait(60)
         save(session, number, states)
 
     def hold_the_second(event: Event) -> None:

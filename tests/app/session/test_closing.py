@@ -14,7 +14,7 @@ from tests.app.fakes import Face
 
 
 def slow_file(gate: threading.Event) -> bytes:
-    assert gate.wait(20)  # longer than any of the tests waits
+    assert gate.wait(60)  # longer than any of the tests waits
     return b"all of it"
 
 

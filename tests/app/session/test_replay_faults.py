@@ -70,7 +70,7 @@ def test_a_session_with_a_damaged_answer_teaches_nothing_until_it_is_mended(dama
             with face.wait_signal(face.controller.job_failed):
                 press_restart(face)
             face.wait_until(lambda: face.controller.job_group.running == ("clips",))
-        assert banner.text.text().endswith(CLOSED) and "2" in banner.text.text()
+        assert banner.text.text().endswith(CLOSED) and "00000002.safetensors is damaged" in banner.text.text()
         assert banner.shows_failure and banner.restart.text() == "Restart" and banner.quit.isVisible()
         assert face.controller.state == State.FAILED and not face.labelling.open
         assert read_by(face, "reward") == [1] and not face.engine["reward"].got(AnswersReplayed)

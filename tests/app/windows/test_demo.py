@@ -109,9 +109,9 @@ def test_after_a_crash_it_starts_again_by_itself_and_says_so(face: Face, demo: D
     assert demo.detail.text() == "It starts again by itself."  # and no word of a button that is not here
     demo.restart_timer.start(0)
     face.wait_until(lambda: len(real) == 1 and face.controller.state == State.RUNNING)
-    face.wait_until(lambda: bool(spawned(known)), timeout=20_000)
+    face.wait_until(lambda: bool(spawned(known)))
     os.kill(spawned(known)[0], signal.SIGKILL)
-    face.wait_until(lambda: len(real) == 2 and face.controller.state == State.RUNNING, timeout=20_000)
+    face.wait_until(lambda: len(real) == 2 and face.controller.state == State.RUNNING)
     assert "started again" in demo.notice.text() and "Undo" in demo.hints.text()
     assert not face.window.banner.isVisible() and demo.isVisible()
 
@@ -147,8 +147,7 @@ def test_without_a_pair_it_says_why_and_keys_do_nothing(face: Face, demo: DemoWi
     assert face.answers() == []
 
 
-def test_the_oracle_plays_by_itself_until_one_leaves(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(face.labelling.oracle_timer, "interval", 0)
+def test_the_oracle_plays_by_itself_until_one_leaves(face: Face) -> None:
     face.labelling.oracle_timer.setInterval(0)
     demo = opened(face, Qt.KeyboardModifier.ShiftModifier)
     assert face.labelling.teacher == Teacher.ORACLE and demo.question.text() == "The computer is choosing"

@@ -30,6 +30,7 @@ def report(
 
 def test_the_tick_is_on_the_answered_pair_and_keys_during_it_are_ignored(face: Face) -> None:
     first, second = face.offer(make_query(), make_query())
+    assert face.labelling.flash_timer.interval() == 250
     face.labelling.flash_timer.setInterval(60_000)
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.window.clips.flashed == Choice.LEFT)

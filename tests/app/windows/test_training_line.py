@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
+from app.windows import training_line
 from core.events import FinishRequested, HoldChanged, Waited
 from core.preferences.schedule import DONE, FINISHED, HOLDS
 from core.types import Choice, Teacher
-from tests.app.fakes import DRIVEN, Face, make_query
+from tests.app.fakes import DRIVEN, Clock, Face, make_query
 from tests.app.windows.test_main import report
 
 WAITS = "Training waits for your next answer. If you like what you see, finish the training."
@@ -153,13 +155,18 @@ def test_a_session_that_has_taken_all_its_steps_says_so(face: Face) -> None:
     assert not face.window.training_line.finish.isVisible()
 
 
-def test_the_text_does_not_flicker(face: Face) -> None:
+def test_the_text_changes_at_most_every_two_seconds(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(training_line, "time", SimpleNamespace(monotonic=clock))
     hold(face)
     assert shown(face) == WAITS
     train(face, 2000)
-    for _ in range(5):
-        face.window.refresh()
+    clock.now += 1.9
+    face.window.refresh()
     assert face.window.training_line.text.text() == WAITS
+    clock.now += 0.2
+    face.window.refresh()
+    assert face.window.training_line.text.text() != WAITS
 
 
 def test_it_says_nothing_as_soon_as_training_has_stopped_by_itself(face: Face) -> None:

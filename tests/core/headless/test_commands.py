@@ -396,8 +396,9 @@ def test_fewer_answers_than_asked_are_reported(
     monkeypatch.setattr(sys, "argv", ["core", *TEACH, "--labels", "90", *small, "--json"])
     assert main() == 0
     printed = capsys.readouterr()
-    given = json.loads(printed.out.splitlines()[-1])["labels"]
-    assert given < 90 and f"Only {given} of 90 answers were given" in printed.err
+    result = json.loads(printed.out.splitlines()[-1])
+    assert result["labels"] < 90 and f"Only {result['labels']} of 90 answers were given" in printed.err
+    assert (result["true_return"], result["measure"]) == (None, {}) and "No episode has ended" in printed.err
 
 
 def test_as_a_process_it_says_no_more_than_that() -> None:

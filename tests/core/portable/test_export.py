@@ -74,7 +74,7 @@ def assert_equal_to_the_program(folder: Path, target: Path) -> None:
     act, judge, own = loaded(target), loaded(target.with_name(contract["files"]["reward"])), policy(folder)
     env = LearnedReward(environment(folder), folder)
     observation, _ = env.reset(seed=3)
-    assert [None, *observation.shape] == [None, *contract["observation"]["shape"][1:]]
+    assert contract["observation"]["shape"] == ["batch", *observation.shape]
     limits = [number["limits"] for number in contract["action"].get("numbers", [])]
     for _ in range(20):
         row, chosen = observation[None], own(observation)

@@ -150,7 +150,7 @@ def test_a_reader_in_another_thread_sees_each_answer_whole(store: PreferenceStor
 
     with ThreadPoolExecutor() as pool:
         reading = pool.submit(read)
-        begun.wait()
+        assert begun.wait(60) or reading.result()
         for number in range(40):
             store.add(query(number), LEFT, "human")
         done.set()
@@ -221,7 +221,8 @@ def test_a_write_that_fails_anywhere_loses_nothing_and_can_be_repeated(
                 except KeyboardInterrupt:
                     assert labels(folder) in (before, [*before, (before[-1][0] + 1, RIGHT)])
         assert failing > 2
-    assert labels(folder)[0] == (1, TIE)
+    found = labels(folder)
+    assert found[:3] == [(1, TIE), (2, RIGHT), (3, TIE)] and {choice for _, choice in found[3:]} <= {RIGHT}
 
 
 def test_a_line_torn_by_a_crash_is_dropped_and_overwritten(store: PreferenceStore, folder: Path) -> None:

@@ -38,17 +38,19 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_zip_has_log_config_and_versions_without_names(home: Path, tmp_path: Path) -> None:
     session = Session.create(home / "secret project" / "s", tiny())
     with session_log(session.folder):
-        log.error("%s can't be written by jane.doe, see %s", session.folder / "config.json", home / "notes")
+        log.error(
+            "%s can't be written by jane.doe at jdoe-laptop, see %s", session.folder / "config.json", home / "notes"
+        )
     collect(session.folder, tmp_path / "out.zip")
     session.close()
     with zipfile.ZipFile(tmp_path / "out.zip") as archive:
         content = {name: archive.read(name).decode() for name in archive.namelist()}
     assert set(content) == {"log.txt", "config.json", "about.json"}
     everything = "".join(content.values())
-    for word in ("jane.doe", "secret project", str(tmp_path / "home")):
+    for word in ("jane.doe", "jdoe-laptop", "secret project", str(tmp_path / "home")):
         assert word not in everything
     logged = content["log.txt"].replace("\\", "/")
-    assert "<session>/config.json can't be written by <user>, see <home>/notes" in logged
+    assert "<session>/config.json can't be written by <user> at <host>, see <home>/notes" in logged
     about = json.loads(content["about.json"])
     assert about["packages"]["numpy"] and about["files"]["config.json"] > 0
 

@@ -81,9 +81,9 @@ def first(events: list[Event], kind: type) -> Any:
 
 
 def test_another_behaviour_begins_with_the_policy_and_the_reward(source: Path) -> None:
-    low, high = "low.json", behaviour("high", oracle="height[cpole]")
+    high = behaviour("high", oracle="height[cpole]")
     loaded = load_newest(source / CHECKPOINTS)
-    assert loaded and low
+    assert loaded
     session, events = begun(high, "--from", "old", "--take", "reward, policy", "--labels", "3", "--seed", "7")
     policy, reward = loaded[1]["policy"].arrays, loaded[1]["reward"].under("ensemble_")
     published = first(events, PolicyPublished)

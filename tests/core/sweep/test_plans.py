@@ -204,6 +204,10 @@ def test_the_true_reward_takes_as_many_steps_as_a_curve_with_the_presets_own_lab
     assert true.config.steps == own.config.steps > few.config.steps
 
 
+def test_a_file_without_seeds_has_three() -> None:
+    assert find_plan(written({"tasks": ["reacher"], "curves": [{"name": "a"}]}), str).seeds == (0, 1, 2)
+
+
 def test_two_tasks_of_one_name_are_refused() -> None:
     edited = (FOLDER / "walker-kneel.json").read_text().replace("0.7", "0.6")
     Path("edited.json").write_text(edited)

