@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QRect, Qt
 from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QLabel, QWidget
 
 _MNEMONIC = Qt.TextFlag.TextShowMnemonic
@@ -10,6 +10,7 @@ _MNEMONIC = Qt.TextFlag.TextShowMnemonic
 
 def clipped(window: QWidget) -> list[str]:
     """Texts that are cut off, or stand outside the window."""
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)  # else parts are still at their old places
     found: list[str] = []
     for part in window.findChildren(QWidget):
         if isinstance(part, QLabel | QAbstractButton) and part.isVisible() and part.text() and _cut(part, window):

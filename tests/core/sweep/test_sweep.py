@@ -263,8 +263,9 @@ def test_a_plan_that_ends_leaves_the_stopped_sessions_of_another(sweep: Swept, t
 
 
 def test_a_folder_is_in_use_until_the_table_is_written(
-    sweep: Swept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sweep: Swept, tmp_path: Path, undisturbed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    shutil.copytree(undisturbed / "cells", tmp_path / "out" / "cells")
     whole = command.draw_chart
 
     def draw(*words: Any) -> None:
