@@ -32,6 +32,7 @@ PYTHON = VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/pytho
 
 VIRTUAL_SCREEN = {"Xvfb": "xvfb"}
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # from PyTorch's "Get started" page
+_FIND = "import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, ('PySide6', 'torch', 'mujoco'))))"
 CHECKS = ("ruff check .", "ruff format --check .", "mypy core app somersault", "lint-imports --no-logo")
 
 
@@ -95,7 +96,8 @@ def install_packages(packages: list[str], root: bool) -> None:
 
 
 def call(command: list[str], failure: str, **environ: str) -> None:
-    if subprocess.call(command, cwd=ROOT, env={**os.environ, **environ}) != 0:
+    own = {"PIP_USER": "0"}  # a person's setting, with which pip refuses to install into an environment
+    if subprocess.call(command, cwd=ROOT, env={**os.environ, **own, **environ}) != 0:
         raise SetupError(f"{failure}; the lines above say why.")
 
 
@@ -139,17 +141,32 @@ def digest(groups: tuple[str, ...]) -> str:
     return hashlib.sha256("\n".join(wanted).encode()).hexdigest()
 
 
+def interpreter() -> str:
+    """Version and place of the environment's Python, '' if it does not start: packages of another one are not found."""
+    command = [str(PYTHON), "-c", "import sys; print('python', *sys.version_info[:2], sys.prefix)"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return ""
+
+
 def is_installed(groups: tuple[str, ...]) -> bool:
-    return PYTHON.exists() and STAMP.exists() and digest(groups) in STAMP.read_text(encoding="utf-8").split()
+    if not (PYTHON.exists() and STAMP.exists()):
+        return False
+    lines = STAMP.read_text(encoding="utf-8").splitlines()
+    return digest(groups) in lines and interpreter() in lines
 
 
 def install(groups: tuple[str, ...]) -> None:
     if is_installed(groups):
         return
     print(f"Setting up {VENV}; the first time takes some minutes.", flush=True)
+    stamp = STAMP.read_text(encoding="utf-8").splitlines() if STAMP.exists() else []
+    made_for = [line for line in stamp if line.startswith("python ")]
+    moved = made_for not in ([], [interpreter()])  # the folder was moved, or the system has another Python now
     STAMP.unlink(missing_ok=True)
     pip = [str(PYTHON), "-m", "pip"]
-    if not PYTHON.exists() or subprocess.call([*pip, "--version"], stdout=subprocess.DEVNULL) != 0:
+    if moved or not PYTHON.exists() or subprocess.call([*pip, "--version"], stdout=subprocess.DEVNULL) != 0:
         call([sys.executable, "-m", "venv", "--clear", str(VENV)], f"Python could not make {VENV}")
     wanted, failure = requirements(groups), "pip could not install the Python packages"
     pip += ["install", *constrained(), "--disable-pip-version-check", "--no-input"]
@@ -157,7 +174,11 @@ def install(groups: tuple[str, ...]) -> None:
     gpu = has_gpu()
     call([*pip, torch_requirement(wanted, gpu), *torch_index(dict(os.environ), gpu)], failure)
     call([*pip, *wanted], failure)
-    STAMP.write_text(f"{digest(())}\n{digest(groups)}\n", encoding="utf-8")
+    call(
+        [str(PYTHON), "-c", _FIND],
+        f"pip has installed the packages elsewhere than in {VENV}: unset its target or prefix",
+    )
+    STAMP.write_text(f"{digest(())}\n{digest(groups)}\n{interpreter()}\n", encoding="utf-8")
 
 
 def set_up(groups: tuple[str, ...], window: bool, virtual_screen: bool = False) -> None:
@@ -172,7 +193,8 @@ def start_command(display: bool, args: list[str], now: datetime) -> list[str]:
         return [str(PYTHON), "-m", "app", *args]
     name = f"hopper-backflip-{now:%Y%m%d-%H%M%S-%f}"
     teach = ["-m", "core", "teach", "hopper-backflip", "--teacher", "oracle", "--labels", "100", "--seed", "0"]
-    return [str(PYTHON), *teach, "--session", f"sessions/{name}", "--video", f"sessions/{name}.mp4"]
+    folder = ROOT / "sessions" / name
+    return [str(PYTHON), *teach, "--session", str(folder), "--video", f"{folder}.mp4"]
 
 
 def start(args: list[str]) -> int:
@@ -180,21 +202,24 @@ def start(args: list[str]) -> int:
         raise SetupError(f"run.py has no command {args[0]!r}; python3 run.py --help lists the commands.")
     display = has_display(dict(os.environ))
     set_up((), window=display)
-    display = display and display_answers(dict(os.environ))
-    command = start_command(display, args, datetime.now())
-    if not display:
+    window = bool(args) or display and display_answers(dict(os.environ))  # without a display, it says what is missing
+    command = start_command(window, args, datetime.now())
+    if not window:
         (ROOT / "sessions").mkdir(exist_ok=True)
-        ignored = f" (ignoring {shlex.join(args)}, which is for the window)" if args else ""
-        print(f"No display here: teaching the Hopper headless{ignored}; its video will be {command[-1]}.", flush=True)
+        print(f"No display here: teaching the Hopper headless; its video will be {command[-1]}.", flush=True)
     return hand_over(command)
 
 
 def hand_over(command: list[str]) -> int:
-    """Replace this process by the program, so that signals reach it; Windows can only wait for it."""
-    os.chdir(ROOT)
+    """Replace this process by the program, so that signals reach it; Windows can only wait for it.
+
+    Paths in its arguments are relative to the current folder, from which nothing is imported.
+    """
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"}
     if sys.platform == "win32":
-        return subprocess.call(command)
-    os.execv(command[0], command)
+        return subprocess.call(command, env=environ)
+    os.execve(command[0], command, environ)
 
 
 def pytest_command(args: list[str]) -> list[str]:
@@ -220,8 +245,10 @@ def run_check(check: str) -> int:
 
 
 def main(args: list[str]) -> int:
-    if sys.version_info < (3, 11):  # noqa: UP036 - the one file that an older Python may be asked to run
-        raise SetupError(f"Somersault needs Python 3.11 or newer, and this is {sys.version.split()[0]}.")
+    if not (3, 11) <= sys.version_info[:2] <= (3, 14):  # an older Python may be asked to run this file
+        others = [name for name in ("python3.14", "python3.13", "python3.12", "python3.11") if shutil.which(name)]
+        remedy = f"start it with {others[0]} run.py" if others else "install one of these, then start run.py with it"
+        raise SetupError(f"Somersault needs Python 3.11 to 3.14, and this is {sys.version.split()[0]}: {remedy}.")
     if args[:1] in (["-h"], ["--help"]):
         print(__doc__)
         return 0

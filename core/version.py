@@ -13,10 +13,15 @@ FROZEN = bool(getattr(sys, "frozen", False))
 _COMMAND = FROZEN or Path(sys.argv[0]).stem == "somersault"
 """True if the `somersault` command was typed, rather than `python -m`. Child processes have their parent's sys.argv."""
 
-WINDOW = "somersault" if _COMMAND else "python -m app"
+_SOURCES = Path(__file__).resolve().parents[1]
+_EXECUTABLE = Path(sys.executable)
+PYTHON = str(_EXECUTABLE.relative_to(_SOURCES) if _EXECUTABLE.is_relative_to(_SOURCES) else _EXECUTABLE)
+"""The Python that runs this program, as commands in messages name it."""
+
+WINDOW = "somersault" if _COMMAND else f"{PYTHON} -m app"
 
 COMMAND_LINE = (
-    "somersault-cli" if FROZEN and sys.platform == "win32" else "somersault" if _COMMAND else "python -m core"
+    "somersault-cli" if FROZEN and sys.platform == "win32" else "somersault" if _COMMAND else f"{PYTHON} -m core"
 )
 
 LIBRARIES = (

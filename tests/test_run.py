@@ -86,7 +86,7 @@ def test_a_display_decides_between_the_window_and_teaching_headless(run: ModuleT
     assert run.start_command(True, ["--task", "hopper-backflip"], NOW)[1:] == ["-m", "app", "--task", "hopper-backflip"]
     command = run.start_command(False, [], NOW)
     assert command[1:7] == ["-m", "core", "teach", "hopper-backflip", "--teacher", "oracle"]
-    assert command[-1].endswith(".mp4")
+    assert command[-1].endswith(".mp4") and command[-1].startswith(str(run.ROOT / "sessions"))
     assert run.start_command(False, [], NOW.replace(microsecond=1))[-3] != command[-3]  # a session folder of its own
 
 
@@ -172,6 +172,7 @@ def test_torch_is_installed_before_what_depends_on_it(
     first, second = (command for command in calls if "install" in command)
     assert first[-1] == "torch==2.13.0"
     assert second[-3:] == ["numpy>=2", "torch>=2.6,<3", "pytest"]
+    assert "find_spec" in calls[-1][-1]  # pip may have been told to install elsewhere
 
 
 def test_it_installs_again_only_when_requirements_change_or_the_environment_is_lost(
@@ -190,6 +191,53 @@ def test_it_installs_again_only_when_requirements_change_or_the_environment_is_l
     elsewhere.PYTHON.unlink()
     elsewhere.install(())
     assert "venv" in calls[0]
+
+
+def test_the_environment_is_made_again_for_another_python_or_in_another_place(
+    elsewhere: ModuleType, calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("python 3 11 /here/.venv", "python 3 13 /here/.venv", "python 3 13 /there/.venv"):
+        monkeypatch.setattr(elsewhere, "interpreter", lambda place=place: place)
+        assert not elsewhere.is_installed(())
+        elsewhere.install(())
+        assert elsewhere.is_installed(())
+        assert ["venv" in command for command in calls].count(True) == (place != "python 3 11 /here/.venv")
+        calls.clear()
+
+
+def test_paths_are_those_of_the_folder_where_it_was_called(
+    elsewhere: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(elsewhere.os, "execve", lambda path, command, environ: given.update(environ))
+    monkeypatch.setattr(elsewhere.sys, "platform", "linux")
+    monkeypatch.setenv("PYTHONPATH", "mine")
+    here = Path.cwd()
+    elsewhere.hand_over(["python", "-m", "app"])
+    assert Path.cwd() == here and given["PYTHONSAFEPATH"] == "1"
+    assert given["PYTHONPATH"].split(":") == [str(elsewhere.ROOT), "mine"]
+
+
+@pytest.mark.parametrize(
+    ("present", "remedy"), [("python3.13", "start it with python3.13 run.py"), ("", "install one")]
+)
+def test_another_python_is_refused_with_what_to_do(
+    run: ModuleType, monkeypatch: pytest.MonkeyPatch, present: str, remedy: str
+) -> None:
+    monkeypatch.setattr(run.shutil, "which", lambda name: name if name == present else None)
+    for version in ((3, 10, 13), (3, 15, 0)):
+        monkeypatch.setattr(run.sys, "version_info", version)
+        with pytest.raises(run.SetupError, match=f"needs Python 3.11 to 3.14.*{remedy}"):
+            run.main([])
+
+
+def test_what_is_asked_for_is_started_without_a_display_too(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(run, "has_display", lambda environ: False)
+    monkeypatch.setattr(run, "set_up", lambda *_, **__: None)
+    monkeypatch.setattr(run, "hand_over", lambda command: started.append(command) or 0)
+    run.start(["--version"])
+    assert started[0][1:] == ["-m", "app", "--version"]  # it ends with one sentence if it needs the display
 
 
 def test_a_failed_installation_is_not_taken_for_a_finished_one(

@@ -17,6 +17,7 @@ from gymnasium.vector import AutoresetMode
 from core.errors import UserError
 from core.io.image_codec import Pixels
 from core.tasks.atari import FRAME_SKIP, GAME_STEPS, NO_OPS, SIDE, AtariTask
+from core.version import PYTHON
 
 Rows = npt.NDArray[np.int64]
 HEIGHT, WIDTH = 210, 160
@@ -74,7 +75,7 @@ def rom(task: AtariTask) -> Path:
     if path is None:
         raise UserError(
             f"{task.title} needs the file {task.game}.bin, which the package ale-py includes: reinstall it"
-            " (pip install --force-reinstall ale-py)."
+            f" ({PYTHON} -m pip install --force-reinstall ale-py)."
         )
     return Path(path)
 

@@ -25,6 +25,7 @@ from core.seeding import generator
 from core.session.restore_errors import checkpoint_errors
 from core.tasks import get_task
 from core.types import Float32, Observations
+from core.version import PYTHON
 
 CONTRACT = "contract.json"
 STATES = 1000
@@ -32,7 +33,7 @@ STATES = 1000
 LIMIT = 1e-5
 """Largest difference: of actions in half the width of their range, of log probabilities, of the reward in its unit."""
 _ENVIRONMENTS = 8
-_MISSING = "ONNX files need two more packages: pip install onnx onnxruntime, then export again."
+_MISSING = f"ONNX files need two more packages: {PYTHON} -m pip install onnx onnxruntime, then export again."
 
 
 @dataclass(frozen=True)

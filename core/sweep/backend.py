@@ -12,6 +12,7 @@ from core.errors import UserError
 from core.sweep.cell import Cell, compute
 from core.sweep.environment import environment
 from core.system.resources import release_memory
+from core.version import PYTHON
 
 
 @dataclass(frozen=True)
@@ -92,4 +93,7 @@ def missing_extra(name: str) -> UserError:
     return UserError(f"--on {name} needs the optional dependency [{name}], which is not installed: {_INSTALL[name]}.")
 
 
-_INSTALL = {"ray": "pip install 'ray>=2.40,<3'", "slurm": "pip install 'submitit>=1.5,<2'"}
+_INSTALL = {
+    "ray": f"{PYTHON} -m pip install 'ray>=2.40,<3'",
+    "slurm": f"{PYTHON} -m pip install 'submitit>=1.5,<2'",
+}

@@ -8,6 +8,7 @@ from pathlib import Path
 from core.errors import UserError
 from core.io.files import write_atomically
 from core.types import Float64
+from core.version import PYTHON
 
 _COLOURS = (
     *("tab:orange", "tab:blue", "tab:green", "tab:purple", "tab:red"),
@@ -33,7 +34,8 @@ def require_matplotlib() -> None:
         import matplotlib.backends.backend_agg  # noqa: F401
     except ImportError as error:
         raise UserError(
-            "Charts need matplotlib, the optional dependency [figures], which is not installed: pip install matplotlib."
+            "Charts need matplotlib, the optional dependency [figures], which is not installed:"
+            f" {PYTHON} -m pip install matplotlib."
         ) from error
 
 

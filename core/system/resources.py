@@ -36,13 +36,15 @@ def require_memory(least: int, meminfo: Path = _MEMINFO) -> None:
 
 
 def free_memory(meminfo: Path = _MEMINFO) -> int | None:
-    """Bytes available to programs, swap included; None if the system has no such file."""
+    """Bytes available to programs, swap included; None if the system has no such file or does not say."""
     try:
         lines = meminfo.read_text("ascii").splitlines()
     except OSError:
         return None
     kilobytes = {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)}
-    return 1024 * (kilobytes["MemAvailable"] + kilobytes["SwapFree"])
+    if "MemAvailable" not in kilobytes:  # such as in the first version of WSL
+        return None
+    return 1024 * (kilobytes["MemAvailable"] + kilobytes.get("SwapFree", 0))
 
 
 def require_mujoco_gl() -> None:
