@@ -66,7 +66,9 @@ def has_font() -> bool:
 
 def missing_packages(window: bool, virtual_screen: bool) -> list[str]:
     """Debian packages for what this machine lacks, in a fixed order."""
-    window_tables = (system_libraries.WIDGETS, system_libraries.X11) if window else ()
+    x11 = virtual_screen or bool(os.environ.get("DISPLAY"))
+    screen = system_libraries.X11 if x11 else system_libraries.WAYLAND
+    window_tables = (system_libraries.WIDGETS, screen) if window else ()
     missing = system_libraries.missing_packages(system_libraries.RENDERING, *window_tables)
     missing += ["fonts-dejavu-core"] if window and not has_font() else []
     tools = VIRTUAL_SCREEN if virtual_screen else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from functools import cache
 from pathlib import Path
@@ -96,7 +97,8 @@ def _missing_libraries() -> str:
     has_socket = wayland and Path(os.environ.get("XDG_RUNTIME_DIR", ""), wayland).exists()
     tables += [system_libraries.WAYLAND] if has_socket else []
     packages = " ".join(system_libraries.missing_packages(*tables))
-    text = "OpenGL or other system libraries to draw with are missing: sudo apt-get install"
+    install = "sudo apt-get install" if shutil.which("apt-get") else "install the equivalent of the Debian packages"
+    text = f"OpenGL or other system libraries to draw with are missing: {install}"
     return f"{text} {packages}" if packages else ""
 
 

@@ -91,6 +91,7 @@ def test_a_display_decides_between_the_window_and_teaching_headless(run: ModuleT
 
 
 def test_only_what_is_missing_is_asked_for(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISPLAY", ":0")
     rendering, window = [*RENDERING], [*WIDGETS, *X11]
     no_library_but(run, monkeypatch, *(set(rendering + window) - {"libGL.so.1", "libxcb-cursor.so.0"}))
     assert run.missing_packages(window=True, virtual_screen=False) == ["libgl1", "libxcb-cursor0"]
@@ -98,6 +99,9 @@ def test_only_what_is_missing_is_asked_for(run: ModuleType, monkeypatch: pytest.
     assert run.missing_packages(window=False, virtual_screen=False) == []
     no_library_but(run, monkeypatch, *rendering, *window)  # tests without a display
     assert run.missing_packages(window=True, virtual_screen=True) == ["xvfb"]
+    monkeypatch.delenv("DISPLAY")  # Wayland alone
+    no_library_but(run, monkeypatch, *rendering, *WIDGETS, "libwayland-client.so.0")
+    assert run.missing_packages(window=True, virtual_screen=False) == ["libwayland-cursor0"]
 
 
 def test_a_user_gets_one_line_to_copy(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,4 +82,9 @@ def test_missing_libraries_are_named_as_packages(
     for name, value in {**NOWHERE, "XDG_RUNTIME_DIR": str(tmp_path), **environ}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(system_libraries, table, {"libnone.so.0": "libnone0", "libc.so.6": "libc6"})
-    assert display_check.explain_failure("").endswith("apt-get install libnone0")
+    for tool, end in (
+        ("/usr/bin/apt-get", "apt-get install libnone0"),
+        (None, "equivalent of the Debian packages libnone0"),
+    ):
+        monkeypatch.setattr(shutil, "which", lambda name, tool=tool: tool)
+        assert display_check.explain_failure("").endswith(end)
