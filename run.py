@@ -118,8 +118,11 @@ def torch_requirement(wanted: list[str], gpu: bool) -> str:
 def torch_index(environ: dict[str, str], gpu: bool, platform: str = sys.platform) -> list[str]:
     """pip options that add an index for PyTorch: the usual one has only Linux builds with gigabytes of CUDA."""
     index = environ.get("SOMERSAULT_TORCH_INDEX", "")
-    if not index and platform == "linux" and not gpu and answers(TORCH_CPU_INDEX):
-        index = TORCH_CPU_INDEX
+    if not index and platform == "linux" and not gpu:
+        if answers(TORCH_CPU_INDEX):
+            index = TORCH_CPU_INDEX
+        else:
+            print(f"{TORCH_CPU_INDEX} does not answer, so that PyTorch may come with CUDA, which is gigabytes larger.")
     return ["--extra-index-url", index] if index else []
 
 
