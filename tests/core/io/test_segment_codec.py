@@ -77,7 +77,9 @@ def assert_same(one: Segment, other: Segment) -> None:
         assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs), name
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize(
+    "game", [pytest.param(game, marks=[pytest.mark.slow] * (game not in ("enduro", "pong"))) for game in GAMES]
+)
 def test_a_segment_of_a_game_is_small_and_comes_back_bit_for_bit(game: str, tmp_path: Path) -> None:
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     segment, pictures = played(game)

@@ -197,6 +197,7 @@ def test_a_cell_that_was_killed_continues_from_its_checkpoint_and_gives_the_same
     assert steps[0] > 256  # not from the beginning
 
 
+@pytest.mark.slow
 def test_a_cell_whose_session_lost_a_process_can_be_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
