@@ -147,12 +147,8 @@ def digest(groups: tuple[str, ...]) -> str:
 
 
 def interpreter() -> str:
-    """Version and place of the environment's Python, '' if it does not start: packages of another one are not found."""
-    command = [str(PYTHON), "-c", "import sys; print('python', *sys.version_info[:2], sys.prefix)"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    except OSError:
-        return ""
+    """The Python that the environment runs, and the environment's place: packages of another one are not found."""
+    return f"python {PYTHON.resolve()} in {VENV}"
 
 
 def is_installed(groups: tuple[str, ...]) -> bool:

@@ -125,9 +125,8 @@ class SessionsPanel(QFrame):
         self.stack.setCurrentWidget(self.list if entries else self.empty)
         if self.next_selection in [entry.folder for entry in entries]:
             self.next_selection = None
-            if self.isVisible() and not isinstance(
-                QApplication.focusWidget(), QLineEdit
-            ):  # a person who is typing is not interrupted
+            typing = isinstance(QApplication.focusWidget(), QLineEdit)
+            if self.isVisible() and not typing:
                 self.list.setFocus()
         if not self._listed:
             self._listed = True

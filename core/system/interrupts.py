@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from core.errors import CutShortError
@@ -29,18 +29,15 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.asked = 0
-        self._before: dict[int, Any] = {}
+        self._handlers = contextlib.ExitStack()
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
-            for number in STOPPING:
-                if signal.getsignal(number) != signal.SIG_IGN:  # as a parent such as nohup may have chosen
-                    self._before[number] = signal.signal(number, self._on_signal)
+            self._handlers.enter_context(_handled(STOPPING, self._on_signal))
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        self._handlers.close()
 
     def _on_signal(self, number: int, frame: object) -> None:
         if self.asked:
@@ -56,16 +53,20 @@ def stopped_by_signals() -> Iterator[None]:
 
     args of the exception: the signal's number
     """
-    before = {
-        number: signal.signal(number, _stop)
-        for number in STOPPING
-        if number != signal.SIGINT and signal.getsignal(number) != signal.SIG_IGN  # as nohup may have chosen
-    }
+    with _handled([number for number in STOPPING if number != signal.SIGINT], _stop):
+        yield
+
+
+@contextlib.contextmanager
+def _handled(numbers: Iterable[int], handler: Callable[[int, Any], None]) -> Iterator[None]:
+    """Within the context, call `handler` on these signals, except on those that are ignored, as a parent such as nohup may have chosen."""
+    heard = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in heard}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
 def _stop(number: int, frame: object) -> None:

@@ -1,4 +1,4 @@
-"""The voting job: in which networks it serves its page, and rounds in which nobody votes."""
+"""The voting job: it serves local networks alone, and extends a round without votes."""
 
 from __future__ import annotations
 
