@@ -22,13 +22,40 @@ def device_for(config: Config) -> torch.device:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch has a long warning about an old driver
         available = torch.cuda.is_available()
-    old = "" if available else outdated_driver(torch.version.cuda, newest_cuda_of_driver())
-    if config.device == "cuda" and not available:
-        raise UserError(old or "This machine has no CUDA device that torch can use: choose --device cpu or auto.")
-    if config.device == "auto" and old:
-        log.warning("%s Training continues on the CPU.", old)
-    wants_gpu = config.device == "cuda" or (config.device == "auto" and available)
-    return torch.device("cuda" if wants_gpu else "cpu")
+        problem = _unsupported_gpu() if available else outdated_driver(torch.version.cuda, newest_cuda_of_driver())
+    usable = available and not problem
+    if config.device == "cuda" and not usable:
+        raise UserError(problem or "This machine has no CUDA device that torch can use: choose --device cpu or auto.")
+    if config.device == "auto" and problem:
+        log.warning("%s Training continues on the CPU.", problem)
+    return torch.device("cuda" if config.device != "cpu" and usable else "cpu")
+
+
+def _unsupported_gpu() -> str:
+    """Return a sentence for the user if the installed torch has no code for the GPU's architecture; '' if it has."""
+    if torch.version.cuda is None:  # built for AMD's GPUs, whose architectures have other names
+        return ""
+    capability = torch.cuda.get_device_capability()
+    if has_code_for(torch.cuda.get_arch_list(), capability):
+        return ""
+    return (
+        f"The installed PyTorch has no code for {torch.cuda.get_device_name()}, a GPU of compute capability"
+        f" {capability[0]}.{capability[1]}: choose --device cpu."
+    )
+
+
+def has_code_for(architectures: list[str], capability: tuple[int, int]) -> bool:
+    """Return whether a build of torch runs on a GPU.
+
+    architectures: those of the build. Code for 'sm_86' runs on GPUs of capability 8.6 to 8.9; code for 'compute_90' is
+        compiled when it is loaded, for 9.0 and all newer ones.
+    """
+    for architecture in architectures:
+        kind, _, number = architecture.rstrip("af").partition("_")
+        built_for = int(number[:-1]), int(number[-1])
+        if built_for <= capability and (kind == "compute" or built_for[0] == capability[0]):
+            return True
+    return False
 
 
 def outdated_driver(built_for: str | None, driver: int) -> str:
