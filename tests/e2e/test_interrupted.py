@@ -67,26 +67,25 @@ def test_ctrl_c_twice_ends_at_once_and_leaves_the_checkpoint_before(teach: Teach
     assert same(finished(**SHORT), resumed)
 
 
-@pytest.mark.parametrize(
-    ("error", "said"), [(RuntimeError("boom\nand more"), "RuntimeError: boom and more"), (MemoryError(), "not enough")]
-)
 def test_what_a_stage_raises_is_one_sentence_at_the_terminal_and_all_of_it_in_the_log(
-    teach: Teach, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception, said: str
+    teach: Teach, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     taught = teach("s", **SHORT)
     taught.save_once_it_learns()
     taught.close()
 
     monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", "s"])
-    with monkeypatch.context() as broken:
-        broken.setattr("core.policy.on_policy.OnPolicyOptimizer.update", raising(error))
-        assert main() == 1
-    stderr = capsys.readouterr().err
-    assert "Traceback" not in stderr
-    last = stderr.splitlines()[-1]
-    assert last.startswith("somersault: the policy stage failed (") and said in last
-    assert "checkpoint 1 and all answers are saved" in last and last.endswith("continue with --resume.")
-    assert "Traceback" in Path("s/log.txt").read_text()
+    raised = {RuntimeError("boom\nand more"): "RuntimeError: boom and more", MemoryError(): "not enough"}
+    for tries, (error, said) in enumerate(raised.items(), 1):
+        with monkeypatch.context() as broken:
+            broken.setattr("core.policy.on_policy.OnPolicyOptimizer.update", raising(error))
+            assert main() == 1
+        stderr = capsys.readouterr().err
+        assert "Traceback" not in stderr
+        last = stderr.splitlines()[-1]
+        assert last.startswith("somersault: the policy stage failed (") and said in last
+        assert "checkpoint 1 and all answers are saved" in last and last.endswith("continue with --resume.")
+        assert Path("s/log.txt").read_text().count("Traceback") >= tries
     assert main() == 0
 
 
