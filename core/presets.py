@@ -52,7 +52,7 @@ DEFAULT: dict[str, Any] = {
     "reward.members": 5,
     "reward.bonus": 1.0,
     "reward.novelty": 1.0,
-    "reward.answer_interval": 5_000,
+    "reward.answer_interval": 3_300,
     "reward.error_rate": 0.2,
     "reward.holdout": 0.0,
     "reward.l2": 3e-3,

@@ -35,9 +35,14 @@ def test_fewer_steps_than_the_answers_allow_are_shared_among_them() -> None:
     config = by_answers(steps=1000)
     assert config.finishing_steps == 200
     due = [scheduled(t, config) for t in range(0, 1001)]
-    assert due[0] == 10 and due[800] == 20 and due == sorted(due)
-    assert np.diff(np.flatnonzero(np.diff(due))).tolist() == pytest.approx([800 / 11] * 9, abs=1)
-    assert by_answers(steps=400).finishing_steps == 100
+    assert due[0] == 10 and due[600] == 20 and due == sorted(due)
+    assert np.diff(np.flatnonzero(np.diff(due))).tolist() == pytest.approx([600 / 11] * 9, abs=1)
+
+
+def test_a_short_session_has_all_answers_in_its_first_half() -> None:
+    config = by_answers(steps=440)
+    assert config.finishing_steps == 110
+    assert [scheduled(t, config) for t in (0, 19, 20, 199, 200, 440)] == [10, 10, 11, 19, 20, 20]
 
 
 @pytest.mark.parametrize("pace", [4.0, 12.0, 40.0])
@@ -70,5 +75,5 @@ def test_training_after_the_last_answer_runs_from_0_to_1() -> None:
 
 def test_there_is_less_exploration_where_answers_come_faster() -> None:
     assert exploration_share(by_answers(reward__answer_interval=80)) == 1  # a hundred steps each
-    assert exploration_share(by_answers(reward__answer_interval=80, steps=750)) == pytest.approx((563 / 11 / 80) ** 3)
+    assert exploration_share(by_answers(reward__answer_interval=80, steps=750)) == pytest.approx((375 / 11 / 80) ** 3)
     assert exploration_share(by_answers(reward__answer_interval=0, steps=1000)) == 1
