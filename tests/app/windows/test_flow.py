@@ -292,6 +292,8 @@ def test_a_job_that_dies_meanwhile_does_not_keep_a_session_from_being_saved_else
     flow.wait_for_session()
     answer(flow, 2)
     lost, policy = flow.program.open, flow.engine["policy"]
+    learn(flow, 0)
+    flow.wait_until(lambda: lost.controller.folder_guard.copied == 1)  # and before it the answers
     delete(flow, tmp_path / "mine")
     flow.wait_until(lost.window.lost_folder_bar.isVisible)
     asked: list[object] = []
