@@ -26,7 +26,7 @@ CASES: dict[str, tuple[int, dict[str, Any]]] = {
 }
 
 
-_REPEATED = ("late", "episodes of different lengths", "a2c")
+_REPEATED = ("late", "episodes of different lengths", "a2c", "trpo", "a person, without a checkpoint")
 """Cases that differ little from the others."""
 
 
