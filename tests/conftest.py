@@ -28,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Gives each process that runs tests a screen of its own: windows in two processes would take each other's focus.
 
     Also restores Ctrl+C, as a shell that starts the tests in the background has SIGINT ignored, and keeps the tests'
-    files in memory: sessions wait for the disk after each answer, which takes a third of the time of all tests.
+    files in memory: sessions wait for the disk after each answer, which is a fifth of the time of tests with sessions.
     """
     if os.path.isdir(_IN_MEMORY) and shutil.disk_usage(_IN_MEMORY).free > _ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _IN_MEMORY)
@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leaves what is loaded by now, with all tests, out of later garbage collections, of which each took half a second."""
+    """Leaves what is loaded by now, with all tests, out of later garbage collections, which take longer the more there is."""
     gc.collect()
     gc.freeze()
 
