@@ -19,16 +19,19 @@ def device_for(config: Config) -> torch.device:
 
     Raises UserError where 'cuda' is asked for and torch can't use a GPU.
     """
+    if config.device == "cpu":
+        return torch.device("cpu")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch has a long warning about an old driver
         available = torch.cuda.is_available()
         problem = _unsupported_gpu() if available else outdated_driver(torch.version.cuda, newest_cuda_of_driver())
-    usable = available and not problem
-    if config.device == "cuda" and not usable:
+    if available and not problem:
+        return torch.device("cuda")
+    if config.device == "cuda":
         raise UserError(problem or "This machine has no CUDA device that torch can use: choose --device cpu or auto.")
-    if config.device == "auto" and problem:
+    if problem:
         log.warning("%s Training continues on the CPU.", problem)
-    return torch.device("cuda" if config.device != "cpu" and usable else "cpu")
+    return torch.device("cpu")
 
 
 def _unsupported_gpu() -> str:

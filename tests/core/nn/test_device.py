@@ -13,6 +13,7 @@ import torch
 from core.config import Config, replaced
 from core.errors import UserError
 from core.nn import device
+from tests.core.builders import raising
 
 TOO_OLD = "The NVIDIA driver is too old: it supports CUDA 11.4 and this build needs 12.6"
 
@@ -71,6 +72,8 @@ def test_a_gpu_that_torch_no_longer_supports_is_as_none(
     assert "GTX 1080" in caplog.text and "continues on the CPU" in caplog.text
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (8, 6))
     assert device.device_for(replaced(Config(), device="auto")) == torch.device("cuda")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", raising(AssertionError("it takes memory on the GPU")))
+    assert device.device_for(replaced(Config(), device="cpu")) == torch.device("cpu")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the stand-in for a driver is made as on Linux")
