@@ -276,9 +276,14 @@ class Config(_Checked):
         return min(self.query.horizon or self.steps, self.steps)
 
     @property
+    def last_steps(self) -> int:
+        """Environment steps of a headless session after its last answer, at most half of all."""
+        return min(self.rollout.finish_steps, self.planned_steps // 2)
+
+    @property
     def finishing_steps(self) -> int:
-        """Environment steps at the end of a headless session at a falling learning rate, at most a quarter of all."""
-        return min(self.rollout.falling_steps, self.planned_steps // 4)
+        """Environment steps at the end of a headless session at a falling learning rate: the second half of the last ones."""
+        return self.last_steps // 2
 
     def _contradictions(self) -> Iterator[tuple[bool, str]]:
         """Yield each rule as (whether the config breaks it, the sentence that says so)."""

@@ -87,7 +87,7 @@ def _most_steps(config: Config) -> float:
 
     Its first half then has all labels: in the second the policy catches up with the reward (docs/experiments/person.md).
     """
-    available = config.planned_steps - min(config.rollout.finish_steps, config.planned_steps // 2)
+    available = config.planned_steps - config.last_steps
     return min(config.rollout.steps_per_answer or math.inf, available / (_later(config) + 1))
 
 
