@@ -76,7 +76,8 @@ def test_what_a_stage_raises_is_one_sentence_at_the_terminal_and_all_of_it_in_th
 
     monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", "s"])
     raised = {RuntimeError("boom\nand more"): "RuntimeError: boom and more", MemoryError(): "not enough"}
-    for tries, (error, said) in enumerate(raised.items(), 1):
+    logged = 0
+    for error, said in raised.items():
         with monkeypatch.context() as broken:
             broken.setattr("core.policy.on_policy.OnPolicyOptimizer.update", raising(error))
             assert main() == 1
@@ -85,7 +86,9 @@ def test_what_a_stage_raises_is_one_sentence_at_the_terminal_and_all_of_it_in_th
         last = stderr.splitlines()[-1]
         assert last.startswith("somersault: the policy stage failed (") and said in last
         assert "checkpoint 1 and all answers are saved" in last and last.endswith("continue with --resume.")
-        assert Path("s/log.txt").read_text().count("Traceback") >= tries
+        log = Path("s/log.txt").read_text()
+        assert "Traceback" in log[logged:]
+        logged = len(log)
     assert main() == 0
 
 
