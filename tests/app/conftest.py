@@ -24,6 +24,7 @@ from core.session.session import Session
 from tests.app.fakes import Face
 from tests.app.history_page_driver import MIXED, Given, fill
 from tests.app.start_page_driver import Page
+from tests.processes import children
 
 _MUCH_GARBAGE = 100_000
 """Objects made since the last collection that make one worth its time."""
@@ -70,7 +71,7 @@ def picture() -> Callable[[QWidget, str], None]:
 def nothing_left_behind() -> Iterator[None]:
     """Fail a test that leaves a thread or a child process; delete its windows, which Qt does only in an event loop."""
     threads = set(threading.enumerate())
-    children = {child.pid for child in psutil.Process().children(recursive=True)}
+    known = set(children(recursive=True))
     gc.disable()  # as in the program, no thread but this one deletes widgets
     yield
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
@@ -78,16 +79,16 @@ def nothing_left_behind() -> Iterator[None]:
         gc.collect()
     gc.enable()
     deadline = time.monotonic() + _PATIENCE_MS / 1000
-    while (left := _left(threads, children)) and time.monotonic() < deadline:
+    while (left := _left(threads, known)) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not left
 
 
-def _left(threads: set[threading.Thread], children: set[int]) -> list[object]:
-    processes = [c for c in psutil.Process().children(recursive=True) if c.pid not in children]
-    tracked = [c for c in processes if "resource_tracker" not in " ".join(c.cmdline())]
+def _left(threads: set[threading.Thread], known: set[psutil.Process]) -> list[object]:
+    running = children(recursive=True)
+    left = [child for child, command in running.items() if child not in known and "resource_tracker" not in command]
     alive = [t for t in threading.enumerate() if t not in threads and not t.name.startswith("Dummy-")]
-    return [*alive, *tracked]
+    return [*alive, *left]
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ import pytest
 
 from tests.core.builders import QUICK
 from tests.e2e import slurm_stand_in
+from tests.processes import children
 from tests.screens import running
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(5400)]
@@ -113,11 +114,7 @@ def test_forty_cells_killed_ten_times(tmp_path: Path) -> None:
         wait_until(lambda begun=begun, more=more: len(journal(out)) >= begun + more, program)
         time.sleep(rng.uniform(0, 1))
         if number % 2:
-            workers = [
-                child
-                for child in psutil.Process(program.pid).children()
-                if "resource_tracker" not in str(child.cmdline())
-            ]
+            workers = [child for child, command in children(program.pid).items() if "resource_tracker" not in command]
             rng.choice(workers).kill()
             workers_killed += 1
         else:

@@ -26,14 +26,11 @@ from core.types import Choice
 from core.voting.server import local_address
 from tests.app.fakes import KEYS
 from tests.network import NETWORKED
+from tests.processes import children, spawned
 from tests.screens import ROOT, running
 
 _PATIENCE_MS = 60_000
 _SMALL = {"teacher": "human", "labels": 8, "steps": 12_800, "rollout.environments": 16, "rollout.steps": 80}
-
-
-def children() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children(recursive=True) if "spawn_main" in " ".join(child.cmdline())]
 
 
 def test_answers_are_stored_and_train_the_reward_and_the_untrained_policy_can_be_watched(
@@ -61,7 +58,7 @@ def test_answers_are_stored_and_train_the_reward_and_the_untrained_policy_can_be
         with qtbot.waitSignal(window.closed, timeout=_PATIENCE_MS):
             window.close()
         window.deleteLater()
-    assert children() == []
+    assert spawned(recursive=True) == []
 
 
 def answer(controller: Controller, window: MainWindow, qtbot: QtBot) -> list[tuple[int, Choice]]:
@@ -90,7 +87,7 @@ def watch_untrained(controller: Controller, window: MainWindow, qtbot: QtBot) ->
 
 def listening() -> list[str]:
     """Addresses at which this process or one of its children can be reached over a network."""
-    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    processes = [psutil.Process(), *children(recursive=True)]
     sockets = [socket for process in processes for socket in process.net_connections("inet")]
     return [socket.laddr.ip for socket in sockets if socket.status == psutil.CONN_LISTEN or socket.type == SOCK_DGRAM]
 

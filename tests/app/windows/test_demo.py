@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 
 import numpy as np
-import psutil
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -21,6 +18,7 @@ from core.events import Waited
 from core.system.child_process import JobProcess, JobSpec
 from core.types import Choice, Teacher
 from tests.app.fakes import KEYS, Face, FakeProcess, make_frames, make_query
+from tests.processes import children, spawned
 
 
 @pytest.fixture
@@ -102,23 +100,18 @@ def test_after_a_crash_it_starts_again_by_itself_and_says_so(face: Face, demo: D
         return real[-1]
 
     face.controller.job_group.make_process = make
-    known = {child.pid for child in psutil.Process().children()}
+    known = set(children())
     demo.restart_timer.setInterval(60_000)
     fake["clips"].die()
     face.wait_until(lambda: demo.headline.text() == "Training has stopped")
     assert demo.detail.text() == "It starts again by itself."  # and no word of a button that is not here
     demo.restart_timer.start(0)
     face.wait_until(lambda: len(real) == 1 and face.controller.state == State.RUNNING)
-    face.wait_until(lambda: bool(spawned(known)))
-    os.kill(spawned(known)[0], signal.SIGKILL)
+    face.wait_until(lambda: bool(set(spawned()) - known))
+    (set(spawned()) - known).pop().kill()
     face.wait_until(lambda: len(real) == 2 and face.controller.state == State.RUNNING)
     assert "started again" in demo.notice.text() and "Undo" in demo.hints.text()
     assert not face.window.banner.isVisible() and demo.isVisible()
-
-
-def spawned(known: set[int]) -> list[int]:
-    children = [child for child in psutil.Process().children() if child.pid not in known]
-    return [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
 
 
 def test_a_guest_may_click_and_an_answer_can_be_taken_back(face: Face, demo: DemoWindow) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pytest
 
 from core.config import Config, replaced
@@ -26,6 +25,7 @@ from core.session.session import Session
 from core.tasks import PAPER_ROBOTS, get_task
 from tests.core.builders import tiny
 from tests.core.children import pid_of
+from tests.processes import spawned
 
 Apart = Callable[..., ProcessPort]
 
@@ -91,7 +91,7 @@ def test_a_killed_process_is_reported_in_one_sentence_and_the_session_resumes(tm
         run.run()
     run.close()
     session.close()
-    assert [child for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())] == []
+    assert spawned() == []
     session = Session.open(tmp_path / "s")
     with closing(HeadlessRun(session, lambda event: None)) as resumed:
         assert resumed.run().env_steps == config.steps

@@ -1,0 +1,25 @@
+"""The child processes that tests count, kill and wait for."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import psutil
+
+
+def children(parent: int | None = None, recursive: bool = False) -> dict[psutil.Process, str]:
+    """Running children of a process, by default of this one, with their command lines.
+
+    A child may end while the others are being looked at; such a child is not among them, nor is one that has ended and
+    waits for its parent to take note.
+    """
+    found = dict[psutil.Process, str]()
+    for child in psutil.Process(parent).children(recursive=recursive):
+        with suppress(psutil.NoSuchProcess):
+            found[child] = " ".join(child.cmdline())
+    return found
+
+
+def spawned(parent: int | None = None, recursive: bool = False) -> list[psutil.Process]:
+    """Those of the children that multiprocessing has started to run a part of the program."""
+    return [child for child, command in children(parent, recursive).items() if "spawn_main" in command]
