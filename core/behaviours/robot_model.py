@@ -66,6 +66,8 @@ class RobotModel:
     """Height in m of the floor drawn below a robot that does not stand on one; () if it stands on one."""
     activations: int = 0
     """Number of states of the actuators, such as muscles and filters; the networks see them."""
+    level: bool = False
+    """The robot moves in a level plane, and is seen from above."""
 
     @property
     def names(self) -> SignalNames:

@@ -58,6 +58,8 @@ _MARGIN, _FIXED_MARGIN = 1.9, 1.2
 """Width of the picture relative to the robot, which may jump, and to the place that a fixed robot takes in motion."""
 _FAR = 5.0
 """Range of a slide, relative to the robot's size, from which the camera follows the robot."""
+_UPRIGHT, _FLAT = 0.99, 0.01
+"""Least cosine to the vertical of an axis that counts as vertical, and largest of one that counts as level."""
 _ABOVE = 0.12
 """Height of the picture's middle above that of a robot that may jump, relative to its size."""
 _UNSTABLE = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
@@ -275,7 +277,16 @@ def _describe(
         rest=tuple(rest_controls(model, start, start_key(model)).tolist()),
         drawn_floor=drawn_floor,
         activations=int(model.na),
+        level=not planar and _is_level(model, axes),
     )
+
+
+def _is_level(model: mujoco.MjModel, axes: Float64) -> bool:
+    """Return whether no joint of the robot changes the height of anything. axes: of `joint_axes`"""
+    own = np.isin(model.body_treeid[model.jnt_bodyid], moved_trees(model))
+    upright = np.abs(axes[:, 2])
+    turns, slides = (model.jnt_type == HINGE) & (upright > _UPRIGHT), (model.jnt_type == SLIDE) & (upright < _FLAT)
+    return bool((turns | slides)[own].all())
 
 
 def _view(kinematics: Kinematics, extents: Float64, moves: bool) -> tuple[Float64, float]:

@@ -157,7 +157,7 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
         parts += [orientation(positions[:, first : first + 4]) for first in model.quaternions]
         return np.concatenate([*parts, np.clip(velocities, -fastest, fastest)], axis=1)
 
-    side = {"elevation": 12.0, "azimuth": 90.0} if model.planar else {"elevation": 20.0, "azimuth": 72.0}
+    azimuth, elevation = (90.0, 12.0) if model.planar else (90.0, 78.0) if model.level else (72.0, 20.0)
     x, y = model.centre
     sensed = model.sensed if model.on_floor else 0
     seen_positions = len(model.plain) + 2 * len(model.angles) + len(ORIENTATION) * len(model.quaternions)
@@ -185,7 +185,7 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
         activations=model.activations,
         start_scale=scale,
         reset_noise=_NOISE * scale,
-        camera=Camera(model.body, model.height, model.distance, fixed=model.fixed, centre=(x, y), **side),
+        camera=Camera(model.body, model.height, model.distance, elevation, azimuth, model.fixed, (x, y)),
         true_reward=None,
         measure=_FORWARD_SPEED,
         measure_name="forward_speed",

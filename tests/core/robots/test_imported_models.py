@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from core.behaviours.behaviour import Behaviour
-from core.behaviours.robot_model import RobotModel
+from core.behaviours.robot_model import RobotModel, robot_model
 from core.envs.mujoco import MujocoVectorEnv
 from core.envs.renderer import MujocoRenderer
 from core.robots.importing import import_robot
@@ -329,3 +329,38 @@ def test_gymnasiums_models_step_and_are_seen(
         frames = renderer.render(np.stack([before, env.states[0]]), 96, 1 / task.step_seconds).pixels
         changed = np.abs(frames[0].astype(int) - frames[1]).max(axis=-1) > 30
         assert 0.002 < changed.mean() < 0.7  # it moves in the picture, which stands still or follows it
+
+
+LEVEL = '<joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/><joint axis="0 0 1"/>'
+
+
+@pytest.mark.parametrize(
+    ("root", "joint", "above"),
+    [
+        (LEVEL, 'axis="0 0 1"', True),
+        ("", 'axis="0 0 1"', True),
+        (LEVEL, "", False),
+        ('<joint type="slide" axis="1 0 0"/>', "", False),
+        ("<freejoint/>", 'axis="0 0 1"', False),
+        ("", 'axis="0 .3 1"', False),
+    ],
+)
+def test_a_robot_that_moves_in_a_level_plane_is_seen_from_above(root: str, joint: str, above: bool) -> None:
+    xml = BOX.replace('axis="0 1 0" ', "") if 'axis="' in joint else BOX
+    Path("box.xml").write_text(xml.format(**{**PARTS, "actuator": MOTOR, "root": root, "joint": joint}))
+    model, task = imported(Path("box.xml"))
+    assert model.level == above and (task.camera.elevation > 60) == above
+    assert robot_model({**model.to_dict(), "level": False}) == replace(model, level=False)
+    assert not robot_model({name: value for name, value in model.to_dict().items() if name != "level"}).level
+
+
+def test_a_reacher_that_turns_points_up_in_the_picture(batch: MakeBatch) -> None:
+    _, task = imported(ASSETS / "reacher.xml")
+    across = np.array(batch(task, 1).states[0])
+    up = across.copy()
+    up[1] += np.pi / 2  # behind the time come the positions
+    with closing(MujocoRenderer(task)) as renderer:
+        frames = renderer.render(np.stack([across, up]), 96, 1 / task.step_seconds).pixels.astype(int)
+    blue = frames[..., 2] - frames[..., 0] > 60
+    wide, tall = blue.any(axis=1).sum(axis=1), blue.any(axis=2).sum(axis=1)
+    assert wide[0] > 3 * tall[0] and tall[-1] > 3 * wide[-1]
