@@ -63,7 +63,7 @@ def exploration_share(config: Config) -> float:
     Rewards for novelty and for disagreement, and robots that start in any way, show what is worth asking about. They cost
     return once answers tell what is wanted, so there is less of them where each answer has little training, and none on
     the true reward. It falls steeply, as the cube of the steps between two answers: behaviours that are hard to find need
-    half of it at 2,600 steps, and robots learn best with a tenth at 1,450 (docs/experiments/person.md).
+    half of it at 2,600 steps, and robots learn best with a tenth at 1,450 (docs/experiments/fast-answers.md).
     """
     if config.teacher == Teacher.NONE:
         return 0.0
@@ -85,7 +85,7 @@ def _later(config: Config) -> int:
 def _most_steps(config: Config) -> float:
     """Environment steps between two labels: as many as one answer allows, or fewer if the session is too short.
 
-    Its first half then has all labels: in the second the policy catches up with the reward (docs/experiments/person.md).
+    Its first half then has all labels: in the second the policy catches up with the reward (docs/experiments/fast-answers.md).
     """
     available = config.planned_steps - config.last_steps
     return min(config.rollout.steps_per_answer or math.inf, available / (_later(config) + 1))
