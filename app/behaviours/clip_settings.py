@@ -17,6 +17,8 @@ _STARTS = {
     "mixed": "Mixed: one of these at random",
     "random": "In any pose",
 }
+_WHY_FEWER = {1: "The environment itself starts its episodes.", 2: "This robot can't be laid down or lifted."}
+"""Tooltip by the number of starts to choose from."""
 
 
 class ClipSettings(QWidget):
@@ -67,7 +69,7 @@ class ClipSettings(QWidget):
                 self.start.addItem(_STARTS[name], name)
         self.start.setCurrentIndex(self.start.findData(draft.start))
         self.start.setEnabled(len(draft.starts) > 1)
-        self.start.setToolTip("" if len(draft.starts) > 1 else "This robot can't be laid down or lifted.")
+        self.start.setToolTip(_WHY_FEWER.get(len(draft.starts), ""))
 
     def _show_seconds(self) -> None:
         self.seconds.setText(f"{self._draft.clip_seconds:g} s")

@@ -18,6 +18,7 @@ from core.behaviours.behaviour import (
     MAX_PLOTS,
     MAX_TITLE,
     STARTS,
+    STARTS_ANYWHERE,
     Behaviour,
     CameraView,
     is_showable,
@@ -124,7 +125,9 @@ class BehaviourDraft:
     @property
     def starts(self) -> tuple[str, ...]:
         """The ways in which episodes of the robot can start."""
-        return STARTS if self.task and self.task.floor_sense else STARTS[:1]
+        if self.task is None:
+            return STARTS[:1]
+        return STARTS if self.task.floor_sense else STARTS_ANYWHERE
 
     @property
     def longest_clip(self) -> float:

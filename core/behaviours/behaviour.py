@@ -28,6 +28,8 @@ from core.io import files
 
 SUFFIX = ".json"
 STARTS = ("standing", "lying", "tilted", "air", "mixed", "random")
+STARTS_ANYWHERE = ("standing", "random")
+"""Starts of robots that do not stand freely on a floor."""
 MAX_BYTES = 4 << 20
 """Most of this is for a robot's files; a behaviour without them has a few thousand bytes."""
 MAX_NAME, MAX_TITLE, MAX_INSTRUCTION, MAX_PLOTS = 48, 60, 400, 6

@@ -174,14 +174,20 @@ def _actuated_tendons(model: mujoco.MjModel) -> set[int]:
     return set(model.actuator_trnid[by_tendon, 0].tolist())
 
 
-def _is_tied(model: mujoco.MjModel, tree: int) -> bool:
-    """Return whether an equality constraint or a tendon with a force joins a tree of bodies to the world or another tree."""
-    joined: list[set[int]] = []
+def joined_bodies(model: mujoco.MjModel) -> list[tuple[int, int]]:
+    """Return the pairs of bodies that a constraint connects or welds to each other; 0 is the world."""
+    pairs = []
     equalities = zip(model.eq_obj1id, model.eq_obj2id, model.eq_type, model.eq_objtype, model.eq_active0, strict=True)
     for one, other, kind, of, active in equalities:
         if active and int(kind) in (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)):
-            bodies = model.site_bodyid[[one, other]] if of == int(mujoco.mjtObj.mjOBJ_SITE) else [one, other]
-            joined.append(set(model.body_treeid[bodies].tolist()))
+            bodies = model.site_bodyid[[one, other]] if of == int(mujoco.mjtObj.mjOBJ_SITE) else (one, other)
+            pairs.append((int(bodies[0]), int(bodies[1])))
+    return pairs
+
+
+def _is_tied(model: mujoco.MjModel, tree: int) -> bool:
+    """Return whether an equality constraint or a tendon with a force joins a tree of bodies to the world or another tree."""
+    joined = [set(model.body_treeid[list(bodies)].tolist()) for bodies in joined_bodies(model)]
     pulling = model.tendon_limited.astype(bool) | (model.tendon_stiffness > 0)
     for tendon in {*np.flatnonzero(pulling).tolist(), *_actuated_tendons(model)}:
         sites = _parts_of(model, tendon, _OF_SITE)

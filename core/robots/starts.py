@@ -1,4 +1,7 @@
-"""Starts of episodes other than standing: lying, tilted, in the air, or any of these. Robots never start below the floor."""
+"""Starts of episodes other than standing: lying, tilted, in the air, any of these, or in any pose.
+
+Robots never start below the floor.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import mujoco
 import numpy as np
 
 from core.errors import UserError
-from core.robots.kinematics import FREE, HINGE, SLIDE, Kinematics, lift_of, turn_of
+from core.robots.kinematics import FREE, HINGE, SLIDE, Kinematics, joined_bodies, lift_of, turn_of
 from core.types import Float64, Mask
 
 _KINDS = ("standing", "lying", "tilted", "air")
@@ -21,7 +24,10 @@ _AIR = (0.3, 1.0)
 _DEEP = 0.01
 """Depth in m within a table, a step or a wall, beyond that of the usual start, above which a placed robot is raised."""
 _RAISES, _RAISED = 5, 0.25
-"""Number of raises, and metres of each; a robot that is still within the obstacle afterwards starts as usual."""
+"""Number of raises, or of further poses of a robot that can't be lifted, and metres of each raise.
+
+A robot that is still within the obstacle afterwards starts as usual.
+"""
 _SPIN, _RISE = 8.0, 2.0
 """Largest speeds in rad/s and m/s, either way, of a robot thrown into the air."""
 
@@ -36,25 +42,30 @@ class Starts:
     """Places robots for a kind of start (core.behaviours.behaviour.STARTS)."""
 
     def __init__(self, kinematics: Kinematics, start: str, scale: float = 1.0) -> None:
-        """scale: of heights, for a small robot. Raises UserError if the robot can't be lifted and turned."""
+        """scale: of heights, for a small robot. Raises UserError if the robot can't be lifted and turned, as needed."""
         self._kinematics, self._start, self._scale = kinematics, start, scale
         model, root = kinematics.model, kinematics.root
         lift, turn = lift_of(model, root), turn_of(model, root)
-        if lift is None or turn is None:
-            raise UserError("The robot can't be lifted and turned: leave start out.")
-        self._lift, self._lift_rate, self._lift_sign = lift
-        self._free = bool(model.jnt_type[turn] == FREE)
-        self._turn = int(model.jnt_qposadr[turn]) + 3 * self._free
-        self._turn_rate = int(model.jnt_dofadr[turn]) + 3 * self._free
         still = model.body_weldid[model.geom_bodyid] == 0
         solid = (model.geom_contype | model.geom_conaffinity) != 0
-        self._obstacles = [geom for geom in np.flatnonzero(still & solid).tolist() if geom != kinematics.floor]
-        self._data = mujoco.MjData(model)
+        self._joints, self._data, self._movable = _free_joints(kinematics), mujoco.MjData(model), False
+        if lift is not None and turn is not None:
+            self._movable = True
+            self._lift, self._lift_rate, self._lift_sign = lift
+            self._free = bool(model.jnt_type[turn] == FREE)
+            self._turn = int(model.jnt_qposadr[turn]) + 3 * self._free
+            self._turn_rate = int(model.jnt_dofadr[turn]) + 3 * self._free
+            self._obstacles = [geom for geom in np.flatnonzero(still & solid).tolist() if geom != kinematics.floor]
+            """Geoms that a placed robot must not be within."""
+        elif start == _RANDOM:
+            self._obstacles = np.flatnonzero(solid).tolist()  # also the floor and the robot's own parts
+        else:
+            raise UserError("The robot can't be lifted and turned: make start standing or random.")
 
     def throw(self, rng: np.random.Generator, positions: Float64, velocities: Float64) -> None:
         """Place robots, and let those that start above the floor turn and rise or fall.
 
-        Changes positions (n, nq) and velocities (n, nv) in place.
+        Changes positions (n, nq) and velocities (n, nv) in place. For robots that can be lifted and turned.
         """
         blocked = self.place(rng, positions)
         count = len(positions)
@@ -84,7 +95,12 @@ class Starts:
             most = [self._depth(own) + _DEEP for own in usual]
             for _ in range(1 + _RAISES):
                 blocked[:] = [self._depth(row) > limit for row, limit in zip(positions, most, strict=True)]
-                positions[blocked, self._lift] += self._lift_sign * self._scale * _RAISED
+                if self._movable:
+                    positions[blocked, self._lift] += self._lift_sign * self._scale * _RAISED
+                else:
+                    again = usual[blocked]
+                    self._randomize(rng, again)
+                    positions[blocked] = again
         positions[blocked] = usual[blocked]
         return blocked
 
@@ -122,10 +138,7 @@ class Starts:
     def _randomize(self, rng: np.random.Generator, positions: Float64) -> None:
         """Draw the robot's joints, but for its place, and lift a robot that would be below the floor."""
         model, count = self._kinematics.model, len(positions)
-        own = model.body_treeid[model.jnt_bodyid] == model.body_treeid[self._kinematics.root]
-        coupled = model.eq_type == int(mujoco.mjtEq.mjEQ_JOINT)
-        own[[*model.eq_obj1id[coupled], *(joint for joint in model.eq_obj2id[coupled] if joint >= 0)]] = False
-        for joint in np.flatnonzero(own).tolist():
+        for joint in self._joints:
             first, kind = int(model.jnt_qposadr[joint]), int(model.jnt_type[joint])
             if kind in (HINGE, SLIDE):
                 if model.jnt_limited[joint]:
@@ -141,8 +154,29 @@ class Starts:
                 axis = turned[:, 1:] / np.linalg.norm(turned[:, 1:], axis=1, keepdims=True)
                 turned = np.concatenate([np.cos(half), np.sin(half) * axis], axis=1)
             positions[:, first : first + 4] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
-        below = np.maximum(0.0, -self._kinematics.lowest(positions))
-        positions[:, self._lift] += self._lift_sign * below
+        if self._movable:
+            below = np.maximum(0.0, -self._kinematics.lowest(positions))
+            positions[:, self._lift] += self._lift_sign * below
+
+
+def _free_joints(kinematics: Kinematics) -> list[int]:
+    """Return the joints of the robot, without those that a constraint couples to others, as in a linkage."""
+    model = kinematics.model
+    own = model.body_treeid[model.jnt_bodyid] == model.body_treeid[kinematics.root]
+    coupled = model.eq_type == int(mujoco.mjtEq.mjEQ_JOINT)
+    own[[*model.eq_obj1id[coupled], *(joint for joint in model.eq_obj2id[coupled] if joint >= 0)]] = False
+    for one, other in joined_bodies(model):
+        own &= ~np.isin(model.jnt_bodyid, list(_with_carriers(model, one) ^ _with_carriers(model, other)))
+    return np.flatnonzero(own).tolist()
+
+
+def _with_carriers(model: mujoco.MjModel, body: int) -> set[int]:
+    """Return the body and those that carry it, without the world."""
+    found = set[int]()
+    while body:
+        found.add(body)
+        body = int(model.body_parentid[body])
+    return found
 
 
 def _turned(quaternions: Float64, angles: Float64, direction: Float64) -> Float64:

@@ -268,7 +268,7 @@ class RobotTask(Task):
     reset_hook: Callable[[np.random.Generator, Float64, Float64], None] | None = None
     """Changes starting positions (n, nq) and velocities (n, nv) in place, for starts that are more than noise."""
     start: str = "standing"
-    """Start of episodes: one of core.behaviours.behaviour.STARTS. All but 'standing' need a floor."""
+    """Start of episodes: one of core.behaviours.behaviour.STARTS, without a floor of STARTS_ANYWHERE."""
     start_scale: float = 1.0
     """Heights of starts in the air, in relation to those of the paper's robots: less for a small robot."""
     needs_signals: bool = False

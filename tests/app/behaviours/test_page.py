@@ -153,7 +153,10 @@ def test_length_start_and_robot_are_seen_and_what_does_not_suit_is_not_offered(p
     page.wait_until(lambda: json.loads(page.scenes[-1].behaviour).get("start") == "lying")
     assert json.loads(page.scenes[-1].behaviour)["clip_seconds"] == 1.75
     QTest.mouseClick(made.robots.cards["pendulum"], _LEFT)
-    assert made.draft.start == "standing" and not made.clips.start.isEnabled()
+    assert made.draft.start == "standing" and made.clips.start.toolTip() == "This robot can't be laid down or lifted."
+    made.clips.start.setFocus()
+    page.press(Qt.Key.Key_Down)
+    page.wait_until(lambda: json.loads(page.scenes[-1].behaviour).get("start") == "random")
     page.wait_until(lambda: json.loads(page.scenes[-1].behaviour)["robot"] == "pendulum")
     assert made.problem.text() == "Give the behaviour a name."
 
@@ -308,7 +311,7 @@ def test_files_are_dropped(page: Page, tmp_path: Path) -> None:
     drop(page, tmp_path / "swinger.xml")
     made = page.window.behaviour_page
     page.wait_until(lambda: made.isVisible() and made.robots.chosen == "mjcf:swinger.xml")
-    assert made.draft.model == SWINGER and not made.clips.start.isEnabled()
+    assert made.draft.model == SWINGER and made.draft.starts == ("standing", "random")
     page.wait_until(lambda: made.robots.cards["mjcf:swinger.xml"].preview is not None)
     fill(made, "Swinging")
     assert made.problem.text().startswith("Practise")

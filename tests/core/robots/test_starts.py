@@ -8,7 +8,8 @@ import pytest
 
 from core.behaviours.behaviour import STARTS
 from core.envs.mujoco import MujocoVectorEnv
-from core.robots.kinematics import Kinematics, Poses
+from core.errors import UserError
+from core.robots.kinematics import HINGE, Kinematics, Poses
 from core.tasks.robots import ROBOTS
 
 MakeBatch = Callable[..., MujocoVectorEnv]
@@ -74,3 +75,20 @@ def test_a_share_of_robots_may_start_in_any_way_and_counts_in_no_figure(name: st
         step = env.step(np.zeros((200, env.sizes[1]), np.float32))
     assert len(step.finished) == 200
     assert kinematics.lowest(env.states[:, 1 : 1 + nq]).max() < highest + 0.05
+
+
+@pytest.mark.parametrize("name", [name for name in ROBOTS if name not in FLOOR_ROBOTS])
+def test_a_robot_that_does_not_stand_on_a_floor_starts_in_any_pose(name: str, batch: MakeBatch) -> None:
+    usual, env = batch(ROBOTS[name], 400), batch(dataclasses.replace(ROBOTS[name], start="random"), 400)
+    model, positions = env.model, env.states[:, 1 : 1 + env.model.nq]
+    limited = model.jnt_limited.astype(bool)
+    own = model.body_treeid[model.jnt_bodyid] == 0
+    low, high = np.where(limited[:, None], model.jnt_range, [-np.pi, np.pi]).T
+    drawn = own & (limited | (model.jnt_type == HINGE))
+    assert drawn.any() and (low <= positions)[:, drawn].all() and (positions <= high)[:, drawn].all()
+    assert (np.ptp(positions, axis=0) > 0.95 * (high - low))[drawn].all()
+    others = np.abs(positions - usual.states[:, 1 : 1 + model.nq])[:, ~drawn]
+    assert others.max(initial=0) < 0.5  # where the Swimmer is, and the Reacher's target, is as usual
+    for kind in ("lying", "air"):
+        with pytest.raises(UserError, match="make start standing or random"):
+            batch(dataclasses.replace(ROBOTS[name], start=kind), 2)

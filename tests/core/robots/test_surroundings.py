@@ -93,7 +93,7 @@ def test_a_kept_robot_that_is_now_held_still_starts(batch: MakeBatch) -> None:
     task = behaviour_task(Behaviour("trial", "mjcf:it.xml", "Trial", "Which one?", 1.0, model=kept))
     env = batch(task, 8, varied_starts=0.5)
     assert not env.varies_starts and env.step(np.zeros((8, 1), np.float32)).observations.shape == (8, task.sizes[0])
-    with pytest.raises(UserError, match="can't be lifted and turned: leave start out"):
+    with pytest.raises(UserError, match="can't be lifted and turned: make start standing or random"):
         batch(replace(task, start="lying"), 2)
 
 
@@ -239,3 +239,44 @@ def test_signals_that_never_change_are_named() -> None:
     _, task = imported(FLOOR + walker())
     assert constant_signals(load_model(task)) == []
     assert Kinematics(load_model(task)).floor_height == 0
+
+
+ARM_ON_A_TABLE = """<body name="foot"><geom name="foot" size=".05"/>
+  <body name="upper" pos="0 0 .1"><joint name="hip" axis="0 1 0"/>
+    <geom name="upper" type="capsule" fromto="0 0 0 0 0 .3" size=".02"/>
+    <body name="lower" pos="0 0 .3"><joint name="elbow" axis="0 1 0"/>
+      <geom name="lower" type="capsule" fromto="0 0 0 0 0 .4" size=".02"/></body></body></body>"""
+
+
+def test_an_arm_in_any_pose_is_neither_below_the_floor_nor_within_itself(batch: MakeBatch) -> None:
+    wall = '<geom name="wall" type="box" size=".05 1 1" pos="-.4 0 1"/>'
+    _, task = imported(FLOOR + wall + ARM_ON_A_TABLE)
+    env = batch(replace(task, start="random"), 200)
+    angles = env.states[:, 1:3]
+    assert (np.abs(angles).max(axis=1) > 0.1).mean() > 0.9 and np.ptp(angles, axis=0).min() > 2.5
+    data = mujoco.MjData(env.model)
+    for state in env.states:
+        mujoco.mj_setState(env.model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        mujoco.mj_forward(env.model, data)
+        assert data.contact.dist.min(initial=0.0) > -0.011
+    for number in range(40):
+        env.step(np.random.default_rng(number).uniform(-1, 1, (200, 1)).astype(np.float32))
+    assert env.divergences == 0
+
+
+@pytest.mark.parametrize("kind", ["connect", "weld"])
+def test_the_parts_of_a_linkage_stay_together_in_any_pose(kind: str, batch: MakeBatch) -> None:
+    links = """<body name="left" pos="-.1 0 1"><joint name="hip" axis="0 1 0"/>
+        <geom name="left" type="capsule" fromto="0 0 0 0 0 .2" size=".02"/>
+        <body name="bar" pos="0 0 .2"><joint axis="0 1 0"/>
+          <geom name="bar" type="capsule" fromto="0 0 0 .2 0 0" size=".02"/>
+          <body name="tip" pos=".2 0 0"><geom size=".02"/>
+            <body name="hand"><joint name="wrist" axis="0 1 0"/><geom fromto="0 0 0 .1 0 0" type="capsule" size=".01"/>
+        </body></body></body></body>
+        <body name="right" pos=".1 0 1"><joint axis="0 1 0"/>
+          <geom name="right" type="capsule" fromto="0 0 0 0 0 .2" size=".02"/></body>"""
+    anchor = 'anchor="0 0 .2"' if kind == "connect" else ""
+    _, task = imported(links, last=MOTOR + f'<equality><{kind} body1="right" body2="tip" {anchor}/></equality>')
+    env = batch(replace(task, start="random"), 50)
+    spread = np.ptp(env.states[:, 1 : 1 + env.model.nq], axis=0)
+    assert spread[:2].max() < 0.1 and spread[2] > 5  # the wrist alone is free
