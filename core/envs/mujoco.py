@@ -196,7 +196,10 @@ class MujocoVectorEnv:
         self.states[indices] = self._fresh
         self.states[indices, 1 : 1 + nq] = positions
         self.states[indices, 1 + nq : 1 + nq + nv] = velocities
-        self.states[indices, 1 + nq + nv : 1 + nq + nv + self.model.na] = self._activations
+        activations = self._activations
+        if self._starts is not None and self.model.na:
+            activations = np.array([rest_activations(self.model, row, self._rest) for row in positions])
+        self.states[indices, 1 + nq + nv : 1 + nq + nv + self.model.na] = activations
         self._returns[indices] = 0
         self._ages[indices] = 0
 

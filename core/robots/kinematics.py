@@ -169,6 +169,15 @@ def _driven_joints(model: mujoco.MjModel) -> list[int]:
     return joints
 
 
+def coupled_joints(model: mujoco.MjModel) -> list[int]:
+    """Return the joints that constraints couple to others, or to tendons."""
+    by_joint, by_tendon = (model.eq_type == int(getattr(mujoco.mjtEq, f"mjEQ_{kind}")) for kind in ("JOINT", "TENDON"))
+    joints = [*model.eq_obj1id[by_joint].tolist(), *model.eq_obj2id[by_joint].tolist()]
+    for tendon in (*model.eq_obj1id[by_tendon].tolist(), *model.eq_obj2id[by_tendon].tolist()):
+        joints += _parts_of(model, tendon, _OF_JOINT) if tendon >= 0 else []
+    return [joint for joint in joints if joint >= 0]
+
+
 def _actuated_tendons(model: mujoco.MjModel) -> set[int]:
     by_tendon = model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_TENDON)
     return set(model.actuator_trnid[by_tendon, 0].tolist())

@@ -9,7 +9,17 @@ import mujoco
 import numpy as np
 
 from core.errors import UserError
-from core.robots.kinematics import FREE, HINGE, SLIDE, Kinematics, joined_bodies, lift_of, turn_of
+from core.robots.kinematics import (
+    FREE,
+    HINGE,
+    SLIDE,
+    Kinematics,
+    coupled_joints,
+    joined_bodies,
+    lift_of,
+    moved_trees,
+    turn_of,
+)
 from core.types import Float64, Mask
 
 _KINDS = ("standing", "lying", "tilted", "air")
@@ -48,7 +58,10 @@ class Starts:
         lift, turn = lift_of(model, root), turn_of(model, root)
         still = model.body_weldid[model.geom_bodyid] == 0
         solid = (model.geom_contype | model.geom_conaffinity) != 0
-        self._joints, self._data, self._movable = _free_joints(kinematics), mujoco.MjData(model), False
+        solid[model.pair_geom1] = solid[model.pair_geom2] = True
+        self._data, self._movable, self._trees = mujoco.MjData(model), False, [int(model.body_treeid[root])]
+        self._tendons = np.zeros(0, np.int64)
+        """Tendons with limits that a robot that can't be lifted keeps."""
         if lift is not None and turn is not None:
             self._movable = True
             self._lift, self._lift_rate, self._lift_sign = lift
@@ -59,8 +72,12 @@ class Starts:
             """Geoms that a placed robot must not be within."""
         elif start == _RANDOM:
             self._obstacles = np.flatnonzero(solid).tolist()  # also the floor and the robot's own parts
+            self._tendons, self._trees = np.flatnonzero(model.tendon_limited), moved_trees(model)
         else:
             raise UserError("The robot can't be lifted and turned: make start standing or random.")
+        self._joints = [
+            joint for joint in _free_joints(model, self._trees) if self._movable or not _is_free(model, joint)
+        ]
 
     def throw(self, rng: np.random.Generator, positions: Float64, velocities: Float64) -> None:
         """Place robots, and let those that start above the floor turn and rise or fall.
@@ -91,10 +108,13 @@ class Starts:
         else:
             self._turn_and_lift(rng, positions)
         blocked = np.zeros(len(positions), np.bool_)
-        if self._obstacles:
-            most = [self._depth(own) + _DEEP for own in usual]
+        if self._obstacles or len(self._tendons):
+            blocked[:] = True
+            most = np.array([self._depth(own) + _DEEP for own in usual])
             for _ in range(1 + _RAISES):
-                blocked[:] = [self._depth(row) > limit for row, limit in zip(positions, most, strict=True)]
+                blocked[blocked] = [self._depth(row) for row in positions[blocked]] > most[blocked]
+                if not blocked.any():
+                    break
                 if self._movable:
                     positions[blocked, self._lift] += self._lift_sign * self._scale * _RAISED
                 else:
@@ -105,14 +125,20 @@ class Starts:
         return blocked
 
     def _depth(self, positions: Float64) -> float:
-        """Return the depth in m to which one robot at these positions (nq,) is within an obstacle; 0 if it is not."""
+        """Return the depth in m to which one robot at these positions (nq,) is within an obstacle; 0 if it is not.
+
+        A tendon that is longer or shorter than it may be counts alike.
+        """
         model = self._kinematics.model
         self._data.qpos[:] = positions
         mujoco.mj_fwdPosition(model, self._data)
-        contacts, tree = self._data.contact, model.body_treeid[self._kinematics.root]
-        robot = (model.body_treeid[model.geom_bodyid[contacts.geom]] == tree).any(axis=1)
+        contacts = self._data.contact
+        robot = np.isin(model.body_treeid[model.geom_bodyid[contacts.geom]], self._trees).any(axis=1)
         within = contacts.dist[robot & np.isin(contacts.geom, self._obstacles).any(axis=1)]
-        return max(0.0, -float(within.min(initial=0.0)))
+        lengths, (low, high) = self._data.ten_length[self._tendons], model.tendon_range[self._tendons].T
+        return max(
+            0.0, -float(within.min(initial=0.0)), float(np.maximum(low - lengths, lengths - high).max(initial=0.0))
+        )
 
     def _turn_and_lift(self, rng: np.random.Generator, positions: Float64) -> None:
         count = len(positions)
@@ -159,12 +185,14 @@ class Starts:
             positions[:, self._lift] += self._lift_sign * below
 
 
-def _free_joints(kinematics: Kinematics) -> list[int]:
-    """Return the joints of the robot, without those that a constraint couples to others, as in a linkage."""
-    model = kinematics.model
-    own = model.body_treeid[model.jnt_bodyid] == model.body_treeid[kinematics.root]
-    coupled = model.eq_type == int(mujoco.mjtEq.mjEQ_JOINT)
-    own[[*model.eq_obj1id[coupled], *(joint for joint in model.eq_obj2id[coupled] if joint >= 0)]] = False
+def _is_free(model: mujoco.MjModel, joint: int) -> bool:
+    return bool(model.jnt_type[joint] == FREE)
+
+
+def _free_joints(model: mujoco.MjModel, trees: list[int]) -> list[int]:
+    """Return the joints of these trees of bodies, without those that a constraint couples to others, as in a linkage."""
+    own = np.isin(model.body_treeid[model.jnt_bodyid], trees)
+    own[coupled_joints(model)] = False
     for one, other in joined_bodies(model):
         own &= ~np.isin(model.jnt_bodyid, list(_with_carriers(model, one) ^ _with_carriers(model, other)))
     return np.flatnonzero(own).tolist()

@@ -280,3 +280,47 @@ def test_the_parts_of_a_linkage_stay_together_in_any_pose(kind: str, batch: Make
     env = batch(replace(task, start="random"), 50)
     spread = np.ptp(env.states[:, 1 : 1 + env.model.nq], axis=0)
     assert spread[:2].max() < 0.1 and spread[2] > 5  # the wrist alone is free
+
+
+FINGER = """<body name="{0}" pos="{1} 0 .5"><joint name="{0}" axis="0 1 0" range="-60 60"/>
+  <geom name="{0}" type="capsule" fromto="0 0 0 0 0 .2" size=".02"/></body>"""
+HAND = "".join(FINGER.format(name, place) for name, place in (("hip", -0.5), ("one", 0), ("two", 0.5)))
+MOTORS = MOTOR + '<actuator><motor joint="one" ctrlrange="-3 3"/><motor joint="two" ctrlrange="-3 3"/></actuator>'
+TENDON = '<tendon><fixed name="t" {}><joint joint="one" coef="1"/><joint joint="two" coef="-1"/></fixed></tendon>'
+
+
+@pytest.mark.parametrize(
+    ("tendon", "drawn", "apart"),
+    [
+        ("", [True, True, True], (1.5, 2.1)),
+        (TENDON.format("") + '<equality><tendon tendon1="t"/></equality>', [True, False, False], (0.0, 0.05)),
+        (TENDON.format('limited="true" range="-.6 .6"'), [True, True, True], (0.3, 0.62)),
+    ],
+    ids=["free", "coupled", "limited"],
+)
+def test_all_fingers_take_any_pose_that_their_tendons_allow(
+    tendon: str, drawn: list[bool], apart: tuple[float, float], batch: MakeBatch
+) -> None:
+    _, task = imported(HAND, last=MOTORS + tendon)
+    angles = batch(replace(task, start="random"), 200).states[:, 1:4]
+    assert (np.ptp(angles, axis=0) > 1.2).tolist() == drawn
+    assert apart[0] <= np.abs(angles[:, 1] - angles[:, 2]).max() <= apart[1]
+
+
+def test_a_pair_of_geoms_that_the_model_names_is_an_obstacle(batch: MakeBatch) -> None:
+    untouched = 'contype="0" conaffinity="0"'
+    arm = f"""<geom name="floor" type="plane" size="5 5 .1" {untouched}/><body name="arm" pos="0 0 .2">
+      <joint name="hip" axis="0 1 0"/><geom name="arm" type="capsule" fromto="0 0 0 0 0 .6" size=".02" {untouched}/></body>"""
+    _, task = imported(arm, last=MOTOR + '<contact><pair geom1="floor" geom2="arm"/></contact>')
+    angles = batch(replace(task, start="random"), 200).states[:, 1]
+    assert np.ptp(angles) > 2.5 and (0.2 + 0.6 * np.cos(angles)).min() > 0.0
+
+
+def test_an_integrating_servo_holds_the_pose_that_the_robot_starts_in(batch: MakeBatch) -> None:
+    servo = '<actuator><intvelocity joint="hip" kp="50" ctrlrange="-1 1" actrange="-1.57 1.57"/></actuator>'
+    _, task = imported(FINGER.format("hip", 0).replace("/>", ' damping="1"/>', 1), last=servo)
+    env = batch(replace(task, start="random"), 100)
+    before = env.states[:, 1].copy()
+    for _ in range(10):
+        env.step(np.zeros((100, 1), np.float32))
+    assert np.ptp(before) > 1.8 and np.abs(env.states[:, 1] - before).max() < 0.2
