@@ -21,5 +21,5 @@ def children(parent: int | None = None, recursive: bool = False) -> dict[psutil.
 
 
 def spawned(parent: int | None = None, recursive: bool = False) -> list[psutil.Process]:
-    """Those of the children that multiprocessing has started to run a part of the program."""
+    """Children that run a part of the program, started by multiprocessing."""
     return [child for child, command in children(parent, recursive).items() if "spawn_main" in command]

@@ -18,7 +18,6 @@ from core.behaviours.behaviour import (
     MAX_PLOTS,
     MAX_TITLE,
     STARTS,
-    STARTS_ANYWHERE,
     Behaviour,
     CameraView,
     is_showable,
@@ -125,9 +124,7 @@ class BehaviourDraft:
     @property
     def starts(self) -> tuple[str, ...]:
         """The ways in which episodes of the robot can start."""
-        if self.task is None:
-            return STARTS[:1]
-        return STARTS if self.task.floor_sense else STARTS_ANYWHERE
+        return self.task.starts if self.task else STARTS[:1]
 
     @property
     def longest_clip(self) -> float:

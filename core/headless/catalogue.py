@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from core.behaviours.behaviour import STARTS, STARTS_ANYWHERE
+from core.behaviours.behaviour import STARTS
 from core.behaviours.signals import FAMILIES, PLAIN
 from core.tasks import CATALOGUE, behaviours
 from core.tasks.base import RobotTask
@@ -63,7 +63,7 @@ def robot_entries(robots: Iterable[RobotTask] = ROBOTS.values()) -> list[dict[st
             "title": robot.title,
             "step_seconds": robot.step_seconds,
             "episode_seconds": robot.episode_steps * robot.step_seconds,
-            "starts": list(STARTS if robot.floor_sense else STARTS_ANYWHERE),
+            "starts": list(robot.starts),
             "signals": robot.names.all(),
             "constant": _constant(robot),
             "joints": list(robot.names.joints),
@@ -94,7 +94,7 @@ def signals_page() -> str:
     ]
     for robot in ROBOTS.values():
         seconds = robot.episode_steps * robot.step_seconds
-        starts = "any" if robot.floor_sense else " or ".join(STARTS_ANYWHERE)
+        starts = "any" if robot.starts == STARTS else " or ".join(robot.starts)
         rate = f"controlled at {1 / robot.step_seconds:.0f} Hz, episodes of {seconds:g} s, starts: {starts}"
         lines += ["", f"## {robot.title}", "", f"`{robot.name}`: {rate}.", "", "| signals | names |", "|---|---|"]
         shown: dict[tuple[str, ...], list[str]] = {}

@@ -21,6 +21,7 @@ from core.robots.kinematics import (
     SLIDE,
     Kinematics,
     base_joints,
+    carriers,
     extent,
     joint_axes,
     lift_of,
@@ -32,7 +33,7 @@ from core.robots.mjcf import pack, read_mjcf
 from core.robots.models import SHOWN_GROUPS, compile_mjcf, has_own_floor
 from core.robots.signals import signal_names
 from core.robots.starts import can_start_anyhow
-from core.types import Float64
+from core.types import Float64, Mask
 
 log = logging.getLogger(__name__)
 _CONTROL_SECONDS = 1 / 40
@@ -58,8 +59,8 @@ _MARGIN, _FIXED_MARGIN = 1.9, 1.2
 """Width of the picture relative to the robot, which may jump, and to the place that a fixed robot takes in motion."""
 _FAR = 5.0
 """Range of a slide, relative to the robot's size, from which the camera follows the robot."""
-_UPRIGHT, _FLAT = 0.99, 0.01
-"""Least cosine to the vertical of an axis that counts as vertical, and largest of one that counts as level."""
+_ACROSS, _ALONG = 0.99, 0.01
+"""Least component across a plane of an axis that counts as normal to it, and largest of one that counts as within it."""
 _ABOVE = 0.12
 """Height of the picture's middle above that of a robot that may jump, relative to its size."""
 _UNSTABLE = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
@@ -182,13 +183,9 @@ def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
 
 def _seen_geoms(model: mujoco.MjModel) -> npt.NDArray[np.int64]:
     """Return the geoms that show where the robot is: those of its trees, and of what its root is mounted on."""
-    root = root_of(model)
-    mounts, body = set[int](), int(model.body_parentid[root])
-    while body:
-        mounts.add(body)
-        body = int(model.body_parentid[body])
+    mounts = carriers(model, root_of(model))[1:]
     bodies = model.geom_bodyid
-    ours = np.isin(model.body_treeid[bodies], moved_trees(model)) | np.isin(bodies, list(mounts))
+    ours = np.isin(model.body_treeid[bodies], moved_trees(model)) | np.isin(bodies, mounts)
     shown = ours & (model.geom_group < SHOWN_GROUPS) & (model.geom_rgba[:, 3] > 0)
     return np.flatnonzero(shown if shown.any() else ours if ours.any() else bodies > 0)
 
@@ -229,12 +226,13 @@ def _describe(
     root, axes = kinematics.root, joint_axes(model)
     own = set(base_joints(model, root))
     far = np.ptp(model.jnt_range, axis=1) > _FAR * float(np.ptp(extents[0], axis=0).max())
-    plain, angles, quaternions, planar = list[int](), list[int](), list[int](), True
+    plain, angles, quaternions = list[int](), list[int](), list[int]()
+    planar = bool(_in_plane(model, axes[:, 1]).all())
     moves = lift_of(model, root) is not None
+    of_robot = np.isin(model.body_treeid[model.jnt_bodyid], moved_trees(model))
     for joint in range(model.njnt):
         first, kind = int(model.jnt_qposadr[joint]), int(model.jnt_type[joint])
         endless = not model.jnt_limited[joint]
-        planar &= kind == SLIDE and abs(axes[joint, 1]) < 0.01 or kind == HINGE and (abs(axes[joint, 1]) > 0.99)
         if kind == FREE:
             plain += range(first + 2 * (joint in own), first + 3)  # not where the robot is
             quaternions.append(first + 3)
@@ -271,22 +269,20 @@ def _describe(
         body=model.body(root).name,
         height=float(place[2]),
         distance=distance,
-        planar=bool(planar),
+        planar=planar,
         fixed=not moves,
         centre=tuple(place[:2].tolist()),
         rest=tuple(rest_controls(model, start, start_key(model)).tolist()),
         drawn_floor=drawn_floor,
         activations=int(model.na),
-        level=not planar and _is_level(model, axes),
+        level=not planar and bool(_in_plane(model, axes[:, 2])[of_robot].all()),
     )
 
 
-def _is_level(model: mujoco.MjModel, axes: Float64) -> bool:
-    """Return whether no joint of the robot changes the height of anything. axes: of `joint_axes`"""
-    own = np.isin(model.body_treeid[model.jnt_bodyid], moved_trees(model))
-    upright = np.abs(axes[:, 2])
-    turns, slides = (model.jnt_type == HINGE) & (upright > _UPRIGHT), (model.jnt_type == SLIDE) & (upright < _FLAT)
-    return bool((turns | slides)[own].all())
+def _in_plane(model: mujoco.MjModel, across: Float64) -> Mask:
+    """Return which joints move everything within a plane. across (joints,): their axes' components across the plane"""
+    turns = (model.jnt_type == HINGE) & (np.abs(across) > _ACROSS)
+    return turns | (model.jnt_type == SLIDE) & (np.abs(across) < _ALONG)
 
 
 def _view(kinematics: Kinematics, extents: Float64, moves: bool) -> tuple[Float64, float]:

@@ -113,11 +113,16 @@ def root_of(model: mujoco.MjModel) -> int:
 
 def base_joints(model: mujoco.MjModel, root: int) -> list[int]:
     """Return the joints that move the root body in the world, those nearest to the world first."""
-    body, joints = root, list[int]()
+    return [joint for body in reversed(carriers(model, root)) for joint in _joints_of(model, body)]
+
+
+def carriers(model: mujoco.MjModel, body: int) -> list[int]:
+    """Return the body, the one that carries it, and so on, without the world."""
+    found = list[int]()
     while body:
-        joints = [*_joints_of(model, body), *joints]
+        found.append(body)
         body = int(model.body_parentid[body])
-    return joints
+    return found
 
 
 def _joints_of(model: mujoco.MjModel, body: int) -> list[int]:

@@ -14,6 +14,7 @@ from core.robots.kinematics import (
     HINGE,
     SLIDE,
     Kinematics,
+    carriers,
     coupled_joints,
     joined_bodies,
     lift_of,
@@ -75,9 +76,8 @@ class Starts:
             self._tendons, self._trees = np.flatnonzero(model.tendon_limited), moved_trees(model)
         else:
             raise UserError("The robot can't be lifted and turned: make start standing or random.")
-        self._joints = [
-            joint for joint in _free_joints(model, self._trees) if self._movable or not _is_free(model, joint)
-        ]
+        joints = _uncoupled_joints(model, self._trees)
+        self._joints = joints if self._movable else [joint for joint in joints if model.jnt_type[joint] != FREE]
 
     def throw(self, rng: np.random.Generator, positions: Float64, velocities: Float64) -> None:
         """Place robots, and let those that start above the floor turn and rise or fall.
@@ -185,26 +185,13 @@ class Starts:
             positions[:, self._lift] += self._lift_sign * below
 
 
-def _is_free(model: mujoco.MjModel, joint: int) -> bool:
-    return bool(model.jnt_type[joint] == FREE)
-
-
-def _free_joints(model: mujoco.MjModel, trees: list[int]) -> list[int]:
+def _uncoupled_joints(model: mujoco.MjModel, trees: list[int]) -> list[int]:
     """Return the joints of these trees of bodies, without those that a constraint couples to others, as in a linkage."""
     own = np.isin(model.body_treeid[model.jnt_bodyid], trees)
     own[coupled_joints(model)] = False
     for one, other in joined_bodies(model):
-        own &= ~np.isin(model.jnt_bodyid, list(_with_carriers(model, one) ^ _with_carriers(model, other)))
+        own &= ~np.isin(model.jnt_bodyid, list({*carriers(model, one)} ^ {*carriers(model, other)}))
     return np.flatnonzero(own).tolist()
-
-
-def _with_carriers(model: mujoco.MjModel, body: int) -> set[int]:
-    """Return the body and those that carry it, without the world."""
-    found = set[int]()
-    while body:
-        found.add(body)
-        body = int(model.body_parentid[body])
-    return found
 
 
 def _turned(quaternions: Float64, angles: Float64, direction: Float64) -> Float64:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from core.behaviours.behaviour import Behaviour
+from core.behaviours.behaviour import STARTS, STARTS_ANYWHERE, Behaviour
 from core.behaviours.signals import SignalNames, Signals
 from core.presets import DEFAULT
 from core.types import Float32, Float64
@@ -268,7 +268,7 @@ class RobotTask(Task):
     reset_hook: Callable[[np.random.Generator, Float64, Float64], None] | None = None
     """Changes starting positions (n, nq) and velocities (n, nv) in place, for starts that are more than noise."""
     start: str = "standing"
-    """Start of episodes: one of core.behaviours.behaviour.STARTS, without a floor of STARTS_ANYWHERE."""
+    """Start of episodes: one of `starts`."""
     start_scale: float = 1.0
     """Heights of starts in the air, in relation to those of the paper's robots: less for a small robot."""
     needs_signals: bool = False
@@ -292,6 +292,11 @@ class RobotTask(Task):
     @property
     def step_seconds(self) -> float:
         return self.timestep * self.frame_skip
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """The ways in which episodes can start (core.behaviours.behaviour.STARTS)."""
+        return STARTS if self.floor_sense else STARTS_ANYWHERE
 
     @property
     def has_true_reward(self) -> bool:

@@ -13,7 +13,6 @@ from core.behaviours.behaviour import (
     MAX_NAME,
     MAX_TITLE,
     STARTS,
-    STARTS_ANYWHERE,
     SUFFIX,
     Behaviour,
     NamedFigure,
@@ -86,8 +85,8 @@ def behaviour_task(behaviour: Behaviour) -> Task:
     if behaviour.robot.startswith(GYM):
         return _gym_behaviour(behaviour)
     robot = _timed(_robot_of(behaviour), behaviour)
-    if behaviour.start not in STARTS_ANYWHERE and not robot.floor_sense:
-        raise UserError(f"{robot.name} does not stand freely on a floor: make start {' or '.join(STARTS_ANYWHERE)}.")
+    if behaviour.start not in robot.starts:
+        raise UserError(f"{robot.name} does not stand freely on a floor: make start {' or '.join(robot.starts)}.")
     oracle = compile_expression(behaviour.oracle, robot.names, "oracle") if behaviour.oracle else None
     if oracle and not oracle.signals:
         raise UserError("The oracle is the same at every step: write one of signals, such as height.")
