@@ -6,8 +6,8 @@ from itertools import pairwise
 import mujoco
 import numpy as np
 
-from core.robots.kinematics import floor_of
 from core.robots.models import SHOWN_GROUPS
+from core.robots.structure import floor_of
 from core.tasks.base import Camera
 from core.types import Float64
 

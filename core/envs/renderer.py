@@ -13,8 +13,8 @@ from core.envs.motion_marks import TRACE_HZ, TRACE_SECONDS, MotionMarks
 from core.envs.physics import FULL
 from core.errors import UserError, lack
 from core.io.image_codec import Pixels, decode_image, fit_to_square, fitted_size
-from core.robots.kinematics import extent
 from core.robots.models import load_model
+from core.robots.structure import extent
 from core.tasks.base import Camera, RobotTask, Task
 from core.types import Float64, Frames
 

@@ -10,8 +10,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from core.robots.kinematics import BALL, FREE, HINGE, SENSED, Kinematics
+from core.robots.kinematics import SENSED, Kinematics
 from core.robots.signals import actuator_names, joint_names
+from core.robots.structure import BALL, FREE, HINGE
 from core.tasks.base import ORIENTATION, RobotTask, orientation
 from core.types import Float64
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from core.robots.kinematics import HINGE, SLIDE, acts_on_joint
+from core.robots.structure import HINGE, SLIDE, acts_on_joint
 from core.types import Float64
 
 _USUAL_SPEED = {HINGE: 10.0, SLIDE: 1.0}

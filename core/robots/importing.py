@@ -14,12 +14,17 @@ import numpy.typing as npt
 from core.behaviours.robot_model import LARGEST, MAX_PARTS, RobotModel, is_name
 from core.errors import UserError
 from core.robots.actuators import rest_controls
-from core.robots.kinematics import (
+from core.robots.kinematics import Kinematics
+from core.robots.meshes import simplify
+from core.robots.mjcf import pack, read_mjcf
+from core.robots.models import SHOWN_GROUPS, compile_mjcf, has_own_floor
+from core.robots.signals import signal_names
+from core.robots.starts import can_start_anyhow
+from core.robots.structure import (
     BALL,
     FREE,
     HINGE,
     SLIDE,
-    Kinematics,
     base_joints,
     carriers,
     extent,
@@ -28,11 +33,6 @@ from core.robots.kinematics import (
     moved_trees,
     root_of,
 )
-from core.robots.meshes import simplify
-from core.robots.mjcf import pack, read_mjcf
-from core.robots.models import SHOWN_GROUPS, compile_mjcf, has_own_floor
-from core.robots.signals import signal_names
-from core.robots.starts import can_start_anyhow
 from core.types import Float64, Mask
 
 log = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ import numpy as np
 
 from core.errors import UserError
 from core.robots.actuators import complete_ranges
-from core.robots.kinematics import floor_of, level_planes
 from core.robots.mjcf import unpack
+from core.robots.structure import floor_of, level_planes
 from core.tasks.base import RobotTask
 
 log = logging.getLogger(__name__)

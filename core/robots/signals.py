@@ -9,13 +9,12 @@ import mujoco
 import numpy as np
 
 from core.behaviours.signals import CONTACT_HEIGHT, PLAIN, SignalNames, write
-from core.robots.kinematics import (
+from core.robots.kinematics import Kinematics, Poses
+from core.robots.structure import (
     BALL,
     FREE,
     HINGE,
     SLIDE,
-    Kinematics,
-    Poses,
     acts_on_joint,
     base_joints,
     data_at_zero,

@@ -9,11 +9,11 @@ import mujoco
 import numpy as np
 
 from core.errors import UserError
-from core.robots.kinematics import (
+from core.robots.kinematics import Kinematics
+from core.robots.structure import (
     FREE,
     HINGE,
     SLIDE,
-    Kinematics,
     carriers,
     coupled_joints,
     joined_bodies,

@@ -36,8 +36,9 @@ from core.envs.renderer import MujocoRenderer
 from core.errors import UserError
 from core.jobs.previews import oscillating_actions
 from core.robots.importing import import_robot
-from core.robots.kinematics import Kinematics, lift_of
+from core.robots.kinematics import Kinematics
 from core.robots.models import load_model
+from core.robots.structure import lift_of
 from core.tasks.base import Camera, RobotTask
 from core.tasks.behaviour_tasks import behaviour_task
 

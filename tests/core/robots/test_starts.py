@@ -9,7 +9,8 @@ import pytest
 from core.behaviours.behaviour import STARTS
 from core.envs.mujoco import MujocoVectorEnv
 from core.errors import UserError
-from core.robots.kinematics import HINGE, Kinematics, Poses
+from core.robots.kinematics import Kinematics, Poses
+from core.robots.structure import HINGE
 from core.tasks.robots import ROBOTS
 
 MakeBatch = Callable[..., MujocoVectorEnv]

@@ -294,9 +294,10 @@ TENDON = '<tendon><fixed name="t" {}><joint joint="one" coef="1"/><joint joint="
     [
         ("", [True, True, True], (1.5, 2.1)),
         (TENDON.format("") + '<equality><tendon tendon1="t"/></equality>', [True, False, False], (0.0, 0.05)),
+        (TENDON.format("") + '<equality><tendon tendon1="t" active="false"/></equality>', [True] * 3, (1.5, 2.1)),
         (TENDON.format('limited="true" range="-.6 .6"'), [True, True, True], (0.3, 0.62)),
     ],
-    ids=["free", "coupled", "limited"],
+    ids=["free", "coupled", "coupling switched off", "limited"],
 )
 def test_all_fingers_take_any_pose_that_their_tendons_allow(
     tendon: str, drawn: list[bool], apart: tuple[float, float], batch: MakeBatch

@@ -1,0 +1,219 @@
+"""Which bodies, joints and geoms of a MuJoCo model are the robot, which is the floor, and what holds the robot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from core.types import Float64
+
+FREE, BALL, SLIDE, HINGE = (
+    int(getattr(mujoco.mjtJoint, f"mjJNT_{name}")) for name in ("FREE", "BALL", "SLIDE", "HINGE")
+)
+_PLANE = int(mujoco.mjtGeom.mjGEOM_PLANE)
+_UPRIGHT, _LEVEL = 0.999, 0.5
+"""Least and largest cosine to the vertical of an axis that counts as vertical, and as level."""
+_OF_JOINT, _OF_SITE = int(mujoco.mjtWrap.mjWRAP_JOINT), int(mujoco.mjtWrap.mjWRAP_SITE)
+
+
+def data_at_zero(model: mujoco.MjModel) -> mujoco.MjData:
+    """Return data with the poses of the model's bodies and geoms while all joints are at their zero."""
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    return data
+
+
+def level_planes(model: mujoco.MjModel) -> dict[int, float]:
+    """Return the level planes that stand still, and their heights in m; those that can be touched, if there are any."""
+    data = data_at_zero(model)
+    still = model.body_weldid[model.geom_bodyid] == 0
+    level = (model.geom_type == _PLANE) & still & (data.geom_xmat[:, 8] > 1 - 1e-9)
+    touched = level & ((model.geom_contype | model.geom_conaffinity) != 0)
+    return {int(geom): float(data.geom_xpos[geom, 2]) for geom in np.flatnonzero(touched if touched.any() else level)}
+
+
+def floor_of(model: mujoco.MjModel) -> tuple[int, float]:
+    """Return the geom that is the floor, the highest level plane, and its height. Raises ValueError if there is none."""
+    return max(level_planes(model).items(), key=lambda plane: plane[1])
+
+
+def acts_on_joint(model: mujoco.MjModel, index: int) -> bool:
+    """Return whether the actuator acts on a joint, and not on a tendon, a site or a body."""
+    kinds = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
+    return int(model.actuator_trntype[index]) in map(int, kinds)
+
+
+def extent(model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.NDArray[np.int64]) -> Float64:
+    """Return the lowest and highest places in m that the boxes around these geoms take, (2, 3)."""
+    turned = data.geom_xmat[geoms].reshape(-1, 3, 3)
+    centres = data.geom_xpos[geoms] + np.einsum("gij,gj->gi", turned, model.geom_aabb[geoms, :3])
+    halves = np.einsum("gij,gj->gi", np.abs(turned), model.geom_aabb[geoms, 3:])
+    return np.stack([(centres - halves).min(axis=0), (centres + halves).max(axis=0)])
+
+
+def moved_trees(model: mujoco.MjModel) -> list[int]:
+    """Return the trees of bodies with joints that actuators move, in the order of the actuators; else the first tree."""
+    bodies = [body for index in range(model.nactuator) for body in _moved_by(model, index)]
+    trees = dict.fromkeys(int(model.body_treeid[body]) for body in bodies)
+    return [tree for tree in trees if tree >= 0] or [int(model.body_treeid[model.jnt_bodyid[0]])]
+
+
+def _moved_by(model: mujoco.MjModel, index: int) -> list[int]:
+    """Return the bodies that an actuator acts on."""
+    target = int(model.actuator_trnid[index, 0])
+    if acts_on_joint(model, index):
+        return [int(model.jnt_bodyid[target])]
+    match mujoco.mjtTrn(int(model.actuator_trntype[index])):
+        case mujoco.mjtTrn.mjTRN_SITE | mujoco.mjtTrn.mjTRN_SLIDERCRANK:
+            return [int(model.site_bodyid[target])]
+        case mujoco.mjtTrn.mjTRN_BODY:
+            return [target]
+        case mujoco.mjtTrn.mjTRN_TENDON:
+            joints, sites = (_parts_of(model, target, kind) for kind in (_OF_JOINT, _OF_SITE))
+            return [*model.jnt_bodyid[joints].tolist(), *model.site_bodyid[sites].tolist()]
+    return []
+
+
+def _parts_of(model: mujoco.MjModel, tendon: int, kind: int) -> list[int]:
+    """Return the joints or sites that a tendon consists of. kind: _OF_JOINT or _OF_SITE"""
+    parts = slice(model.tendon_adr[tendon], model.tendon_adr[tendon] + model.tendon_num[tendon])
+    return [int(number) for number in model.wrap_objid[parts][model.wrap_type[parts] == kind]]
+
+
+def root_of(model: mujoco.MjModel) -> int:
+    """Return the root body: the first body with a joint in the tree that the first actuator moves.
+
+    A body without a shape that only holds joints for the next body, such as slides along x and y, is skipped: the root
+    is the body that it carries.
+    """
+    tree = moved_trees(model)[0]
+    root = next(int(body) for body in model.jnt_bodyid if model.body_treeid[body] == tree)
+    while not model.body_geomnum[root] and not (model.jnt_type[_joints_of(model, root)] == FREE).any():
+        carried = np.flatnonzero(model.body_parentid == root)
+        if len(carried) != 1 or not model.body_jntnum[carried[0]]:
+            break
+        root = int(carried[0])
+    return root
+
+
+def base_joints(model: mujoco.MjModel, root: int) -> list[int]:
+    """Return the joints that move the root body in the world, those nearest to the world first."""
+    return [joint for body in reversed(carriers(model, root)) for joint in _joints_of(model, body)]
+
+
+def carriers(model: mujoco.MjModel, body: int) -> list[int]:
+    """Return the body, the one that carries it, and so on, without the world."""
+    found = list[int]()
+    while body:
+        found.append(body)
+        body = int(model.body_parentid[body])
+    return found
+
+
+def _joints_of(model: mujoco.MjModel, body: int) -> list[int]:
+    first = int(model.body_jntadr[body])
+    return list(range(first, first + int(model.body_jntnum[body])))
+
+
+def joint_axes(model: mujoco.MjModel) -> Float64:
+    """Return the joints' axes in the world, (joints, 3), with all joints at their zero."""
+    return np.array(data_at_zero(model).xaxis)
+
+
+def lift_of(model: mujoco.MjModel, root: int) -> tuple[int, int, float] | None:
+    """Return the indices of the position and velocity that raise the root body, and their sign; None if none do.
+
+    A joint with limits or a motor holds the robot where it is, as does what ties it to the world or another robot.
+    """
+    if _is_tied(model, int(model.body_treeid[root])):
+        return None
+    axes = joint_axes(model)
+    held = model.jnt_limited.astype(bool)
+    held[_driven_joints(model)] = True
+    for joint in base_joints(model, root):
+        index, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+        if model.jnt_type[joint] == FREE:
+            return index + 2, dof + 2, 1.0
+        if model.jnt_type[joint] == SLIDE and abs(axes[joint, 2]) > _UPRIGHT and not held[joint]:
+            return index, dof, float(np.sign(axes[joint, 2]))
+    return None
+
+
+def turn_of(model: mujoco.MjModel, root: int) -> int | None:
+    """Return the joint by which the root body lies or stands: free, or a level hinge without limits. None if none is."""
+    axes = joint_axes(model)
+    for joint in base_joints(model, root):
+        level = model.jnt_type[joint] == HINGE and abs(axes[joint, 2]) < _LEVEL and not model.jnt_limited[joint]
+        if level or model.jnt_type[joint] == FREE:
+            return joint
+    return None
+
+
+def _driven_joints(model: mujoco.MjModel) -> list[int]:
+    """Return the joints that an actuator, also by a tendon, or another joint moves."""
+    joints = [int(model.actuator_trnid[index, 0]) for index in range(model.nu) if acts_on_joint(model, index)]
+    for tendon in _actuated_tendons(model):
+        joints += _parts_of(model, tendon, _OF_JOINT)
+    return [*joints, *coupled_joints(model)]
+
+
+def coupled_joints(model: mujoco.MjModel) -> list[int]:
+    """Return the joints that a constraint couples to others, or to tendons, and those that it holds alone."""
+    joints = []
+    equalities = zip(model.eq_obj1id, model.eq_obj2id, model.eq_type, model.eq_active0, strict=True)
+    for one, other, kind, active in equalities:
+        for part in (int(one), int(other)):
+            if active and part >= 0 and int(kind) == int(mujoco.mjtEq.mjEQ_JOINT):
+                joints.append(part)
+            elif active and part >= 0 and int(kind) == int(mujoco.mjtEq.mjEQ_TENDON):
+                joints += _parts_of(model, part, _OF_JOINT)
+    return joints
+
+
+def _actuated_tendons(model: mujoco.MjModel) -> set[int]:
+    by_tendon = model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_TENDON)
+    return set(model.actuator_trnid[by_tendon, 0].tolist())
+
+
+def joined_bodies(model: mujoco.MjModel) -> list[tuple[int, int]]:
+    """Return the pairs of bodies that a constraint connects or welds to each other; 0 is the world."""
+    pairs = []
+    equalities = zip(model.eq_obj1id, model.eq_obj2id, model.eq_type, model.eq_objtype, model.eq_active0, strict=True)
+    for one, other, kind, of, active in equalities:
+        if active and int(kind) in (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)):
+            bodies = model.site_bodyid[[one, other]] if of == int(mujoco.mjtObj.mjOBJ_SITE) else (one, other)
+            pairs.append((int(bodies[0]), int(bodies[1])))
+    return pairs
+
+
+def _is_tied(model: mujoco.MjModel, tree: int) -> bool:
+    """Return whether an equality constraint or a tendon with a force joins a tree of bodies to the world or another tree."""
+    joined = [set(model.body_treeid[list(bodies)].tolist()) for bodies in joined_bodies(model)]
+    pulling = model.tendon_limited.astype(bool) | (model.tendon_stiffness > 0)
+    for tendon in {*np.flatnonzero(pulling).tolist(), *_actuated_tendons(model)}:
+        sites = _parts_of(model, tendon, _OF_SITE)
+        joined.append(set(model.body_treeid[model.site_bodyid[sites]].tolist()))
+    return any(tree in trees and len(trees) > 1 for trees in joined)
+
+
+def unique_names(own: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Return a name for each part: its own, or the other one where that is ''. The second of a name gets a _2."""
+    taken = {name for name in own if name}
+    names = []
+    for name, other in zip(own, others, strict=True):
+        if not name:
+            numbered = (f"{other}_{number}" if number > 1 else other for number in range(1, len(own) + len(taken) + 2))
+            name = next(each for each in numbered if each not in taken)
+            taken.add(name)
+        names.append(name)
+    return names
+
+
+def geom_names(model: mujoco.MjModel) -> dict[str, int]:
+    """Return the geoms of the robot, not of the world, by name; one without a name has that of its body."""
+    geoms = np.flatnonzero(model.geom_bodyid).tolist()
+    bodies = [model.body(model.geom_bodyid[geom]).name or f"geom_{geom}" for geom in geoms]
+    return dict(zip(unique_names([model.geom(geom).name for geom in geoms], bodies), geoms, strict=True))
