@@ -151,6 +151,10 @@ class QueryConfig(_Checked):
         """Return the number of steps of a segment. usual: that of the task's own segments"""
         return self.segment_steps or usual
 
+    def first_of(self, labels: int) -> int:
+        """Return how many of these labels come before the policy trains: a share (A.1) or a number (A.2), at least one."""
+        return min(labels, self.first_labels or max(1, math.ceil(self.first_share * labels - 1e-9)))
+
 
 @dataclass(frozen=True)
 class OracleConfig(_Checked):
@@ -311,7 +315,7 @@ class Config(_Checked):
             answered and self.labels == 0,
             "With 0 labels nothing can be learned: set labels to at least 1, or the teacher to none for the true reward.",
         )
-        first = query.first_labels or math.ceil(query.first_share * self.labels)
+        first = query.first_of(self.labels)
         yield (
             answered and query.pool * (query.pool - 1) // 2 < first,
             f"A pool of {query.pool} segments has too few pairs for the first labels: give a larger query.pool.",

@@ -118,10 +118,7 @@ class RolloutReported(Event):
     """Measures of the latest batch and the latest finished episodes; nan if there are none."""
 
     env_steps: int
-    seconds: float
-    """Wall-clock time for collecting the batch."""
     batch_steps: int
-    episodes: int
     true_return: float
     predicted_return: float
     measure: dict[str, float]
@@ -227,15 +224,10 @@ class RewardPublished(Event):
 class RewardFitted(Event):
     """One round of fitting finished. Losses are per member, nan for a member without held-out answers."""
 
-    generation: int
     preferences: int
     train_loss: tuple[float, ...]
     validation_loss: tuple[float, ...]
     l2: tuple[float, ...]
-    accuracy: float
-    """Share of held-out preferences (without ties) that the members rank as the labeller did."""
-    seconds: float
-    """Time spent on the round, without other jobs' turns; after a resume, since then."""
 
 
 @dataclass(frozen=True)
@@ -252,15 +244,9 @@ class PolicyPublished(Event):
 
 @dataclass(frozen=True)
 class PolicyUpdated(Event):
-    """Figures of one policy update."""
+    """The policy has learned from one batch. `version` counts the updates made."""
 
     version: int
-    env_steps: int
-    kl: float
-    entropy: float
-    value_loss: float
-    epochs: int
-    seconds: float
 
 
 @dataclass(frozen=True)

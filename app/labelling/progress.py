@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from app.labelling.countdown import DEFAULT_START_SECONDS, Countdown
 from app.labelling.training_course import TrainingCourse
 from core.config import Config
-from core.preferences.schedule import first_labels, scheduled
+from core.preferences.schedule import scheduled
 from core.session.policy_snapshots import SnapshotInfo
 
 _LABEL_WINDOW = 60.0
@@ -42,7 +42,7 @@ class Progress:
         self.agreement = self._best_agreement = math.nan
         self._better_at: float | None = None
         self.course = TrainingCourse(config)
-        self.first_labels = first_labels(config.labels, config.query)
+        self.first_labels = config.query.first_of(config.labels)
         self._most_labels = self._most_usable = self._unsure = 0
         self.first_pair, self.drawing = Countdown(usual_start, clock), Countdown(None, clock)
         self.seconds_before = 0.0

@@ -14,7 +14,6 @@ from app.command_line import DEFAULT_TASK, given
 from app.workers.robot_reader import read_robot
 from core.config import Config, replaced
 from core.errors import UserError
-from core.preferences.schedule import first_labels
 from core.presets import merge_presets
 from core.session.compatibility import require_fitting
 from core.session.session import CONFIG, Session
@@ -140,7 +139,7 @@ def task_defaults(name: str, changes: Mapping[str, Any]) -> Config:
         usual = {"labels": _UNLIMITED_LABELS, "query.ready": _READY}
         return replaced(Config(task=name), **{**chosen, **own, **usual, **labels})
     config = replaced(Config(task=name), **{**chosen, **labels})
-    first = min(_MAX_FIRST_LABELS, first_labels(config.labels, config.query))
+    first = min(_MAX_FIRST_LABELS, config.query.first_of(config.labels))
     return replaced(config, **own, **{"query.horizon": config.planned_steps, "query.first_labels": first})
 
 

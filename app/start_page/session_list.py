@@ -11,7 +11,7 @@ from app.labelling.guests import name_of
 from app.start_page.session_model import ENTRY, Index, SessionModel, figures, shows_best, title
 from app.style import theme
 from app.style.painting import RIGHT, rounded, set_font, write_line
-from core.formatting import format_age
+from core.formatting import format_age, pluralize
 from core.session.library import SessionEntry
 
 _HEIGHT, _PICTURE, _MARGIN, _RADIUS = 92, 72, 10, 8
@@ -89,7 +89,7 @@ class _Row(QStyledItemDelegate):
         set_font(painter, 12)
         line = QRect(room.left(), room.top() + 20, room.width(), 18)
         write_line(painter, line, f"{title(summary)}  ·  {name_of(summary.teacher)}", muted)
-        count = f"{summary.labels:,} answer{'' if summary.labels == 1 else 's'}"
+        count = pluralize(summary.labels, "answer")
         write_line(painter, QRect(room.left(), room.top() + 40, room.width(), 16), count, muted)
         colour = theme.palette().green if shows_best(summary) else muted
         write_line(painter, QRect(room.left(), room.top() + 58, room.width(), 18), figures(summary), colour)

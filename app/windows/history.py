@@ -19,6 +19,7 @@ from app.style.empty_state import EmptyState
 from app.style.labels import label
 from app.style.layouts import column, row
 from app.window_state import fitting
+from core.formatting import pluralize
 from core.preferences.store import PreferenceSummary
 from core.types import Choice, Preference, Teacher
 
@@ -133,7 +134,7 @@ class HistoryPage(QWidget):
         count = self.model.rowCount()
         self.stack.setCurrentWidget(self.list if count else self.empty)
         self.empty.set_message(*self._why_empty())
-        self.count.setText(f"{count:,} answer{'s' * (count != 1)} shown")
+        self.count.setText(f"{pluralize(count, 'answer')} shown")
         self.filter.show_judgement(self._judgement, count)
 
     def _why_empty(self) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from core.behaviours.robot_model import RobotModel, robot_model
-from core.behaviours.signals import suggestion
+from core.behaviours.words import require_fields
 from core.errors import UserError
 from core.io import files
 
@@ -135,7 +135,7 @@ def parse(text: str) -> Behaviour:
         raise UserError("It is not valid JSON.") from error
     if not isinstance(values, dict):
         raise UserError("It must be one JSON object: {...}.")
-    _require_fields("the behaviour", values, _REQUIRED, _OPTIONAL)
+    require_fields("the behaviour", values, _REQUIRED, _OPTIONAL)
     name = _text("name", values["name"], MAX_NAME)
     if not _NAME.fullmatch(name):
         raise UserError(f"name is {name!r}: use lower-case letters and digits, with - or _ between words.")
@@ -171,17 +171,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> float:
     raise UserError(f"{name} is not a JSON number.")
-
-
-def _require_fields(what: str, values: Any, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
-    if not isinstance(values, dict):
-        raise UserError(f"{what} has to be a JSON object with {' and '.join(required)}.")
-    for name in values:
-        if name not in (*required, *optional):
-            raise UserError(f"There is no field {name!r:.40} in {what}: {suggestion(name, (*required, *optional))}")
-    for name in required:
-        if name not in values:
-            raise UserError(f"The field {name!r} is missing in {what}.")
 
 
 _SHAPING = dict.fromkeys((0xAD, *range(0x200C, 0x2010), 0xFE0E, 0xFE0F))
@@ -221,7 +210,7 @@ def _optional_number(field: str, values: dict[str, Any], limits: tuple[float, fl
 def _camera(values: Any) -> CameraView | None:
     if values is None:
         return None
-    _require_fields("camera", values, tuple(CAMERA))
+    require_fields("camera", values, tuple(CAMERA))
     return CameraView(**{name: _number(f"the {name} of camera", values[name], CAMERA[name]) for name in CAMERA})
 
 
@@ -233,7 +222,7 @@ def _plots(values: Any, taken: set[str]) -> tuple[NamedFigure, ...]:
         raise UserError(f"plots has to be a list of at most {MAX_PLOTS} objects.")
     plots: list[NamedFigure] = []
     for value in values:
-        _require_fields("a plot", value, ("title", "expression"))
+        require_fields("a plot", value, ("title", "expression"))
         title = _prose("the title of a plot", value["title"], MAX_TITLE)
         name = _NOT_IN_NAMES.sub("_", title.lower()).strip("_") or "plot"
         number = next(n for n in range(1, MAX_PLOTS + 2) if (f"{name}_{n}" if n > 1 else name) not in taken)
@@ -246,7 +235,7 @@ def _plots(values: Any, taken: set[str]) -> tuple[NamedFigure, ...]:
 def _measure(value: Any) -> NamedFigure | None:
     if value is None:
         return None
-    _require_fields("measure", value, ("name", "expression"))
+    require_fields("measure", value, ("name", "expression"))
     name = _text("the name of the measure", value["name"], MAX_NAME)
     if not _NAME.fullmatch(name):
         raise UserError(

@@ -19,8 +19,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from core.behaviours.signals import FAMILIES, PLAIN, SignalNames, Signals, suggestion, write
+from core.behaviours.signals import FAMILIES, PLAIN, SignalNames, Signals, write
 from core.behaviours.tolerance import REACH_ZERO, SHAPES, tolerance
+from core.behaviours.words import suggestion
 from core.errors import UserError
 from core.types import Float64
 

@@ -21,11 +21,8 @@ airborne: 1 if no geom of the root body's tree is in contact with the floor, els
 time: seconds since the episode began
 """
 
-import difflib
 import keyword
-import re
 import unicodedata
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -90,43 +87,3 @@ def write(family: str, name: str) -> str:
     """Return the canonical name of a signal: joint[knee], or joint['left-knee'] if the name is not a plain word."""
     plain = name.isidentifier() and not keyword.iskeyword(name) and unicodedata.is_normalized("NFKC", name)
     return f"{family}[{name if plain else repr(name)}]"
-
-
-_ALIKE = 0.5
-"""Least likeness, from 0 to 1, of a name that is suggested."""
-_MEANT = {
-    **dict.fromkeys(("speed", "velocity", "vx", "x_speed", "speed_x", "forward_velocity"), "forward_speed"),
-    **dict.fromkeys(("z", "altitude"), "height"),
-    **dict.fromkeys(("average", "avg"), "mean"),
-    **dict.fromkeys(("joint_speed", "joint_velocity"), "joint_rate"),
-    **dict.fromkeys(("touch", "touching", "touches"), "contact"),
-    **dict.fromkeys(("angle", "position"), "joint"),
-    **{"t": "time", "upright": "up", "maximum": "highest", "minimum": "lowest", "reward": "oracle"},
-}
-"""By another word: the name that it means, where similar spelling would suggest a wrong one."""
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like this one, or None if none is. The order of a name's parts does not count."""
-    known = list(known)
-    if (meant := _MEANT.get(word.lower())) in known:
-        return meant
-    found = max(known, key=lambda name: _likeness(word, name), default=None)
-    return found if found is not None and _likeness(word, found) >= _ALIKE else None
-
-
-def _likeness(word: str, name: str) -> float:
-    pairs = (name, word), (_in_order(name), _in_order(word))
-    return max(difflib.SequenceMatcher(None, *pair).ratio() for pair in pairs)
-
-
-def _in_order(name: str) -> str:
-    return "_".join(sorted(re.split(r"[\W_]+", name.lower())))
-
-
-def suggestion(word: str, known: Sequence[str]) -> str:
-    """Return the end of a sentence about an unknown word: the nearest known one, or all of them."""
-    found = nearest(word, known)
-    if found:
-        return f"did you mean {found}?"
-    return f"choose one of {', '.join(known)}." if known else "there is none."

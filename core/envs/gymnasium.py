@@ -25,12 +25,12 @@ from core.envs.action_replay import ActionReplay
 from core.envs.base import CaptureSchedule, Step
 from core.errors import UserError
 from core.io import image_codec
+from core.robots.models import has_diverged
 from core.tasks.gymnasium import GymTask
 from core.types import Float32, Mask
 
 log = logging.getLogger(__name__)
 _SEEDS = 2**31 - 1
-_DIVERGENCE_WARNINGS = [int(getattr(mujoco.mjtWarning, f"mjWARN_{kind}")) for kind in ("BADQPOS", "BADQVEL", "BADQACC")]
 _KEPT = ("ages", "first", "resting", "attempts", "returns")
 _ATARI = "ALE/"
 _MAX_NUMBERS = 4096
@@ -233,9 +233,8 @@ def _make(task: GymTask, environments: int, pictures: bool) -> SyncVectorEnv[Any
 
 
 def _restarted_by_mujoco(env: gymnasium.Env[Any, Any]) -> bool:
-    """Return whether MuJoCo has reset a diverged simulation. It does so silently but for its warning counters."""
     data = getattr(env.unwrapped, "data", None)
-    return isinstance(data, mujoco.MjData) and any(data.warning[kind].number for kind in _DIVERGENCE_WARNINGS)
+    return isinstance(data, mujoco.MjData) and has_diverged(data)
 
 
 def _require_teachable(task: GymTask, envs: SyncVectorEnv[Any, Any]) -> None:

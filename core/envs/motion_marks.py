@@ -6,8 +6,7 @@ from itertools import pairwise
 import mujoco
 import numpy as np
 
-from core.robots.models import SHOWN_GROUPS
-from core.robots.structure import floor_of
+from core.robots.structure import drawn_geoms, floor_of
 from core.tasks.base import Camera
 from core.types import Float64
 
@@ -37,7 +36,7 @@ class MotionMarks:
     def __init__(self, model: mujoco.MjModel, camera: Camera) -> None:
         self._scale = camera.distance
         _, self._floor = floor_of(model)
-        seen = (model.geom_bodyid > 0) & (model.geom_group < SHOWN_GROUPS) & (model.geom_rgba[:, 3] > 0)
+        seen = (model.geom_bodyid > 0) & drawn_geoms(model)
         self._geoms = np.flatnonzero(seen & (model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE))  # of the robot
         self._sizes = _half_sizes(model)[self._geoms] + _MARGIN * self._scale
 

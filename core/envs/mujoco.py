@@ -42,39 +42,32 @@ class MujocoVectorEnv:
         staggered: bool = True,
         varied_starts: float = 0.0,
     ) -> None:
-        """varied_starts: share of the environments whose robots start lying, tilted or thrown, and do not count"""
+        """threads: 0 for one per core, fewer for few environments; varied_starts: share of the environments whose robots
+        start lying, tilted or thrown, and do not count
+        """
         self.task = task
         self.count = environments
         self.model = load_model(task)
         self.clip_available = np.ones(environments, np.bool_)
         self.divergences = 0
         self._rng = rng
-        self.physics = self._make_physics(threads)
+        usual = max(1, min(os.cpu_count() or 1, environments // _ENVIRONMENTS_PER_THREAD))
+        self.physics = RolloutPhysics(self.model, task.frame_skip, environments, min(threads or usual, environments))
         low, high = self.model.actuator_ctrlrange.T
         rest = np.array(task.rest_controls) if task.rest_controls else (low + high) / 2
         self._rest, self._reach_down, self._reach_up = rest, rest - low, high - rest
-        start = np.array(task.start_positions) if task.start_positions else self.model.qpos0
-        self._activations = rest_activations(self.model, start, rest)
+        self._start = np.array(task.start_positions) if task.start_positions else self.model.qpos0
+        self._activations = rest_activations(self.model, self._start, rest)
         self._radii = np.array([self.model.geom(name).size[0] for name, _ in task.contact_points])
         self._measure = task.measure(environments, task.step_seconds)
-        poses_needed = task.needs_signals or task.floor_sense or task.start != STARTS[0]
-        self._kinematics = Kinematics(self.model) if poses_needed else None
-        self._signals = SignalSource(self._kinematics) if self._kinematics and task.needs_signals else None
-        self._starts = (
-            Starts(self._kinematics, task.start, task.start_scale)
-            if self._kinematics and task.start != STARTS[0]
-            else None
-        )
-        self._may_vary = np.arange(environments) >= environments - round(
-            varied_starts
-            * environments
-            * bool(task.floor_sense and self._kinematics and can_start_anyhow(self._kinematics))
-        )
+        self._kinematics = Kinematics(self.model)
+        self._signals = SignalSource(self._kinematics) if task.needs_signals else None
+        self._starts = Starts(self._kinematics, task.start, task.start_scale) if task.start != STARTS[0] else None
+        can_vary = task.floor_sense and can_start_anyhow(self._kinematics)
+        self._may_vary = np.arange(environments) >= environments - round(varied_starts * environments * can_vary)
         """(N,) environments whose robots start in any way while `varies_starts` is on; these episodes are not reported."""
         self.varies_starts, self.varied = bool(self._may_vary.any()), np.zeros(environments, np.bool_)
-        self._throws = (
-            Starts(self._kinematics, "mixed", task.start_scale) if self._kinematics and self.varies_starts else None
-        )
+        self._throws = Starts(self._kinematics, "mixed", task.start_scale) if self.varies_starts else None
         self._returns = np.zeros(environments)
         self._fresh = np.zeros(mujoco.mj_stateSize(self.model, FULL))
         """State (S,) after MuJoCo's own reset, in which delayed actuators have a past."""
@@ -86,12 +79,6 @@ class MujocoVectorEnv:
             self._ages[:] = rng.permutation(np.arange(environments) * task.episode_steps // environments)
         self._first = (self._ages > 0) | self.varied
         self._observe()
-
-    def _make_physics(self, threads: int) -> RolloutPhysics:
-        """threads: 0 for one per core, fewer for few environments"""
-        usual = max(1, min(os.cpu_count() or 1, self.count // _ENVIRONMENTS_PER_THREAD))
-        threads = min(threads or usual, self.count)
-        return RolloutPhysics(self.model, self.task.frame_skip, self.count, threads)
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -108,7 +95,7 @@ class MujocoVectorEnv:
         diverged = self._reset_diverged(clocks)
         if diverged.any():  # restarted robots have not moved
             before = np.where(diverged[:, None], self._positions, before)
-        poses = Poses(self._kinematics, self._positions) if self._kinematics else None
+        poses = Poses(self._kinematics, self._positions)
         physics = Physics(
             positions=self._positions,
             velocities=self._velocities,
@@ -131,7 +118,7 @@ class MujocoVectorEnv:
         finished = self._start_episodes(np.flatnonzero(ended)) if ended.any() else []
         return Step(self.observations, rewards.astype(np.float32), ended, end_observations, finished, rows, diverged)
 
-    def _step_signals(self, before: Float64, actions: Float32, poses: Poses | None) -> Signals:
+    def _step_signals(self, before: Float64, actions: Float32, poses: Poses) -> Signals:
         if self._signals is None:
             return NO_SIGNALS
         times = self.states[:, 0]  # restarts with each episode
@@ -178,8 +165,7 @@ class MujocoVectorEnv:
     def _reset(self, indices: np.ndarray) -> None:
         nq, nv = self.model.nq, self.model.nv
         noise, count = self.task.reset_noise, len(indices)
-        start = np.array(self.task.start_positions) if self.task.start_positions else self.model.qpos0
-        positions = start + self._rng.uniform(-noise, noise, (count, nq))
+        positions = self._start + self._rng.uniform(-noise, noise, (count, nq))
         if self.task.normal_speeds:
             velocities = noise * self._rng.standard_normal((count, nv))
         else:
@@ -221,7 +207,7 @@ class MujocoVectorEnv:
         """
         inputs = (self._positions[rows], self._velocities[rows])
         own, standard = self.task.observe(*inputs), self.task.standard_observe
-        if self.task.floor_sense and self._kinematics:
+        if self.task.floor_sense:
             own = np.concatenate([own, (poses or Poses(self._kinematics, inputs[0])).floor_sense()], axis=1)
         if self.task.activations:
             first = 1 + self.model.nq + self.model.nv

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from core.behaviours.behaviour import STARTS
+from core.behaviours.behaviour import STARTS, Behaviour
 from core.behaviours.signals import FAMILIES, PLAIN
 from core.tasks import CATALOGUE, behaviours
 from core.tasks.base import RobotTask
@@ -29,19 +29,11 @@ def behaviour_entries() -> list[dict[str, Any]]:
     Each has the fields of a behaviour file; what is code is null.
     """
     written = [task for task in CATALOGUE.values() if isinstance(task, RobotTask)]
-    from_code: list[dict[str, Any]] = [
+    from_code = [
         {
-            "name": task.name,
-            "robot": task.robot,
-            "title": task.title,
-            "instruction": task.instruction,
-            "clip_seconds": task.segment_seconds,
-            "episode_seconds": None,
-            "control_rate": None,
-            "start": task.start,
-            "camera": None,
-            "plots": [],
-            "oracle": None,
+            **Behaviour(
+                task.name, task.robot, task.title, task.instruction, task.segment_seconds, task.start
+            ).to_dict(),
             "measure": {"name": task.measure_name, "expression": None},
             "true_reward": task.has_true_reward,
         }

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, JobSpec, PreferenceAdded, RolloutReported
-from core.formatting import without_nan
+from core.formatting import pluralize, without_nan
 from core.headless.catalogue import behaviour_entries, robot_entries, signals_page, task_entries
 from core.headless.settings import make_config, require_whole_clips
 from core.io import files
@@ -349,12 +349,12 @@ def _preferences(args: argparse.Namespace) -> None:
     target = Path(args.target)
     if args.action == "import":
         count = import_preferences(Path(args.source), target)
-        print(f"made {target} with {count} answers", file=sys.stderr)
+        print(f"made {target} with {pluralize(count, 'answer')}", file=sys.stderr)
         return
     with closing(Session.read(Path(args.source))) as session:
         count, lost = export_preferences(session, target)
     damaged = f"; {lost} more could not be read" if lost else ""
-    print(f"wrote {count} answers to {target}{damaged}", file=sys.stderr)
+    print(f"wrote {pluralize(count, 'answer')} to {target}{damaged}", file=sys.stderr)
 
 
 def _require_memory(name: str | None) -> None:

@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 from core.config import Config
 from core.envs.spaces import sizes
@@ -266,8 +266,9 @@ def _own_state(states: Mapping[str, JobState]) -> tuple[int | None, RolloutRepor
         return (None if states else 0), None
     with checkpoint_errors(DRIVER):
         values = states[DRIVER].values
-        report = None if values["report"] is None else RolloutReported(**values["report"])
-        if report is not None:
+        report = None
+        if values["report"] is not None:
+            report = RolloutReported(**{field.name: values["report"][field.name] for field in fields(RolloutReported)})
             require_count(report.env_steps)
             report.measure.items()
         return require_count(values["answers"]), report

@@ -1,6 +1,5 @@
 """The policy job: improves the policy on each batch and publishes it."""
 
-import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import fields
@@ -58,16 +57,12 @@ class PolicyJob(Job):
             yield self._published()
 
     def _update(self, batch: RolloutBatchReady) -> Iterator[Event | None]:
-        started = time.perf_counter()
-        for epochs, report in enumerate(self._optimizer.update(batch), 1):  # noqa: B007 - the last ones are reported
+        for _ in self._optimizer.update(batch):
             yield None
         self._optimizer.observe(batch.observations)
         self._version += 1
         self._env_steps = batch.env_steps
-        seconds = time.perf_counter() - started
-        yield PolicyUpdated(
-            self._version, batch.env_steps, report.kl, report.entropy, report.value_loss, epochs, seconds
-        )
+        yield PolicyUpdated(self._version)
 
     def _published(self) -> PolicyPublished:
         weights = state_arrays(self._optimizer.network)

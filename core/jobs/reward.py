@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -28,7 +27,6 @@ from core.events import (
 )
 from core.nn.device import device_for
 from core.nn.state import load_state_arrays, state_arrays
-from core.preferences.schedule import first_labels
 from core.reward.ensemble import build_ensemble
 from core.reward.trainer import EpochReport, RewardTrainer
 from core.seeding import generator, get_rng_state, set_rng_state
@@ -56,9 +54,7 @@ class RewardJob(Job):
         self._rng = generator(config.seed, "reward")
         device = device_for(config)
         self.trainer = RewardTrainer(build_ensemble(config, device), config.reward, self._rng, device)
-        self._first_count = max(
-            1, min(first_labels(config.labels, config.query), config.reward.max_labels or config.labels)
-        )
+        self._first_count = max(1, min(config.query.first_of(config.labels), config.reward.max_labels or config.labels))
         self._generation = 0
         self._round_due = self._in_round = self._new_answers = False
         self._epochs_left = 0
@@ -132,16 +128,14 @@ class RewardJob(Job):
                 yield from self._round()
 
     def _round(self) -> Iterator[Event | None]:
-        seconds, started = 0.0, time.perf_counter()
         reports: list[EpochReport] = []
         for report in self.trainer.epochs(self._epochs_left):
             if report is not None:
                 reports.append(report)
                 self._epochs_left -= 1
                 self.turn_over = self._passed_batch_share()
-            seconds += time.perf_counter() - started
             yield None
-            started, self.turn_over = time.perf_counter(), False
+            self.turn_over = False
             yield from self._judge()
         if not reports:  # the only answer was withdrawn
             self._end_round()
@@ -152,13 +146,10 @@ class RewardJob(Job):
         self._generation += 1
         self._snapshot = weights
         yield RewardFitted(
-            self._generation,
             self.trainer.count,
             tuple(reports[-1].train_loss.tolist()),
             tuple(reports[-1].validation_loss.tolist()),
             tuple(self.trainer.l2.tolist()),
-            reports[-1].accuracy,
-            seconds,
         )
         self._end_round()
         yield RewardPublished(self._generation, weights)

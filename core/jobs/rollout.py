@@ -6,7 +6,6 @@ No other job reads the true reward.
 from __future__ import annotations
 
 import logging
-import time
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -32,7 +31,7 @@ from core.jobs.query_offers import QueryOffers
 from core.jobs.training_budget import TrainingBudget
 from core.nn.state import load_state_arrays, require_array, state_arrays
 from core.preferences.queries import agreement
-from core.preferences.schedule import DONE, FINISHED, exploration_share, first_labels, scheduled
+from core.preferences.schedule import DONE, FINISHED, exploration_share, scheduled
 from core.reward.ensemble import RewardEnsemble, build_ensemble, disagreement_std, normalize_reward
 from core.reward.image_ensemble import ImageEnsemble
 from core.reward.normalization import RunningWindow
@@ -74,7 +73,7 @@ class RolloutJob(Job):
         self._episodes: deque[tuple[float, dict[str, float]]] = deque(maxlen=_EPISODES)
         """True return and measures of the last finished episodes."""
         self._means: tuple[float, dict[str, float]] = float("nan"), {}
-        self._env_steps = self._episode_count = 0
+        self._env_steps = 0
         self._batches_sent = 0
         self._policy_version = -1
         self._policy_weights: dict[str, np.ndarray] | None = None
@@ -155,13 +154,12 @@ class RolloutJob(Job):
         if self._on_true_reward or self.ensemble:
             ahead = self._batches_sent - self._policy_version
             return "waiting for the policy" if ahead > self.config.policy.lag else ""
-        enough = answers >= first_labels(self.config.labels, self.config.query)
+        enough = answers >= self.config.query.first_of(self.config.labels)
         asked = self._clips_suffice and (enough or self.offers.any_waiting)
         return "training starts when the first pairs are answered" if asked else ""
 
     def _collect_batch(self) -> Iterator[Event | None]:
         """Collect a batch, hand it to the policy with its rewards, offer queries, and report."""
-        started = time.perf_counter()
         batch: RolloutBatch | None = None
         for batch in self.collectors.collect(self._env_steps):
             if batch is None:
@@ -170,7 +168,6 @@ class RolloutJob(Job):
         for segment in batch.segments:
             self.pool.add(segment)
         self._env_steps += batch.log_probs.size
-        self._episode_count += len(batch.finished)
         if batch.finished:  # small batches seldom end an episode
             self._add_episodes(batch.finished)
 
@@ -199,10 +196,9 @@ class RolloutJob(Job):
                 batch.last_observations,
                 1 - self.config.policy.decay * self.budget.progress(self._env_steps),
             )
-        seconds = time.perf_counter() - started
         yield from self._renew_queries()
         yield from self._offer_queries()
-        yield self._report(batch, raw, predicted, seconds)
+        yield self._report(batch, raw, predicted)
         every = self.config.rollout.demonstrate_every
         if every and self._batches_sent % every == 0 and not self._demonstrated:
             yield from self._demonstrate()
@@ -256,11 +252,7 @@ class RolloutJob(Job):
         self._means = float(np.mean(returns)) if returns else float("nan"), mean_measure(list(self._episodes))
 
     def _report(
-        self,
-        batch: RolloutBatch | None = None,
-        raw: Float32 | None = None,
-        predicted: Float32 | None = None,
-        seconds: float = 0.0,
+        self, batch: RolloutBatch | None = None, raw: Float32 | None = None, predicted: Float32 | None = None
     ) -> RolloutReported:
         """Measures of this batch, if any, and of the last episodes; raw: (M, T, N), predicted: (T, N)."""
         correlation = predicted_return = float("nan")
@@ -271,9 +263,7 @@ class RolloutJob(Job):
                 correlation = float(np.corrcoef(predicted.ravel(), batch.true_rewards.ravel())[0, 1])
         return RolloutReported(
             env_steps=self._env_steps,
-            seconds=seconds,
             batch_steps=0 if batch is None else batch.log_probs.size,
-            episodes=self._episode_count,
             true_return=self._means[0],
             predicted_return=predicted_return,
             measure=self._means[1],
@@ -319,7 +309,6 @@ class RolloutJob(Job):
         values: dict[str, Any] = {
             **collectors.values,
             "env_steps": self._env_steps,
-            "episode_count": self._episode_count,
             "sent": self._batches_sent,
             "query_rng": get_rng_state(self._query_rng),
             "demonstration_rng": get_rng_state(self._demonstration_rng),
@@ -344,7 +333,6 @@ class RolloutJob(Job):
             self._recent_predictions.raw = require_array(state.arrays["recent"], np.float32, members, -1)
         values = state.values
         self._env_steps = require_count(values["env_steps"])
-        self._episode_count = require_count(values["episode_count"])
         self._batches_sent = require_count(values["sent"])
         set_rng_state(self._query_rng, values["query_rng"])
         set_rng_state(self._demonstration_rng, values["demonstration_rng"])

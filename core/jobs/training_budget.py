@@ -6,7 +6,7 @@ from typing import Any
 
 from core.config import Config
 from core.events import Event, FinishRequested, HoldChanged, PreferenceAdded
-from core.preferences.schedule import FINISHED, HOLDS, finishing, first_labels
+from core.preferences.schedule import FINISHED, HOLDS, finishing
 from core.types import Choice, Teacher
 
 
@@ -25,7 +25,7 @@ class TrainingBudget:
         self._limited = self._by_answers and config.teacher == Teacher.HUMAN and config.rollout.steps_per_answer > 0
         self._started: int | None = None
         """Environment steps from which answers are counted: at the first reward, or later ones (reason_to_hold)."""
-        self._answers = first_labels(config.labels, config.query) - 1
+        self._answers = config.query.first_of(config.labels) - 1
         """Number of answers that allow no steps beyond those."""
         self._finished_from: int | None = None
         self._newest_answer = 0

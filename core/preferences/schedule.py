@@ -25,18 +25,13 @@ _SPREAD = 0.5
 """Standard deviation of the logarithm of a simulated person's seconds per answer."""
 
 
-def first_labels(labels: int, config: QueryConfig) -> int:
-    """Number of labels about the untrained policy: a share of all (A.1) or a fixed number (A.2), at least one."""
-    return min(labels, config.first_labels or max(1, math.ceil(config.first_share * labels - 1e-9)))
-
-
 def labels_due(env_steps: int, labels: int, total_steps: int, config: QueryConfig) -> int:
     """Number of labels, of `labels` in all, that are due after env_steps of total_steps (A.1).
 
     The first labels are due at T = 0. The others follow at a rate proportional to h / (T + h), h being
     config.half_life, scaled so that all are due by total_steps.
     """
-    first, h = first_labels(labels, config), config.half_life
+    first, h = config.first_of(labels), config.half_life
     progress = math.log1p(min(env_steps, total_steps) / h) / math.log1p(total_steps / h)
     return min(labels, first + int((labels - first) * progress + 1e-9))
 
@@ -79,7 +74,7 @@ def finishing(env_steps: int, end: int, falling_steps: int) -> float:
 def _later(config: Config) -> int:
     """Number of labels after the first ones, of those that this session asks for itself."""
     own = config.labels - config.query.taken
-    return own - first_labels(own, config.query)
+    return own - config.query.first_of(own)
 
 
 def _most_steps(config: Config) -> float:

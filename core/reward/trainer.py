@@ -1,6 +1,5 @@
 """Training of the reward ensemble: all members in one batched computation, resumable, open to new preferences."""
 
-import math
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,11 +28,10 @@ _ENSEMBLE, _BOOTSTRAP = "ensemble_", "bootstrap_"
 
 @dataclass(frozen=True)
 class EpochReport:
-    """Losses of each member in one epoch, (M,) float32, and accuracy on held-out preferences; nan with none held out."""
+    """Losses of each member in one epoch, (M,) float32; the validation loss is nan with no held-out preferences."""
 
     train_loss: np.ndarray
     validation_loss: np.ndarray
-    accuracy: float
 
 
 class RewardTrainer:
@@ -132,7 +130,7 @@ class RewardTrainer:
                 self._in_epoch = True
                 try:
                     training_loss = yield from self._train_epoch(both)
-                    validation_loss, accuracy = yield from self._validate(both)
+                    validation_loss = yield from self._validate(both)
                 finally:
                     self._in_epoch = False
                 self.l2 = next_l2(
@@ -141,7 +139,7 @@ class RewardTrainer:
                 deferred, self._deferred = self._deferred, []
                 for change in deferred:
                     change()
-                yield EpochReport(training_loss.numpy(), validation_loss.numpy(), accuracy)
+                yield EpochReport(training_loss.numpy(), validation_loss.numpy())
                 if not self.count:
                     return
 
@@ -233,35 +231,29 @@ class RewardTrainer:
         left, right = returns.unbind(-1)
         return left, right
 
-    def _validate(self, both: Both) -> Generator[None, None, tuple[Tensor, float]]:
-        """Loss (M,) on each member's hold-out, and the share of its preferences, ties apart, ranked as chosen."""
+    def _validate(self, both: Both) -> Generator[None, None, Tensor]:
+        """Loss (M,) on each member's hold-out."""
         held_out = np.nonzero(self.bootstrap.holdout)[1].reshape(self.ensemble.members, -1)  # equally many in each row
         if not held_out.size:
-            return torch.full((len(held_out),), torch.nan), math.nan
+            return torch.full((len(held_out),), torch.nan)
         indices, targets = torch.as_tensor(held_out, device=self._device), self._targets()
-        mu = torch.tensor(self._mu, device=self._device)
         half = -(-held_out.shape[1] // 2)
-        totals = [torch.zeros(len(held_out) + 2)] * 2
+        totals = [torch.zeros(len(held_out))] * 2
         halves = [part.split(self.dataset.chunk, dim=1) for part in (indices[:, :half], indices[:, half:])]
         for first, second in zip_longest(*halves, fillvalue=indices[:, :0]):
-            results = both(
-                lambda: self._validation_totals(first, targets, mu),  # noqa: B023 - called at once
-                lambda: self._validation_totals(second, targets, mu),  # noqa: B023
+            losses = both(
+                lambda: self._validation_losses(first, targets),  # noqa: B023 - called at once
+                lambda: self._validation_losses(second, targets),  # noqa: B023
             )
-            totals = [total + result for total, result in zip(totals, results, strict=True)]
+            totals = [total + loss for total, loss in zip(totals, losses, strict=True)]
             yield None
-        total = totals[0] + totals[1]
-        decided, correct = total[-2:].tolist()
-        return total[:-2] / held_out.shape[1], correct / decided if decided else math.nan
+        return (totals[0] + totals[1]) / held_out.shape[1]
 
     @torch.no_grad()
-    def _validation_totals(self, indices: Tensor, targets: Tensor, mu: Tensor) -> Tensor:
-        """Held-out preferences (M, B) -> (M + 2,): summed losses, number without ties, and number ranked as chosen."""
+    def _validation_losses(self, indices: Tensor, targets: Tensor) -> Tensor:
+        """Held-out preferences (M, B) -> their summed losses (M,)."""
         left, right = self._predicted_returns(indices)
-        decided = mu[indices] != 0.5
-        correct = decided & ((left > right) == (mu[indices] > 0.5))
-        losses = self._losses(left, right, targets[indices]).sum(1)
-        return torch.cat([losses, decided.sum()[None], correct.sum()[None]]).cpu()
+        return self._losses(left, right, targets[indices]).sum(1).cpu()
 
     @torch.no_grad()
     def preference_probabilities(

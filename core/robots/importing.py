@@ -17,7 +17,7 @@ from core.robots.actuators import rest_controls
 from core.robots.kinematics import Kinematics
 from core.robots.meshes import simplify
 from core.robots.mjcf import pack, read_mjcf
-from core.robots.models import SHOWN_GROUPS, compile_mjcf, has_own_floor
+from core.robots.models import compile_mjcf, has_diverged, has_own_floor
 from core.robots.signals import signal_names
 from core.robots.starts import can_start_anyhow
 from core.robots.structure import (
@@ -27,9 +27,11 @@ from core.robots.structure import (
     SLIDE,
     base_joints,
     carriers,
+    drawn_geoms,
     extent,
     joint_axes,
     lift_of,
+    moved_joints,
     moved_trees,
     root_of,
 )
@@ -63,7 +65,6 @@ _ACROSS, _ALONG = 0.99, 0.01
 """Least component across a plane of an axis that counts as normal to it, and largest of one that counts as within it."""
 _ABOVE = 0.12
 """Height of the picture's middle above that of a robot that may jump, relative to its size."""
-_UNSTABLE = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
 
 
 def import_robot(path: Path) -> RobotModel:
@@ -164,12 +165,12 @@ def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
     for _ in range(round(_TRIED_SECONDS / _CONTROL_SECONDS)):
         data.ctrl[:] = rng.uniform(low, high)
         mujoco.mj_step(model, data, max(1, round(_CONTROL_SECONDS / model.opt.timestep)))
-        if any(data.warning[warning].number for warning in _UNSTABLE) or not np.isfinite(data.qpos).all():
+        if has_diverged(data) or not np.isfinite(data.qpos).all():
             return None
         if time.monotonic() - began > _PATIENCE:
             raise UserError("it takes too long to simulate: give a larger timestep, or fewer and simpler parts.")
         extents.append(extent(model, data, seen))
-    own = np.isin(model.body_treeid[model.jnt_bodyid], moved_trees(model))
+    own = moved_joints(model)
     limited, hinges = model.jnt_limited.astype(bool), model.jnt_type == HINGE
     joints = np.flatnonzero(own & (hinges | limited & (model.jnt_type == SLIDE)))
     ranges = np.where(limited[joints, None], model.jnt_range[joints], [-np.pi, np.pi])
@@ -186,7 +187,7 @@ def _seen_geoms(model: mujoco.MjModel) -> npt.NDArray[np.int64]:
     mounts = carriers(model, root_of(model))[1:]
     bodies = model.geom_bodyid
     ours = np.isin(model.body_treeid[bodies], moved_trees(model)) | np.isin(bodies, mounts)
-    shown = ours & (model.geom_group < SHOWN_GROUPS) & (model.geom_rgba[:, 3] > 0)
+    shown = ours & drawn_geoms(model)
     return np.flatnonzero(shown if shown.any() else ours if ours.any() else bodies > 0)
 
 
@@ -229,7 +230,6 @@ def _describe(
     plain, angles, quaternions = list[int](), list[int](), list[int]()
     planar = bool(_in_plane(model, axes[:, 1]).all())
     moves = lift_of(model, root) is not None
-    of_robot = np.isin(model.body_treeid[model.jnt_bodyid], moved_trees(model))
     for joint in range(model.njnt):
         first, kind = int(model.jnt_qposadr[joint]), int(model.jnt_type[joint])
         endless = not model.jnt_limited[joint]
@@ -265,7 +265,7 @@ def _describe(
         quaternions=tuple(quaternions),
         sensed=len(kinematics.sensed),
         start=tuple(start.tolist()),
-        on_floor=can_start_anyhow(kinematics) and any(map(kinematics.touchable, kinematics.geoms.values())),
+        on_floor=can_start_anyhow(kinematics) and bool(kinematics.sensed),
         body=model.body(root).name,
         height=float(place[2]),
         distance=distance,
@@ -275,7 +275,7 @@ def _describe(
         rest=tuple(rest_controls(model, start, start_key(model)).tolist()),
         drawn_floor=drawn_floor,
         activations=int(model.na),
-        level=not planar and bool(_in_plane(model, axes[:, 2])[of_robot].all()),
+        level=not planar and bool(_in_plane(model, axes[:, 2])[moved_joints(model)].all()),
     )
 
 

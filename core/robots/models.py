@@ -13,16 +13,15 @@ import numpy as np
 from core.errors import UserError
 from core.robots.actuators import complete_ranges
 from core.robots.mjcf import unpack
-from core.robots.structure import floor_of, level_planes
+from core.robots.structure import drawn_geoms, floor_of, level_planes
 from core.tasks.base import RobotTask
 
 log = logging.getLogger(__name__)
 mujoco.set_mju_user_warning(log.info)  # by default it writes MUJOCO_LOG.TXT into the current folder
+_DIVERGED = [int(getattr(mujoco.mjtWarning, f"mjWARN_{kind}")) for kind in ("BADQPOS", "BADQVEL", "BADQACC")]
 _TOTAL_MASS = re.compile(r'settotalmass="([0-9.]+)"')
 _FLOOR = "somersault_floor"
 """Name of the floor, its texture and its material in an imported robot."""
-SHOWN_GROUPS = 3
-"""Groups of geoms that MuJoCo draws."""
 _FIELD = 36.0
 """Vertical field of view of the clips' camera in degrees."""
 _FLOOR_METRES = 400.0
@@ -101,6 +100,11 @@ def compile_mjcf(
     if task and signal_sizes(model) != (task.names.sizes, len(task.start_positions)):
         raise UserError("The robot in the behaviour is damaged: create the session again from its file.")
     return model
+
+
+def has_diverged(data: mujoco.MjData) -> bool:
+    """Return whether MuJoCo has reset a simulation that diverged, silently but for its counters of warnings."""
+    return any(data.warning[kind].number for kind in _DIVERGED)
 
 
 def _name_moving_bodies(spec: mujoco.MjSpec) -> None:
@@ -221,7 +225,7 @@ def _lay_floor(model: mujoco.MjModel) -> None:
 
 def _show_every_body(model: mujoco.MjModel) -> None:
     """Show the geoms of moving bodies that have no visible one, such as bodies with geoms for contacts only."""
-    seen = (model.geom_group < SHOWN_GROUPS) & (model.geom_rgba[:, 3] > 0)
+    seen = drawn_geoms(model)
     for body in np.flatnonzero(model.body_treeid >= 0):
         geoms = np.flatnonzero(model.geom_bodyid == body)
         if not seen[geoms].any():

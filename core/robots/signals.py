@@ -18,6 +18,7 @@ from core.robots.structure import (
     acts_on_joint,
     base_joints,
     data_at_zero,
+    geom_names,
     joint_axes,
     unique_names,
 )
@@ -73,8 +74,6 @@ class SignalSource:
 
     def __init__(self, kinematics: Kinematics) -> None:
         self.kinematics, self.model = kinematics, kinematics.model
-        self.grounded: list[str] = []
-        """The robot's own geoms that can touch the floor."""
         self.signals: dict[str, Signal] = {
             **dict(zip(("x", "y", "height"), map(self._place, range(3)), strict=True)),
             **dict(zip(("forward_speed", "side_speed", "vertical_speed"), map(self._speed, range(3)), strict=True)),
@@ -205,18 +204,17 @@ class SignalSource:
 
     def _floor(self) -> dict[str, Signal]:
         kinematics, signals = self.kinematics, dict[str, Signal]()
-        own = self.grounded
         for name, geom in kinematics.geoms.items():
             signals[write("height", name)] = lambda step, geom=geom: step.poses.height(geom)  # type: ignore[misc]
-            if not kinematics.touchable(geom):
+            if geom not in kinematics.sensed:
                 signals[write("contact", name)] = lambda step: np.zeros(step.count)
                 continue
-            if geom in kinematics.standing:
-                own.append(name)
             margin = kinematics.margin(geom) + CONTACT_HEIGHT
             signals[write("contact", name)] = lambda step, geom=geom, margin=margin: (  # type: ignore[misc]
                 step.poses.height(geom) < margin
             ).astype(np.float64)
+
+        own = [name for name, geom in kinematics.geoms.items() if geom in kinematics.standing]
 
         def airborne(step: StepSignals) -> Float64:
             touching = np.zeros(step.count)
@@ -249,7 +247,7 @@ def constant_signals(model: mujoco.MjModel) -> list[str]:
     rates, none = rng.normal(size=(_POSES, model.nv)), np.zeros((_POSES, model.nu), np.float32)
     step = source.step(StepStates(before, after, rates, none, np.arange(_POSES, dtype=np.float64), 1))
     same = [name for name in PLAIN if np.ptp(step[name]) < _ROUNDING]
-    return [name for name in same if name != "airborne" or not source.grounded]
+    return [name for name in same if name != "airborne" or not source.kinematics.standing]
 
 
 def joint_names(model: mujoco.MjModel) -> dict[str, int]:
@@ -271,4 +269,4 @@ def actuator_names(model: mujoco.MjModel) -> dict[str, int]:
 
 def signal_names(model: mujoco.MjModel) -> SignalNames:
     """Return the names in brackets of the model's signals."""
-    return SignalNames(tuple(joint_names(model)), tuple(actuator_names(model)), tuple(Kinematics(model).geoms))
+    return SignalNames(tuple(joint_names(model)), tuple(actuator_names(model)), tuple(geom_names(model)))

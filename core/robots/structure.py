@@ -8,11 +8,13 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from core.types import Float64
+from core.types import Float64, Mask
 
 FREE, BALL, SLIDE, HINGE = (
     int(getattr(mujoco.mjtJoint, f"mjJNT_{name}")) for name in ("FREE", "BALL", "SLIDE", "HINGE")
 )
+_SHOWN_GROUPS = 3
+"""Groups of geoms that MuJoCo draws."""
 _PLANE = int(mujoco.mjtGeom.mjGEOM_PLANE)
 _UPRIGHT, _LEVEL = 0.999, 0.5
 """Least and largest cosine to the vertical of an axis that counts as vertical, and as level."""
@@ -210,6 +212,17 @@ def unique_names(own: Sequence[str], others: Sequence[str]) -> list[str]:
             taken.add(name)
         names.append(name)
     return names
+
+
+def drawn_geoms(model: mujoco.MjModel) -> Mask:
+    """Return which geoms (geoms,) MuJoCo draws."""
+    drawn: Mask = (model.geom_group < _SHOWN_GROUPS) & (model.geom_rgba[:, 3] > 0)
+    return drawn
+
+
+def moved_joints(model: mujoco.MjModel) -> Mask:
+    """Return which joints (joints,) belong to the trees of bodies that actuators move."""
+    return np.isin(model.body_treeid[model.jnt_bodyid], moved_trees(model))
 
 
 def geom_names(model: mujoco.MjModel) -> dict[str, int]:

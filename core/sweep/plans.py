@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.behaviours.shipped import FOLDER
-from core.behaviours.signals import suggestion
+from core.behaviours.words import require_fields, suggestion
 from core.config import Config
 from core.errors import UserError
 from core.headless.settings import Changes, make_config
@@ -216,7 +216,7 @@ def _refuse_options(settings: Changes) -> None:
 
 def _read(path: Path, task_text: Callable[[str], str]) -> Plan:
     try:
-        text = bytes(read_regular(path, _MAX_BYTES)).decode()
+        text = bytes(read_regular(path, _MAX_BYTES)).decode("utf-8-sig")
     except OSError as error:
         raise UserError(f"{path} can't be read ({reason(error)}): name a plan's file.") from error
     except ValueError as error:
@@ -237,7 +237,7 @@ def _beside(path: Path, word: str) -> str:
 
 
 def _plan(name: str, values: Any, task_text: Callable[[str], str]) -> Plan:
-    _require_fields("the plan", values, _FIELDS, ("tasks", "curves"))
+    require_fields("the plan", values, ("tasks", "curves"), _FIELDS)
     tasks = _list("tasks", values["tasks"], str)
     seeds = values.get("seeds", 3)
     seeds = list(range(seeds)) if type(seeds) is int and 1 <= seeds <= 1000 else _list("seeds", seeds, int)
@@ -260,7 +260,7 @@ def _plan(name: str, values: Any, task_text: Callable[[str], str]) -> Plan:
 
 
 def _curve(values: Mapping[str, Any]) -> PlannedCurve:
-    _require_fields("a curve", values, _CURVE_FIELDS, ("name",))
+    require_fields("a curve", values, ("name",), _CURVE_FIELDS)
     name, labels = values["name"], values.get("labels", 0)
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 60:
         raise UserError(f"the name of a curve is {name!r:.40}: give a short string.")
@@ -298,16 +298,6 @@ def _list(name: str, values: Any, kind: type) -> list[Any]:
     return values
 
 
-def _require_fields(what: str, values: Any, known: Sequence[str], needed: Sequence[str]) -> None:
-    if not isinstance(values, dict):
-        raise UserError(f"{what} has to be an object with {' and '.join(needed)}.")
-    for name in values:
-        _require_known(f"a field of {what}", name, known)
-    for name in needed:
-        if name not in values:
-            raise UserError(f"The field {name!r} is missing in {what}.")
-
-
 def _require_known(what: str, word: Any, known: Sequence[str]) -> None:
     if not isinstance(word, str) or word not in known:
-        raise UserError(f"{word!r:.40} is not a known {what.removeprefix('a ')}: {suggestion(str(word), known)}")
+        raise UserError(f"{word!r:.40} is not a known {what}: {suggestion(str(word), known)}")

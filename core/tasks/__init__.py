@@ -4,7 +4,7 @@ import dataclasses
 import functools
 
 from core.behaviours.shipped import shipped_behaviours
-from core.behaviours.signals import nearest
+from core.behaviours.words import nearest
 from core.errors import UserError
 from core.tasks.ant import ANT
 from core.tasks.atari import GAMES

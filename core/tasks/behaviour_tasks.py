@@ -23,7 +23,7 @@ from core.behaviours.expressions import Expression, compile_expression
 from core.behaviours.figures import EpisodeFigures, compile_figure
 from core.behaviours.robot_model import PREFIX as MJCF
 from core.behaviours.robot_model import RobotModel
-from core.behaviours.signals import suggestion
+from core.behaviours.words import suggestion
 from core.errors import UserError
 from core.tasks.base import Measure, Physics, RobotTask, Task
 from core.tasks.gymnasium import PREFIX as GYM

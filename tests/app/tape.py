@@ -22,13 +22,13 @@ X = [1.0, 2.0, 3.0]
 TRUE_RETURNS = [918273.0, 928374.0, 938475.0]
 TRUE_REWARDS = np.array([77123, 77234, 77345, 77456, 77567, 77678], np.float32)
 PREDICTED_REWARDS = np.array([0, 1, 2, 3, 4, 4.5], np.float32)
-FIT = RewardFitted(1, 5, (0.5, 0.25, 0.8), (0.6, NAN, 1.0), (1e-4, 1e-3, 1e-2), 0.9, 0.1)
+FIT = RewardFitted(5, (0.5, 0.25, 0.8), (0.6, NAN, 1.0), (1e-4, 1e-3, 1e-2))
 SCHEDULE: dict[str, Any] = {"labels": 40, "steps": 10**12}
 SCHEDULE |= {"query__first_labels": 10, "query__half_life": 1e3, "query__horizon": 15_000}
 
 
 def report(steps: int, true: float, predicted: float, flips: float) -> RolloutReported:
-    return RolloutReported(steps, 0.5, 1000, 3, true, predicted, {"backflips_per_episode": flips}, 0.7654, 0)
+    return RolloutReported(steps, 1000, true, predicted, {"backflips_per_episode": flips}, 0.7654, 0)
 
 
 def play(face: Face) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from core.config import Config, replaced
 from core.headless.settings import make_config
-from core.preferences.schedule import first_labels
 from core.presets import ALGORITHM_PRESETS, PAPER, PAPER_GAME, PAPER_ROBOT, merge_presets
 from core.tasks import CATALOGUE, PAPER_ROBOTS, behaviours, get_task
 
@@ -66,7 +65,7 @@ def test_the_preset_of_the_paper_has_the_numbers_of_its_appendix(task: str, numb
 
 
 def test_the_papers_games_ask_five_hundred_first_or_as_large_a_part_of_fewer() -> None:
-    first = [first_labels(labels, paper("pong").query) for labels in (5500, 3300, 350)]
+    first = [paper("pong").query.first_of(labels) for labels in (5500, 3300, 350)]
     assert first == [500, 300, 32]  # A.2
 
 

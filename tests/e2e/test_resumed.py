@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from core.errors import StageFailedError
-from core.events import Event, PolicyPublished, PolicyUpdated, PreferenceAdded, RewardFitted, RolloutBatchReady
+from core.events import (
+    Event,
+    PolicyPublished,
+    PolicyUpdated,
+    PreferenceAdded,
+    RewardFitted,
+    RewardPublished,
+    RolloutBatchReady,
+)
 from tests.e2e.taught import SHORT, Finished, Taught, Teach, assert_resumes, same, stored
 
 CASES: dict[str, tuple[int, dict[str, Any]]] = {
@@ -55,7 +63,7 @@ def test_a_fit_that_is_spread_over_batches_resumes_where_it_was(teach: Teach, fi
     """Four epochs, one a batch."""
     chosen = {"policy__lag": 1, "reward__steps_per_label": 25, "reward__epochs": 4}
     whole = finished(**chosen)
-    rounds = [event.generation for event in whole.all(RewardFitted)]
+    rounds = [event.generation for event in whole.all(RewardPublished)]
     assert rounds == list(range(1, len(rounds) + 1)) and 2 < len(rounds) < 8
     assert_resumes(teach, whole, cycles, **chosen)
 

@@ -99,7 +99,7 @@ def test_a_checkpoint_follows_the_first_fit_and_only_one_is_under_way(face: Face
     checkpointer = face.controller.checkpointer
     with face.wait_signal(checkpointer.saved):
         for answers in (15, 30, 60):
-            face.engine["reward"].play(RewardFitted(1, answers, (1.0,), (1.0,), (1.0,), 1.0, 1.0))
+            face.engine["reward"].play(RewardFitted(answers, (1.0,), (1.0,), (1.0,)))
     assert len(face.engine["policy"].got(StateRequested)) < 3
     assert face.controller.session.load() is not None
 

@@ -20,7 +20,7 @@ Keep = Callable[[Face], SummaryWriter]
 
 
 def report(env_steps: int, backflips: float) -> RolloutReported:
-    return RolloutReported(env_steps, 0.5, 1000, 3, 10.0, 4.0, {"backflips_per_episode": backflips}, 0.8, 0)
+    return RolloutReported(env_steps, 1000, 10.0, 4.0, {"backflips_per_episode": backflips}, 0.8, 0)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def report(
     finishing: float | None = None,
 ) -> RolloutReported:
     measure = {"backflips_per_episode": 2.5}
-    return RolloutReported(env_steps, 0.5, 1000, 3, 10.0, predicted, measure, 0.8, divergences, agreement, finishing)
+    return RolloutReported(env_steps, 1000, 10.0, predicted, measure, 0.8, divergences, agreement, finishing)
 
 
 def test_the_tick_is_on_the_answered_pair_and_keys_during_it_are_ignored(face: Face) -> None:

@@ -41,7 +41,7 @@ def test_batches_and_weights_go_from_child_to_child_unopened(qtbot: QtBot) -> No
     engine["reward"].unreadable = reward
     engine["reward"].play(reward)
     engine["policy"].play(policy)
-    engine["policy"].play(PolicyUpdated(1, 0, 0, 0, 0, 1, 0))
+    engine["policy"].play(PolicyUpdated(1))
     qtbot.waitUntil(lambda: len(arrived) == 1)
     qtbot.waitUntil(lambda: len(engine["rollout"].sent) == 2 and len(engine["clips"].sent) == 1)
     assert engine["policy"].sent == [batch] and engine["clips"].sent == [reward] and kept.sent == [policy]

@@ -61,7 +61,7 @@ def test_words_of_any_script_and_pasted_spaces_can_be_shown() -> None:
         ({"measure": {"title": "x"}}, "no field 'title' in measure"),
         ({"measure": {"name": "x"}}, "'expression' is missing in measure"),
         ({"measure": {"name": "X y", "expression": "1"}}, "lower-case letters"),
-        ({"measure": 5}, "measure has to be a JSON object"),
+        ({"measure": 5}, "measure has to be an object"),
         ({"plots": {}}, "plots has to be a list"),
         ({"plots": [{"title": "x", "expression": "1"}] * 7}, "at most 6"),
         ({"plots": [{"title": "x", "expression": 1}]}, "the expression of a plot is 1: give a non-empty string"),

@@ -198,7 +198,7 @@ def test_the_progress_shows_divergences_if_there_are_some(
     divergences: int, figures: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with progress_bar(tiny(task="pendulum"), []) as show:
-        show(RolloutReported(64, 0.5, 64, 3, 10.0, 4.0, {"return_per_episode": 2.5}, 0.8, divergences))
+        show(RolloutReported(64, 64, 10.0, 4.0, {"return_per_episode": 2.5}, 0.8, divergences))
     assert figures in capsys.readouterr().err
 
 

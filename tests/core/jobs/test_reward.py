@@ -39,8 +39,9 @@ def test_the_first_round_waits_for_the_answers_about_the_untrained_policy() -> N
     for number in range(2):
         assert of(RewardFitted, reward.turn(PreferenceAdded(preference(number)))) == []
     assert of(RewardFitted, reward.turn(PreferenceAdded(preference(2, Choice.CANT_TELL)))) == []
-    (fitted,) = of(RewardFitted, reward.turn(PreferenceAdded(preference(3))))
-    assert (fitted.generation, fitted.preferences) == (1, 3)
+    events = reward.turn(PreferenceAdded(preference(3)))
+    assert [fitted.preferences for fitted in of(RewardFitted, events)] == [3]
+    assert [published.generation for published in of(RewardPublished, events)] == [1]
 
 
 def test_the_first_round_is_a_long_one() -> None:
@@ -122,7 +123,7 @@ NEWS = [
 def test_each_piece_of_news_is_worth_one_more_round(news: Event) -> None:
     reward = trained_reward()
     assert of(RewardFitted, reward.turn()) == []
-    assert [fitted.generation for fitted in of(RewardFitted, reward.turn(news))] == [2]
+    assert [published.generation for published in of(RewardPublished, reward.turn(news))] == [2]
     assert of(RewardFitted, reward.turn()) == []
 
 

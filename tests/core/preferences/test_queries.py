@@ -12,7 +12,7 @@ import pytest
 
 from core.config import Config, QueryConfig, replaced
 from core.preferences.queries import QuerySelector, agreement, disagreement, features, predictions
-from core.preferences.schedule import first_labels, labels_due, scheduled
+from core.preferences.schedule import labels_due, scheduled
 from core.types import Float32, Query, Segment
 from tests.core.builders import raising, segment
 
@@ -32,7 +32,7 @@ def test_a_quarter_of_the_labels_is_asked_of_the_untrained_policy() -> None:
 @pytest.mark.parametrize(("labels", "first"), [(5500, 500), (500, 500), (350, 350)])
 def test_or_a_number_of_them(labels: int, first: int) -> None:
     config = schedule(first_labels=500)
-    assert first_labels(labels, config) == labels_due(0, labels, TOTAL, config) == first
+    assert config.first_of(labels) == labels_due(0, labels, TOTAL, config) == first
     assert labels_due(TOTAL, labels, TOTAL, config) == labels
 
 

@@ -31,7 +31,7 @@ def test_the_predicted_reward_ranks_new_pairs_and_states_as_the_true_one() -> No
     last = train(trainer, toy_preferences(0, 300), 30)[-1]
     assert accuracy(trainer, toy_preferences(1000, 200)) > 0.85
     assert rank_correlation(trainer) > 0.9
-    assert last.accuracy > 0.8  # on what each member held out
+    assert (last.validation_loss < np.log(2) - 0.2).all()  # far better than guessing, on what each member held out
     assert (last.train_loss < 0.5).all()
 
 
@@ -45,7 +45,7 @@ def test_from_shuffled_choices_nothing_is_learned_and_weight_decay_rises() -> No
 
 def test_with_nothing_held_out_there_is_no_validation_loss() -> None:
     (report,) = train(new_trainer(), [preference(1)], 1)
-    assert np.isnan(report.validation_loss).all() and np.isnan(report.accuracy)
+    assert np.isnan(report.validation_loss).all()
     assert np.isfinite(report.train_loss).all()
 
 

@@ -18,11 +18,11 @@ class Clock:
 
 
 def batch(env_steps: int, batch_steps: int = 100) -> RolloutReported:
-    return RolloutReported(env_steps, 1.0, batch_steps, 0, math.nan, math.nan, {}, math.nan, 0)
+    return RolloutReported(env_steps, batch_steps, math.nan, math.nan, {}, math.nan, 0)
 
 
 def fit(answers: int) -> RewardFitted:
-    return RewardFitted(1, answers, (1.0,), (1.0,), (1.0,), 1.0, 1.0)
+    return RewardFitted(answers, (1.0,), (1.0,), (1.0,))
 
 
 @pytest.fixture

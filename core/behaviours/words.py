@@ -1,0 +1,61 @@
+"""Names and fields that a person writes: the nearest known name, and which fields must and may be there."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from core.errors import UserError
+
+_ALIKE = 0.5
+"""Least likeness, from 0 to 1, of a name that is suggested."""
+_MEANT = {
+    **dict.fromkeys(("speed", "velocity", "vx", "x_speed", "speed_x", "forward_velocity"), "forward_speed"),
+    **dict.fromkeys(("z", "altitude"), "height"),
+    **dict.fromkeys(("average", "avg"), "mean"),
+    **dict.fromkeys(("joint_speed", "joint_velocity"), "joint_rate"),
+    **dict.fromkeys(("touch", "touching", "touches"), "contact"),
+    **dict.fromkeys(("angle", "position"), "joint"),
+    **{"t": "time", "upright": "up", "maximum": "highest", "minimum": "lowest", "reward": "oracle"},
+}
+"""By another word: the name that it means, where similar spelling would suggest a wrong one."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like this one, or None if none is. The order of a name's parts does not count."""
+    known = list(known)
+    if (meant := _MEANT.get(word.lower())) in known:
+        return meant
+    found = max(known, key=lambda name: _likeness(word, name), default=None)
+    return found if found is not None and _likeness(word, found) >= _ALIKE else None
+
+
+def _likeness(word: str, name: str) -> float:
+    pairs = (name, word), (_in_order(name), _in_order(word))
+    return max(difflib.SequenceMatcher(None, *pair).ratio() for pair in pairs)
+
+
+def _in_order(name: str) -> str:
+    return "_".join(sorted(re.split(r"[\W_]+", name.lower())))
+
+
+def suggestion(word: str, known: Sequence[str]) -> str:
+    """Return the end of a sentence about an unknown word: the nearest known one, or all of them."""
+    found = nearest(word, known)
+    if found:
+        return f"did you mean {found}?"
+    return f"choose one of {', '.join(known)}." if known else "there is none."
+
+
+def require_fields(what: str, values: Any, required: Sequence[str], optional: Sequence[str] = ()) -> None:
+    """Raise UserError unless the values are an object with all required fields and no unknown one."""
+    if not isinstance(values, dict):
+        raise UserError(f"{what} has to be an object with {' and '.join(required)}.")
+    for name in values:
+        if name not in (*required, *optional):
+            raise UserError(f"There is no field {name!r:.40} in {what}: {suggestion(name, (*required, *optional))}")
+    for name in required:
+        if name not in values:
+            raise UserError(f"The field {name!r} is missing in {what}.")
