@@ -158,15 +158,13 @@ def merge_presets(task: Changes, paper: Changes, algorithm: object = None) -> di
     return {**ALGORITHM_PRESETS.get(chosen, {}), **task, "policy.algorithm": chosen}
 
 
-def paper_changes(task: str, game: bool, own: Changes, on_true_reward: bool) -> dict[str, Any]:
+def paper_changes(task: str, game: bool, own: Changes) -> dict[str, Any]:
     """Return the config changes of the preset 'paper' for a game or for a robot.
 
     task: its name; own: the paper's numbers for this task alone
-    on_true_reward: then robots have no entropy bonus, which A.1 adds for a reward that changes
     """
     numbers = {**PAPER, **(PAPER_GAME if game else PAPER_ROBOT)}
-    changes = {name: value for name, (value, _) in numbers.items()} | dict(own) | PAPER_BEHAVIOURS.get(task, {})
-    return changes | ({"policy.entropy_bonus": 0.0} if on_true_reward and not game else {})
+    return {name: value for name, (value, _) in numbers.items()} | dict(own) | PAPER_BEHAVIOURS.get(task, {})
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class RobotModel:
     start: tuple[float, ...]
     """Positions at the start of an episode, without noise."""
     on_floor: bool
-    """The robot can be lifted and turned: starts other than standing are possible."""
+    """The robot can be lifted and turned: starts other than standing and random are possible."""
     body: str
     """Body that the camera follows."""
     height: float

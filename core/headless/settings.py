@@ -32,11 +32,13 @@ def make_config(name: str, preset: str, given: Changes, ablation: Changes, setti
     """
     task = get_task(name)
     algorithm = settings.get("policy.algorithm", given.get("policy.algorithm"))
-    preset_of_task = task.presets
+    preset_of_task, paper = task.presets, dict(task.paper_presets)
     if preset == "paper":
-        on_true_reward = settings.get("teacher", given.get("teacher")) == Teacher.NONE
-        preset_of_task = paper_changes(task.name, task.pictures is not None, task.paper_presets, on_true_reward)
-    usual = {**merge_presets(preset_of_task, task.paper_presets, algorithm), **given, **settings}
+        game = task.pictures is not None
+        if not game and settings.get("teacher", given.get("teacher")) == Teacher.NONE:
+            paper["policy.entropy_bonus"] = 0.0  # A.1 adds it for a reward that changes
+        preset_of_task = paper_changes(task.name, game, paper)
+    usual = {**merge_presets(preset_of_task, paper, algorithm), **given, **settings}
     config = replaced(Config(task=name), **{**usual, **ablation, **settings})
     if config.query.schedule == "answers" and "steps" not in given and "steps" not in settings:
         kept = {name: usual.get(name, _default(name)) for name in _PLANNING if name in ablation}

@@ -225,6 +225,7 @@ class RewardJob(Job):
             self._in_round = self._epochs_left > 0
             interrupted = values["in_round"] and not self._in_round  # saved between the last epoch and publication
             self._round_due = values["round_due"] or interrupted or not self.trainer.matches(state.arrays)
+            self._new_answers = self._round_due
             self._answers_passed = values["answers_passed"]
             if self._generation:
                 self._snapshot = published_weights(state)

@@ -1,15 +1,16 @@
 """The simulated person: a labeller with a human's errors, to measure what answers by hand can teach.
 
 It judges by the true reward as the oracle does, and errs more often the more alike two segments are. This is measured
-by the rank u, from 0 for equal returns to 1, of the difference of the two returns among the differences of pairs drawn
-at random from the pool: P(wrong) = (1 - u)^(1 / (2v) - 1) / 2. So the answer to two equal segments is a coin toss, and
-the share of wrong answers is v over pairs drawn at random. Pairs on which the predictors disagree are more alike than
-those, so v is 0.8 of the share that is asked for. The pace is part of the schedule (core.preferences.schedule).
+by the rank u, from 0 to 1, of the difference of the two returns among the differences of pairs drawn at random from the
+pool: P(wrong) = (1 - u)^(1 / (2v) - 1) / 2. The answer to two equal segments is a coin toss, and the share of wrong
+answers is v over pairs drawn at random. Pairs on which the predictors disagree are more alike than those, so v is 0.8 of
+the share that is asked for. The pace is part of the schedule (core.preferences.schedule).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -48,7 +49,7 @@ def answer(query: Query, config: Config) -> Answer:
     if not math.isfinite(difference):
         raise NotFiniteError("person", "the true reward")
     quantiles = query.pool_returns.differences if query.pool_returns else ()
-    rank = float(np.interp(abs(difference), quantiles, np.linspace(0, 1, len(quantiles)))) if quantiles else 1.0
+    rank = _rank(abs(difference), quantiles) if quantiles else 1.0
     # All numbers are always drawn, so that one setting does not change the effect of another.
     silent, even, slip, side = generator(config.seed, f"person {query.id}").random(4)
     if silent < person.cant_tell:
@@ -58,3 +59,11 @@ def answer(query: Query, config: Config) -> Answer:
     prefers_left = difference > 0 if difference else side < 0.5
     wrong = person.wrong > 0 and slip < 0.5 * (1 - rank) ** (0.5 / (_ASKED * person.wrong) - 1)
     return Answer(Choice.LEFT if prefers_left != wrong else Choice.RIGHT)
+
+
+def _rank(difference: float, quantiles: Sequence[float]) -> float:
+    """Return the share of the pairs in the pool that differ less, from 0 to 1; of pairs that differ as much, half count."""
+    ranks = np.linspace(0, 1, len(quantiles))
+    if (equal := np.equal(quantiles, difference)).any():
+        return float(ranks[equal].mean())
+    return float(np.interp(difference, quantiles, ranks))

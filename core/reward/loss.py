@@ -61,4 +61,4 @@ def next_l2(l2: Tensor, validation: Tensor, training: Tensor, low: float, high: 
     factor = torch.ones_like(l2)
     factor[ratio > high] = rate
     factor[ratio < low] = 1 / rate
-    return torch.where(l2 > 0, (l2 * factor).clamp(1e-8, 10), l2)
+    return torch.where((l2 > 0) & (factor != 1), (l2 * factor).clamp(1e-8, 10), l2)

@@ -1,4 +1,4 @@
-"""MuJoCo models of the robots: Gymnasium's, with the sensors that a task needs and a calmer appearance."""
+"""MuJoCo models of the robots: Gymnasium's, with a task's sensors, and those of imported files; all look alike."""
 
 import itertools
 import logging

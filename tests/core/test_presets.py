@@ -80,6 +80,8 @@ def test_the_entropy_bonus_is_for_a_reward_that_changes() -> None:
         task: make_config(task, "paper", {"teacher": "none"}, {}, {}).policy.entropy_bonus for task in ("ant", "pong")
     }
     assert bonus == {"ant": 0.0, "pong": 0.01}  # A.1, A.2
+    other = {"teacher": "none", "policy.algorithm": "ppo"}
+    assert make_config("ant", "paper", other, {}, {}).policy.entropy_bonus == 0.0
 
 
 def test_the_swimmer_and_clips_of_a_second_and_a_half() -> None:

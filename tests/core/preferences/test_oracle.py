@@ -169,6 +169,15 @@ def test_a_person_answers_with_ties_and_cant_tell_by_their_shares() -> None:
     assert choices.count(Choice.CANT_TELL) / len(choices) == pytest.approx(0.05, abs=0.01)
 
 
+def test_where_most_returns_are_equal_a_person_has_as_many_ties() -> None:
+    returns = [0.0] * 90 + [1.0 + i for i in range(10)]
+    segments = [segment(i, 2, [value, 0.0]) for i, value in enumerate(returns)]
+    pool, config = person.pool_returns(segments), simulated(ties=0.1)
+    pairs = [Query(i, segments[a], segments[b], 0.5, pool) for i, (a, b) in enumerate(ALL_PAIRS)]
+    ties = [person.answer(pair, config).choice is Choice.TIE for pair in pairs]
+    assert sum(ties) / len(ties) == pytest.approx(0.1, abs=0.02)
+
+
 def test_a_person_guesses_between_equal_segments_and_answers_the_same_again() -> None:
     choices = persons_choices([(7, 7)] * 400, wrong=0.15)
     assert 150 < choices.count(Choice.LEFT) < 250

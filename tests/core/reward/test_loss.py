@@ -79,6 +79,12 @@ def test_weight_decay_goes_up_when_overfitting_and_down_when_underfitting(ratio:
     assert adapted(ratio) == pytest.approx(1e-3 * factor)
 
 
+def test_weight_decay_that_does_not_change_may_be_of_any_size() -> None:
+    for start in (1e-9, 20.0):
+        kept = next_l2(torch.tensor([start]), torch.tensor([2.0]), torch.ones(1), 1.1, 1.5, 1.0)
+        assert float(kept) == pytest.approx(start)
+
+
 def test_the_target_loss_is_the_mean_squared_error_of_both_returns() -> None:
     left, right = torch.tensor([1.0, 2.0]), torch.tensor([0.0, -1.0])
     returns = torch.tensor([[1.0, 3.0], [0.0, -1.0]])
