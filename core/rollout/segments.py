@@ -1,4 +1,7 @@
-"""Segments, cut from rollouts without gaps in time."""
+"""Segments, cut from rollouts one after the other, from the start of each episode.
+
+What is left at its end, less than a segment, is in none.
+"""
 
 from collections import deque
 from collections.abc import Iterator, Mapping
