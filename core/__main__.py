@@ -130,7 +130,9 @@ def add_commands(commands: Any) -> None:
         "24 batches of a game)",
     )
     bench.add_argument("--json", action="store_true", help="print JSON")
-    sweep = commands.add_parser("sweep", aliases=["reproduce"], help="carry out a plan of many runs; the same command continues it")
+    sweep = commands.add_parser(
+        "sweep", aliases=["reproduce"], help="carry out a plan of many runs; the same command continues it"
+    )
     sweep.add_argument("plan", help=f"a .json or .toml file, or one of {', '.join(PLANS)}")
     _add_sweep(sweep)
 

@@ -34,7 +34,7 @@ from core.tasks import CATALOGUE, behaviours, get_task
 from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import MJCF, task_text
 from core.tasks.robots import ROBOTS
-from core.types import Teacher
+from core.types import Choice, Teacher
 from core.version import WINDOW
 
 _STRIP_SECONDS = 1.2
@@ -115,7 +115,14 @@ def _teach(args: argparse.Namespace) -> None:
             closing(HeadlessRun(session, show)) as run,
         ):
             outcome = run.run()
+        with closing(session.reader()) as store:
+            tied = [row.choice == Choice.TIE for row in store.labels()]
         config = session.config
+        if config.teacher == Teacher.ORACLE and tied and all(tied):
+            print(
+                "All answers were ties: what the oracle rewards is alike in all clips; check its expression.",
+                file=sys.stderr,
+            )
         if config.teacher != Teacher.NONE and outcome.labels < config.labels:
             print(
                 f"Only {outcome.labels} of {config.labels} answers were given, as there were too few clips to ask about:"

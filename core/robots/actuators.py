@@ -20,8 +20,8 @@ def complete_ranges(model: mujoco.MjModel) -> None:
     """Give actuators without a control range the one that their joint, or the limit of their force, implies."""
     for index in range(min(model.nu, model.nactuator)):
         low, high = model.actuator_ctrlrange[index]
-        if model.actuator_ctrllimited[index] and low < high:
-            continue
+        if low > high or model.actuator_ctrllimited[index] and low < high:
+            continue  # a reversed range is refused later
         implied = _implied_range(model, index)
         if implied is not None and implied[0] < implied[1]:
             model.actuator_ctrlrange[index], model.actuator_ctrllimited[index] = implied, True

@@ -73,9 +73,10 @@ def read_mjcf(path: Path) -> tuple[str, dict[str, bytes]]:
         for attribute in [name for name in element.attrib if name.startswith("file")]:
             if element.tag not in _FOLDERS:
                 raise UserError(f"{path.name} has a {element.tag} with a file, which can't be used: leave it out.")
-            source = folder / folders[_FOLDERS[element.tag]] / element.attrib[attribute]
+            named = element.attrib[attribute].replace("\\", "/")  # as MuJoCo reads paths of Windows
+            source = folder / folders[_FOLDERS[element.tag]] / named
             if attribute == "file" and element.tag in _NAMED_BY_FILE:
-                element.attrib.setdefault("name", PurePosixPath(element.attrib[attribute]).stem)
+                element.attrib.setdefault("name", PurePosixPath(named).stem)
             if source not in names:
                 stem = _UNUSUAL.sub("_", source.stem)[:40]  # appears in MuJoCo's error messages
                 names[source] = f"{len(names)}-{stem}{source.suffix.lower()}"

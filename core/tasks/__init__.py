@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 
+from core.behaviours.robot_model import PREFIX as MJCF
 from core.behaviours.shipped import shipped_behaviours
 from core.behaviours.words import nearest
 from core.errors import UserError
@@ -57,6 +58,8 @@ def get_task(name: str, true_reward: str = "task") -> Task:
         task = CATALOGUE[name]
     elif name in shipped_behaviours():
         task = behaviours()[name]
+    elif name.endswith(".xml"):
+        raise UserError(f"There is no task {name!r:.80}: if it is an MJCF file, write {MJCF}{name:.80}.")
     else:
         names = (*CATALOGUE, *shipped_behaviours())
         near, others = nearest(name, names), "a behaviour file, whose name ends in .json, or gym:ENV_ID."

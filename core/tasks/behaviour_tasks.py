@@ -45,7 +45,7 @@ def task_text(word: str, import_robot: Callable[[Path], RobotModel] | None = Non
     """
     if word.startswith(MJCF) and import_robot is not None:
         return bare_robot(Path(word.removeprefix(MJCF)), import_robot).to_text()
-    return checked_file(Path(word), import_robot).to_text() if word.endswith(SUFFIX) else word
+    return checked_file(Path(word), import_robot).to_text() if word.lower().endswith(SUFFIX) else word
 
 
 def bare_robot(path: Path, import_robot: Callable[[Path], RobotModel]) -> Behaviour:

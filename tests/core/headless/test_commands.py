@@ -401,6 +401,24 @@ def test_fewer_answers_than_asked_are_reported(
     assert (result["true_return"], result["measure"]) == (None, {}) and "No episode has ended" in printed.err
 
 
+def test_an_oracle_to_which_all_clips_are_alike_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = {
+        "name": "high",
+        "robot": "hopper",
+        "title": "High",
+        "instruction": "Which is higher?",
+        "clip_seconds": 0.5,
+    }
+    file = tmp_path / "high.JSON"
+    file.write_text(json.dumps({**values, "oracle": "height > 50"}))
+    small = ["--set", "rollout.environments=8", "--set", "rollout.steps=64", "--labels", "4", "--steps", "1536"]
+    monkeypatch.setattr(sys, "argv", ["core", "teach", str(file), "--teacher", "oracle", *small, "--session", "s"])
+    assert main() == 0
+    assert "All answers were ties" in capsys.readouterr().err
+
+
 def test_as_a_process_it_says_no_more_than_that() -> None:
     done = run_python("-m", "core", *TEACH, "--labels", "abc")
     assert (done.returncode, done.stdout) == (2, "")

@@ -111,6 +111,13 @@ def test_what_is_only_seen_is_kept_although_the_file_discards_it() -> None:
     assert import_robot(Path("dog.xml")).geoms == ("root", "leg", "tyre")
 
 
+def test_a_path_of_windows_names_the_same_mesh() -> None:
+    Path("meshes/parts").mkdir()
+    Path("meshes/trunk.obj").rename("meshes/parts/trunk.obj")
+    Path("dog.xml").write_text(DOG.replace('file="trunk.obj"', 'file="parts\\trunk.obj"'))
+    assert import_robot(Path("dog.xml")).geoms == ("root", "leg", "tyre")
+
+
 def test_files_of_the_folder_may_be_links_within_it() -> None:
     Path("meshes/trunk.obj").rename("meshes/body.obj")
     Path("meshes/trunk.obj").symlink_to("body.obj")
@@ -173,6 +180,7 @@ def test_a_robot_that_can_not_be_seen_is_refused() -> None:
         ({"common": ""}, "an <include> names no file"),
         ({"common": "many.xml"}, "more than 256 includes"),
         ({"wheel_range": ' ctrlrange="3 -3"'}, "its larger end first"),
+        ({"wheel_range": ' ctrlrange="3 -3" gear="5"'}, "its larger end first"),
         ({"wheel": ' axis="0 1 0"/><geom name="' + "t" * 201 + '"'}, "is too long"),
         ({"asset": '<asset><texture name="t" type="2d" file="empty.png"/>'}, "'0-empty.png'"),
         ({"asset": '<asset><texture name="t" type="2d" file="huge.png"/>'}, "0-huge.png has more than"),
