@@ -42,8 +42,10 @@ class MujocoVectorEnv:
         staggered: bool = True,
         varied_starts: float = 0.0,
     ) -> None:
-        """threads: 0 for one per core, fewer for few environments; varied_starts: share of the environments whose robots
-        start lying, tilted or thrown, and do not count
+        """Create environments.
+
+        threads: 0 for one per core, fewer for few environments
+        varied_starts: share of the environments whose robots start lying, tilted or thrown, and do not count
         """
         self.task = task
         self.count = environments

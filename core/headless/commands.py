@@ -115,10 +115,8 @@ def _teach(args: argparse.Namespace) -> None:
             closing(HeadlessRun(session, show)) as run,
         ):
             outcome = run.run()
-        with closing(session.reader()) as store:
-            tied = [row.choice == Choice.TIE for row in store.labels()]
         config = session.config
-        if config.teacher == Teacher.ORACLE and tied and all(tied):
+        if config.teacher == Teacher.ORACLE and _has_only_ties(session):
             print(
                 "All answers were ties: what the oracle rewards is alike in all clips; check its expression.",
                 file=sys.stderr,
@@ -350,6 +348,12 @@ def _export(args: argparse.Namespace) -> None:
 def _import(args: argparse.Namespace) -> None:
     import_session(Path(args.file), Path(args.session))
     print(f"made {args.session}", file=sys.stderr)
+
+
+def _has_only_ties(session: Session) -> bool:
+    with closing(session.reader()) as store:
+        labels = store.labels()
+    return bool(labels) and all(row.choice == Choice.TIE for row in labels)
 
 
 def _preferences(args: argparse.Namespace) -> None:

@@ -30,8 +30,8 @@ from core.robots.structure import (
     drawn_geoms,
     extent,
     joint_axes,
+    joints_in,
     lift_of,
-    moved_joints,
     moved_trees,
     root_of,
 )
@@ -170,7 +170,7 @@ def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
         if time.monotonic() - began > _PATIENCE:
             raise UserError("it takes too long to simulate: give a larger timestep, or fewer and simpler parts.")
         extents.append(extent(model, data, seen))
-    own = moved_joints(model)
+    own = joints_in(model, moved_trees(model))
     limited, hinges = model.jnt_limited.astype(bool), model.jnt_type == HINGE
     joints = np.flatnonzero(own & (hinges | limited & (model.jnt_type == SLIDE)))
     ranges = np.where(limited[joints, None], model.jnt_range[joints], [-np.pi, np.pi])
@@ -275,7 +275,7 @@ def _describe(
         rest=tuple(rest_controls(model, start, start_key(model)).tolist()),
         drawn_floor=drawn_floor,
         activations=int(model.na),
-        level=not planar and bool(_in_plane(model, axes[:, 2])[moved_joints(model)].all()),
+        level=not planar and bool(_in_plane(model, axes[:, 2])[joints_in(model, moved_trees(model))].all()),
     )
 
 

@@ -17,6 +17,7 @@ from core.robots.structure import (
     carriers,
     coupled_joints,
     joined_bodies,
+    joints_in,
     lift_of,
     moved_trees,
     turn_of,
@@ -187,7 +188,7 @@ class Starts:
 
 def _uncoupled_joints(model: mujoco.MjModel, trees: list[int]) -> list[int]:
     """Return the joints of these trees of bodies, without those that a constraint couples to others, as in a linkage."""
-    own = np.isin(model.body_treeid[model.jnt_bodyid], trees)
+    own = joints_in(model, trees)
     own[coupled_joints(model)] = False
     for one, other in joined_bodies(model):
         own &= ~np.isin(model.jnt_bodyid, list({*carriers(model, one)} ^ {*carriers(model, other)}))

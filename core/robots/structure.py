@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import mujoco
 import numpy as np
@@ -164,15 +165,16 @@ def _driven_joints(model: mujoco.MjModel) -> list[int]:
 
 def coupled_joints(model: mujoco.MjModel) -> list[int]:
     """Return the joints that a constraint couples to others, or to tendons, and those that it holds alone."""
-    joints = []
-    equalities = zip(model.eq_obj1id, model.eq_obj2id, model.eq_type, model.eq_active0, strict=True)
-    for one, other, kind, active in equalities:
-        for part in (int(one), int(other)):
-            if active and part >= 0 and int(kind) == int(mujoco.mjtEq.mjEQ_JOINT):
-                joints.append(part)
-            elif active and part >= 0 and int(kind) == int(mujoco.mjtEq.mjEQ_TENDON):
-                joints += _parts_of(model, part, _OF_JOINT)
-    return joints
+    joints = _constrained(model, mujoco.mjtEq.mjEQ_JOINT).ravel()
+    tendons = _constrained(model, mujoco.mjtEq.mjEQ_TENDON).ravel()
+    of_tendons = [_parts_of(model, tendon, _OF_JOINT) for tendon in tendons[tendons >= 0].tolist()]
+    return [*joints[joints >= 0].tolist(), *chain(*of_tendons)]
+
+
+def _constrained(model: mujoco.MjModel, kind: mujoco.mjtEq) -> npt.NDArray[np.int64]:
+    """Return the two objects (n, 2) of each constraint of a kind that is switched on; -1 where there is no second one."""
+    chosen = (model.eq_type == int(kind)) & model.eq_active0.astype(bool)
+    return np.stack([model.eq_obj1id[chosen], model.eq_obj2id[chosen]], axis=1).astype(np.int64)
 
 
 def _actuated_tendons(model: mujoco.MjModel) -> set[int]:
@@ -220,9 +222,9 @@ def drawn_geoms(model: mujoco.MjModel) -> Mask:
     return drawn
 
 
-def moved_joints(model: mujoco.MjModel) -> Mask:
-    """Return which joints (joints,) belong to the trees of bodies that actuators move."""
-    return np.isin(model.body_treeid[model.jnt_bodyid], moved_trees(model))
+def joints_in(model: mujoco.MjModel, trees: Sequence[int]) -> Mask:
+    """Return which joints (joints,) belong to these trees of bodies."""
+    return np.isin(model.body_treeid[model.jnt_bodyid], trees)
 
 
 def geom_names(model: mujoco.MjModel) -> dict[str, int]:

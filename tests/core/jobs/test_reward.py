@@ -142,6 +142,12 @@ def test_a_restored_reward_keeps_its_state_and_waits_until_all_answers_are_repla
     assert again.values == saved.values and same(again.arrays, saved.arrays)
 
 
+def test_a_restored_reward_that_has_all_answers_waits_for_none() -> None:
+    restored = Played("reward", trained_reward().job.get_state(), labels=4)
+    said = restored.turn(*(PreferenceAdded(preference(number)) for number in range(5)), AnswersReplayed())
+    assert [wait.reason for wait in of(Waited, said)] == ["the reward is fitted to all answers"]
+
+
 ANSWERS = [PreferenceAdded(preference(number)) for number in range(4)]
 BATCH = 8 * 32
 PACED = {"reward__epochs": 6, "reward__steps_per_label": BATCH / 10}

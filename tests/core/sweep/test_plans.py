@@ -208,6 +208,15 @@ def test_a_file_without_seeds_has_three() -> None:
     assert find_plan(written({"tasks": ["reacher"], "curves": [{"name": "a"}]}), str).seeds == (0, 1, 2)
 
 
+def test_a_file_may_begin_with_the_mark_of_an_editor_of_windows() -> None:
+    for name, text in (
+        ("plan.json", json.dumps(plan_values())),
+        ("plan.toml", 'tasks = ["reacher"]\n[[curves]]\nname = "a"\n'),
+    ):
+        Path(name).write_text(text, encoding="utf-8-sig")
+        assert find_plan(name, str).cells()
+
+
 def test_two_tasks_of_one_name_are_refused() -> None:
     edited = (FOLDER / "walker-kneel.json").read_text().replace("0.7", "0.6")
     Path("edited.json").write_text(edited)

@@ -167,3 +167,8 @@ def test_a_config_keeps_the_text_of_a_file() -> None:
     assert get_task(kept).title == "Hopper: resting" and task_text("hopper") == "hopper"
     with pytest.raises(UserError, match="rest has no true reward 'openai'"):
         get_task(kept, "openai")
+
+
+def test_an_mjcf_file_in_place_of_a_task_is_answered_with_how_to_name_it() -> None:
+    with pytest.raises(UserError, match=r"if it is an MJCF file, write mjcf:arm/arm\.xml\.$"):
+        get_task("arm/arm.xml")
