@@ -28,6 +28,8 @@ class Teacher(StrEnum):
 
 GUEST = "guest: "
 """Precedes the name of a guest of demo mode as labeller, so that a guest called Oracle is not taken for the oracle."""
+AUDIENCE = f"{GUEST}the audience"
+"""Labeller of the answers that are an audience's majority."""
 
 
 class Choice(StrEnum):

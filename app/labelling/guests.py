@@ -1,11 +1,11 @@
 """Names of those who answer; guests, who answer in demo mode, have their answers stored under their own names."""
 
 from app import settings
-from core.types import GUEST, Teacher
+from core.types import AUDIENCE, GUEST, Teacher
 
 _UNNAMED = "Guest "
 """Prefix of the names of guests who give none."""
-_NAMES = {Teacher.HUMAN.value: "you", Teacher.ORACLE.value: "computer", Teacher.PERSON.value: "simulated person"}
+_NAMES = {Teacher.HUMAN.value: "you", Teacher.ORACLE.value: "computer", Teacher.PERSON.value: "simulated person", AUDIENCE: "the audience"}
 _COUNT = "demo/guests"
 MAX_NAME = 40
 
@@ -15,8 +15,8 @@ def is_guest(labeller: str) -> bool:
 
 
 def name_of(labeller: str) -> str:
-    """Return what lists call a labeller: 'you', 'computer', 'Guest 2', 'Ada (guest)'."""
-    if is_guest(labeller):
+    """Return what lists call a labeller: 'you', 'computer', 'Guest 2', 'Ada (guest)', 'the audience'."""
+    if is_guest(labeller) and labeller not in _NAMES:
         name = labeller.removeprefix(GUEST)
         return name if name.startswith(_UNNAMED) else f"{name} (guest)"
     return _NAMES.get(labeller, labeller)

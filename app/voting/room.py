@@ -9,7 +9,7 @@ from app.workers.job_worker import JobWorker, MakeProcess, run_job
 from core.errors import UserError
 from core.events import Event, Failed, JobSpec
 from core.service_events import VoteKept, VoteOpened, VotesCounted, VotingServed
-from core.types import Choice, Preference, Teacher
+from core.types import AUDIENCE, Choice, Preference, Teacher
 from core.voting.ballot import majority
 
 ROUND_SECONDS = 15.0
@@ -103,7 +103,7 @@ class Room(QObject):
         """Give the majority's answer; if none can be given now, let the room vote once more."""
         if self._labelling.open and self._labelling.idle and self._labelling.pairs.shown is not None:
             self._deciding = True
-            self._labelling.answer(choice)
+            self._labelling.answer(choice, AUDIENCE)
         else:
             self._open_round()
 

@@ -157,11 +157,14 @@ class DemoWindow(QWidget):
     @property
     def _hint_text(self) -> str:
         """Text at the foot of the screen, for the presenter."""
-        hints = [(Command.HUMAN, "Guests answer"), (Command.VOTE, "Audience votes"), (Command.UNDO, "Undo")]
+        voting = self._controller.room.on
+        vote = (Command.VOTE, "End the votes" if voting else "Audience votes")
+        hints = [(Command.HUMAN, "You answer" if voting else "Guests answer"), vote, (Command.UNDO, "Undo")]
         if self._controller.task.has_true_reward:
             hints.insert(0, (Command.ORACLE, "Computer answers"))
         texts = [f"{key_symbol(self._keys.keys_for(c)[0])} {name}" for c, name in hints if self._keys.keys_for(c)]
-        return "      ".join([*texts, f"{_NEXT_GUEST} Next guest (now {self.guests.name})", "Esc Leave"])
+        guest = [] if voting else [f"{_NEXT_GUEST} Next guest (now {self.guests.name})"]
+        return "      ".join([*texts, *guest, "Esc Leave"])
 
     def _connect(self) -> None:
         controller, labelling = self._controller, self._controller.labelling
@@ -187,6 +190,7 @@ class DemoWindow(QWidget):
         for tile in self.tiles.values():
             tile.hide()
         self.bars.show()
+        self.hints.setText(self._hint_text)
 
     def _hide_votes(self, why: str) -> None:
         if self.code is not None:
@@ -198,13 +202,15 @@ class DemoWindow(QWidget):
         self._verdict = ""
         for tile in self.tiles.values():
             tile.show()
+        self.hints.setText(self._hint_text)
         if why:
             self.notice.setText(why)
 
     def answer(self, choice: Choice) -> None:
-        """Give a guest's answer; the guest takes over from the oracle."""
+        """Give a guest's answer, or the presenter's while the audience votes; either takes over from the oracle."""
+        labeller = Teacher.HUMAN if self._controller.room.on else self.guests.labeller
         self._controller.labelling.set_teacher(Teacher.HUMAN)
-        self._controller.labelling.answer(choice, self.guests.labeller)
+        self._controller.labelling.answer(choice, labeller)
 
     def _ask_for_guest(self) -> None:
         """Ask who answers next; the answers so far keep their guest."""

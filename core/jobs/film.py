@@ -30,7 +30,7 @@ from core.service_events import FilmMade, FilmProgressed, FilmRequested
 from core.session.policy_snapshots import SnapshotInfo, snapshots_of
 from core.session.restore_errors import weight_errors
 from core.tasks import get_task
-from core.types import GUEST, Choice, Teacher
+from core.types import AUDIENCE, GUEST, Choice, Teacher
 
 FPS = 30.0
 _MAX_HEIGHT = 2160
@@ -41,8 +41,9 @@ _NO_H264 = (
 )
 _LABELLERS: Mapping[str, str] = {
     Teacher.HUMAN: "a person",
-    Teacher.ORACLE: "the computer, which knows the true reward",
+    Teacher.ORACLE: "the computer",
     Teacher.PERSON: "a simulated person",
+    AUDIENCE: "an audience",
 }
 """Names for an audience; other labellers have their own."""
 
@@ -102,7 +103,7 @@ class FilmJob(Job):
             raise UserError(f"A film can't be {height} pixels high: give a multiple of 18, such as 720 or 1080.")
         snapshots = self._choose_snapshots(request, notes)
         yield FilmProgressed(0.0)
-        labellers = labellers_of(Path(request.folder))
+        labellers = labellers_of(Path(request.folder), snapshots[-1][0].labels)
         with video_file(target, height * 16 // 9, height, FPS) as video, closing(renderer_for(self._task)) as renderer:
             scenes = []
             for info, weights in snapshots:
@@ -159,7 +160,7 @@ class FilmJob(Job):
         return max(1, round(FPS * steps * self._task.step_seconds) + cards)
 
     def _title_card(self, last: SnapshotInfo, labellers: Mapping[str, int], height: int) -> Picture:
-        how = how_taught(min(last.labels, sum(labellers.values())), labellers, self._config.teacher == Teacher.NONE)
+        how = how_taught(labellers, self._config.teacher == Teacher.NONE)
         facts = f"{format_duration(last.seconds)} of training · {last.env_steps:,} steps of simulation · Somersault"
         return film_captions.title_card(height, self._task.title, how, facts)
 
@@ -182,21 +183,29 @@ class FilmJob(Job):
             yield film_captions.side_by_side((before, after), [scene.caption for scene in scenes])
 
 
-def labellers_of(session: Path) -> dict[str, int]:
-    """Count the answers of each labeller that were trained on. Raises UserError if a session's answers can't be read."""
+def labellers_of(session: Path, labels: int) -> dict[str, int]:
+    """Count the answers of each labeller among the first `labels` that were trained on.
+
+    Raises UserError if a session's answers can't be read.
+    """
     with closing(PreferenceStore(session / FOLDER, read_only=True)) as store:
-        return Counter(row.labeller for row in store.labels() if row.choice != Choice.CANT_TELL)
+        usable = [row.labeller for row in store.labels() if row.choice != Choice.CANT_TELL]
+    return Counter(usable[:labels])
 
 
-def how_taught(labels: int, labellers: Mapping[str, int], by_true_reward: bool) -> str:
-    """Write for an audience how the policy was taught and who taught it. labels: answers that it has learned from"""
+def how_taught(labellers: Mapping[str, int], by_true_reward: bool) -> str:
+    """Write for an audience how the policy was taught and who taught it. labellers: answers of each"""
     if by_true_reward:
         return "Learned from the task's own reward."
-    if not labels:
+    if not labellers:
         return "Before the first answer."
     counts = Counter[str]()
     for labeller, count in labellers.items():
-        counts["guests" if labeller.startswith(GUEST) else _LABELLERS.get(labeller, labeller)] += count
-    names = [f"{name} ({count:,})" for name, count in counts.items()] if len(counts) > 1 else list(counts)
-    chosen = f" Chosen by {' and '.join(names)}." if names else ""
-    return f"Learned from {pluralize(labels, 'choice')} between two short clips.{chosen}"
+        guest = labeller.startswith(GUEST) and labeller not in _LABELLERS
+        counts["guests" if guest else _LABELLERS.get(labeller, labeller)] += count
+    learned = f"Learned from {pluralize(counts.total(), 'choice')} between two short clips"
+    if len(counts) > 1:
+        *others, last = (f"{count:,} by {name}" for name, count in counts.most_common())
+        return f"{learned}: {', '.join(others)} and {last}."
+    knows = ", which knows the true reward" if Teacher.ORACLE in labellers else ""
+    return f"{learned}. Chosen by {next(iter(counts))}{knows}."

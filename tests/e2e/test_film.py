@@ -20,7 +20,7 @@ from core.events import Event, JobSpec
 from core.headless.run import HeadlessRun
 from core.io.video_writer import ENCODERS, Encoder, video_file
 from core.jobs import build, film, film_captions
-from core.jobs.film import FilmJob, how_taught
+from core.jobs.film import FilmJob, how_taught, labellers_of
 from core.nn.state import state_arrays
 from core.preferences.store import FOLDER, PreferenceStore
 from core.rollout.actor import build_policy
@@ -28,7 +28,7 @@ from core.service_events import FilmMade, FilmProgressed, FilmRequested
 from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo
 from core.session.session import Session, read_config
 from core.tasks import get_task
-from core.types import Choice
+from core.types import AUDIENCE, Choice
 from core.voting.record import append_votes
 from tests.core.builders import tiny
 
@@ -103,17 +103,26 @@ def test_before_and_after_go_in_step_from_the_same_start(taught: Path, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("labels", "labellers", "by_true_reward", "expected"),
+    ("labellers", "by_true_reward", "expected"),
     [
-        (305, {"oracle": 305}, False, "305 choices .* Chosen by the computer, which knows the true reward\\."),
-        (1, {"human": 1}, False, r"1 choice between two short clips\. Chosen by a person\."),
-        (7, {"human": 4, "oracle": 3}, False, r"a person \(4\) and the computer, .* \(3\)\."),
-        (9, {"guest: Ada": 4, "guest: Alan": 5}, False, r"Chosen by guests\."),
-        (0, {}, True, "Learned from the task's own reward."),
+        ({"oracle": 305}, False, "305 choices .* Chosen by the computer, which knows the true reward\\."),
+        ({"human": 1}, False, r"1 choice between two short clips\. Chosen by a person\."),
+        ({"oracle": 3, "human": 4}, False, "7 choices .* clips: 4 by a person and 3 by the computer\\."),
+        ({"human": 4, "guest: A": 2, "guest: B": 1, AUDIENCE: 2}, False, "4 by a person, 3 by guests and 2 by an aud"),
+        ({"guest: Ada": 4, "guest: Alan": 5}, False, r"Chosen by guests\."),
+        ({AUDIENCE: 5}, False, r"Chosen by an audience\."),
+        ({}, False, "Before the first answer."),
+        ({}, True, "Learned from the task's own reward."),
     ],
 )
-def test_the_title_says_who_chose(labels: int, labellers: dict[str, int], by_true_reward: bool, expected: str) -> None:
-    assert re.search(expected, how_taught(labels, labellers, by_true_reward))
+def test_the_title_says_who_chose(labellers: dict[str, int], by_true_reward: bool, expected: str) -> None:
+    assert re.search(expected, how_taught(labellers, by_true_reward))
+
+
+def test_the_title_counts_the_answers_that_the_last_policy_had(taught: Path) -> None:
+    everybody = labellers_of(taught, 1000)
+    assert everybody == {"oracle": sum(everybody.values())}
+    assert labellers_of(taught, 3) == {"oracle": 3} and labellers_of(taught, 0) == {}
 
 
 def test_the_title_is_about_the_session_and_no_labellers_instruction(

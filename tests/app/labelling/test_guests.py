@@ -7,7 +7,7 @@ import pytest
 from app.history.preference_text import GUESTS, PreferenceFilter
 from app.labelling.guests import MAX_NAME, Guests, name_of
 from core.preferences.store import PreferenceSummary
-from core.types import Choice
+from core.types import AUDIENCE, Choice
 
 
 def test_a_guest_without_a_name_gets_a_number_that_no_other_has_even_after_a_restart() -> None:
@@ -34,7 +34,13 @@ def test_the_history_filters_guests_apart_from_the_teachers(labeller: str, is_gu
 
 @pytest.mark.parametrize(
     ("labeller", "expected"),
-    [("human", "you"), ("oracle", "computer"), ("guest: Guest 2", "Guest 2"), ("guest: oracle", "oracle (guest)")],
+    [
+        ("human", "you"),
+        ("oracle", "computer"),
+        ("guest: Guest 2", "Guest 2"),
+        ("guest: oracle", "oracle (guest)"),
+        (AUDIENCE, "the audience"),
+    ],
 )
 def test_lists_call_those_who_answer_as_the_window_does(labeller: str, expected: str) -> None:
     assert name_of(labeller) == expected

@@ -15,7 +15,7 @@ from core.errors import UserError
 from core.events import Failed
 from core.preferences.store import PreferenceStore
 from core.service_events import VoteKept, VoteOpened, VotesCounted, VotingServed
-from core.types import Choice
+from core.types import AUDIENCE, Choice
 from tests.app.fakes import Face, FakeProcess, make_query
 from tests.core.builders import raising
 
@@ -53,6 +53,7 @@ def test_nothing_is_served_unless_the_person_says_so(face: Face) -> None:
 def test_the_majority_is_one_answer_with_its_votes(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
     face, demo, child = voting
     assert demo.code.url == URL and demo.bars.isVisible() and not demo.tiles[Choice.LEFT].isVisible()
+    assert "End the votes" in demo.hints.text() and "guest" not in demo.hints.text()
     face.wait_until(lambda: demo.code.height() > demo.height() / 2)  # to be read from the back of a room
     face.offer(make_query(), make_query())
     face.wait_until(lambda: bool(child.got(VoteOpened)))
@@ -64,7 +65,7 @@ def test_the_majority_is_one_answer_with_its_votes(voting: tuple[Face, DemoWindo
     child.play(VotesCounted(number, {"left": 1, "tie": 0, "right": 3}, 0.0, True))
     face.wait_until(lambda: bool(child.got(VoteKept)))
     (answer,) = face.answers()
-    assert answer.choice == Choice.RIGHT
+    assert (answer.choice, answer.labeller) == (Choice.RIGHT, AUDIENCE)
     demo.refresh()
     assert demo.title.text() == "Hopper: backflips  ·  the audience chose right, 3 of 4"
     assert child.got(VoteKept) == [VoteKept(str(face.folder), number, answer.id, "right")]
@@ -105,7 +106,7 @@ def test_the_presenters_own_answer_has_no_votes(voting: tuple[Face, DemoWindow, 
     face.offer(make_query(), make_query())
     QTest.keyClick(demo, Qt.Key.Key_Left)
     face.wait_until(lambda: len(child.got(VoteOpened)) >= 2)
-    assert len(face.answers()) == 1 and child.got(VoteKept) == []
+    assert [answer.labeller for answer in face.answers()] == ["human"] and child.got(VoteKept) == []
 
 
 def test_leaving_full_screen_ends_it(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
@@ -119,3 +120,4 @@ def test_why_there_is_no_page_is_reported_in_a_sentence(voting: tuple[Face, Demo
     child.play(Failed("voting", "This computer is not connected to a network", "traceback"))
     face.wait_until(lambda: demo.code is None)
     assert demo.tiles[Choice.LEFT].isVisible() and not demo.bars.isVisible()
+    assert "Audience votes" in demo.hints.text() and "Next guest" in demo.hints.text()
