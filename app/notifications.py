@@ -34,7 +34,8 @@ class Notifier(QObject):
         self._tray: QSystemTrayIcon | None = None
 
     def tell(self, title: str, text: str) -> None:
-        self._tell_inside(f"{title}: {text}")
+        """title: without a full stop; text: a sentence"""
+        self._tell_inside(f"{title}. {text}")
         self.tell_outside(title, text)
 
     def tell_outside(self, title: str, text: str) -> None:

@@ -129,7 +129,7 @@ class QueryConfig(_Checked):
         10, "candidate pairs (challenge: segments) for each pair that is asked about", "A", 1, 1000
     )
     first_share: float = number(0.25, "share of the answers collected before policy training starts", "A.1", 0, 1)
-    first_labels: int = number(0, "answers before policy training; 0 for first_share (Atari: 500)", "A.2", 0)
+    first_labels: int = number(0, "answers before policy training; 0 for the share above (Atari: 500)", "A.2", 0)
     taken: int = number(0, "answers taken over from another session; the others are asked as in a new one", "", 0)
     first_clips: int = number(4, "clips collected for each pair asked before training", "", 1, 1000)
     schedule: str = choice("paper", "labelling rate: the paper's, or evenly by answers", ("paper", "answers"), "A")
@@ -184,7 +184,7 @@ class OracleConfig(_Checked):
 
 @dataclass(frozen=True)
 class PersonConfig(_Checked):
-    """The simulated person (core.preferences.person)."""
+    """The simulated person, who answers in place of a real one (--teacher person)."""
 
     pace: float = number(12.0, "answers per minute", "", 0.01, 10_000)
     wrong: float = number(0.15, "share of wrong answers, more of them the more alike two clips are", "", 0, 0.499)

@@ -45,6 +45,7 @@ class ExpressionField(QWidget):
         for editor, text in ((self.expression, expression), (self.title, title)):
             if editor.text() != text:
                 editor.setText(text)
+                editor.setCursorPosition(0)  # a long text shows its beginning
 
     def show_problem(self, sentence: str) -> None:
         self.problem.setText(sentence)

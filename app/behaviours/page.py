@@ -1,5 +1,6 @@
 """The page "A behaviour of your own": robot, name and sentence, camera and clips, plots, and free expressions in a fold."""
 
+import copy
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
@@ -9,7 +10,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
-    QScrollArea,
     QStackedWidget,
     QWidget,
 )
@@ -28,6 +28,7 @@ from app.start_page.previews import Preview
 from app.style.file_dialog import ask_for_file_to_open
 from app.style.labels import fold_button, label
 from app.style.layouts import column, row, tab_order
+from app.style.scroll_area import ScrollArea
 from core.behaviours.behaviour import MAX_PLOTS, MAX_TITLE, Behaviour, CameraView
 from core.behaviours.robot_model import PREFIX, RobotModel
 from core.tasks.behaviour_tasks import behaviour_task
@@ -74,6 +75,8 @@ class BehaviourPage(QWidget):
         """Key of the draft on screen: the path of a behaviour's file, the name of one that is copied, or '' for a new one."""
         self._unsaved: dict[str, BehaviourDraft] = {}
         self._origin: dict[str, Behaviour | None] = {}
+        self._discarded: tuple[BehaviourDraft, BehaviourDraft] | None = None
+        """The draft that was discarded by starting over, and the one that took its place, unchanged."""
         """Behaviour from which each draft was made; None for an empty one."""
         self._models: dict[str, RobotModel] = {}
         self._pictured: dict[str, str] = {}
@@ -125,7 +128,7 @@ class BehaviourPage(QWidget):
     def _make_foot(self) -> None:
         self.problem = label("problem", wrap=True)
         self.over = QPushButton("Start over")
-        self.over.setToolTip("Discard what was changed on this page")
+        self.over.setToolTip("Discards what was changed on this page; it can be brought back until the next change")
         self.back = QPushButton("Back")
         self.save = QPushButton("Save")
         self.save.setToolTip("Save the behaviour for later (Ctrl+S)")
@@ -155,10 +158,7 @@ class BehaviourPage(QWidget):
         content = column(*parts, of=inside, margins=(2, 0, 16, 0), spacing=10)
         content.addWidget(self.fold, 0, Qt.AlignmentFlag.AlignLeft)
         content.addWidget(self.expressions)
-        self.area = QScrollArea(widgetResizable=True)
-        self.area.setWidget(inside)
-        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.area = ScrollArea(inside)
         foot = row((self.problem, 1), self.over, self.back, self.save, self.practise, self.start)
         body = row(left, (self.area, 1), spacing=30)
         column((body, 1), foot, of=self.maker, margins=(30, 22, 30, 18), spacing=14)
@@ -213,7 +213,7 @@ class BehaviourPage(QWidget):
         self._open(str(path or behaviour.name), behaviour, path)
 
     def _open(self, key: str, behaviour: Behaviour | None, path: Path | None) -> None:
-        self._key = key
+        self._key, self._discarded = key, None
         if key not in self._unsaved:
             self._unsaved[key] = BehaviourDraft.of(behaviour, path) if behaviour else BehaviourDraft.new()
             self._origin[key] = behaviour
@@ -295,6 +295,9 @@ class BehaviourPage(QWidget):
         """Check the draft and show what is derived from it."""
         draft = self.draft
         draft.check()
+        if self._discarded is not None and draft != self._discarded[1]:
+            self._discarded = None
+        self.over.setText("Start over" if self._discarded is None else "Bring back")
         own = BehaviourDraft(robot=draft.robot, model=draft.model).view
         self.view.set_view(draft.view, own)
         self.usual_view.setEnabled(draft.camera is not None)
@@ -392,8 +395,16 @@ class BehaviourPage(QWidget):
             QTimer.singleShot(0, self, lambda: self.area.verticalScrollBar().setValue(self.fold.y()))
 
     def _on_over(self) -> None:
-        self._unsaved.pop(self._key, None)
+        """Start over, or bring back what that has discarded."""
+        if self._discarded is not None:
+            self._unsaved[self._key], self._discarded = self._discarded[0], None
+            self._show(self._unsaved[self._key])
+            return
+        discarded = self._unsaved.pop(self._key, None)
         self._open(self._key, self._origin.get(self._key), self.draft.path)
+        if discarded is not None and discarded != self.draft:
+            self._discarded = discarded, copy.deepcopy(self.draft)
+            self._refresh()
 
     def _ask_for_robot(self) -> None:
         kinds = "MJCF files (*.xml);;All files (*)"

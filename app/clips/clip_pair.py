@@ -9,6 +9,7 @@ from app.clips.frame_clock import FrameClock
 from app.clips.prediction_overlay import PredictionOverlay
 from app.labelling.pair_queue import Pair
 from app.style import theme
+from app.style.glossary import explain
 from app.style.layouts import row
 from core.types import Choice
 
@@ -47,6 +48,7 @@ class ClipPair(QWidget):
         self.clock.frame_due.connect(self._on_frame_due)
         self._prediction_end = QTimer(self, singleShot=True, interval=_PREDICTION_MS)
         self._prediction_end.timeout.connect(lambda: self.overlay.show_prediction(()))
+        explain(self, "clip")
         row(self.left, self.right, of=self, spacing=16)
 
     def show_pair(self, pair: Pair | None) -> None:

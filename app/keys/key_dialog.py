@@ -1,13 +1,14 @@
 """Dialog for changing the keys."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QScrollArea, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QWidget
 
 from app.keys.commands import COMMANDS, KeyAction
 from app.keys.key_button import KeyButton
 from app.keys.key_map import KeyMap, key_symbol
 from app.style.labels import label
 from app.style.layouts import column
+from app.style.scroll_area import ScrollArea
 from core.errors import UserError
 
 _KEYS_EACH = 2
@@ -40,7 +41,7 @@ class KeyDialog(QDialog):
         self.fields[next(iter(COMMANDS))][0].setFocus()
         self.resize(620, 640)
 
-    def _rows(self) -> QScrollArea:
+    def _rows(self) -> ScrollArea:
         page = QWidget()
         grid = QGridLayout(page)
         grid.setColumnStretch(0, 1)
@@ -49,10 +50,7 @@ class KeyDialog(QDialog):
             self.fields[action] = tuple(self._make_field(action, place) for place in range(_KEYS_EACH))
             for place, field in enumerate(self.fields[action]):
                 grid.addWidget(field, row, 1 + place)
-        area = QScrollArea(widgetResizable=True)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        area.setWidget(page)
-        return area
+        return ScrollArea(page)
 
     def _make_field(self, action: KeyAction, place: int) -> KeyButton:
         field = KeyButton(f"{COMMANDS[action].name}, {('first', 'second')[place]} key")

@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.keys.commands import COMMANDS, Command, KeyAction
 from app.keys.key_map import KeyMap, key_symbol, key_symbols
+from app.style.glossary import explain
 from app.style.labels import button, literal
 from app.style.layouts import row
 from core.types import Choice
@@ -24,6 +25,7 @@ class KeyHints(QWidget):
     def __init__(self, keys: KeyMap, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName("Answers")
+        explain(self, "choice")
         self.buttons: dict[KeyAction, QPushButton] = {}
         for action in _SHOWN:
             self.buttons[action] = button("")

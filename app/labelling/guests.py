@@ -5,7 +5,12 @@ from core.types import AUDIENCE, GUEST, Teacher
 
 _UNNAMED = "Guest "
 """Prefix of the names of guests who give none."""
-_NAMES = {Teacher.HUMAN.value: "you", Teacher.ORACLE.value: "computer", Teacher.PERSON.value: "simulated person", AUDIENCE: "the audience"}
+_NAMES = {
+    Teacher.HUMAN.value: "you",
+    Teacher.ORACLE.value: "computer",
+    Teacher.PERSON.value: "simulated person",
+    AUDIENCE: "the audience",
+}
 _COUNT = "demo/guests"
 MAX_NAME = 40
 

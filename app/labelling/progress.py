@@ -11,8 +11,8 @@ from core.config import Config
 from core.preferences.schedule import scheduled
 from core.session.policy_snapshots import SnapshotInfo
 
-_LABEL_WINDOW = 60.0
-"""Seconds over which the pace of labelling is measured."""
+_LABEL_WINDOW, _LEAST_WINDOW = 60.0, 10.0
+"""Seconds over which the pace of labelling is measured, and the least, so that two quick answers are no pace of 60."""
 _SPEED_WINDOW = 10.0
 """Seconds over which the speed of the simulation is measured."""
 _MARKS = (25, 50, 100)
@@ -153,12 +153,10 @@ class Progress:
 
     @property
     def labels_per_minute(self) -> float:
-        """Pace over the last minute, or since the first answer in it."""
+        """Pace over the last minute: the answers that followed its first one, by the time since that."""
         now = self._clock()
         recent = [t for t in self._answers if now - t < _LABEL_WINDOW]
-        if len(recent) < 2:
-            return float(len(recent))
-        return 60 * len(recent) / max(now - recent[0], 1.0)
+        return 60 * (len(recent) - 1) / max(now - recent[0], _LEAST_WINDOW) if recent else 0.0
 
     @property
     def steps_per_second(self) -> float:

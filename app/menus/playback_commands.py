@@ -24,7 +24,7 @@ class PlaybackCommands(QObject):
             Command.RESTART_CLIPS: clips.restart,
             Command.PREVIOUS_FRAME: lambda: clips.step(-1),
             Command.NEXT_FRAME: lambda: clips.step(1),
-            Command.PREDICTIONS: lambda: settings.keep(_PREDICTIONS, self.shows_predictions),
+            Command.PREDICTIONS: self._keep_predictions,
             **{command: partial(self._choose_speed, command) for command in SPEEDS},
         }
         saved = settings.text(_SPEED)
@@ -37,12 +37,18 @@ class PlaybackCommands(QObject):
 
     @property
     def status_text(self) -> str:
-        """Speed and frame if they differ from normal playback; '' otherwise."""
+        """Predictions, speed and frame if they differ from normal playback; '' otherwise."""
         clock, pair = self._clips.clock, self._clips.shown
-        parts = [] if clock.speed == 1 else [f"speed {clock.speed:g}×"]
+        parts = ["predictions after each answer"] if self.shows_predictions else []
+        if clock.speed != 1:
+            parts.append(f"speed {clock.speed:g}×")
         if pair and not clock.playing:
             parts.append(f"paused at frame {clock.frame + 1} of {len(pair.left.pixels)}")
         return ", ".join(parts)
+
+    def _keep_predictions(self) -> None:
+        settings.keep(_PREDICTIONS, self.shows_predictions)
+        self._clips.playback_changed.emit()
 
     def _choose_speed(self, command: Command) -> None:
         self._set_speed(command)

@@ -247,12 +247,15 @@ class Plot(QWidget):
         self.readout.move(place.x(), max(seen.top(), min(place.y(), lowest)))
 
     def _step_reading(self, step: int) -> None:
-        """Move the crosshair to the next or previous recorded point; it starts at the newest."""
+        """Move the crosshair to the next or previous recorded point; it starts at the newest that is visible."""
         every_x = plot_text.all_x(self.spec, self.source, self._hidden)
         if not len(every_x):
             return
         pointed = self.canvas.crosshair_x
-        index = len(every_x) - 1 if pointed is None else int(np.abs(every_x - pointed).argmin()) + step
+        if pointed is None:
+            index = int(np.searchsorted(every_x, self.canvas.x_range[1], side="right")) - 1
+        else:
+            index = int(np.abs(every_x - pointed).argmin()) + step
         self.read_off(float(every_x[min(max(index, 0), len(every_x) - 1)]))
 
     def figure(self) -> Figure:

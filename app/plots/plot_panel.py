@@ -5,7 +5,7 @@ import zipfile
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QFrame, QPushButton, QScrollArea, QTabWidget, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QPushButton, QTabWidget, QWidget
 
 from app.labelling.true_reward_visibility import TrueRewardVisibility
 from app.plots.plot import Plot
@@ -13,6 +13,7 @@ from app.plots.plot_specs import STEPS, PlotSpec, groups
 from app.plots.plot_text import all_x
 from app.session.metrics_recorder import LABELS, EpisodeRewards
 from app.style.layouts import column, row
+from app.style.scroll_area import ScrollArea
 from core.config import RewardConfig
 from core.errors import UserError
 from core.formatting import format_moment
@@ -179,11 +180,9 @@ class PlotPanel(QTabWidget):
                 self._align(group)
 
 
-def _scroll_area() -> QScrollArea:
-    area = QScrollArea(widgetResizable=True)
+def _scroll_area() -> ScrollArea:
+    area = ScrollArea()
     area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     return area
 
 

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -27,6 +26,7 @@ from app.start_page.previews import Preview
 from app.start_page.setting_row import Editor, editor_for, show_value
 from app.style.labels import fold_button, label
 from app.style.layouts import column, row, tab_order
+from app.style.scroll_area import ScrollArea
 from core.tasks import get_task
 from core.tasks.gymnasium import PREFIX
 
@@ -134,10 +134,8 @@ class NewSessionForm(QWidget):
         self._column.addWidget(self.begin_from, 0, Qt.AlignmentFlag.AlignLeft)
         self._column.addWidget(self.fold, 0, Qt.AlignmentFlag.AlignLeft)
         self._column.addStretch(1)
-        self.area = QScrollArea(widgetResizable=True)
-        self.area.setWidget(inside)
-        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.area = ScrollArea(inside)
+        self.area.verticalScrollBar().valueChanged.connect(self._show_foot)
         top = row(left, (self.area, 1), spacing=36)
         foot = row((self.problem, 1), self.back, self.create_button)
         column((top, 1), foot, of=self, margins=(36, 28, 36, 22), spacing=18)
@@ -151,6 +149,7 @@ class NewSessionForm(QWidget):
         self.form = QFormLayout(horizontalSpacing=18, verticalSpacing=10)
         self.form.setLabelAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)  # next to the field
         self.problems: dict[str, QLabel] = {}
+        self._names: dict[str, QLabel] = {}
         self.env_row = self._row(_ENVIRONMENT, "Gymnasium &id", self.env_id, "any installed environment")
         for name, text in _LABELS.items():
             self._row(name, text, self.fields[name], setting(name).help)
@@ -165,6 +164,7 @@ class NewSessionForm(QWidget):
         name.setBuddy(editor)
         name.ensurePolished()  # or the width would be measured in another font
         name.setMinimumSize(name.sizeHint().width() + 4, editor.sizeHint().height())
+        self._names[field] = name
         problem = self.problems[field] = label("fieldProblem", wrap=True)
         problem.hide()
         parts = column(row(editor, (label("settingHelp", about, wrap=True), 1), spacing=14), problem, spacing=3)
@@ -227,8 +227,15 @@ class NewSessionForm(QWidget):
             problem.setProperty("kind", "hint" if self.draft.task == PREFIX else "")
             problem.style().polish(problem)
             problem.setVisible(bool(problem.text()))
-        self.problem.setText("" if where in self.problems else sentence)
         self.create_button.setEnabled(not sentence)
+        self._show_foot()
+
+    def _show_foot(self) -> None:
+        """Show the problem at the foot if its field is scrolled away or it is of no field."""
+        where, sentence = self._what_to_correct()
+        name, view = self._names.get(where), self.area.viewport()
+        seen = name is not None and view.rect().contains(name.mapTo(view, name.rect().center()))
+        self.problem.setText("" if seen else sentence)
 
     def _what_to_correct(self) -> tuple[str, str]:
         """Return the field of the first problem ('' if of none) and a sentence about it ('' without a problem)."""

@@ -5,7 +5,7 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.start_page.goals import effort, goal
 from app.start_page.previews import FPS, Preview
@@ -56,8 +56,6 @@ class TaskGrid(QWidget):
         for task in tasks:
             group = GAMES if get_task(task).pictures else ROBOTS if task in PAPER_ROBOTS else SHIPPED
             self._groups[group][task] = self._make_card(group, task)
-        self.area: QScrollArea | None = None
-        """Scroll area that contains the grid; it keeps the focused card visible."""
         self.columns, self._frame = 1, 0
         self.clock = QTimer(self, interval=round(1000 / FPS))
         self.clock.timeout.connect(self._on_tick)
@@ -161,13 +159,11 @@ class TaskGrid(QWidget):
                 card.set_width(width)
                 card.move(_EDGE + column * (width + _GAP), top)
             top += HEIGHT + _GAP
-        self.setMinimumHeight(top - _GAP + 1 + _EDGE)
+        self.setMinimumHeight(max(0, top - _GAP + 1 + _EDGE))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.FocusIn and isinstance(watched, Card):
             self._set_tab_stop(watched)
-            if self.area is not None:
-                self.area.ensureWidgetVisible(watched, 0, _GAP)
         return super().eventFilter(watched, event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -97,9 +97,9 @@ class HistoryPage(QWidget):
         self.model.set_rows(rows)
         self._on_filter_changed()  # an earlier request about disagreements ended with the page
         self._update_consistency()
-        self.list.setFocus()
         if self.pane.row is None:
             self.list.setCurrentIndex(self.model.index(0))
+        self.list.setFocus()  # last: a list that gets the focus first makes the row current without selecting it
 
     def _on_row_read(self, row: PreferenceSummary) -> None:
         self.model.set_row(row)

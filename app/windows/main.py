@@ -43,6 +43,8 @@ _REFRESH_MS = 250
 _MESSAGE_MS = 6000
 _DOCK, _DOCK_SHARE = 390, 0.22
 """Least width of the progress panel in pixels, and its share of a wider window."""
+_LEAST_HEIGHT = 560
+"""Pixels: a longer instruction then wraps without cutting off the clips."""
 _IN_PANEL = (
     *(Command.EARLIER_POLICY, Command.LATER_POLICY, Command.NEWEST_POLICY),
     *(Command.LEARNING_PLOTS, Command.REWARD_PLOTS, Command.SESSION_PLOTS),
@@ -70,6 +72,7 @@ class MainWindow(QMainWindow):
         self.true_reward = controller.true_reward
         self.setWindowTitle(window_title(controller))
         self.commands = Actions(load_key_map(), self)
+        self.setMinimumHeight(_LEAST_HEIGHT)
         self._make_centre()
         self._make_dock()
         self._make_bars()

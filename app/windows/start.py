@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMainWindow,
     QPushButton,
-    QScrollArea,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -44,6 +43,7 @@ from app.start_page.sessions_panel import SessionsPanel
 from app.start_page.task_grid import DELETE, DUPLICATE, EDIT, EDIT_COPY, EXPORT, SETTINGS, TaskGrid
 from app.style.file_dialog import ask_for_file, ask_for_file_to_open
 from app.style.layouts import column, row, section_header
+from app.style.scroll_area import ScrollArea
 from app.window_state import restore, save
 from app.workers.trash import Trashed
 from core.behaviours.behaviour import SUFFIX, Behaviour
@@ -135,15 +135,11 @@ class StartWindow(QMainWindow):
         find.activated.connect(self._on_find_requested)
         undo = QShortcut(QKeySequence.StandardKey.Undo, self)
         undo.activated.connect(self._on_undo_requested)
-        area = QScrollArea(widgetResizable=True)
-        area.setWidget(self.grid)
-        self.grid.area = area
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.area = ScrollArea(self.grid)
         return column(
             section_header("Teach something new", _ABOUT, self.import_behaviour, self.other),
             self.search,
-            (area, 1),
+            (self.area, 1),
             spacing=12,
         )
 

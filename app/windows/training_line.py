@@ -8,8 +8,10 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.labelling.training_course import TrainingCourse
 from app.session.controller import Controller, State
+from app.style.glossary import explain
 from app.style.labels import button, keep_place, label
 from app.style.layouts import row
+from core.types import Teacher
 
 _SETTLED_SECONDS = 2.0
 """Least time between two changes of the text, so that it does not flicker."""
@@ -40,6 +42,7 @@ class TrainingLine(QWidget):
         self.finish.setToolTip(finish.statusTip())
         self.keep.clicked.connect(self._on_keep_clicked)
         self.finish.clicked.connect(finish.trigger)
+        explain(self, "finish")
         row((self.text, 1), self.keep, self.finish, of=self, margins=(4, 0, 4, 0))
 
     def refresh(self, at_once: bool = False) -> None:
@@ -50,6 +53,7 @@ class TrainingLine(QWidget):
         self.finish.setVisible(can_finish)
         self.keep.setVisible(can_finish and not course.finished)  # a finish ends with the next answer only
         self.keep.setText("Wait for answers" if course.lifted else "Keep training")
+        self.finish.setText("Finish again" if course.finished else "Finish training")
         text = _sentence(controller)
         at_once = at_once or not text
         if text != self.text.text() and (at_once or time.monotonic() - self._changed_at >= _SETTLED_SECONDS):
@@ -72,7 +76,7 @@ def _sentence(controller: Controller) -> str:
     if course.finished:
         return _result(course)
     if course.holding:
-        return "Training waits for your next answer. If you like what you see, finish the training."
+        return _hold(controller)
     if progress.labels_to_start:  # the strip counts them: a line that changes every two seconds would lag
         return f"Training starts after the first {progress.first_labels} answers."
     if not course.started:
@@ -80,9 +84,18 @@ def _sentence(controller: Controller) -> str:
     return "Training continues without answers." if course.lifted else "Training is running."
 
 
+def _hold(controller: Controller) -> str:
+    if controller.labelling.teacher != Teacher.ORACLE:
+        return "Training waits for your next answer. If you like what you see, finish the training."
+    if controller.progress.asks_oracle:
+        return "Training waits for the computer's next answer."
+    return "The computer has given all its answers. Answer yourself, or finish the training."
+
+
 def _result(course: TrainingCourse) -> str:
-    gained = course.gained
-    if gained is None:
-        return "Training is finished."
-    result = "raised" if gained else "did not raise"
-    return f"Training is finished. The final training {result} the predicted return."
+    results = {
+        None: "Your next answer continues it.",
+        True: "It raised the predicted return: finishing again may raise it further.",
+        False: "It no longer raises the predicted return. Your next answer continues it.",
+    }
+    return f"Training is finished. {results[course.gained]}"

@@ -217,6 +217,15 @@ def test_what_was_typed_survives_a_way_back_and_a_full_disk(page: Page) -> None:
     page.behaviours.unlink()
     QTest.mouseClick(made.over, _LEFT)
     assert made.title.text() == "" and made.problem.text() == "Give the behaviour a name."
+    QTest.mouseClick(made.over, _LEFT)  # which brings back what was discarded
+    assert made.title.text() == "Kneeling" and made.instruction.toPlainText() == SENTENCE
+    QTest.mouseClick(made.over, _LEFT)
+    made.title.setFocus()
+    QTest.keyClicks(made.title, "Other")
+    QTest.mouseClick(made.over, _LEFT)
+    assert made.title.text() == "" and made.over.text() == "Bring back"
+    QTest.mouseClick(made.over, _LEFT)
+    assert made.title.text() == "Other" and made.over.text() == "Start over"
 
 
 def test_a_card_can_be_edited_copied_exported_and_deleted(page: Page, tmp_path: Path) -> None:

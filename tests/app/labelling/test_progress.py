@@ -23,9 +23,14 @@ def test_pace_is_labels_of_the_last_minute(progress: Progress, clock: Clock) -> 
     for _ in range(10):
         progress.answered()
         clock.now += 3
+    clock.now -= 3
     assert progress.labels_per_minute == pytest.approx(20)
     clock.now += 120
     assert progress.labels_per_minute == 0
+    progress.answered()
+    clock.now += 1
+    progress.answered()
+    assert progress.labels_per_minute == pytest.approx(6)  # two quick answers are no pace of 60 or 120
 
 
 def test_speed_is_end_to_end(progress: Progress, clock: Clock) -> None:
@@ -79,7 +84,7 @@ def test_the_hours_that_the_computer_slept_are_no_time_of_teaching(progress: Pro
     clock.now += 5
     assert progress.seconds == pytest.approx(30 * 2 + 60 + 5)
     progress.answered()
-    assert (progress.labels_per_minute, progress.steps_per_second) == (1, 0)
+    assert (progress.labels_per_minute, progress.steps_per_second) == (0, 0)
     progress.run(False)
     clock.now += 3600
     progress.passed()

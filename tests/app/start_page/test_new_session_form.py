@@ -174,7 +174,15 @@ def test_a_name_that_is_taken_is_refused_and_never_proposed(form: Form, tmp_path
     assert form.page.folder.name.text() == "reacher-2"
     QTest.keyClick(form.page.folder.name, Qt.Key.Key_Backspace)
     QTest.keyClicks(form.page.folder.name, "1")
-    assert form.problem == "reacher-1 already exists: give the session another name."
+    taken = form.problem
+    assert taken == form.page.problems["name"].text() == "reacher-1 already exists: give the session another name."
+    assert not form.page.problem.text()
+    form.unfold()
+    bar = form.page.area.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    assert form.page.problem.text() == taken  # the field is scrolled away, and the button is disabled
+    bar.setValue(0)
+    assert not form.page.problem.text()
 
 
 @pytest.mark.parametrize("name", ["a/b", "/", "..", ".hidden", "mine.part", 'what"', "x" * 101])

@@ -85,7 +85,7 @@ def test_a_task_that_cannot_be_drawn_says_so_and_can_be_taught(
 def test_a_click_starts_with_the_settings_for_a_person(page: Page) -> None:
     page.show()
     card = page.window.grid.cards["walker-kneel"]
-    page.window.grid.area.ensureWidgetVisible(card)
+    page.window.area.ensureWidgetVisible(card)
     QTest.mouseClick(card, Qt.MouseButton.LeftButton)
     page.wait_until(lambda: len(page.opened) == 1)
     session = page.opened[0]

@@ -68,6 +68,7 @@ def test_the_computers_answers_end_no_finish(face: Face) -> None:
     face.labelling.set_teacher(Teacher.ORACLE)
     face.wait_until(lambda: len(face.answers()) == 2)  # the first two
     hold(face)
+    assert shown(face) == "Training waits for the computer's next answer."
     face.wait_until(lambda: face.labelling.oracle_timer.isActive())
     face.controller.finish()
     for share in (0.1, 0.9):
@@ -100,9 +101,9 @@ def test_training_can_go_on_without_answers_even_after_a_restart(face: Face) -> 
 @pytest.mark.parametrize(
     ("after", "result"),
     [
-        (6.0, "Training is finished. The final training raised the predicted return."),
-        (4.0, "Training is finished. The final training did not raise the predicted return."),
-        (3.0, "Training is finished. The final training did not raise the predicted return."),
+        (6.0, "Training is finished. It raised the predicted return: finishing again may raise it further."),
+        (4.0, "Training is finished. It no longer raises the predicted return. Your next answer continues it."),
+        (3.0, "Training is finished. It no longer raises the predicted return. Your next answer continues it."),
     ],
 )
 def test_training_is_finished_and_an_answer_ends_that(face: Face, after: float, result: str) -> None:
@@ -116,6 +117,7 @@ def test_training_is_finished_and_an_answer_ends_that(face: Face, after: float, 
     train(face, 29_500, after, finishing=0.95)
     face.engine["rollout"].play(Waited("rollout", FINISHED))
     face.wait_until(lambda: shown(face) == result)
+    assert face.window.training_line.finish.text() == "Finish again"
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: shown(face) == "Training is running.")
