@@ -13,7 +13,16 @@ import numpy as np
 from core.errors import UserError
 from core.robots.actuators import complete_ranges
 from core.robots.mjcf import unpack
-from core.robots.structure import drawn_geoms, floor_of, level_planes
+from core.robots.structure import (
+    drawn_geoms,
+    floor_of,
+    ground_box,
+    has_slope,
+    level_planes,
+    lift_of,
+    root_of,
+    terrain_base,
+)
 from core.tasks.base import RobotTask
 
 log = logging.getLogger(__name__)
@@ -22,6 +31,12 @@ _DIVERGED = [int(getattr(mujoco.mjtWarning, f"mjWARN_{kind}")) for kind in ("BAD
 _TOTAL_MASS = re.compile(r'settotalmass="([0-9.]+)"')
 _FLOOR = "somersault_floor"
 """Name of the floor, its texture and its material in an imported robot."""
+_PLANE = mujoco.mjtGeom.mjGEOM_PLANE
+_CONTACT = (
+    *("contype", "conaffinity", "condim", "priority", "friction"),
+    *("solmix", "solref", "solimp", "margin", "gap"),
+)
+"""Attributes of a geom that say what it touches and how."""
 _FIELD = 36.0
 """Vertical field of view of the clips' camera in degrees."""
 _FLOOR_METRES = 400.0
@@ -82,15 +97,7 @@ def compile_mjcf(
             _add_appearance(spec)
             model = spec.compile()
             if not level_planes(model):
-                kind = int(drawn_floor is None or (model.jnt_type == mujoco.mjtJoint.mjJNT_FREE).any())
-                spec.worldbody.add_geom(
-                    name=_FLOOR,
-                    type=mujoco.mjtGeom.mjGEOM_PLANE,
-                    pos=[0, 0, drawn_floor or 0.0],
-                    size=[1, 1, 1],
-                    contype=kind,
-                    conaffinity=kind,
-                )
+                _add_floor(spec, model, drawn_floor)
                 model = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
         raise UserError(f"MuJoCo refuses it ({' '.join(str(error).split())[:200]}).") from error
@@ -100,6 +107,31 @@ def compile_mjcf(
     if task and signal_sizes(model) != (task.names.sizes, len(task.start_positions)):
         raise UserError("The robot in the behaviour is damaged: create the session again from its file.")
     return model
+
+
+def _add_floor(spec: mujoco.MjSpec, model: mujoco.MjModel, drawn_floor: float | None) -> None:
+    """Add a level plane: in place of a box that the robot stands on, below height fields, or where `compile_mjcf` says.
+
+    Raises UserError if the robot stands on a slope.
+    """
+    stands = lift_of(model, root_of(model)) is not None
+    box = ground_box(model) if stands else None
+    if box is not None:
+        number, top = box
+        geom = next(geom for geom in spec.geoms if geom.id == number)
+        kept = {name: np.array(getattr(geom, name)).tolist() for name in _CONTACT}
+        name = geom.name
+        spec.delete(geom)
+        spec.worldbody.add_geom(name=name or _FLOOR, type=_PLANE, pos=top, size=[1, 1, 1], **kept)
+        return
+    if stands and has_slope(model):
+        raise UserError("its ground is a slope: replace it with a level plane, box or height field.")
+    base = terrain_base(model) if stands else None
+    kind = int(drawn_floor is None or (model.jnt_type == mujoco.mjtJoint.mjJNT_FREE).any())
+    height = base if base is not None else drawn_floor or 0.0
+    spec.worldbody.add_geom(
+        name=_FLOOR, type=_PLANE, pos=[0, 0, height], size=[1, 1, 1], contype=kind, conaffinity=kind
+    )
 
 
 def has_diverged(data: mujoco.MjData) -> bool:
@@ -173,10 +205,9 @@ def _restyle(spec: mujoco.MjSpec, task: RobotTask) -> None:
             geom.material, geom.rgba = "", [*_TRUNK, 1.0]
     for name, colour in task.colours.items():
         spec.geom(name).rgba = [*colour, 1.0]
-    plane = mujoco.mjtGeom.mjGEOM_PLANE
-    planes = [geom for geom in spec.geoms if geom.type == plane]
+    planes = [geom for geom in spec.geoms if geom.type == _PLANE]
     if not planes:  # one that is drawn but touches nothing
-        planes = [spec.worldbody.add_geom(name="floor", type=plane, size=[1, 1, 1], contype=0, conaffinity=0)]
+        planes = [spec.worldbody.add_geom(name="floor", type=_PLANE, size=[1, 1, 1], contype=0, conaffinity=0)]
     floor = planes[0]
     if task.floor_height is not None:
         floor.pos[2] = task.floor_height

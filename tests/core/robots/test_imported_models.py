@@ -17,6 +17,7 @@ from core.behaviours.behaviour import Behaviour
 from core.behaviours.robot_model import RobotModel, robot_model
 from core.envs.mujoco import MujocoVectorEnv
 from core.envs.renderer import MujocoRenderer
+from core.errors import UserError
 from core.robots.importing import import_robot
 from core.robots.kinematics import Kinematics
 from core.robots.mjcf import read_mjcf, unpack
@@ -120,6 +121,43 @@ def test_walls_are_no_floors_and_stay_as_they_are() -> None:
     floor, height = floor_of(model)
     assert (model.geom(floor).name, height) == ("ground", -0.2)
     assert model.geom("wall").size[0] == 2 and model.geom(floor).size[0] > 100
+
+
+GROUND = '<geom name="ground" type="box" size="{0} {0} .2" pos=".3 0 -.5" friction="2 .01 .001" conaffinity="3"/>'
+
+
+def test_a_wide_box_below_the_robot_is_its_floor(batch: MakeBatch) -> None:
+    model, task = robot(world=GROUND.format(3))
+    env = batch(task, 1)
+    floor, height = floor_of(env.model)
+    assert env.model.geom(floor).name == "ground" and height == pytest.approx(-0.3)
+    assert env.model.geom_friction[floor].tolist() == [2, 0.01, 0.001] and env.model.geom_conaffinity[floor] == 3
+    assert [env.model.geom(geom).name for geom in range(env.model.ngeom)] == ["ground", "box", "arm"]
+    assert model.on_floor
+    for _ in range(80):
+        env.step(np.zeros((1, 1), np.float32))
+    lowest = Kinematics(env.model).lowest(env.states[:, 1 : 1 + env.model.nq])[0]
+    assert lowest == pytest.approx(0, abs=0.01)
+
+
+def test_a_small_box_is_a_pedestal_on_the_floor() -> None:
+    model = load_model(robot(world=GROUND.format(0.4))[1])
+    assert floor_of(model)[1] == 0 and model.geom("ground").size.tolist() == [0.4, 0.4, 0.2]
+
+
+def test_a_height_field_lies_on_the_floor() -> None:
+    field = '<asset><hfield name="hills" nrow="4" ncol="4" size="5 5 .3 .1" elevation="{}"/></asset>'
+    world = '<geom name="hills" type="hfield" hfield="hills" pos="0 0 -.4"/>'
+    model = load_model(robot(first=field.format("0 1 0 1 " * 4), world=world)[1])
+    assert floor_of(model)[1] == pytest.approx(-0.4)
+
+
+def test_a_robot_on_a_slope_is_refused() -> None:
+    slope = '<geom type="plane" size="5 5 1" zaxis=".2 0 1"/>'
+    with pytest.raises(UserError, match="box.xml can't be used as a robot: its ground is a slope: replace it"):
+        robot(world=slope)
+    level = '<geom name="ground" type="plane" size="5 5 1" pos="0 0 -1"/>'
+    assert floor_of(load_model(robot(world=slope + level)[1]))[1] == -1  # a ramp on a floor
 
 
 def test_a_pair_that_the_model_names_is_a_contact(batch: MakeBatch) -> None:
