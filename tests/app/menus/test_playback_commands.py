@@ -82,3 +82,9 @@ def test_every_input_restarts_the_minute_and_the_mouse_plays_the_clips(face: Fac
     moved = QMouseEvent(QEvent.Type.MouseMove, place, place, none, none, Qt.KeyboardModifier.NoModifier)
     QApplication.sendEvent(face.window, moved)
     assert clips.clock.playing and not rest.text.isVisible()
+
+
+def test_whether_predictions_are_shown_is_said(face: Face) -> None:
+    for text in ("predictions after each answer", ""):
+        face.press(Qt.Key.Key_T)
+        assert face.window.playback_status.text() == text

@@ -94,6 +94,10 @@ def test_the_keys_read_off_zoom_pan_fit_and_enlarge(open_face: Callable[..., Fac
     assert span(measure) == pytest.approx((middle - 0.8 * half, middle + 0.8 * half))
     press(Qt.Key.Key_Right, CTRL)
     assert span(measure) == pytest.approx((middle - 0.64 * half, middle + 0.96 * half))
+    measure.stop_reading()
+    measure.canvas.follow_x((0.5, 2.5))
+    press(Qt.Key.Key_Left, SHIFT)
+    assert "2,000 steps" in measure.readout.text()  # the newest point in view
     press(Qt.Key.Key_Home)
     face.wait_until(lambda: fits(measure))
     press(Qt.Key.Key_Return)

@@ -7,7 +7,8 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 
-from app.style.glossary import Glossary
+from app.style.glossary import Glossary, word_of
+from core.types import Choice
 from tests.app.fakes import Face
 
 
@@ -31,6 +32,12 @@ def test_a_question_mark_opens_it_at_the_word_of_the_focused_plot(face: Face) ->
         glossary.close()
         face.wait_until(lambda: face.window.findChild(Glossary) is None)
         face.window.activateWindow()
+
+
+def test_it_knows_the_words_of_the_controls_that_answers_are_given_with(face: Face) -> None:
+    window = face.window
+    focused = window.clips.left, window.key_hints.buttons[Choice.LEFT], window.training_line.finish
+    assert [word_of(widget) for widget in focused] == ["clip", "choice", "finish"]
 
 
 def test_each_mark_beside_a_figure_opens_it_at_a_word_of_the_page(face: Face) -> None:

@@ -21,6 +21,7 @@ def test_all_answers_are_listed_the_newest_first(mixed: Face, picture: Picture) 
     page = page_of(mixed)
     assert listed(page) == [6, 5, 4, 3, 2, 1]
     assert page.count.text() == "6 answers shown"
+    assert [index.row() for index in page.list.selectionModel().selectedIndexes()] == [0]
     assert page.model.index(0).data().startswith("Answer 6: Right is better, computer, ")
     mixed.wait_until(lambda: sum(page.model.index(row).data(STILLS) is not None for row in range(6)) >= 5)
     picture(page, "history-list")

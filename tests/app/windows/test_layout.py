@@ -49,6 +49,9 @@ def test_nothing_is_cut_off_on_a_small_screen(open_face: Callable[..., Face], pi
     assert window.size() == SMALL
     assert min(window.clips.left.width(), window.clips.left.height()) > 300
     picture(window, f"small-pair-{task}")
+    sized(face, window.minimumSize().expandedTo(window.minimumSizeHint()))
+    face.wait_until(lambda: clipped(window) == [] and window.clips.rect().contains(window.clips.left.geometry()))
+    sized(face)
     face.engine["reward"].die()
     face.wait_until(lambda: window.banner.shows_failure)
     face.wait_until(lambda: clipped(window) == [])
