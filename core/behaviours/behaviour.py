@@ -110,7 +110,7 @@ class Behaviour:
 def read_file(path: Path) -> Behaviour:
     """Read a behaviour file. Raises UserError, which names the file, if it can't be read or is not one."""
     try:
-        text = bytes(files.read_regular(path, MAX_BYTES)).decode("utf-8-sig")  # some editors of Windows write the mark
+        text = bytes(files.read_linked(path, MAX_BYTES)).decode("utf-8-sig")  # some editors of Windows write the mark
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno != errno.EFBIG:
             raise UserError(f"{path} can't be read ({files.reason(error)}): name a behaviour file.") from error

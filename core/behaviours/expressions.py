@@ -13,7 +13,7 @@ import math
 import operator
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -86,6 +86,17 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., Value]] = {
     ast.Eq: lambda left, right: np.equal(left, right) * 1.0,
     ast.NotEq: lambda left, right: np.not_equal(left, right) * 1.0,
 }
+
+
+_SLIPS: Mapping[type, str] = {
+    ast.Tuple: "a comma separates arguments of functions only: write 0.5 and not 0,5.",
+    ast.BitAnd: "write and instead of &.",
+    ast.BitOr: "write or instead of |.",
+    ast.BitXor: "write ** instead of ^.",
+    ast.Invert: "write not instead of ~.",
+    ast.IfExp: "if and else can't be used: multiply by the condition, as in height * (up > 0).",
+}
+"""Advice by what is not known, an expression or its operator: other languages write it so."""
 
 
 @dataclass(frozen=True)
@@ -182,6 +193,9 @@ class Compiler:
         self._refuse(node)
 
     def _refuse(self, node: ast.AST) -> NoReturn:
+        slip = _SLIPS.get(type(getattr(node, "op", node)))
+        if slip is not None:
+            self.fail(node, slip)
         known = ", ".join(self.functions())
         self.fail(
             node,

@@ -194,7 +194,8 @@ def new_session(args: argparse.Namespace) -> Session:
     config = make_config(name, args.preset or "default", given, reward_settings, settings)
     device_for(config)  # fails here if there is no such device
     if not task.has_true_reward:
-        raise UserError(f"{task.name} has no true reward for the oracle: teach it yourself in the window.")
+        lacking = "to learn from" if args.teacher == "none" else "for the oracle"
+        raise UserError(f"{task.name} has no true reward {lacking}: teach it yourself in the window.")
     check_size_limits(config, task)
     require_whole_clips(config)
     build_ensemble(config, CPU)  # fails here if the environment or the predictors can't be made

@@ -120,6 +120,11 @@ def read_regular(path: Path, limit: int) -> bytearray:
         return content
 
 
+def read_linked(path: Path, limit: int) -> bytearray:
+    """Read a file that a person has named, as `read_regular` does; it may be a symbolic link."""
+    return read_regular(Path(os.path.realpath(path)), limit)
+
+
 @contextlib.contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder next to `target` that becomes `target`, on disk, at the end; or leave no trace.

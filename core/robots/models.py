@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 mujoco.set_mju_user_warning(log.info)  # by default it writes MUJOCO_LOG.TXT into the current folder
 _DIVERGED = [int(getattr(mujoco.mjtWarning, f"mjWARN_{kind}")) for kind in ("BADQPOS", "BADQVEL", "BADQACC")]
 _TOTAL_MASS = re.compile(r'settotalmass="([0-9.]+)"')
+_LINE = re.compile(r",? ?\(?line \d+\)?")
+"""Line in a message of MuJoCo, which counts those of a text that was put together from several files."""
 _FLOOR = "somersault_floor"
 """Name of the floor, its texture and its material in an imported robot."""
 _PLANE = mujoco.mjtGeom.mjGEOM_PLANE
@@ -100,7 +102,8 @@ def compile_mjcf(
                 _add_floor(spec, model, drawn_floor)
                 model = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
-        raise UserError(f"MuJoCo refuses it ({' '.join(str(error).split())[:200]}).") from error
+        said = _LINE.sub("", " ".join(str(error).split()))
+        raise UserError(f"MuJoCo refuses it ({said[:200]}).") from error
     _lay_floor(model)
     _show_every_body(model)
     complete_ranges(model)

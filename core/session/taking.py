@@ -85,12 +85,16 @@ def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
         if not states["reward"].values.get("generation"):
             raise UserError(f"{source} has no fitted reward yet: take its policy or its answers.")
         states["reward"] = _fresh_reward(states["reward"], config.seed, "answers" in parts)
-    answers = 0
-    if "answers" in parts:
-        with closing(PreferenceStore(require_answers(source), read_only=True)) as store:
-            require_fitting(store, config, remedy="take the reward and the policy alone")
-            answers = sum(row.choice is not Choice.CANT_TELL for row in store.labels())
+    answers = _usable_answers(source, config) if "answers" in parts else 0
+    if not answers and set(parts) == {"answers"}:
+        raise UserError(f"{source} has no answers yet: answer some of its pairs first.")
     return Taken(source, frozenset(parts), states, answers)
+
+
+def _usable_answers(source: Path, config: Config) -> int:
+    with closing(PreferenceStore(require_answers(source), read_only=True)) as store:
+        require_fitting(store, config, remedy="take the reward and the policy alone")
+        return sum(row.choice is not Choice.CANT_TELL for row in store.labels())
 
 
 def with_answers(config: Config, taken: Taken) -> Config:

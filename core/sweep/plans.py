@@ -14,7 +14,7 @@ from core.behaviours.words import require_fields, suggestion
 from core.config import Config
 from core.errors import UserError
 from core.headless.settings import Changes, make_config
-from core.io.files import read_regular, reason
+from core.io.files import read_linked, reason
 from core.presets import ABLATIONS, PRESETS
 from core.sweep.cell import Cell, reduced
 from core.sweep.results import RANDOM, TRUE
@@ -216,7 +216,7 @@ def _refuse_options(settings: Changes) -> None:
 
 def _read(path: Path, task_text: Callable[[str], str]) -> Plan:
     try:
-        text = bytes(read_regular(path, _MAX_BYTES)).decode("utf-8-sig")
+        text = bytes(read_linked(path, _MAX_BYTES)).decode("utf-8-sig")
     except OSError as error:
         raise UserError(f"{path} can't be read ({reason(error)}): name a plan's file.") from error
     except ValueError as error:

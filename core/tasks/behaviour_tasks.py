@@ -128,7 +128,9 @@ def _robot_of(behaviour: Behaviour) -> RobotTask:
     if behaviour.robot not in ROBOTS:
         file = behaviour.robot.rpartition(":")[2]
         known = (
-            f"write {MJCF}{file}." if file.endswith(".xml") else suggestion(behaviour.robot, (*ROBOTS, f"{MJCF}FILE"))
+            f"write {MJCF}{file}."
+            if file.endswith(".xml")
+            else suggestion(behaviour.robot, (*ROBOTS, f"{MJCF}FILE", f"{GYM}ENV_ID"))
         )
         raise UserError(f"There is no robot {behaviour.robot!r:.60}: {known}")
     return ROBOTS[behaviour.robot]

@@ -71,7 +71,7 @@ PENDULUM = RobotTask(
     measure_title="Share of time upright",
     reset_noise=0.01,
     exploration_std=0.5,
-    camera=Camera("pole", height=0.1, distance=5.0, fixed=True),
+    camera=Camera("pole", height=0.1, distance=5.4, fixed=True),
     floor_height=-0.5,
 )
 
@@ -99,6 +99,6 @@ DOUBLE_PENDULUM = RobotTask(
     reset_noise=0.1,
     exploration_std=0.5,
     normal_speeds=True,
-    camera=Camera("pole", height=0.0, distance=5.0, fixed=True),
+    camera=Camera("pole", height=0.0, distance=7.0, fixed=True),
     floor_height=-1.4,
 )

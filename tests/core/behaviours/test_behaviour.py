@@ -111,6 +111,15 @@ def test_what_is_no_behaviour_file_is_refused_by_its_name(content: bytes | None,
     assert "\n" not in str(refused.value)
 
 
+def test_a_file_may_be_a_link() -> None:
+    Path("kneel.json").write_text(json.dumps(KNEEL))
+    Path("mine.json").symlink_to("kneel.json")
+    assert read_file(Path("mine.json")) == read_file(Path("kneel.json"))
+    Path("ring.json").symlink_to("ring.json")
+    with pytest.raises(UserError, match="ring.json can't be read"):
+        read_file(Path("ring.json"))
+
+
 def test_a_camera_is_read_and_one_that_shows_nothing_is_refused() -> None:
     camera = {"azimuth": -30, "elevation": 20, "distance": 3.5}
     read = parse(json.dumps({**KNEEL, "camera": camera}))

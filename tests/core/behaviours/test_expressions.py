@@ -155,7 +155,12 @@ def test_what_is_not_finite_becomes_zero_or_the_largest_value(text: str, expecte
         ("True", "only numbers and signals"),
         ("'x'", "only numbers and signals"),
         ("1j", "only numbers and signals"),
-        ("height if up else 1", "can be used"),
+        ("height if up else 1", "column 1: if and else can't be used: multiply by the condition"),
+        ("0,5 * height", "write 0.5 and not 0,5"),
+        ("(height > 1) & (up > 0)", "write and instead of &"),
+        ("(height > 1) | (up > 0)", "write or instead of |"),
+        ("2 * height^2", "write ** instead of ^"),
+        ("~up", "write not instead of ~"),
         ("height is up", "can be used"),
         ("height.real", "can be used"),
         ("height @ up", "can be used"),
@@ -206,5 +211,5 @@ OTHER_NODES += [
 def test_any_other_node_of_python_is_refused() -> None:
     for text in OTHER_NODES:
         assert isinstance(ast.parse(text, mode="eval"), ast.Expression)
-        with pytest.raises(UserError, match="can be used"):
+        with pytest.raises(UserError, match="can be used|instead of|multiply by the condition|arguments of functions"):
             compile_expression(text, NAMES)

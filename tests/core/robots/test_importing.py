@@ -208,6 +208,7 @@ def test_what_cannot_be_taught_is_refused_with_the_reason(changes: dict[str, str
         ("<mujoco><worldbody><body><joint/><geom size='1'/></body></worldbody></mujoco>", "no actuators"),
         ("<robot/>", "not an MJCF file"),
         ("", "not XML"),
+        ("<mujoco>\n<worldbody><geom foo='1'/></worldbody></mujoco>", r"'foo' Element 'geom'\)\.$"),  # of no known line
     ],
 )
 def test_files_that_are_no_robots_are_refused(content: str, expected: str) -> None:

@@ -204,6 +204,7 @@ REFUSED = [
     (["low.json", "--from", "old", "--set", "reward.members=3"], "set reward.members=5,"),
     (["low.json", "--from", "old", "--set", "reward.inputs=observation_action"], "set reward.inputs=observation,"),
     (["long.json", "--from", "old"], "has 20 steps and not 40"),
+    (["low.json", "--from", "silent", "--take", "answers"], "silent has no answers yet"),
     (["--resume", "old", "--from", "old"], "--resume DIR alone"),
 ]
 
@@ -213,6 +214,8 @@ def test_what_does_not_fit_is_refused_in_one_sentence(
 ) -> None:
     behaviour("other", "walker", oracle="height")
     behaviour("long", clip_seconds=2)
+    asked = ["teach", "low.json", "--session", "silent", *SMALL]
+    new_session(make_parser().parse_args(asked)).close()
     for words, expected in REFUSED:
         more = [] if "--resume" in words else ["--session", "new", *SMALL]
         monkeypatch.setattr(sys, "argv", ["core", "teach", *words[:1], *more, *words[1:]])
