@@ -14,12 +14,19 @@ def children(parent: int | None = None, recursive: bool = False) -> dict[psutil.
     waits for its parent to take note.
     """
     found = dict[psutil.Process, str]()
-    for child in psutil.Process(parent).children(recursive=recursive):
-        with suppress(psutil.NoSuchProcess):
-            found[child] = " ".join(child.cmdline())
+    with suppress(psutil.NoSuchProcess):
+        for child in psutil.Process(parent).children(recursive=recursive):
+            with suppress(psutil.NoSuchProcess):
+                found[child] = " ".join(child.cmdline())
     return found
 
 
-def spawned(parent: int | None = None, recursive: bool = False) -> list[psutil.Process]:
-    """Children that run a part of the program, started by multiprocessing."""
-    return [child for child, command in children(parent, recursive).items() if "spawn_main" in command]
+def parts(parent: int | None = None, recursive: bool = False) -> list[psutil.Process]:
+    """Children that run a part of the program: spawned, or forked from the process that has imported torch."""
+    found = list[psutil.Process]()
+    for child, command in children(parent).items():
+        if "forkserver import main" in command:
+            found += children(child.pid)
+        elif "spawn_main" in command:
+            found.append(child)
+    return [*found, *(inner for part in found for inner in parts(part.pid, True))] if recursive else found

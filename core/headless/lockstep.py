@@ -66,7 +66,7 @@ class ProcessPort:
     """A LocalPort in a child process, which ends with this one."""
 
     def __init__(self, spec: JobSpec, threads: int, processes: bool = False) -> None:
-        self._process = ChildProcess(spec.name, _serve_job, threads, processes)
+        self._process = ChildProcess(spec.name, _serve_job, threads, processes, torch=True)
         self._process.start()
         self._spec = spec
 

@@ -53,7 +53,7 @@ class LocalBackend:
         if self._idle:
             child = self._busy[cell.digest] = self._idle.pop()
         else:
-            child = self._busy[cell.digest] = ChildProcess("cell", _run_cells, self._threads)
+            child = self._busy[cell.digest] = ChildProcess("cell", _run_cells, self._threads, torch=True)
             child.start()
         with contextlib.suppress(ChildDiedError):  # noticed in `reports`
             child.send((cell.config.to_dict(), str(folder)))

@@ -1,4 +1,7 @@
-"""Child processes: spawned, connected by a link, and never left behind.
+"""Child processes: spawned or forked, connected by a link, and never left behind.
+
+Importing torch takes seconds and a hundred megabytes. Children that need it are forked from one process that has
+imported it and does nothing else, where the system can fork; the others are spawned.
 
 A child ignores requests to stop (core.system.interrupts), which reach the whole group of processes and are the parent's
 to answer, and ends with its parent, however that ends. What it logs at level WARNING or above goes to its parent, and
@@ -23,6 +26,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 from core.errors import NotFiniteError, UserError, lack, summary
@@ -40,6 +44,12 @@ _EXIT_SECONDS = 1.0
 """A killed child needs less to exit; if it does not, the system itself hangs."""
 _TWO_THREADS, _MANY_CORES = ("policy", "reward"), 6
 """The jobs that compute most, and the number of cores from which each of them may use two."""
+_IMPORTED = ("torch", "core.jobs.policy", "core.jobs.reward")
+"""Modules that forked children have from the start: nothing that opens a display of OpenGL or a GPU, which forks can't
+share. Those of core are left to the children where Python finds them by a path that only this process has.
+"""
+_WITHOUT_TORCH = ("previews", "scenes", "play", "voting")
+"""Jobs that need no torch."""
 _NICE, _NICE_INTERACTIVE = 10, 3
 """Niceness of a job, and of one that a person waits for: the window comes first, then the latter, then training."""
 _NICE_VARIABLE = "SOMERSAULT_NICE"
@@ -71,15 +81,25 @@ class Answer:
 
 
 class ChildProcess:
-    """A spawned process that runs `target(link, *arguments)`. `send` and `kill` may be called from any thread."""
+    """A process that runs `target(link, *arguments)`. `send` and `kill` may be called from any thread."""
 
-    def __init__(self, name: str, target: Callable[..., None], *arguments: Any, nice: int = 0) -> None:
-        """arguments: small ones; large ones must be sent, since a child that hangs would block its own start"""
+    def __init__(
+        self, name: str, target: Callable[..., None], *arguments: Any, nice: int = 0, torch: bool = False
+    ) -> None:
+        """arguments: small ones; large ones must be sent, since a child that hangs would block its own start
+
+        torch: the child needs it
+        """
         self.name = name
         self._link, self._child_end = Link.pair()
-        self._process = multiprocessing.get_context("spawn").Process(
+        forks = torch and "forkserver" in multiprocessing.get_all_start_methods()
+        context = multiprocessing.get_context("forkserver" if forks else "spawn")
+        if forks:
+            context.set_forkserver_preload(list(_IMPORTED))
+        made: BaseProcess = context.Process(  # type: ignore[attr-defined]
             target=_run, args=(self._child_end, name, nice, target, arguments), name=f"somersault-{name}", daemon=True
         )
+        self._process = made
         self._sending = threading.Lock()
         self._answers: dict[str, Any] = {}
 
@@ -274,7 +294,7 @@ class JobProcess(ChildProcess):
 
     def __init__(self, spec: JobSpec) -> None:
         nice = _NICE_INTERACTIVE if spec.name in ("clips", "play", "scenes") else _NICE
-        super().__init__(spec.name, _run_job, spec.name, nice=nice)
+        super().__init__(spec.name, _run_job, spec.name, nice=nice, torch=spec.name not in _WITHOUT_TORCH)
         self._spec: JobSpec | None = spec
 
     def start(self) -> None:

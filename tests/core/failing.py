@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,9 @@ class Server:
 
     def echo(self, value: Any) -> Any:
         return value
+
+    def modules(self) -> list[str]:
+        return list(sys.modules)
 
     def fail(self, error: Exception) -> None:
         raise error

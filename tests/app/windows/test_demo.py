@@ -18,7 +18,7 @@ from core.events import Waited
 from core.system.child_process import JobProcess, JobSpec
 from core.types import Choice, Teacher
 from tests.app.fakes import KEYS, Face, FakeProcess, make_frames, make_query
-from tests.processes import children, spawned
+from tests.processes import children, parts
 
 
 @pytest.fixture
@@ -107,8 +107,8 @@ def test_after_a_crash_it_starts_again_by_itself_and_says_so(face: Face, demo: D
     assert demo.detail.text() == "It starts again by itself."  # and no word of a button that is not here
     demo.restart_timer.start(0)
     face.wait_until(lambda: len(real) == 1 and face.controller.state == State.RUNNING)
-    face.wait_until(lambda: bool(set(spawned()) - known))
-    (set(spawned()) - known).pop().kill()
+    face.wait_until(lambda: bool(set(parts()) - known))
+    (set(parts()) - known).pop().kill()
     face.wait_until(lambda: len(real) == 2 and face.controller.state == State.RUNNING)
     assert "started again" in demo.notice.text() and "Undo" in demo.hints.text()
     assert not face.window.banner.isVisible() and demo.isVisible()

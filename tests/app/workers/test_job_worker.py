@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from multiprocessing import resource_tracker, util
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from app.workers.job_group import JOB_NAMES, JobGroup
 from app.workers.job_worker import JobWorker
 from core.events import JobSpec, JobState, PolicyPublished, PolicyUpdated, RewardPublished, RolloutBatchReady, Waited
 from core.session.routing import DRIVER, receivers
-from core.system.child_process import JobProcess
+from core.system.child_process import ChildProcess, JobProcess
 from tests.app.fakes import Engine
 from tests.app.yielded import EMPTY
 from tests.core.builders import tiny
@@ -59,15 +58,14 @@ def test_batches_and_weights_go_from_child_to_child_unopened(qtbot: QtBot) -> No
 def test_a_worker_whose_child_hangs_from_the_start_ends_when_it_is_cancelled(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    resource_tracker.ensure_running()  # or it would be the one that hangs
-    spawn, held = util.spawnv_passfds, list[int]()
+    start, held = ChildProcess.start, list[int]()
 
-    def spawn_and_hold(*how: Any) -> int:
-        held.append(spawn(*how))
+    def start_and_hold(process: ChildProcess) -> None:
+        start(process)
+        held.append(pid_of(process.name))
         os.kill(held[-1], signal.SIGSTOP)
-        return held[-1]
 
-    monkeypatch.setattr(util, "spawnv_passfds", spawn_and_hold)
+    monkeypatch.setattr(ChildProcess, "start", start_and_hold)
     process = JobProcess(JobSpec("policy", tiny().to_dict(), JobState({"x": np.zeros(1 << 17)}, {})))
     worker = JobWorker("policy", process)
     ends: list[tuple[str, str]] = []

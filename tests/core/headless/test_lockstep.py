@@ -25,7 +25,7 @@ from core.session.session import Session
 from core.tasks import PAPER_ROBOTS, get_task
 from tests.core.builders import tiny
 from tests.core.children import pid_of
-from tests.processes import spawned
+from tests.processes import parts
 
 Apart = Callable[..., ProcessPort]
 
@@ -91,7 +91,7 @@ def test_a_killed_process_is_reported_in_one_sentence_and_the_session_resumes(tm
         run.run()
     run.close()
     session.close()
-    assert spawned() == []
+    assert parts() == []
     session = Session.open(tmp_path / "s")
     with closing(HeadlessRun(session, lambda event: None)) as resumed:
         assert resumed.run().env_steps == config.steps

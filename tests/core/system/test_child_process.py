@@ -6,10 +6,13 @@ import errno
 import os
 import signal
 from collections.abc import Callable, Iterator
+from multiprocessing import get_all_start_methods
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import core
 from core.errors import NotFiniteError, UserError
 from core.system.child_process import ChildDiedError, ChildProcess
 from core.system.interrupts import STOPPING
@@ -61,6 +64,23 @@ def test_a_child_answers_and_what_it_logs_is_logged_here(spawn: Spawn, caplog: p
     caplog.clear()
     pid = pid_of("light")
     child.close()
+    assert is_gone(pid)
+
+
+@pytest.mark.skipif("forkserver" not in get_all_start_methods(), reason="this system can't fork")
+def test_children_that_need_torch_have_it_from_the_start_and_nothing_that_forks_can_not_share(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(Path(core.__file__).parents[1])  # where the process that is forked finds core
+    forked = ChildProcess("forked", failing.run_server, torch=True)
+    forked.start()
+    modules = set(ask(forked, "modules"))  # type: ignore[call-overload]
+    assert "torch" in modules and not {"mujoco", "OpenGL", "ale_py", "cv2"} & modules
+    pid = pid_of("forked")
+    forked.kill()
+    with pytest.raises(ChildDiedError, match="the forked process ended with exit code -9"):
+        ask(forked, "modules")
+    forked.close()
     assert is_gone(pid)
 
 

@@ -85,13 +85,13 @@ def test_an_event_that_cannot_be_read_fails_the_job_instead_of_being_waited_for(
 
 
 PARENT = """
-import sys, psutil
 from contextlib import closing
 from core.events import Paused, StateRequested, StateSaved
 from core.system.child_process import ChildProcess, JobProcess, JobSpec
 from tests.core import failing
 from tests.core.builders import tiny
 from tests.core.children import pid_of
+from tests.processes import parts
 if __name__ == "__main__":
     busy = ChildProcess("busy", failing.run_server)
     busy.start()
@@ -103,8 +103,7 @@ if __name__ == "__main__":
     child.send(StateRequested(1))
     while not ((message := child.receive(60)) and message.kind is StateSaved):
         pass
-    children = [job := psutil.Process(pid_of("rollout")), *job.children(recursive=True)]
-    print(pid_of("busy"), *(process.pid for process in children if "spawn_main" in " ".join(process.cmdline())), flush=True)
+    print(pid_of("busy"), pid_of("rollout"), *(process.pid for process in parts(pid_of("rollout"))), flush=True)
     child.receive(3600)
 """
 
