@@ -24,7 +24,7 @@ from core.session.session import Session
 from tests.app.fakes import Face
 from tests.app.history_page_driver import MIXED, Given, fill
 from tests.app.start_page_driver import Page
-from tests.processes import children
+from tests.processes import parts
 
 _MUCH_GARBAGE = 100_000
 """Objects made since the last collection that make one worth its time."""
@@ -69,9 +69,9 @@ def picture() -> Callable[[QWidget, str], None]:
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind() -> Iterator[None]:
-    """Fail a test that leaves a thread or a child process; delete its windows, which Qt does only in an event loop."""
+    """Fail a test that leaves a thread or a part of the program; delete its windows, which Qt does only in an event loop."""
     threads = set(threading.enumerate())
-    known = set(children(recursive=True))
+    known = set(parts(recursive=True))
     gc.disable()  # as in the program, no thread but this one deletes widgets
     yield
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
@@ -85,8 +85,7 @@ def nothing_left_behind() -> Iterator[None]:
 
 
 def _left(threads: set[threading.Thread], known: set[psutil.Process]) -> list[object]:
-    running = children(recursive=True)
-    left = [child for child, command in running.items() if child not in known and "resource_tracker" not in command]
+    left = [part for part in parts(recursive=True) if part not in known]
     alive = [t for t in threading.enumerate() if t not in threads and not t.name.startswith("Dummy-")]
     return [*alive, *left]
 
