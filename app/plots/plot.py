@@ -115,11 +115,11 @@ class Plot(QWidget):
         spec, has_right = self.spec, any(curve.right for curve in self.spec.curves)
         canvas = PlotCanvas(spec.axis.tick, spec.right_log, has_right, spec.band)
         canvas.takes_wheel = self._in_window
-        canvas.setLabel("bottom", spec.axis.title)
+        canvas.axes["bottom"].setLabel(spec.axis.title)
         if self._in_window:
-            canvas.setLabel("left", escape(spec.left_title or spec.title))
+            canvas.axes["left"].setLabel(escape(spec.left_title or spec.title))
             if has_right:
-                canvas.setLabel("right", spec.right_title)
+                canvas.axes["right"].setLabel(spec.right_title)
         canvas.pointed_at.connect(self.read_off)
         canvas.pointer_left.connect(self.stop_reading)
         canvas.view.sigResized.connect(lambda: self._place_overlays())

@@ -8,6 +8,7 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import QGraphicsGridLayout
 
 from app.plots.figure import runs
 from app.style import theme
@@ -81,8 +82,10 @@ def fit_visible(view: pg.ViewBox) -> None:
     view.enableAutoRange(x=True, y=True)
 
 
-class PlotCanvas(pg.PlotWidget):
+class PlotCanvas(pg.GraphicsView):
     """Plot with fast lines: not antialiased and as thin as can be seen, as anything else is many times slower.
+
+    pyqtgraph's own plot makes forms and menus for each plot, which take longer than all the rest of opening a window.
 
     Signals:
         pointed_at(float): x below the pointer.
@@ -98,15 +101,16 @@ class PlotCanvas(pg.PlotWidget):
         self, tick: Callable[[float], str], right_log: bool, has_right: bool, band: tuple[float, float] | None
     ) -> None:
         """tick: formats x; right_log: the right scale is logarithmic; band: shaded range of y."""
-        axes: dict[str, pg.AxisItem] = {"bottom": UnitAxis(tick)}
-        if right_log:
-            axes["right"] = LogAxis("right")
-        super().__init__(viewBox=_TimeView(), background=theme.palette().panel, axisItems=axes)
+        super().__init__(background=theme.palette().panel)
         self.takes_wheel = False
-        self.hideButtons()
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setMinimumHeight(_MIN_HEIGHT)
-        self.view = self.getViewBox()
+        self.enableMouse(False)  # the view takes the mouse, not the scene
+        self.view = _TimeView()
+        right = LogAxis("right") if right_log else pg.AxisItem("right")
+        self.axes: dict[str, pg.AxisItem] = {"left": pg.AxisItem("left"), "bottom": UnitAxis(tick), "right": right}
+        self._layout = self._arrange()
+        right.setVisible(has_right)
         self.view.sigRangeChangedManually.connect(lambda _: self._tell_x())
         self._points: dict[pg.PlotDataItem, pg.ScatterPlotItem] = {}
         """Points of each curve that have no neighbour, which a line alone would not show."""
@@ -114,23 +118,40 @@ class PlotCanvas(pg.PlotWidget):
         self._band = self._add_band(band) if band else None
         self._lines = tuple(pg.InfiniteLine(angle=angle, movable=False) for angle in (90, 0))
         for line in self._lines:
-            self.addItem(line, ignoreBounds=True)
+            self.view.addItem(line, ignoreBounds=True)
             line.setVisible(False)
         self._pointer = QPointF()
         self._follow = QTimer(self, singleShot=True, interval=_POINTER_MS)
         self._follow.timeout.connect(self._on_follow_due)
         self.viewport().setMouseTracking(True)
-        for side in ("left", "bottom", "right"):  # before there are titles: with one it would scale the ticks by 1,000
-            self.getAxis(side).enableAutoSIPrefix(False)
+        for axis in self.axes.values():
+            axis.enableAutoSIPrefix(False)  # which would scale the ticks by 1,000
         self.apply_palette()
+
+    def _arrange(self) -> QGraphicsGridLayout:
+        """Lay out the view between the axes."""
+        area, layout = pg.GraphicsWidget(), QGraphicsGridLayout()
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        area.setLayout(layout)
+        layout.addItem(self.view, 0, 1)
+        for side, place in (("left", (0, 0)), ("right", (0, 2)), ("bottom", (1, 1))):
+            axis = self.axes[side]
+            axis.linkToView(self.view)
+            axis.setZValue(-1000)
+            axis.setFlag(axis.GraphicsItemFlag.ItemNegativeZStacksBehindParent)
+            layout.addItem(axis, *place)
+        layout.setRowStretchFactor(0, 100)
+        layout.setColumnStretchFactor(1, 100)
+        self.setCentralItem(area)
+        return layout
 
     def _add_right(self) -> pg.ViewBox:
         """Second scale on the right, over the same x; it lies behind the first, which gets the mouse."""
         view = pg.ViewBox(enableMouse=False, enableMenu=False)
         view.setZValue(-1)
         self.scene().addItem(view)
-        self.showAxis("right")
-        self.getAxis("right").linkToView(view)
+        self.axes["right"].linkToView(view)
         view.setXLink(self.view)
         view.setAutoVisible(y=True)
         view.enableAutoRange(y=True)
@@ -140,13 +161,12 @@ class PlotCanvas(pg.PlotWidget):
     def _add_band(self, band: tuple[float, float]) -> pg.LinearRegionItem:
         region = pg.LinearRegionItem(band, orientation="horizontal", movable=False)
         region.setZValue(-10)
-        self.addItem(region)
+        self.view.addItem(region)
         return region
 
     def apply_palette(self) -> None:
         self.setBackground(theme.palette().panel)
-        for side in ("left", "bottom", "right"):
-            axis = self.getAxis(side)
+        for axis in self.axes.values():
             axis.setPen(theme.palette().line)
             axis.setTextPen(theme.palette().muted)
             axis.setStyle(hideOverlappingLabels=True)
@@ -172,7 +192,7 @@ class PlotCanvas(pg.PlotWidget):
                 assert self.right is not None
                 self.right.addItem(part)
             else:
-                self.addItem(part)
+                self.view.addItem(part)
         self._points[item] = points
         return item
 
@@ -187,18 +207,18 @@ class PlotCanvas(pg.PlotWidget):
     def show_ticks(self, left: bool, right: bool) -> None:
         """Show the ticks of the scales that have points; those of x if any has."""
         for side, on in (("bottom", left or right), ("left", left), ("right", right)):
-            self.getAxis(side).setStyle(showValues=on, tickLength=_TICK if on else 0)
+            self.axes[side].setStyle(showValues=on, tickLength=_TICK if on else 0)
 
     def show_right(self, on: bool) -> None:
         """Show the right scale, if there is one."""
-        self.showAxis("right", on and self.right is not None)
+        self.axes["right"].setVisible(on and self.right is not None)
 
     def fix_widths(self, left: int, right: int) -> None:
         """Give the scales these widths in pixels, so that the x axes of plots in a column are aligned."""
-        self.getAxis("left").setWidth(left)
-        shown = self.right is not None and self.getAxis("right").isVisible()
-        self.getAxis("right").setWidth(right if shown else None)
-        self.getPlotItem().layout.setContentsMargins(0, 0, 0 if shown else right, 0)
+        self.axes["left"].setWidth(left)
+        shown = self.right is not None and self.axes["right"].isVisible()
+        self.axes["right"].setWidth(right if shown else None)
+        self._layout.setContentsMargins(0, 0, 0 if shown else right, 0)
 
     def share_extent(self, low: float, high: float) -> None:
         """Use low and high as the ends of x, as the neighbouring plots do."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QCursor, QMouseEvent
 from PySide6.QtWidgets import QApplication
 
 from tests.app.fakes import Face, make_query
@@ -69,13 +69,17 @@ def test_without_input_the_clips_rest_and_any_key_plays_them(face: Face) -> None
     face.wait_until(lambda: face.controller.progress.labels == 1)
 
 
-def test_every_input_restarts_the_minute_and_the_mouse_plays_the_clips(face: Face) -> None:
+def test_what_is_done_with_the_clips_restarts_the_minute_and_the_mouse_plays_them(face: Face) -> None:
     face.offer(make_query())
     clips, rest = face.window.clips, face.window.rest
     assert rest.timer.interval() == 60_000
     rest.timer.stop()
-    face.press(Qt.Key.Key_Shift)
+    face.press(Qt.Key.Key_R)
     assert rest.timer.isActive()
+    rest.timer.stop()
+    QCursor.setPos(QCursor.pos() + QPoint(5, 5))
+    rest.timer.timeout.emit()
+    assert rest.timer.isActive() and clips.clock.playing  # the mouse has moved meanwhile
     rest.timer.timeout.emit()
     assert rest.text.isVisible()
     place, none = QPointF(5, 5), Qt.MouseButton.NoButton

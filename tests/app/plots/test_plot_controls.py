@@ -121,7 +121,7 @@ def test_an_enlarged_plot_of_small_numbers_keeps_its_scale_when_the_colours_chan
     for look in (Appearance.LIGHT, Appearance.DARK):
         theme.choose(look)
         QCoreApplication.processEvents()
-        assert {large.canvas.getAxis(side).autoSIPrefixScale for side in ("left", "bottom")} == {1.0}
+        assert {large.canvas.axes[side].autoSIPrefixScale for side in ("left", "bottom")} == {1.0}
 
 
 def test_the_mouse_zooms_pans_and_fits_along_x(open_face: Callable[..., Face]) -> None:

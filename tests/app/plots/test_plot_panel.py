@@ -95,7 +95,7 @@ def test_x_axes_of_plots_below_each_other_begin_end_and_move_alike(open_face: Ca
 def test_an_empty_plot_has_no_numbers_at_its_axes_and_a_single_point_is_seen(face: Face) -> None:
     show_true_reward(face)
     measure = plot(face, "measure")
-    axes = [measure.canvas.getAxis(side) for side in ("bottom", "left")]
+    axes = [measure.canvas.axes[side] for side in ("bottom", "left")]
     assert measure.message.isVisible() and not any(axis.style["showValues"] for axis in axes)
     assert axes[0].labelText == "environment steps"
     face.engine["rollout"].play(report(1000, 0.0, 0.0, 2.5))
