@@ -3,7 +3,7 @@
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from app.labelling.countdown import DEFAULT_START_SECONDS, Countdown
 from app.labelling.training_course import TrainingCourse
@@ -128,10 +128,12 @@ class Progress:
     def offered(self) -> None:
         self._offers.append(self._clock())
 
-    def resumed(self, env_steps: int, agreement: float, fitted: bool) -> None:
-        """Take the figures of a checkpoint from which training continues. fitted: a reward was fitted by then"""
+    def resumed(
+        self, env_steps: int, agreement: float, fitted: bool, returns: Iterable[tuple[int, float]] = ()
+    ) -> None:
+        """Take the figures of a checkpoint from which training continues. fitted, returns: as of TrainingCourse"""
         self.env_steps, self.agreement, self._best_agreement = env_steps, agreement, agreement
-        self.course.resumed(env_steps, fitted)
+        self.course.resumed(env_steps, fitted, returns)
 
     def reported(self, env_steps: int, divergences: int = 0, agreement: float = math.nan) -> None:
         self.env_steps, self.divergences, self.agreement = env_steps, divergences, agreement

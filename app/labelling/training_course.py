@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Iterable
 from statistics import fmean, pstdev
 
 from core.config import Config
@@ -31,21 +32,29 @@ class TrainingCourse:
         self._steps = max(1, config.rollout.finish_steps)
         self._env_steps, self._fitted_before = 0, False
         self._finish_from: int | None = None
-        """Environment steps at which the person asked for a finish; None for one that continues in a reopened session."""
+        """Environment steps at which the person asked for a finish; None for one of an earlier run until it is over."""
         self._before: list[float] = []
         """Predicted returns of the batches just before the finish."""
         self._returns: deque[tuple[int, float]] = deque(maxlen=1000)
         """Environment steps and predicted return of the latest batches."""
 
-    def resumed(self, env_steps: int, fitted: bool) -> None:
-        """Set the point from which training continues. fitted: a reward was fitted by then"""
+    def resumed(self, env_steps: int, fitted: bool, returns: Iterable[tuple[int, float]] = ()) -> None:
+        """Set the point from which training continues.
+
+        fitted: a reward was fitted by then
+        returns: environment steps and predicted returns of the batches by then
+        """
         self._env_steps, self._fitted_before = env_steps, fitted
+        self._returns.clear()
+        self._returns.extend((steps, value) for steps, value in returns if math.isfinite(value))
 
     def waited(self, reason: str) -> None:
         """Take the rollout's reason for waiting."""
         self.holding, self.finished, self.done = reason == HOLDS, reason == FINISHED, reason == DONE
         if self.holding or self.finished or self.done:
             self.finishing = None
+        if self.finished and self._finish_from is None:
+            self._begin_finish(self._env_steps - self._steps)
 
     def reported(self, env_steps: int, predicted_return: float, finishing: float | None) -> None:
         """Take a report: training is under way. finishing: as in RolloutReported"""
@@ -60,9 +69,12 @@ class TrainingCourse:
         self.holding = self.finished = False
 
     def finish(self) -> None:
-        self._before = self._returns_since(self._env_steps - _JUDGED_SHARE * self._steps)
-        self._finish_from, self.finishing = self._env_steps, 0.0
-        self.finished = False
+        self._begin_finish(self._env_steps)
+        self.finishing, self.finished = 0.0, False
+
+    def _begin_finish(self, env_steps: int) -> None:
+        before = self._returns_since(env_steps - _JUDGED_SHARE * self._steps, env_steps)
+        self._finish_from, self._before = env_steps, before
 
     @property
     def started(self) -> bool:
@@ -80,5 +92,5 @@ class TrainingCourse:
         after = self._returns_since(self._finish_from + (1 - _JUDGED_SHARE) * self._steps)
         return fmean(after) > fmean(self._before) + pstdev(self._before) if after else None
 
-    def _returns_since(self, env_steps: float) -> list[float]:
-        return [value for steps, value in self._returns if steps > env_steps]
+    def _returns_since(self, env_steps: float, until: float = math.inf) -> list[float]:
+        return [value for steps, value in self._returns if env_steps < steps <= until]

@@ -20,7 +20,7 @@ from app.live.portable_export import PortableExport
 from app.live.replays import Replays
 from app.session.factory import window_config
 from app.session.folder_guard import FolderGuard
-from app.session.metrics_recorder import EpisodeRewards, of_figure, record, record_labels
+from app.session.metrics_recorder import PREDICTED, EpisodeRewards, of_figure, record, record_labels
 from app.session.recovery import RecoveryAction, failure_sentence, recovery_action, saved_elsewhere, saved_work
 from app.voting.room import Room
 from app.workers.checkpointer import Checkpointer
@@ -358,7 +358,9 @@ class Controller(QObject):
                 if isinstance(agreement, float) and isinstance(weight, float) and weight
                 else math.nan
             )
-            self.progress.resumed(steps, known, fitted=kept_reward(states) is not None)
+            thousands, returns = self.metrics.snapshot(PREDICTED)
+            batches = zip((1000 * thousands).round().astype(int).tolist(), returns.tolist(), strict=True)
+            self.progress.resumed(steps, known, kept_reward(states) is not None, batches)
 
     def _on_event(self, event: Event) -> None:
         self.progress.passed()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +13,10 @@ from PySide6.QtCore import Qt
 
 from app import settings
 from core.config import Config, replaced
-from core.events import JobState
+from core.events import JobState, Waited
+from core.metrics import Metrics
+from core.preferences.schedule import FINISHED
+from core.session import metrics_file
 from core.session.archive import export_session
 from core.session.policy_snapshots import SnapshotInfo
 from core.session.routing import JOBS, REWARD_PREFIX
@@ -50,6 +54,21 @@ def test_what_was_reached_is_shown_as_soon_as_the_session_is_open(taught: Path, 
     assert face.window.training_line.text.text() == "Training is running."
     assert "first" not in face.window.empty.headline.text() + face.window.empty.detail.text()
     assert not face.window.live.policy.reward_timeline.known  # so that it does not say that there is no reward
+
+
+@pytest.mark.parametrize(("reached", "result"), [(6.0, "It raised"), (4.0, "It no longer raises")])
+def test_whether_a_finish_has_gained_is_known_after_a_restart(
+    taught: Path, open_face: Callable[..., Face], reached: float, result: str
+) -> None:
+    metrics, begun = Metrics(), STEPS - DRIVEN["rollout__finish_steps"]
+    for steps, value in ((0, math.nan), (begun - 800, 4.0), (begun - 400, 4.2), (begun + 5000, 5.0), (STEPS, reached)):
+        metrics.append("predicted return", steps / 1000, value)
+    metrics_file.save(taught, metrics)
+    face = open_face(taught)
+    face.engine["rollout"].play(Waited("rollout", FINISHED))
+    face.wait_until(lambda: face.controller.course.finished)
+    face.window.training_line.refresh(at_once=True)
+    assert face.window.training_line.text.text().startswith(f"Training is finished. {result} the predicted return")
 
 
 def test_an_imported_session_is_listed_with_its_steps(taught: Path, page: Page, tmp_path: Path) -> None:
