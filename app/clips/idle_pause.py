@@ -1,12 +1,13 @@
 """Pausing the clips after a minute in which nobody has done anything with them."""
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
-from PySide6.QtGui import QCursor, QKeyEvent
+from PySide6.QtGui import QKeyEvent
 
 from app.clips.clip_pair import ClipPair
 from app.style.labels import label
 
-_REST_MS = 60_000
+_HALF_MS = 30_000
+"""Half of the time after which the clips rest. Input counts in the second half alone: to listen costs time at each event."""
 _INPUT = {
     QEvent.Type.KeyPress,
     QEvent.Type.ShortcutOverride,
@@ -19,28 +20,30 @@ _COMMANDS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifie
 
 
 class IdlePause(QObject):
-    """Stops the clips after a minute without a new pair, a command for them or a move of the mouse.
+    """Stops the clips when for a minute there was no new pair and no command for them, and lately no other input.
 
     The next input anywhere in the program plays them. A key does nothing else then: a person who returns has not seen
     the clips yet.
 
-    timer: time until the clips stop
+    timer: half of the time until the clips stop
     text: line over the clips while they rest
     """
 
     def __init__(self, clips: ClipPair) -> None:
         super().__init__(clips)
-        self._clips, self._pointer = clips, QCursor.pos()
+        self._clips, self._listens = clips, False
         self.text = label("readout", "Press any key to play; it is not taken as an answer")
         self.text.setParent(clips)
         self.text.hide()
-        self.timer = QTimer(self, singleShot=True, interval=_REST_MS)
+        self.timer = QTimer(self, singleShot=True, interval=_HALF_MS)
         self.timer.timeout.connect(self._on_timeout)
         clips.playback_changed.connect(self._on_playback_changed)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Play the clips at an input. Installed only while they rest, as it sees each event of the program."""
-        if event.type() not in _INPUT or not self.text.isVisible():
+        if event.type() not in _INPUT:
+            return False
+        if not self.text.isVisible():
+            self._begin()
             return False
         here = self._clips.isActiveWindow()  # keys for a dialog are the dialog's
         plain = here and isinstance(event, QKeyEvent) and not event.modifiers() & _COMMANDS
@@ -52,26 +55,31 @@ class IdlePause(QObject):
 
     def _on_playback_changed(self) -> None:
         self.text.hide()
-        _application().removeEventFilter(self)
-        self._pointer = QCursor.pos()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin the minute."""
+        self._listen(False)
         self.timer.start()
 
+    def _listen(self, on: bool) -> None:
+        app = QCoreApplication.instance()
+        assert app is not None
+        self._listens = on
+        app.removeEventFilter(self)
+        if on:
+            app.installEventFilter(self)
+
     def _on_timeout(self) -> None:
-        before, self._pointer = self._pointer, QCursor.pos()
-        if self._pointer != before:
+        if not self._clips.clock.playing:
+            return
+        if not self._listens:
+            self._listen(True)
             self.timer.start()
-        elif self._clips.clock.playing:
-            self._clips.toggle_playback()
-            self.timer.stop()
-            self.text.adjustSize()
-            self.text.move(
-                (self._clips.width() - self.text.width()) // 2, self._clips.height() - 2 * self.text.height()
-            )
-            self.text.show()
-            _application().installEventFilter(self)
-
-
-def _application() -> QCoreApplication:
-    app = QCoreApplication.instance()
-    assert app is not None
-    return app
+            return
+        self._clips.toggle_playback()
+        self.timer.stop()
+        self._listen(True)
+        self.text.adjustSize()
+        self.text.move((self._clips.width() - self.text.width()) // 2, self._clips.height() - 2 * self.text.height())
+        self.text.show()

@@ -149,7 +149,7 @@ class PlotCanvas(pg.GraphicsView):
     def _add_right(self) -> pg.ViewBox:
         """Second scale on the right, over the same x; it lies behind the first, which gets the mouse."""
         view = pg.ViewBox(enableMouse=False, enableMenu=False)
-        view.setZValue(-1)
+        view.setZValue(self.view.zValue() - 1)
         self.scene().addItem(view)
         self.axes["right"].linkToView(view)
         view.setXLink(self.view)

@@ -1,7 +1,7 @@
 """Child processes: spawned or forked, connected by a link, and never left behind.
 
 Importing torch takes seconds and a hundred megabytes. Children that need it are forked from one process that has
-imported it and does nothing else, where the system can fork; the others are spawned.
+imported it and does nothing else, on Linux; the others are spawned.
 
 A child ignores requests to stop (core.system.interrupts), which reach the whole group of processes and are the parent's
 to answer, and ends with its parent, however that ends. What it logs at level WARNING or above goes to its parent, and
@@ -19,6 +19,7 @@ import multiprocessing
 import os
 import queue
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -36,6 +37,7 @@ from core.system.interrupts import STOPPING
 from core.system.resources import release_memory
 from core.system.shared_memory import Envelope
 
+log = logging.getLogger(__name__)
 _IDLE_SECONDS = 0.5
 """Time that an idle job sleeps before it looks for work again, unless an event wakes it."""
 _TRIM_SECONDS = 20.0
@@ -44,9 +46,9 @@ _EXIT_SECONDS = 1.0
 """A killed child needs less to exit; if it does not, the system itself hangs."""
 _TWO_THREADS, _MANY_CORES = ("policy", "reward"), 6
 """The jobs that compute most, and the number of cores from which each of them may use two."""
-_IMPORTED = ("torch", "core.jobs.policy", "core.jobs.reward")
-"""Modules that forked children have from the start: nothing that opens a display of OpenGL or a GPU, which forks can't
-share. Those of core are left to the children where Python finds them by a path that only this process has.
+_IMPORTED = ("core.jobs.policy", "core.jobs.reward")
+"""Modules that forked children have from the start: torch, and nothing that opens a display of OpenGL or a GPU, which
+forks can't share.
 """
 _WITHOUT_TORCH = ("previews", "scenes", "play", "voting")
 """Jobs that need no torch."""
@@ -92,21 +94,31 @@ class ChildProcess:
         """
         self.name = name
         self._link, self._child_end = Link.pair()
-        forks = torch and "forkserver" in multiprocessing.get_all_start_methods()
-        context = multiprocessing.get_context("forkserver" if forks else "spawn")
-        if forks:
-            context.set_forkserver_preload(list(_IMPORTED))
-        made: BaseProcess = context.Process(  # type: ignore[attr-defined]
-            target=_run, args=(self._child_end, name, nice, target, arguments), name=f"somersault-{name}", daemon=True
-        )
-        self._process = made
+        self._how = {
+            "target": _run,
+            "args": (self._child_end, name, nice, target, arguments),
+            "name": f"somersault-{name}",
+            "daemon": True,
+        }
+        self._torch, self._killed = torch, False
+        self._process = self._make("spawn")
         self._sending = threading.Lock()
         self._answers: dict[str, Any] = {}
 
+    def _make(self, method: str) -> BaseProcess:
+        made: BaseProcess = multiprocessing.get_context(method).Process(**self._how)  # type: ignore[attr-defined]
+        return made
+
     def start(self) -> None:
+        """Start the process. If that fails, or `kill` was called meanwhile, the child is dead for all other methods."""
         with _requests_blocked():
-            self._process.start()
+            if self._torch and _can_fork():
+                self._process = self._make("forkserver")
+            with contextlib.suppress(EOFError, ConnectionError):  # the process that forks has died; so has the child
+                self._process.start()
         self._child_end.close()  # the pipe now ends with the child
+        if self._killed:
+            self.kill()
 
     def send(self, message: object) -> None:
         """Send a message, or forward the one in an Envelope. Raises ChildDiedError if the child is gone."""
@@ -162,6 +174,7 @@ class ChildProcess:
 
     def kill(self) -> None:
         """End the child at once, whatever it does; `receive` then raises ChildDiedError."""
+        self._killed = True
         if self._process.pid is not None:
             self._process.kill()
 
@@ -195,6 +208,45 @@ def _requests_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _can_fork() -> bool:
+    """Start the process from which children are forked, unless it runs. Return False if this system has none.
+
+    Elsewhere than on Linux, libraries of graphics may not be used in a process that was forked without being replaced.
+    """
+    if sys.platform != "linux":
+        return False
+    from multiprocessing import forkserver
+
+    forkserver.set_forkserver_preload(list(_IMPORTED))
+    # Python's own paths, as for a spawned child: it would look for modules in the user's current folder first.
+    paths = os.pathsep.join(dict.fromkeys(map(os.path.abspath, sys.path)))
+    with _server_starts, _environment(PYTHONPATH=paths, PYTHONSAFEPATH="1"):
+        try:
+            forkserver.ensure_running()
+        except OSError:  # no socket can be made in the folder for temporary files, such as one with a long path
+            log.warning("Each child process imports torch for itself.", exc_info=True)
+            return False
+    return True
+
+
+_server_starts = threading.Lock()
+
+
+@contextlib.contextmanager
+def _environment(**values: str) -> Iterator[None]:
+    """Change environment variables for what is started meanwhile."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 class ChildLink(Link):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QCursor, QMouseEvent
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 
 from tests.app.fakes import Face, make_query
@@ -55,13 +55,20 @@ def test_the_speed_is_kept_for_the_next_run(open_face: Callable[..., Face]) -> N
     assert again.window.playback_status.text() == "speed 0.25×"
 
 
+def let_rest(face: Face) -> None:
+    """Both halves of the minute pass."""
+    for resting in (False, True):
+        face.window.rest.timer.timeout.emit()
+        assert face.window.rest.text.isVisible() == resting != face.window.clips.clock.playing
+
+
 def test_without_input_the_clips_rest_and_any_key_plays_them(face: Face) -> None:
     face.offer(make_query())
     clips, rest = face.window.clips, face.window.rest
+    assert rest.timer.interval() == 30_000
     for key in (Qt.Key.Key_Shift, Qt.Key.Key_Space, Qt.Key.Key_Left, Qt.Key.Key_Period):
         assert clips.clock.playing and not rest.text.isVisible()
-        rest.timer.timeout.emit()
-        assert not clips.clock.playing and rest.text.isVisible()
+        let_rest(face)
         face.press(key)
         face.wait_until(lambda: clips.clock.playing and not rest.text.isVisible())
     assert face.controller.progress.labels == 0  # the key that plays them is no answer
@@ -69,19 +76,15 @@ def test_without_input_the_clips_rest_and_any_key_plays_them(face: Face) -> None
     face.wait_until(lambda: face.controller.progress.labels == 1)
 
 
-def test_what_is_done_with_the_clips_restarts_the_minute_and_the_mouse_plays_them(face: Face) -> None:
+def test_input_restarts_the_minute_and_the_mouse_plays_the_clips(face: Face) -> None:
     face.offer(make_query())
     clips, rest = face.window.clips, face.window.rest
-    assert rest.timer.interval() == 60_000
     rest.timer.stop()
     face.press(Qt.Key.Key_R)
     assert rest.timer.isActive()
-    rest.timer.stop()
-    QCursor.setPos(QCursor.pos() + QPoint(5, 5))
     rest.timer.timeout.emit()
-    assert rest.timer.isActive() and clips.clock.playing  # the mouse has moved meanwhile
-    rest.timer.timeout.emit()
-    assert rest.text.isVisible()
+    face.press(Qt.Key.Key_Shift)  # which does nothing but show that somebody is there
+    let_rest(face)
     place, none = QPointF(5, 5), Qt.MouseButton.NoButton
     moved = QMouseEvent(QEvent.Type.MouseMove, place, place, none, none, Qt.KeyboardModifier.NoModifier)
     QApplication.sendEvent(face.window, moved)

@@ -5,21 +5,22 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
-from multiprocessing import get_all_start_methods
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import core
 from core.errors import NotFiniteError, UserError
 from core.system.child_process import ChildDiedError, ChildProcess
 from core.system.interrupts import STOPPING
 from core.system.shared_memory import encode
 from tests.core import failing
 from tests.core.children import is_gone, left_open, pid_of
+from tests.processes import children
 
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere children are spawned")
 Spawn = Callable[[], ChildProcess]
 LARGE = np.zeros(200_000)
 
@@ -67,12 +68,17 @@ def test_a_child_answers_and_what_it_logs_is_logged_here(spawn: Spawn, caplog: p
     assert is_gone(pid)
 
 
-@pytest.mark.skipif("forkserver" not in get_all_start_methods(), reason="this system can't fork")
+@pytest.fixture
+def forked() -> Iterator[ChildProcess]:
+    child = ChildProcess("forked", failing.run_server, torch=True)
+    yield child
+    child.close()
+
+
+@on_linux
 def test_children_that_need_torch_have_it_from_the_start_and_nothing_that_forks_can_not_share(
-    monkeypatch: pytest.MonkeyPatch,
+    forked: ChildProcess,
 ) -> None:
-    monkeypatch.chdir(Path(core.__file__).parents[1])  # where the process that is forked finds core
-    forked = ChildProcess("forked", failing.run_server, torch=True)
     forked.start()
     modules = set(ask(forked, "modules"))  # type: ignore[call-overload]
     assert "torch" in modules and not {"mujoco", "OpenGL", "ale_py", "cv2"} & modules
@@ -82,6 +88,27 @@ def test_children_that_need_torch_have_it_from_the_start_and_nothing_that_forks_
         ask(forked, "modules")
     forked.close()
     assert is_gone(pid)
+
+
+@on_linux
+def test_what_forks_is_started_again_and_imports_nothing_from_the_users_folder(forked: ChildProcess) -> None:
+    for name in ("torch", "core"):
+        Path(name).mkdir()
+        Path(name, "__init__.py").write_text("raise SystemExit('not this one')")
+    for process, command in children().items():
+        if "forkserver import main" in command:
+            process.kill()
+    forked.start()
+    assert "torch" in ask(forked, "modules")  # type: ignore[operator]
+
+
+def test_a_child_that_is_killed_before_its_start_is_dead() -> None:
+    child = ChildProcess("early", failing.run_server)
+    child.kill()
+    child.start()
+    with pytest.raises(ChildDiedError, match="the early process ended"):
+        ask(child, "hang")
+    child.close()
 
 
 def test_other_requests_are_answered_while_one_takes_long(spawn: Spawn) -> None:
