@@ -101,6 +101,8 @@ def _teach(args: argparse.Namespace) -> None:
     args.task = args.task and named_task(args.task)  # once, as reading a robot takes seconds
     name = read_config(Path(args.resume)).task if args.resume else args.task
     _require_memory(name)
+    if args.video and name:
+        _require_renderer(name)
     from core.headless.run import HeadlessRun
     from core.rollout.episodes import random_return
 
@@ -284,6 +286,8 @@ def _evaluate(args: argparse.Namespace) -> None:
         raise UserError("--episodes must be at least 1.")
     _check_picture_paths(args.video, args.strip)
     with closing(Session.read(Path(args.session))) as session:
+        if args.video or args.strip:
+            _require_renderer(session.config.task)
         result = evaluate(session, args.episodes, filmed=bool(args.video or args.strip))
         states = result.pop("states")
         if not result["env_steps"]:
@@ -373,6 +377,13 @@ def _require_memory(name: str | None) -> None:
     """Raise UserError if too little memory is free for this task; None stands for any robot."""
     pictures = name is not None and get_task(name).pictures is not None
     resources.require_memory(resources.GAME_MEMORY if pictures else resources.ROBOT_MEMORY)
+
+
+def _require_renderer(task: str) -> None:
+    """Raise UserError if the task can't be drawn here: before the work rather than after it."""
+    from core.envs.renderer import renderer_for
+
+    renderer_for(get_task(task)).close()
 
 
 def _check_picture_paths(video: str | None, strip: str | None = None) -> None:

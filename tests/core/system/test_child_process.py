@@ -98,6 +98,7 @@ def test_what_forks_is_started_again_and_imports_nothing_from_the_users_folder(f
     for process, command in children().items():
         if "forkserver import main" in command:
             process.kill()
+            assert is_gone(process.pid)
     forked.start()
     assert "torch" in ask(forked, "modules")  # type: ignore[operator]
 
