@@ -66,9 +66,10 @@ def walk() -> None:
     tell("name and sentence")
     QTest.mouseClick(page.practise, Qt.MouseButton.LeftButton)
     for number in range(PAIRS):
-        wait(lambda: practice.clips.shown is not None)
+        wait(lambda: practice.clips.shown is not None and not practice.flash_timer.isActive())
         press(Qt.Key.Key_Left)
         assert len(practice.answers) == number + 1
+    wait(lambda: not practice.flash_timer.isActive())
     tell("practice pairs")
     press(Qt.Key.Key_Return)
     wait(lambda: program.open is not None)
