@@ -275,7 +275,8 @@ def test_a_dialog_gets_every_key_while_the_clips_rest(face: Face) -> None:
     face.wait_until(dialog.isActiveWindow)
     edit.setFocus()
     edit.selectAll()
-    face.window.rest.timer.timeout.emit()
+    for _ in range(2):  # halves of the time
+        face.window.rest.timer.timeout.emit()
     assert face.window.rest.text.isVisible()
     for letter in "abc":
         QTest.keyClick(dialog.windowHandle(), letter)
