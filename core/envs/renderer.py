@@ -25,6 +25,8 @@ _NEAR = 0.05
 """Largest distance at which drawing begins, relative to the camera's distance from the robot."""
 _BELOW, _ABOVE = 0.3, 0.29
 """How far below and above its middle the picture reaches, in metres for each metre of the camera's distance."""
+_LEAST_SIZE = 64
+"""Pixels of a picture that shows whether there is OpenGL."""
 _NO_OPENGL = "Clips can't be rendered, as OpenGL is missing here: sudo apt-get install libegl1 libgl1-mesa-dri"
 
 
@@ -33,6 +35,9 @@ class Renderer(ABC):
 
     def __init__(self, task: Task) -> None:
         self._step_seconds = task.step_seconds
+
+    def prepare(self) -> None:  # noqa: B027 - only MuJoCo's needs something
+        """Raise UserError if nothing can be drawn here."""
 
     def close(self) -> None:  # noqa: B027 - only MuJoCo's has something to release
         """Release what drawing took."""
@@ -118,6 +123,9 @@ class MujocoRenderer(Renderer):
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None
+
+    def prepare(self) -> None:
+        self._renderer_of_size(_LEAST_SIZE)
 
     def pictures(self, states: Float64, size: int, fps: float) -> Iterator[Pixels]:
         """states: (k, S). Between two states the pose is interpolated, so motion is even at any frame rate.

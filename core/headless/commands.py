@@ -383,7 +383,8 @@ def _require_renderer(task: str) -> None:
     """Raise UserError if the task can't be drawn here: before the work rather than after it."""
     from core.envs.renderer import renderer_for
 
-    renderer_for(get_task(task)).close()
+    with closing(renderer_for(get_task(task))) as renderer:
+        renderer.prepare()
 
 
 def _check_picture_paths(video: str | None, strip: str | None = None) -> None:

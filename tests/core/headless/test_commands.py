@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
+import mujoco
 import pytest
 import torch
 
@@ -27,7 +28,7 @@ from core.session.archive import export_session
 from core.session.preference_export import export_preferences
 from core.session.session import Session, read_config
 from core.tasks import CATALOGUE, get_task
-from tests.core.builders import QUICK, tiny
+from tests.core.builders import QUICK, raising, tiny
 from tests.screens import ROOT, run_python
 
 SETTINGS = [part for name, value in QUICK.items() for part in ("--set", f"{name}={value}")]
@@ -180,6 +181,16 @@ def test_a_run_is_taught_filmed_and_evaluated(call: Called) -> None:
         evaluated = call("evaluate", "s", "--episodes", "2", "--json")
     assert (evaluated["task"], evaluated["episodes"], evaluated["env_steps"]) == ("reacher", 2, STEPS)
     assert evaluated["measure"].keys() == result["measure"].keys()
+
+
+def test_what_can_not_be_drawn_is_refused_before_the_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(mujoco, "Renderer", raising(RuntimeError("no driver")))
+    words = ["teach", "reacher", "--session", "s", "--video", "v.mp4", *SHORT]
+    monkeypatch.setattr(sys, "argv", ["core", *words])
+    assert main() == 2
+    assert "OpenGL is missing here" in capsys.readouterr().err and not Path("s").exists()
 
 
 def test_bench_gives_positive_ratios(call: Called, monkeypatch: pytest.MonkeyPatch) -> None:
