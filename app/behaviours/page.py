@@ -75,9 +75,9 @@ class BehaviourPage(QWidget):
         """Key of the draft on screen: the path of a behaviour's file, the name of one that is copied, or '' for a new one."""
         self._unsaved: dict[str, BehaviourDraft] = {}
         self._origin: dict[str, Behaviour | None] = {}
+        """Behaviour from which each draft was made; None for an empty one."""
         self._discarded: tuple[BehaviourDraft, BehaviourDraft] | None = None
         """The draft that was discarded by starting over, and the one that took its place, unchanged."""
-        """Behaviour from which each draft was made; None for an empty one."""
         self._models: dict[str, RobotModel] = {}
         self._pictured: dict[str, str] = {}
         """Names of imported robots by the tasks that picture them."""

@@ -1,4 +1,4 @@
-"""Pausing the clips after a minute in which nobody has done anything with them."""
+"""Pausing of the clips after a minute without input."""
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QKeyEvent

@@ -26,7 +26,7 @@ ARRAYS = [LARGE, LARGE.T, LARGE[::2, ::3], LARGE > 5, np.zeros((0, 3)), np.array
 
 
 def test_arrays_cross_unchanged_and_are_the_receivers_own() -> None:
-    """Of any layout, and next to little or much."""
+    """Arrays of any layout, in small and in large messages."""
     before = left_open()
     for array, beside in product(ARRAYS, (np.zeros(3), LARGE)):
         one, other = linked()
