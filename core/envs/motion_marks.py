@@ -6,7 +6,8 @@ from itertools import pairwise
 import mujoco
 import numpy as np
 
-from core.robots.structure import drawn_geoms, floor_of
+from core.robots.floor import floor_of
+from core.robots.structure import drawn_geoms
 from core.tasks.base import Camera
 from core.types import Float64
 

@@ -14,10 +14,11 @@ import numpy.typing as npt
 from core.behaviours.robot_model import LARGEST, MAX_PARTS, RobotModel, is_name
 from core.errors import UserError
 from core.robots.actuators import rest_controls
+from core.robots.floor import has_own_floor
 from core.robots.kinematics import Kinematics
 from core.robots.meshes import simplify
 from core.robots.mjcf import pack, read_mjcf
-from core.robots.models import compile_mjcf, has_diverged, has_own_floor
+from core.robots.models import compile_mjcf, has_diverged
 from core.robots.signals import signal_names
 from core.robots.starts import can_start_anyhow
 from core.robots.structure import (

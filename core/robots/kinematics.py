@@ -12,7 +12,8 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from core.robots.structure import FREE, HINGE, SLIDE, floor_of, geom_names, root_of
+from core.robots.floor import floor_of
+from core.robots.structure import FREE, HINGE, SLIDE, geom_names, root_of
 from core.tasks.base import quaternion_row
 from core.types import Float64
 

@@ -1,4 +1,4 @@
-"""Which bodies, joints and geoms of a MuJoCo model are the robot, which is the floor, and what holds the robot."""
+"""Which bodies, joints and geoms of a MuJoCo model are the robot, and what holds it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ FREE, BALL, SLIDE, HINGE = (
 )
 _SHOWN_GROUPS = 3
 """Groups of geoms that MuJoCo draws."""
-_PLANE = int(mujoco.mjtGeom.mjGEOM_PLANE)
 _UPRIGHT, _LEVEL = 0.999, 0.5
 """Least and largest cosine to the vertical of an axis that counts as vertical, and as level."""
 _OF_JOINT, _OF_SITE = int(mujoco.mjtWrap.mjWRAP_JOINT), int(mujoco.mjtWrap.mjWRAP_SITE)
@@ -27,58 +26,6 @@ def data_at_zero(model: mujoco.MjModel) -> mujoco.MjData:
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     return data
-
-
-def level_planes(model: mujoco.MjModel) -> dict[int, float]:
-    """Return the level planes that stand still, and their heights in m; those that can be touched, if there are any."""
-    data = data_at_zero(model)
-    still = model.body_weldid[model.geom_bodyid] == 0
-    level = (model.geom_type == _PLANE) & still & (data.geom_xmat[:, 8] > 1 - 1e-9)
-    touched = level & ((model.geom_contype | model.geom_conaffinity) != 0)
-    return {int(geom): float(data.geom_xpos[geom, 2]) for geom in np.flatnonzero(touched if touched.any() else level)}
-
-
-def floor_of(model: mujoco.MjModel) -> tuple[int, float]:
-    """Return the geom that is the floor, the highest level plane, and its height. Raises ValueError if there is none."""
-    return max(level_planes(model).items(), key=lambda plane: plane[1])
-
-
-def ground_box(model: mujoco.MjModel) -> tuple[int, Float64] | None:
-    """Return the level box that the robot stands on, and the middle (3,) of its top; None if there is none.
-
-    Each side of the box is more than twice as long as the robot, all joints being at their zero: a smaller one is a
-    pedestal or a step.
-    """
-    data, root = data_at_zero(model), root_of(model)
-    robot = extent(model, data, np.flatnonzero(model.body_treeid[model.geom_bodyid] == model.body_treeid[root]))
-    found = None
-    for box in np.flatnonzero(_solid_and_still(model) & (model.geom_type == int(mujoco.mjtGeom.mjGEOM_BOX))):
-        turned, half = data.geom_xmat[box].reshape(3, 3), model.geom_size[box]
-        top = data.geom_xpos[box] + [0.0, 0.0, half[2]]
-        away = np.abs((data.xpos[root] - top) @ turned)[:2]
-        below = turned[2, 2] > 1 - 1e-9 and top[2] < data.xpos[root, 2] and (away < half[:2]).all()
-        wide = half[:2].min() > float(np.ptp(robot, axis=0).max())
-        if below and wide and (found is None or top[2] > found[1][2]):
-            found = int(box), top
-    return found
-
-
-def terrain_base(model: mujoco.MjModel) -> float | None:
-    """Return the height in m of the lowest base of the model's height fields; None if there are none."""
-    fields = _solid_and_still(model) & (model.geom_type == int(mujoco.mjtGeom.mjGEOM_HFIELD))
-    return float(data_at_zero(model).geom_xpos[fields, 2].min()) if fields.any() else None
-
-
-def has_slope(model: mujoco.MjModel) -> bool:
-    """Return whether the robot can stand on a plane that is not level."""
-    upward = data_at_zero(model).geom_xmat[:, 8]
-    planes = _solid_and_still(model) & (model.geom_type == _PLANE)
-    return bool((planes & (upward > _LEVEL) & (upward <= 1 - 1e-9)).any())
-
-
-def _solid_and_still(model: mujoco.MjModel) -> Mask:
-    solid: Mask = (model.geom_contype | model.geom_conaffinity) != 0
-    return solid & (model.body_weldid[model.geom_bodyid] == 0)
 
 
 def acts_on_joint(model: mujoco.MjModel, index: int) -> bool:

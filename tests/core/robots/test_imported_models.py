@@ -18,12 +18,12 @@ from core.behaviours.robot_model import RobotModel, robot_model
 from core.envs.mujoco import MujocoVectorEnv
 from core.envs.renderer import MujocoRenderer
 from core.errors import UserError
+from core.robots.floor import floor_of
 from core.robots.importing import import_robot
 from core.robots.kinematics import Kinematics
 from core.robots.mjcf import read_mjcf, unpack
 from core.robots.models import compile_mjcf, load_model
 from core.robots.signals import SignalSource, StepStates
-from core.robots.structure import floor_of
 from core.tasks.behaviour_tasks import behaviour_task
 
 MakeBatch = Callable[..., MujocoVectorEnv]

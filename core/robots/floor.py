@@ -1,0 +1,112 @@
+"""The floor of a MuJoCo model: the geom that is it, and the plane that an imported robot without one gets."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from core.errors import UserError
+from core.robots.structure import data_at_zero, extent, lift_of, root_of
+from core.types import Float64, Mask
+
+FLOOR = "somersault_floor"
+"""Name of an added floor, and of the texture and material of every robot's floor."""
+_PLANE, _BOX, _FIELD = (getattr(mujoco.mjtGeom, f"mjGEOM_{name}") for name in ("PLANE", "BOX", "HFIELD"))
+_LEVEL, _SLOPE = 1 - 1e-9, 0.5
+"""Least cosine to the vertical of the normal of a plane that is level, and of one on which a robot can stand."""
+_CONTACT = (
+    *("contype", "conaffinity", "condim", "priority", "friction"),
+    *("solmix", "solref", "solimp", "margin", "gap"),
+)
+"""Attributes of a geom that say what it touches and how."""
+
+
+def level_planes(model: mujoco.MjModel) -> dict[int, float]:
+    """Return the level planes that stand still, and their heights in m; those that can be touched, if there are any."""
+    data = data_at_zero(model)
+    level = (model.geom_type == int(_PLANE)) & _still(model) & (data.geom_xmat[:, 8] > _LEVEL)
+    touched = level & _solid(model)
+    return {int(geom): float(data.geom_xpos[geom, 2]) for geom in np.flatnonzero(touched if touched.any() else level)}
+
+
+def floor_of(model: mujoco.MjModel) -> tuple[int, float]:
+    """Return the geom that is the floor, the highest level plane, and its height. Raises ValueError if there is none."""
+    return max(level_planes(model).items(), key=lambda plane: plane[1])
+
+
+def has_own_floor(model: mujoco.MjModel) -> bool:
+    """Return whether the floor is the robot's own, and not one that `add_floor` has added."""
+    return bool(model.geom(floor_of(model)[0]).name != FLOOR)
+
+
+def add_floor(spec: mujoco.MjSpec, model: mujoco.MjModel, drawn_floor: float | None) -> None:
+    """Add a level plane to a robot without one.
+
+    A robot that stands has it in place of the box on which it stands, else below its height fields, else at height 0.
+
+    model: the compiled spec
+    drawn_floor: height in m of a floor on which only loose objects lie; None for one on which the robot stands
+    Raises UserError if the robot stands on a slope.
+    """
+    data = data_at_zero(model)
+    stands = lift_of(model, root_of(model)) is not None
+    box = _ground_box(model, data) if stands else None
+    if box is not None:
+        number, top = box
+        geom = next(geom for geom in spec.geoms if geom.id == number)
+        kept = {name: np.array(getattr(geom, name)).tolist() for name in _CONTACT}
+        name = geom.name
+        spec.delete(geom)
+        spec.worldbody.add_geom(name=name or FLOOR, type=_PLANE, pos=top, size=[1, 1, 1], **kept)
+        return
+    if stands and _has_slope(model, data):
+        raise UserError("its ground is a slope: replace it with a level plane, box or height field.")
+    base = _terrain_base(model, data) if stands else None
+    kind = int(drawn_floor is None or (model.jnt_type == mujoco.mjtJoint.mjJNT_FREE).any())
+    height = base if base is not None else drawn_floor or 0.0
+    spec.worldbody.add_geom(name=FLOOR, type=_PLANE, pos=[0, 0, height], size=[1, 1, 1], contype=kind, conaffinity=kind)
+
+
+def _ground_box(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[int, Float64] | None:
+    """Return the level box that the robot stands on, and the middle (3,) of its top; None if there is none.
+
+    Each side of the box is more than twice as long as the robot, all joints being at their zero: a smaller one is a
+    pedestal or a step.
+    """
+    root = root_of(model)
+    robot = extent(model, data, np.flatnonzero(model.body_treeid[model.geom_bodyid] == model.body_treeid[root]))
+    found = None
+    for box in np.flatnonzero((model.geom_type == int(_BOX)) & _solid(model) & _still(model)):
+        turned, half = data.geom_xmat[box].reshape(3, 3), model.geom_size[box]
+        top = data.geom_xpos[box] + [0.0, 0.0, half[2]]
+        away = np.abs((data.xpos[root] - top) @ turned)[:2]
+        below = turned[2, 2] > _LEVEL and top[2] < data.xpos[root, 2] and (away < half[:2]).all()
+        wide = half[:2].min() > float(np.ptp(robot, axis=0).max())
+        if below and wide and (found is None or top[2] > found[1][2]):
+            found = int(box), top
+    return found
+
+
+def _terrain_base(model: mujoco.MjModel, data: mujoco.MjData) -> float | None:
+    """Return the height in m of the lowest base of the model's height fields; None if there are none."""
+    fields = (model.geom_type == int(_FIELD)) & _solid(model) & _still(model)
+    return float(data.geom_xpos[fields, 2].min()) if fields.any() else None
+
+
+def _has_slope(model: mujoco.MjModel, data: mujoco.MjData) -> bool:
+    """Return whether the robot can stand on a plane that is not level."""
+    upward = data.geom_xmat[:, 8]
+    planes = (model.geom_type == int(_PLANE)) & _solid(model) & _still(model)
+    return bool((planes & (upward > _SLOPE) & (upward <= _LEVEL)).any())
+
+
+def _solid(model: mujoco.MjModel) -> Mask:
+    """Return which geoms can touch others."""
+    solid: Mask = (model.geom_contype | model.geom_conaffinity) != 0
+    return solid
+
+
+def _still(model: mujoco.MjModel) -> Mask:
+    """Return which geoms never move."""
+    still: Mask = model.body_weldid[model.geom_bodyid] == 0
+    return still
