@@ -14,6 +14,7 @@ turns(angle), turns(angle, condition): full turns in the positive direction sinc
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +30,7 @@ _ALMOST = 1e-6
 """Part of a turn that a full turn may lack because of rounding."""
 
 
-class Memory:
+class Memory(ABC):
     """One function with a memory, for N environments. `arrays`: its state, (N,) each; all start at `initial`."""
 
     initial: Mapping[str, float] = {}
@@ -45,13 +46,13 @@ class Memory:
         values = [finite(np.broadcast_to(np.asarray(f(signals), np.float64), (self._count,))) for f in self._functions]
         self.add(*values)
 
+    @abstractmethod
     def add(self, *values: Float64) -> None:
         """Take the arguments' values (N,) of one step into account."""
-        raise NotImplementedError
 
+    @abstractmethod
     def value(self, index: int) -> float:
         """Return the function's value for environment `index`."""
-        raise NotImplementedError
 
     def restart(self, index: int) -> None:
         for name, value in self.initial.items():

@@ -1,5 +1,6 @@
 """Definition of a task. Imports numpy only, so that the window can show the catalogue."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -99,7 +100,7 @@ def averages(**figures: Callable[[Physics], Float64]) -> Callable[[int, float], 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class Task(ABC):
     """Entry of the catalogue: what all kinds of environments have in common."""
 
     name: str
@@ -130,13 +131,14 @@ class Task:
         return DEFAULT
 
     @property
+    @abstractmethod
     def step_seconds(self) -> float:
         """Duration of one environment step in a clip."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def has_true_reward(self) -> bool:
-        raise NotImplementedError
+        """Whether the task has an oracle."""
 
     @property
     def longest_episode(self) -> int:
