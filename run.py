@@ -122,7 +122,9 @@ def torch_index(environ: dict[str, str], gpu: bool, platform: str = sys.platform
         if answers(TORCH_CPU_INDEX):
             index = TORCH_CPU_INDEX
         else:
-            print(f"{TORCH_CPU_INDEX} does not answer, so that PyTorch may come with CUDA, which is gigabytes larger.")
+            print(
+                f"{TORCH_CPU_INDEX} does not answer, so the CUDA build of PyTorch may be installed, which is gigabytes larger."
+            )
     return ["--extra-index-url", index] if index else []
 
 
@@ -207,7 +209,10 @@ def start(args: list[str]) -> int:
     command = start_command(window, args, datetime.now())
     if not window:
         (ROOT / "sessions").mkdir(exist_ok=True)
-        print(f"No display here: teaching the Hopper headless; its video will be {command[-1]}.", flush=True)
+        print(
+            f"No display found: teaching the Hopper without a window. The video will be saved as {command[-1]}.",
+            flush=True,
+        )
     return hand_over(command)
 
 

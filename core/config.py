@@ -235,7 +235,11 @@ class RolloutConfig(_Checked):
     steps: int = number(96, "steps of each environment in one batch", "", 2)
     threads: int = number(0, "physics threads; 0 for one per core if batches are large enough", "", 0, 1024)
     varied_starts: float = number(
-        0.0, "share of robots that start lying, tilted or in the air, as long as this yields better clips", "", 0, 0.9
+        0.0,
+        "share of environments whose robot starts lying, tilted or in the air, while this yields better clips",
+        "",
+        0,
+        0.9,
     )
     captured_envs: int = number(0, "environments that record pictures for clips (not robots)", "", 0, 16384)
     steps_per_answer: int = number(0, "steps of training that each answer allows; 0 for no limit", "", 0)
@@ -357,7 +361,7 @@ class Config(_Checked):
             sections = {section: kind(**kept[section]) for section, kind in _SECTIONS.items() if section in kept}
             return Config(**{**values, **sections})
         except (TypeError, AttributeError) as error:
-            raise UserError(f"The config is not one of this program: {error}.") from error
+            raise UserError(f"The config is not a valid Somersault config: {error}.") from error
 
 
 _SECTIONS: dict[str, type[_Checked]] = {

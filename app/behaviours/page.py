@@ -128,12 +128,16 @@ class BehaviourPage(QWidget):
     def _make_foot(self) -> None:
         self.problem = label("problem", wrap=True)
         self.over = QPushButton("Start over")
-        self.over.setToolTip("Discards what was changed on this page; it can be brought back until the next change")
+        self.over.setToolTip(
+            "Discards the changes on this page; you can bring them back until you change something else"
+        )
         self.back = QPushButton("Back")
         self.save = QPushButton("Save")
         self.save.setToolTip("Save the behaviour for later (Ctrl+S)")
         self.practise = QPushButton("Practise")
-        self.practise.setToolTip("Answer five pairs of this robot; nothing is kept unless you want it")
+        self.practise.setToolTip(
+            "Answer five practice pairs with this robot; your answers are kept only if you start with them"
+        )
         self.start = QPushButton("Start")
         self.start.setObjectName("primary")
         self.start.setToolTip("Save it and start teaching (Ctrl+Enter)")

@@ -81,7 +81,7 @@ class PreferenceDetail(QFrame):
     def show_nothing(self) -> None:
         self.row, self._message = None, ""
         self.title.setText("")
-        self.show_reason("Select an answer", "Its clips play here, and you can change it.")
+        self.show_reason("Select an answer", "Its clips will play here, and you can change your choice.")
 
     def show_answer(self, row: PreferenceSummary) -> None:
         """Show an answer; its clips follow with `show_pair`. The clips of the same answer stay on screen."""

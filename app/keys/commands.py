@@ -153,7 +153,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.VOTE: CommandInfo(
         "Let the audience &vote…",
         ("Ctrl+F11",),
-        "Full screen with a code: guests vote on their phones, which must be on the same network",
+        "Full screen with a QR code: guests vote on phones connected to the same network",
     ),
     Command.TRAINING_FILM: CommandInfo(
         "&Film of the training…", (), "A captioned video of how the policy learned, as one file"

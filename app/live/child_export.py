@@ -44,7 +44,7 @@ class ChildExport(QObject):
     def start(self, spec: JobSpec, request: Event, target: Path) -> bool:
         """Ask a new child for the file `target`, and return True; otherwise `refused` says why."""
         if self._job is not None:
-            self.refused.emit(f"{self._target.name} is being made: wait for it.")
+            self.refused.emit(f"{self._target.name} is still being written. Wait until it is finished.")
             return False
         self._target, self.outcome, self.done = target, "", ""
         try:

@@ -47,7 +47,9 @@ class LiveView(QWidget):
         self.live: Demonstration | None = None
         self._requested: SnapshotInfo | None = None
         self.title, self.figure = label("plotTitle", "Newest policy"), label("plotKey")
-        self.figure.setToolTip("The figure of the episode on screen; the plot has the mean of the latest episodes")
+        self.figure.setToolTip(
+            "The measure for the episode on screen; the plot shows the mean over the latest episodes"
+        )
         self.policy = PolicyPlayer("The policy acting", self)
         self.policy.demonstration_started.connect(self._show_caption)
         self.loading = label("readout")

@@ -53,8 +53,10 @@ def ask_before_loss(window: QMainWindow, answers: int, save: Callable[[], object
 
 def ask_to_discard(window: QMainWindow, names: str, leave: Callable[[], object]) -> None:
     """Ask whether to wait for files that are being made, or to leave without them."""
-    box = _warning(window, f"Still being made: {names}. Closing the session discards what there is of it.")
-    box.addButton("&Close without it", QMessageBox.ButtonRole.DestructiveRole).clicked.connect(leave)
+    box = _warning(
+        window, f"Still being written: {names}. If you close the session now, the unfinished output is discarded."
+    )
+    box.addButton("&Close anyway", QMessageBox.ButtonRole.DestructiveRole).clicked.connect(leave)
     box.setDefaultButton(QMessageBox.StandardButton.Cancel)
     box.open()
 

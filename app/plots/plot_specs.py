@@ -83,7 +83,7 @@ class PlotSpec:
         return tuple(curve for curve in self.curves if not (hidden and curve.tells_reward))
 
 
-_AFTER_TRAINING = "Appears when training has started"
+_AFTER_TRAINING = "Appears once training has started"
 _FIRST_EPISODES = "Appears after the first finished episodes."
 _FIRST_FIT = f"{_AFTER_TRAINING}."
 

@@ -198,7 +198,7 @@ def _picture(path: Path) -> QImage:
 def _move_to_trash(folder: Path) -> Trashed:
     inside = next((path.parent for path in folder.rglob(CONFIG) if path.parent != folder), None)
     if inside is not None:
-        raise UserError(f"{folder.name} holds another session, {inside}: move that out of it first.")
+        raise UserError(f"{folder.name} contains another session, {inside}: move that one out first.")
     if not (folder / CONFIG).is_file():
         raise UserError(f"There is no session in {folder} any more.")
     acquire_lock(folder).release()  # no program may have it open

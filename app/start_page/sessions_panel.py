@@ -58,7 +58,7 @@ class SessionsPanel(QFrame):
         self.selection_actions = (
             self._action("Open", "", self._open_chosen, "Open the selected session (Enter)"),
             self._action("Duplicate", "Ctrl+D", self._duplicate, "Copy the session, to try something else"),
-            self._action("Trash", "Delete", self._throw_away, "Move the session to the trash"),
+            self._action("Trash", "Delete", self._throw_away, "Move the session to Trash"),
             self._action("Show folder", "Ctrl+R", self._reveal, "Show the session's folder in the file manager"),
         )
         self.other_actions = (

@@ -30,7 +30,7 @@ _MENU_WIDTH = 56
 """Room for the menu's button to the right of the title, in pixels."""
 _SHOWN = {
     True: "The picture shows the trained behaviour.",
-    False: "The picture shows it before any training.",
+    False: "The picture was recorded before any training.",
 }
 
 

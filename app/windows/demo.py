@@ -28,12 +28,12 @@ from core.types import Choice, Preference, Teacher
 
 _REFRESH_MS = 250
 _RESTART_MS, _LONGEST_RESTART_MS = 2000, 60_000
-"""Time before training that failed starts again by itself, doubled after each failure until an answer is given."""
+"""Time before training that failed restarts automatically, doubled after each failure until an answer is given."""
 _NEXT_GUEST = "F2"
 _NAMES = {Choice.LEFT: "Left", Choice.TIE: "Tie", Choice.CANT_TELL: "Can't tell", Choice.RIGHT: "Right"}
 _QUESTION = "Which is better?"
 _DETAILS = {
-    State.FAILED: "It starts again by itself.",
+    State.FAILED: "It will restart automatically.",
     State.PAUSED: "It continues when the presenter resumes it.",
 }
 """Texts that replace the main window's buttons, which this window lacks."""
@@ -291,7 +291,7 @@ class DemoWindow(QWidget):
 
     def _on_job_failed(self, text: str) -> None:
         """Start training again without a key press, since a show may be unattended."""
-        self.notice.setText(f"{text} It starts again by itself.")
+        self.notice.setText(f"{text} It will restart automatically.")
         self.restart_timer.start()
 
     def _restart(self) -> None:

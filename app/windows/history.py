@@ -147,7 +147,7 @@ class HistoryPage(QWidget):
             detail = "This takes a moment." if running else "The result appears when training continues."
             return "Comparing your answers with the reward model", detail
         if not self._judgement.generation:
-            return "No reward model yet", "Answers can be compared when training has started."
+            return "No reward model yet", "Answers can be compared once training has started."
         return "Nothing to review", "The reward model agrees with every answer that it was fitted to."
 
     def _on_judged(self, judgement: Judgement) -> None:

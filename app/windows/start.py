@@ -59,7 +59,7 @@ from core.tasks.gymnasium import PREFIX
 
 _STATE_NAME, _SIZE = "start page", QSize(1280, 720)
 _THUMBNAIL = 192
-_ABOUT = "Click a task to start. You teach it only by choosing between two clips."
+_ABOUT = "Click a task to start. You teach only by choosing the better of two clips."
 
 
 class StartWindow(QMainWindow):
@@ -391,7 +391,7 @@ class StartWindow(QMainWindow):
         here = wanted is not None and self._draft_on_screen is wanted
         title = self.behaviour_page.add_robot(name, model, chosen=here)
         if not here:
-            self.show_message(f"{title} is now among the robots for a behaviour of your own.")
+            self.show_message(f"{title} can now be chosen as the robot of a behaviour of your own.")
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if _dropped_file(event.mimeData()) is not None:

@@ -70,7 +70,7 @@ def _sentence(controller: Controller) -> str:
     if controller.state != State.RUNNING or controller.folder_guard.gone:
         return ""  # a bar at the top says more
     if (share := course.finishing) is not None:
-        return f"Finishing training: {100 * share:.0f}%. Your next answer ends it, and teaching continues."
+        return f"Finishing training: {100 * share:.0f}%. Your next answer ends this and resumes teaching."
     if course.done:
         return "All steps of this session are used. Begin a new session with what it has learned."
     if course.finished:
@@ -94,8 +94,8 @@ def _hold(controller: Controller) -> str:
 
 def _result(course: TrainingCourse) -> str:
     results = {
-        None: "Your next answer continues it.",
-        True: "It raised the predicted return: finishing again may raise it further.",
-        False: "It no longer raises the predicted return. Your next answer continues it.",
+        None: "Your next answer resumes training.",
+        True: "The last phase raised the predicted return; finishing again may raise it further.",
+        False: "The last phase did not raise the predicted return. Your next answer resumes training.",
     }
     return f"Training is finished. {results[course.gained]}"

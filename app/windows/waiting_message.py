@@ -49,7 +49,7 @@ def _while_running(controller: Controller) -> tuple[str, str]:
             headline, progress.first_pair.left
         ), "The first clips appear here when they are rendered."
     seconds = progress.seconds_to_next_offer
-    detail = "The next pair comes soon." if seconds is None else "Estimated from the recent pace."
+    detail = "The next pair will appear soon." if seconds is None else "Estimated from the recent pace."
     return _with_countdown(reason or "Recording new clips", seconds), detail
 
 

@@ -23,9 +23,7 @@ def move_to_trash(path: Path, name: str) -> Trashed:
     """Move a file or folder to the trash. Raise UserError, and change nothing, if that is impossible."""
     file = QFile(str(path))
     if not file.moveToTrash():
-        raise UserError(
-            f"{name} was not deleted, as the trash refused it ({file.errorString()}): delete {path} yourself."
-        )
+        raise UserError(f"{name} could not be moved to Trash ({file.errorString()}): delete {path} yourself.")
     return Trashed(name, path, Path(file.fileName()))  # Qt has set it to the path in the trash
 
 
@@ -33,7 +31,7 @@ def restore(thrown: Trashed) -> None:
     """Move it from the trash to where it was. Raise UserError, and change nothing, if that is impossible."""
     files.require_new(thrown.original, "move that away first")
     if not thrown.path.exists():
-        raise UserError(f"{thrown.name} is no longer in the trash.")
+        raise UserError(f"{thrown.name} is no longer in Trash.")
     try:
         thrown.original.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(thrown.path, thrown.original)

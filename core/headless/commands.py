@@ -120,7 +120,7 @@ def _teach(args: argparse.Namespace) -> None:
         config = session.config
         if config.teacher == Teacher.ORACLE and _has_only_ties(session):
             print(
-                "All answers were ties: what the oracle rewards is alike in all clips; check its expression.",
+                "All answers were ties: the oracle's reward is the same in every clip. Check its expression.",
                 file=sys.stderr,
             )
         if config.teacher != Teacher.NONE and outcome.labels < config.labels:

@@ -36,9 +36,7 @@ FPS = 30.0
 _MAX_HEIGHT = 2160
 _EPISODES = 8
 """Episodes that the measure in a caption is averaged over."""
-_NO_H264 = (
-    "There is no H.264 encoder here, so it is in {codec}: browsers and VLC play it, some presentation programs do not."
-)
+_NO_H264 = "No H.264 encoder was found, so the film is in {codec}. Browsers and VLC play it; some presentation programs do not."
 _LABELLERS: Mapping[str, str] = {
     Teacher.HUMAN: "a person",
     Teacher.ORACLE: "the computer",

@@ -115,7 +115,7 @@ def _require_teachable(model: mujoco.MjModel) -> None:
         name = model.actuator(index).name or f"number {index + 1}"
         if low[index] > high[index]:
             raise UserError(f"the ctrlrange of actuator {name} has its larger end first: swap the two.")
-        raise UserError(f"actuator {name} has no ctrlrange: give it one, so that it is known what full effort is.")
+        raise UserError(f"actuator {name} has no ctrlrange: give it one, to define full effort.")
     if not np.isfinite(model.actuator_ctrlrange).all() or np.abs(model.actuator_ctrlrange).max() > 1e6:
         raise UserError("an actuator's ctrlrange is larger than 1e6: give a smaller one.")
     if not _FASTEST <= model.opt.timestep <= _SLOWEST:
@@ -249,7 +249,7 @@ def _describe(
     place, distance = _view(kinematics, extents, moves)
     if not np.abs([*start, *place, distance]).max() < LARGEST:
         raise UserError(
-            f"it is farther than {LARGEST:,.0f} m from the origin, or as large: move it closer or make it smaller."
+            f"it is farther than {LARGEST:,.0f} m from the origin, or larger than that: move it closer or make it smaller."
         )
     return RobotModel(
         packed=base64.b64encode(packed).decode(),

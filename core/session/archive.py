@@ -173,13 +173,15 @@ def _check_members(source: Path, members: list[zipfile.ZipInfo]) -> None:
         plain = member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) and not member.flag_bits & 1
         kind = stat.S_IFMT(member.external_attr >> 16)
         if not _ALLOWED.fullmatch(member.filename) or not plain or kind & ~stat.S_IFREG:
-            raise UserError(f"{source} has a member that no session has, {member.filename[:80]!r}: nothing was read.")
+            raise UserError(
+                f"{source} contains a file that does not belong in a session, {member.filename[:80]!r}: nothing was read."
+            )
         if member.file_size > _UNSUSPICIOUS and member.file_size > _MAX_RATIO * max(1, member.compress_size):
             raise UserError(f"{source} would unpack to far more than its size suggests: nothing was read.")
     policies = sum(name.startswith(policy_snapshots.FOLDER) for name in names)
     others = sum(not name.startswith((policy_snapshots.FOLDER, FOLDER)) for name in names)
     if len(names) < len(members) or policies > policy_snapshots.KEPT or others > _MAX_OTHERS:
-        raise UserError(f"{source} has a member twice, or too many members: nothing was read.")
+        raise UserError(f"{source} contains a file twice, or too many files: nothing was read.")
     limits = {_MANIFEST: _MAX_SMALL, CONFIG: _MAX_SMALL, _LOG: MAX_LOG, record.NAME: record.MAX_BYTES}
     if (
         any(m.file_size > limits.get(m.filename, _MAX_SIZE) for m in members)

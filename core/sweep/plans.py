@@ -253,7 +253,7 @@ def _plan(name: str, values: Any, task_text: Callable[[str], str]) -> Plan:
     for doubled in {curve for curve in names if names.count(curve) > 1}:
         raise UserError(f"Two curves are called {doubled!r:.40}: give them different names.")
     if len(tasks) * len(seeds) * len(presets) * len(curves) > _MAX_CELLS:
-        raise UserError(f"It has more than {_MAX_CELLS:,} cells: divide it.")
+        raise UserError(f"It has more than {_MAX_CELLS:,} cells: split it.")
     settings = _settings(values.get("settings", {}))
     texts = tuple(dict.fromkeys(task_text(word) for word in tasks))
     return Plan(name, texts, tuple(dict.fromkeys(seeds)), tuple(curves), tuple(dict.fromkeys(presets)), steps, settings)

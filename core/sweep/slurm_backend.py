@@ -27,9 +27,9 @@ _PATIENCE_SECONDS = 60.0
 """Time after the end of the last job in which sbatch may still refuse the next one: Slurm counts jobs until it has tidied up."""
 _HOURS = 24
 _MEMORY_GB = 4
-_TOO_LONG = f"It was not done in {_HOURS} hours, the most that its job may take: give it fewer steps."
+_TOO_LONG = f"It did not finish within {_HOURS} hours, the limit for its job: give it fewer steps."
 _FINAL = {
-    "OUT_OF_MEMORY": f"There was not enough memory: its job may take {_MEMORY_GB} GB; give it smaller settings.",
+    "OUT_OF_MEMORY": f"There was not enough memory: its job is limited to {_MEMORY_GB} GB; give it smaller settings.",
     "TIMEOUT": _TOO_LONG,
     "CANCELLED": "Its job was cancelled.",
 }

@@ -89,7 +89,7 @@ def behaviour_task(behaviour: Behaviour) -> Task:
         raise UserError(f"{robot.name} does not stand freely on a floor: make start {' or '.join(robot.starts)}.")
     oracle = compile_expression(behaviour.oracle, robot.names, "oracle") if behaviour.oracle else None
     if oracle and not oracle.signals:
-        raise UserError("The oracle is the same at every step: write one of signals, such as height.")
+        raise UserError("The oracle gives the same reward at every step: use a signal in it, such as height.")
     first = behaviour.measure or next(iter(behaviour.plots), _UNMEASURED)
     figures = {first.name: compile_figure(first.expression, robot.names, first.name)}
     for plot in behaviour.plots:

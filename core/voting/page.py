@@ -28,7 +28,7 @@ offline:"No connection to the presenter's computer: is your phone on the same ne
 function take(next){if(next.round!==state.round){chosen="";told.textContent="";}state=next;
 until=performance.now()+1000*state.seconds;draw();}
 function draw(){const left=(until-performance.now())/1000,open=left>0;
-shown.textContent=open?Math.ceil(left):"";if(!open&&!chosen)told.textContent="The next pair comes soon.";
+shown.textContent=open?Math.ceil(left):"";if(!open&&!chosen)told.textContent="The next pair will appear soon.";
 for(const b of buttons){b.disabled=!open;b.classList.toggle("chosen",b.dataset.choice===chosen);}}
 async function look(){try{const text=await(await fetch(location.href,{cache:"no-store"})).text();
 const page=new DOMParser().parseFromString(text,"text/html");take(JSON.parse(page.getElementById("state").textContent));

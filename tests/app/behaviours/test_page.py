@@ -337,7 +337,7 @@ def test_a_robot_that_is_read_late_changes_no_other_behaviour_and_no_practice(pa
     page.wait_until(lambda: made.practice.clips.shown is not None)
     page.wait_until(lambda: "mjcf:swinger.xml" in made.robots.cards)
     assert made.draft.robot == "hopper" and made.practice.hasFocus()
-    assert page.message == "swinger is now among the robots for a behaviour of your own."
+    assert page.message == "swinger can now be chosen as the robot of a behaviour of your own."
     QTest.keyClick(made.practice, Qt.Key.Key_Left)
     assert len(made.practice.answers) == 1
     QTest.keyClick(made.practice, Qt.Key.Key_Escape)

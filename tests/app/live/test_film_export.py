@@ -104,5 +104,7 @@ def test_who_quits_is_asked_about_a_film_that_is_being_made(face: Face, tmp_path
 def test_one_film_at_a_time(face: Face, tmp_path: Path) -> None:
     choose(face, "film", tmp_path / "flip.mp4")
     face.controller.film_export.make(tmp_path / "other.mp4")
-    face.wait_until(lambda: face.window.banner.text.text() == "flip.mp4 is being made: wait for it.")
+    face.wait_until(
+        lambda: face.window.banner.text.text() == "flip.mp4 is still being written. Wait until it is finished."
+    )
     assert face.window.film_bar.isVisible()

@@ -173,7 +173,7 @@ def test_the_key_of_the_trash_is_for_the_sessions_and_counts_once(page: Page) ->
 def test_what_left_the_trash_or_has_a_successor_is_not_brought_back(page: Page) -> None:
     make_session(page.root, "mine")
     page.show()
-    for obstacle in ("mine already exists", "mine is no longer in the trash"):
+    for obstacle in ("mine already exists", "mine is no longer in Trash"):
         page.press(Qt.Key.Key_Delete)
         page.wait_until(lambda: page.entries == [])
         if "exists" in obstacle:
@@ -200,7 +200,7 @@ def test_the_trash_never_takes_a_session_inside_another_folder(page: Page) -> No
     page.show()
     assert page.entries == ["group"]
     page.press(Qt.Key.Key_Delete)
-    page.wait_until(lambda: "group holds another session" in page.message)
+    page.wait_until(lambda: "group contains another session" in page.message)
     assert (inside / "config.json").exists() and page.trashed == []
 
 

@@ -104,7 +104,7 @@ def test_after_a_crash_it_starts_again_by_itself_and_says_so(face: Face, demo: D
     demo.restart_timer.setInterval(60_000)
     fake["clips"].die()
     face.wait_until(lambda: demo.headline.text() == "Training has stopped")
-    assert demo.detail.text() == "It starts again by itself."  # and no word of a button that is not here
+    assert demo.detail.text() == "It will restart automatically."  # and no word of a button that is not here
     demo.restart_timer.start(0)
     face.wait_until(lambda: len(real) == 1 and face.controller.state == State.RUNNING)
     face.wait_until(lambda: bool(set(parts()) - known))

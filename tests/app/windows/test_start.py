@@ -38,7 +38,9 @@ def test_every_task_has_a_card_whose_picture_moves(page: Page) -> None:
     assert card.accessibleName() == "Hopper: backflips"
     described = card.accessibleDescription()
     assert described.startswith("A one-legged robot jumps and turns over backward. 50 to 300 answers, 5 to 30 min.")
-    assert described.endswith(f"{CATALOGUE['hopper-backflip'].instruction} The picture shows it before any training.")
+    assert described.endswith(
+        f"{CATALOGUE['hopper-backflip'].instruction} The picture was recorded before any training."
+    )
     seen: set[bytes] = set()
 
     def moves() -> bool:

@@ -19,7 +19,7 @@ from tests.app.fakes import DRIVEN, Clock, Face, make_query
 from tests.app.windows.test_main import report
 
 WAITS = "Training waits for your next answer. If you like what you see, finish the training."
-ENDS = ". Your next answer ends it, and teaching continues."
+ENDS = ". Your next answer ends this and resumes teaching."
 
 
 def shown(face: Face) -> str:
@@ -101,9 +101,18 @@ def test_training_can_go_on_without_answers_even_after_a_restart(face: Face) -> 
 @pytest.mark.parametrize(
     ("after", "result"),
     [
-        (6.0, "Training is finished. It raised the predicted return: finishing again may raise it further."),
-        (4.0, "Training is finished. It no longer raises the predicted return. Your next answer continues it."),
-        (3.0, "Training is finished. It no longer raises the predicted return. Your next answer continues it."),
+        (
+            6.0,
+            "Training is finished. The last phase raised the predicted return; finishing again may raise it further.",
+        ),
+        (
+            4.0,
+            "Training is finished. The last phase did not raise the predicted return. Your next answer resumes training.",
+        ),
+        (
+            3.0,
+            "Training is finished. The last phase did not raise the predicted return. Your next answer resumes training.",
+        ),
     ],
 )
 def test_training_is_finished_and_an_answer_ends_that(face: Face, after: float, result: str) -> None:

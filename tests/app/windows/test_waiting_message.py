@@ -84,7 +84,7 @@ def test_later_pairs_are_counted_down_to_at_the_recent_pace(face: Face, clock: C
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.query is None)
-    assert texts(face) == ("Recording new clips", "The next pair comes soon.")
+    assert texts(face) == ("Recording new clips", "The next pair will appear soon.")
     progress = face.controller.progress = Progress(face.controller.session.config, clock)
     for _ in range(3):
         progress.offered()

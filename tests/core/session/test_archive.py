@@ -162,7 +162,7 @@ def rare_packing(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
     opened.writestr("checkpoints/00000003.safetensors", b"x", zipfile.ZIP_LZMA)
 
 
-_STRANGE = "a member that no session has"
+_STRANGE = "a file that does not belong in a session"
 
 
 def hungry_config(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
@@ -181,9 +181,9 @@ def hungry_config(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
         (also("preferences/00000001.part"), _STRANGE),
         (also("checkpoints/00000001.safetensors", b"/etc/passwd", stat.S_IFLNK), _STRANGE),
         (also("checkpoints/00000001.safetensors", b"", stat.S_IFIFO), _STRANGE),
-        (twice, "a member twice"),
+        (twice, "a file twice"),
         (bomb, "far more than its size suggests"),
-        (many, "too many members"),
+        (many, "too many files"),
         (rare_packing, _STRANGE),
         (also("somersault.json", b'{"format": 99}'), "written by another version"),
         (hungry_config, "would not fit into memory"),
