@@ -13,13 +13,14 @@ from typing import Protocol, TypeVar
 import torch
 from threadpoolctl import threadpool_limits
 
-T = TypeVar("T")
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 class Both(Protocol):
     """Calls two functions and returns their results; raises an exception that either of them raised."""
 
-    def __call__(self, first: Callable[[], T], second: Callable[[], T], /) -> tuple[T, T]: ...
+    def __call__(self, first: Callable[[], A], second: Callable[[], B], /) -> tuple[A, B]: ...
 
 
 _threads = 1
@@ -41,7 +42,7 @@ def two_threads() -> Iterator[Both]:
         return
     with ThreadPoolExecutor(1, "second thread") as pool:
 
-        def both(first: Callable[[], T], second: Callable[[], T]) -> tuple[T, T]:
+        def both(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
             later = pool.submit(second)
             try:
                 result = first()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import torch
 
-from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, UpdateReport
+from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch
 from core.policy.ppo import value_loss
 
 
@@ -27,7 +27,7 @@ class A2C(OnPolicyOptimizer):
         weights = [self.network.weights]
         return torch.optim.RMSprop(weights, lr=config.learning_rate, alpha=config.rms_decay, eps=config.rms_epsilon)
 
-    def _improve(self, batch: TrainingBatch) -> Iterator[UpdateReport]:
+    def _improve(self, batch: TrainingBatch) -> Iterator[None]:
         network = self.network
         distribution = batch.distribution or network.distribution(batch.inputs)
         log_ratio = network.log_probs(distribution, batch.actions) - batch.log_probs  # (B,)
@@ -36,6 +36,4 @@ class A2C(OnPolicyOptimizer):
         entropy = network.entropy(distribution)
         squared_error = value_loss(batch.values, batch.returns)
         self.descend(squared_error - (ratio * batch.advantages).mean() - self.config.entropy_bonus * entropy)
-        with torch.no_grad():
-            kl = (ratio - 1 - log_ratio).mean()
-        yield UpdateReport(float(kl), float(entropy.detach()), float(squared_error.detach()))
+        yield

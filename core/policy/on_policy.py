@@ -25,15 +25,6 @@ from core.types import Float32
 
 
 @dataclass(frozen=True)
-class UpdateReport:
-    """Figures of one part of an update. kl: divergence of the current policy from the one before the update, in nats."""
-
-    kl: float
-    entropy: float
-    value_loss: float
-
-
-@dataclass(frozen=True)
 class TrainingBatch:
     """A batch of B = T * N steps in the form that optimizers use.
 
@@ -86,8 +77,8 @@ class OnPolicyOptimizer(ABC):
         """Return the optimizer of network.weights or of a part of them."""
 
     @abstractmethod
-    def _improve(self, batch: TrainingBatch) -> Iterator[UpdateReport]:
-        """Improve the network on one batch: the algorithm itself."""
+    def _improve(self, batch: TrainingBatch) -> Iterator[None]:
+        """Improve the network on one batch: the algorithm itself. Yields after each part."""
 
     def observe(self, observations: np.ndarray) -> None:
         """Update the input normalization with observations (..., o). Images need none."""
@@ -97,7 +88,7 @@ class OnPolicyOptimizer(ABC):
         self.network.mean.copy_(torch.as_tensor(self._moments.mean))
         self.network.std.copy_(torch.as_tensor(self._moments.std))
 
-    def update(self, batch: RolloutBatchReady) -> Iterator[UpdateReport]:
+    def update(self, batch: RolloutBatchReady) -> Iterator[None]:
         """Improve the policy on one batch; yields after each part, so that the caller may pause.
 
         Raises NotFiniteError for rewards, gradients or weights that are not finite.

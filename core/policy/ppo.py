@@ -14,8 +14,7 @@ from torch import Tensor
 from core.nn.minibatches import minibatches
 from core.nn.threads import Both, two_threads
 from core.policy.actor_critic import Distribution
-from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, UpdateReport, flat
-from core.types import Float64
+from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, flat
 
 _MAX_WEIGHT = 2.0
 """Limit of the weight of a step that an earlier policy took, so that rare steps do not dominate a batch."""
@@ -24,21 +23,20 @@ _MAX_LOG_RATIO = 80.0
 
 
 class PPO(OnPolicyOptimizer):
-    """Several passes of minibatch gradient steps on the clipped objective; yields one report a pass."""
+    """Several passes of minibatch gradient steps on the clipped objective; yields after each pass."""
 
     def _make_optimizer(self) -> torch.optim.Optimizer:
         return torch.optim.Adam([self.network.weights], lr=self.config.learning_rate, eps=1e-5, fused=True)
 
-    def _improve(self, batch: TrainingBatch) -> Iterator[UpdateReport]:
+    def _improve(self, batch: TrainingBatch) -> Iterator[None]:
         if self.config.lag:
             batch = self.reweight(batch)
         with two_threads() as both:
             for _ in range(self.config.epochs):
                 order = torch.as_tensor(self._rng.permutation(len(batch.inputs)), device=batch.inputs.device)
                 parts = minibatches(len(order), self.config.minibatch)
-                figures = np.array([self.gradient_step(batch.rows(order[part]), both) for part in parts])
-                kl, entropy, value_loss = figures.mean(axis=0).tolist()
-                yield UpdateReport(kl, entropy, value_loss)
+                kl = np.mean([self.gradient_step(batch.rows(order[part]), both) for part in parts])
+                yield
                 if kl > self.config.target_kl:
                     return
 
@@ -54,56 +52,53 @@ class PPO(OnPolicyOptimizer):
         weights = (log_probs - batch.log_probs).exp().clamp(max=_MAX_WEIGHT)
         return replace(batch, log_probs=log_probs, advantages=batch.advantages * weights)
 
-    def gradient_step(self, batch: TrainingBatch, both: Both) -> Float64:
-        """Take one gradient step on a minibatch. Returns approximate KL divergence, entropy and value loss, (3,).
+    def gradient_step(self, batch: TrainingBatch, both: Both) -> float:
+        """Take one gradient step on a minibatch. Returns the approximate KL divergence from the policy before the update.
 
         The gradient is computed in two threads: policy and value, or where they share layers, two halves of the rows.
         """
         network = self.network
         if network.shared_trunk:
             halves = torch.arange(len(batch.inputs), device=batch.inputs.device).tensor_split(2)
-            first, second = both(
+            (first, kl), (second, other_kl) = both(
                 lambda: self._gradient_of_half(batch.rows(halves[0]), len(batch.inputs)),
                 lambda: self._gradient_of_half(batch.rows(halves[1]), len(batch.inputs)),
             )
-            torch.add(first[0], second[0], out=self._gradient)
+            torch.add(first, second, out=self._gradient)
+            kl += other_kl
         else:
-            first, second = both(lambda: self._policy_gradient(batch), lambda: self._value_gradient(batch))
-            torch.cat([first[0], second[0]], out=self._gradient)
+            (first, kl), second = both(lambda: self._policy_gradient(batch), lambda: self._value_gradient(batch))
+            torch.cat([first, second], out=self._gradient)
         self._take_step()
-        return first[1] + second[1]
+        return kl
 
-    def _policy_gradient(self, batch: TrainingBatch) -> tuple[Tensor, Float64]:
-        """Gradient (policy_size,) and figures (3,)."""
-        loss, kl, entropy = self._policy_loss(batch, self.network.distribution(batch.inputs))
-        return flat(torch.autograd.grad(loss, self.network.policy_parameters)), np.array([kl, entropy, 0.0])
+    def _policy_gradient(self, batch: TrainingBatch) -> tuple[Tensor, float]:
+        """Gradient (policy_size,) and approximate KL."""
+        loss, kl = self._policy_loss(batch, self.network.distribution(batch.inputs))
+        return flat(torch.autograd.grad(loss, self.network.policy_parameters)), kl
 
-    def _value_gradient(self, batch: TrainingBatch) -> tuple[Tensor, Float64]:
-        """Gradient (P - policy_size,) and figures (3,)."""
+    def _value_gradient(self, batch: TrainingBatch) -> Tensor:
+        """Gradient (P - policy_size,)."""
         loss = value_loss(self.network.values(batch.inputs), batch.returns)
-        gradients = torch.autograd.grad(loss, self.network.value_parameters)
-        return flat(gradients), np.array([0.0, 0.0, float(loss.detach())])
+        return flat(torch.autograd.grad(loss, self.network.value_parameters))
 
-    def _gradient_of_half(self, half: TrainingBatch, count: int) -> tuple[Tensor, Float64]:
-        """Gradient (P,) and figures (3,) of some rows of a minibatch of `count`, weighted by their share of it."""
+    def _gradient_of_half(self, half: TrainingBatch, count: int) -> tuple[Tensor, float]:
+        """Gradient (P,) and approximate KL of some rows of a minibatch of `count`, weighted by their share of it."""
         if not len(half.inputs):
-            return torch.zeros_like(self._gradient), np.zeros(3)
+            return torch.zeros_like(self._gradient), 0.0
         share = len(half.inputs) / count
         distribution, values = self.network.evaluate(half.inputs)
-        policy_loss, kl, entropy = self._policy_loss(half, distribution)
-        squared_error = value_loss(values, half.returns)
-        gradients = torch.autograd.grad((policy_loss + squared_error) * share, self.network.parameter_views)
-        return flat(gradients), np.array([kl * share, entropy * share, float(squared_error.detach()) * share])
+        policy_loss, kl = self._policy_loss(half, distribution)
+        loss = (policy_loss + value_loss(values, half.returns)) * share
+        return flat(torch.autograd.grad(loss, self.network.parameter_views)), kl * share
 
-    def _policy_loss(self, batch: TrainingBatch, distribution: Distribution) -> tuple[Tensor, float, float]:
-        """Policy loss (scalar): clipped objective and entropy bonus; approximate KL; entropy."""
+    def _policy_loss(self, batch: TrainingBatch, distribution: Distribution) -> tuple[Tensor, float]:
+        """Policy loss (scalar), of clipped objective and entropy bonus, and approximate KL."""
         network, config = self.network, self.config
         log_ratio = network.log_probs(distribution, batch.actions) - batch.log_probs
         assert log_ratio.shape == batch.advantages.shape == (len(batch.inputs),)
         objective, kl = clipped_objective(log_ratio, batch.advantages, config.clip)
-        entropy = network.entropy(distribution)
-        loss = -objective - config.entropy_bonus * entropy
-        return loss, float(kl), float(entropy.detach())
+        return -objective - config.entropy_bonus * network.entropy(distribution), float(kl)
 
 
 def value_loss(values: Tensor, returns: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor
 from core.errors import NotFiniteError
 from core.nn.minibatches import minibatches
 from core.policy.actor_critic import ActorCritic
-from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, UpdateReport, flat
+from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, flat
 from core.policy.ppo import value_loss
 
 _BACKTRACK = 0.8
@@ -30,23 +30,18 @@ class TRPO(OnPolicyOptimizer):
         values.grad = self._gradient[self.network.policy_size :]
         return torch.optim.Adam([values], lr=self.config.learning_rate, eps=1e-5, fused=True)
 
-    def _improve(self, batch: TrainingBatch) -> Iterator[UpdateReport]:
-        kl = self._move_policy(batch)
-        with torch.no_grad():
-            entropy = float(self.network.entropy(self.network.distribution(batch.inputs)))
-        yield UpdateReport(kl, entropy, float((batch.values - batch.returns).square().mean()) / 2)
+    def _improve(self, batch: TrainingBatch) -> Iterator[None]:
+        self._move_policy(batch)
+        yield
         for _ in range(self.config.epochs):
             order = torch.as_tensor(self._rng.permutation(len(batch.inputs)))
-            losses = []
             for part in minibatches(len(order), self.config.minibatch):
                 rows = order[part]
-                loss = value_loss(self.network.values(batch.inputs[rows]), batch.returns[rows])
-                self.descend(loss)
-                losses.append(float(loss.detach()))
-            yield UpdateReport(kl, entropy, sum(losses) / len(losses))
+                self.descend(value_loss(self.network.values(batch.inputs[rows]), batch.returns[rows]))
+            yield
 
-    def _move_policy(self, batch: TrainingBatch) -> float:
-        """Take one natural gradient step. Returns its KL divergence, 0 if the line search rejected it."""
+    def _move_policy(self, batch: TrainingBatch) -> None:
+        """Take one natural gradient step, unless the line search rejects it."""
         network, config = self.network, self.config
         gradient = flat(torch.autograd.grad(self._objective(batch), network.policy_parameters))
         stride = max(1, round(1 / config.curvature_share))
@@ -55,9 +50,8 @@ class TRPO(OnPolicyOptimizer):
         curvature = float(direction @ fisher(direction))
         if not math.isfinite(curvature):
             raise NotFiniteError("policy", "the gradient")
-        if curvature <= 0:
-            return 0.0
-        return self._line_search(batch, direction * math.sqrt(2 * config.max_kl / curvature))
+        if curvature > 0:
+            self._line_search(batch, direction * math.sqrt(2 * config.max_kl / curvature))
 
     def _objective(self, batch: TrainingBatch) -> Tensor:
         """Surrogate advantage plus entropy bonus, a scalar to be maximized."""
@@ -67,11 +61,8 @@ class TRPO(OnPolicyOptimizer):
         return (ratio * batch.advantages).mean() + self.config.entropy_bonus * self.network.entropy(distribution)
 
     @torch.no_grad()
-    def _line_search(self, batch: TrainingBatch, step: Tensor) -> float:
-        """Take the longest fraction of step (policy_size,) that improves the objective within the KL limit.
-
-        Returns its KL divergence; 0 if none does, with the weights restored.
-        """
+    def _line_search(self, batch: TrainingBatch, step: Tensor) -> None:
+        """Take the longest fraction of step (policy_size,) that improves the objective within the KL limit, if any does."""
         network = self.network
         weights = network.weights[: network.policy_size]
         start, old = weights.clone(), tuple(p.clone() for p in network.distribution(batch.inputs))
@@ -81,9 +72,8 @@ class TRPO(OnPolicyOptimizer):
             kl = float(network.kl(old, network.distribution(batch.inputs)))
             if kl <= self.config.max_kl and float(self._objective(batch)) > before:
                 self._require_finite_weights()
-                return kl
+                return
         weights.copy_(start)
-        return 0.0
 
 
 def fisher_product(network: ActorCritic, inputs: Tensor, damping: float) -> Callable[[Tensor], Tensor]:

@@ -11,7 +11,7 @@ from core.config import Config, replaced
 from core.events import RolloutBatchReady
 from core.jobs.policy import OPTIMIZERS
 from core.policy.actor_critic import ActorCritic, actor_critic
-from core.policy.on_policy import OnPolicyOptimizer, UpdateReport
+from core.policy.on_policy import OnPolicyOptimizer
 
 ALGORITHMS = tuple(OPTIMIZERS)
 _SMALL = {"hidden": 16, "learning_rate": 1e-2, "epochs": 5, "minibatch": 64, "entropy_bonus": 0.0, "target_kl": 1e9}
@@ -83,8 +83,8 @@ def drifting(
     )
 
 
-def improve(made: OnPolicyOptimizer, batch: RolloutBatchReady) -> list[UpdateReport]:
-    """The reports of one update, with the input normalization updated as the policy job does."""
-    reports = list(made.update(batch))
+def improve(made: OnPolicyOptimizer, batch: RolloutBatchReady) -> int:
+    """Carry out one update, with the input normalization updated as the policy job does. Returns its number of parts."""
+    parts = len(list(made.update(batch)))
     made.observe(batch.observations)
-    return reports
+    return parts

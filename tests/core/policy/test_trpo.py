@@ -49,10 +49,9 @@ def test_no_update_moves_the_policy_beyond_the_limit(discrete: bool) -> None:
         inputs = made.network.normalize(torch.as_tensor(batch.observations[0]))
         with torch.no_grad():
             old = tuple(p.clone() for p in made.network.distribution(inputs))
-        reported = list(made.update(batch))[-1].kl
+        list(made.update(batch))
         with torch.no_grad():
             moved = float(made.network.kl(old, made.network.distribution(inputs)))
-        assert moved == pytest.approx(reported, abs=1e-5)
         assert 0.002 < moved <= made.config.max_kl + 1e-6
         made.observe(batch.observations)
 
@@ -71,9 +70,8 @@ def test_a_rejected_step_leaves_every_bit_of_the_policy_as_it_was(monkeypatch: p
 
     monkeypatch.setattr(made.network, "kl", too_far)
     monkeypatch.setattr("core.policy.trpo.fisher_product", lambda *_: lambda vector: vector)
-    reports = list(made.update(one_step(made.network, 1)))
+    list(made.update(one_step(made.network, 1)))
     assert len(tried) == made.config.line_search
     assert all(not torch.equal(before, attempt) for attempt in tried)
     assert torch.equal(before, policy)
-    assert reports[-1].kl == 0
     assert not torch.equal(value_before, values)  # the value function learns all the same
