@@ -263,6 +263,9 @@ class BehaviourPage(QWidget):
     def set_preview(self, task: str, preview: Preview) -> None:
         self.robots.set_preview(self._pictured.get(task, task), preview)
 
+    def set_preview_error(self, task: str, sentence: str) -> None:
+        self.robots.set_error(self._pictured.get(task, task), sentence)
+
     def request_previews(self) -> None:
         """Request the missing previews. A shipped robot is shown by the catalogue's task of the same name."""
         tasks = {robot: task for task, robot in self._pictured.items()}

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QHideEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QShowEvent
+from PySide6.QtCore import QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
-from app.start_page.previews import FPS, Preview
+from app.start_page.moving_picture import MovingPicture, PreviewClock
+from app.start_page.previews import Preview
 from app.start_page.task_card import ARROWS
 from app.style import theme
-from app.style.painting import rounded, set_font
+from app.style.painting import set_font
 
 _WIDTH, _GAP, _MARGIN, _TEXT, _RADIUS = 86, 8, 6, 34, 10
 _WRAPPED = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
@@ -27,13 +28,26 @@ class RobotCard(QAbstractButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setFixedSize(_WIDTH, _WIDTH + _TEXT)
-        self.preview: Preview | None = None
-        self._frame = 0
+        self.picture = MovingPicture()
+
+    def set_preview(self, preview: Preview | None) -> None:
+        self.picture.show(preview)
+        self.update()
+
+    def set_error(self, sentence: str) -> None:
+        self.picture.show(None, "No picture", trouble=True)
+        self.setToolTip(f"{self.title}: {sentence}")
+        self.update()
 
     def show_frame(self, frame: int) -> None:
-        self._frame = frame
-        if self.preview is not None and not self.visibleRegion().isEmpty():
-            self.update()
+        self.picture.move_to(frame)
+        if self.picture.preview is not None and not self.visibleRegion().isEmpty():
+            self.update(self._picture_rect)
+
+    @property
+    def _picture_rect(self) -> QRect:
+        side = self.width() - 2 * _MARGIN
+        return QRect(_MARGIN, _MARGIN, side, side)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         event.ignore() if event.key() in ARROWS else super().keyPressEvent(event)  # arrows are the picker's
@@ -46,15 +60,10 @@ class RobotCard(QAbstractButton):
         painter.setPen(QPen(QColor(palette.blue if lit else palette.line), 2 if self.isChecked() else 1))
         painter.setBrush(QColor(palette.checked if self.isChecked() else palette.panel))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), _RADIUS, _RADIUS)
-        side = self.width() - 2 * _MARGIN
-        place = QRect(_MARGIN, _MARGIN, side, side)
         set_font(painter, 12)
         painter.setPen(QColor(palette.text))
         painter.drawText(QRect(4, self.height() - _TEXT - 1, self.width() - 8, _TEXT), _WRAPPED, self.title)
-        painter.setClipPath(rounded(place, _RADIUS - 3))
-        painter.fillRect(place, QColor(palette.background))
-        if self.preview is not None:
-            painter.drawImage(place, self.preview.strip, self.preview.place(self._frame))
+        self.picture.draw(painter, self._picture_rect, _RADIUS - 3)
         painter.end()
 
 
@@ -74,9 +83,8 @@ class RobotPicker(QWidget):
         super().__init__(parent)
         self.setAccessibleName("Robots")
         self.cards: dict[str, RobotCard] = {}
-        self.chosen, self._frame = "", 0
-        self._clock = QTimer(self, interval=round(1000 / FPS))
-        self._clock.timeout.connect(self._on_tick)
+        self.chosen = ""
+        PreviewClock(self, self._show_frame)
         for name, title in robots.items():
             self.add(name, title)
 
@@ -100,17 +108,22 @@ class RobotPicker(QWidget):
             self.cards[self.chosen].setFocus()
 
     def missing(self) -> list[str]:
-        """Return the robots without a picture."""
-        return [name for name, card in self.cards.items() if card.preview is None]
+        """Return the robots without a picture, except those that can't be rendered."""
+        pictures = {name: card.picture for name, card in self.cards.items()}
+        return [name for name, picture in pictures.items() if picture.preview is None and not picture.trouble]
 
     def set_preview(self, name: str, preview: Preview) -> None:
-        if name in self.cards:
-            self.cards[name].preview = preview
-            self.cards[name].update()
+        if card := self.cards.get(name):
+            card.set_preview(preview)
+
+    def set_error(self, name: str, sentence: str) -> None:
+        if card := self.cards.get(name):
+            card.set_error(sentence)
 
     def free_previews(self) -> None:
         for card in self.cards.values():
-            card.preview = None
+            if card.picture.preview is not None:
+                card.set_preview(None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         names, columns = list(self.cards), self._columns()
@@ -149,13 +162,6 @@ class RobotPicker(QWidget):
         rows = -(-len(self.cards) // columns)
         self.setFixedHeight(rows * (_WIDTH + _TEXT + _GAP) - _GAP)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        self._clock.start()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        self._clock.stop()
-
-    def _on_tick(self) -> None:
-        self._frame += 1
+    def _show_frame(self, frame: int) -> None:
         for card in self.cards.values():
-            card.show_frame(self._frame)
+            card.show_frame(frame)

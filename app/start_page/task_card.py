@@ -8,7 +8,6 @@ from PySide6.QtGui import (
     QAction,
     QColor,
     QContextMenuEvent,
-    QImage,
     QKeyEvent,
     QKeySequence,
     QPainter,
@@ -18,14 +17,14 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractButton, QMenu, QToolButton, QWidget
 
-from app.start_page.previews import UNTRAINED, Preview
+from app.start_page.moving_picture import MovingPicture
+from app.start_page.previews import Preview
 from app.style import theme
 from app.style.labels import tip
-from app.style.painting import WRAPPED, rounded, set_font, write_badge, write_paragraph
+from app.style.painting import WRAPPED, set_font, write_paragraph
 
 LEAST_WIDTH, HEIGHT = 340, 132
 _MARGIN, _RADIUS, _LINE = 10, 12, 18
-_MUCH_SMALLER = 0.75
 _MENU_WIDTH = 56
 """Room for the menu's button to the right of the title, in pixels."""
 _SHOWN = {
@@ -41,11 +40,7 @@ class Card(QAbstractButton):
         """goal: one sentence; effort: small line at the bottom; about: more, for the tooltip and screen readers"""
         super().__init__(parent)
         self.goal, self.effort, self.about = goal, effort, about
-        self.preview: Preview | None = None
-        self.error = ""
-        self._frame = 0
-        self._small: dict[int, QImage] = {}
-        self._small_side = 0
+        self.picture = MovingPicture("Loading preview…", badge=11)
         self.setText(title)
         self.setShortcut(QKeySequence())  # an & in a title names no key
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -55,19 +50,19 @@ class Card(QAbstractButton):
         self._describe("Its preview is loading.")
 
     def set_preview(self, preview: Preview | None) -> None:
-        self.preview, self.error, self._small = preview, "", {}
+        self.picture.show(preview, "Loading preview…")
         self._describe(_SHOWN[preview.shows_goal] if preview else "")
         self.update()
 
     def set_error(self, sentence: str) -> None:
-        self.preview, self.error = None, sentence
+        self.picture.show(None, sentence, trouble=True)
         self._describe(sentence)
         self.update()
 
     def show_frame(self, frame: int) -> None:
         """Show this frame of the preview; does nothing while the card is not visible."""
-        self._frame = frame
-        if self.preview is not None and not self.visibleRegion().isEmpty():
+        self.picture.move_to(frame)
+        if self.picture.preview is not None and not self.visibleRegion().isEmpty():
             self.update(self._picture_rect)
 
     def _describe(self, state: str) -> None:
@@ -112,25 +107,7 @@ class Card(QAbstractButton):
 
     def _draw_picture(self, painter: QPainter) -> None:
         painter.fillRect(self._picture_rect, QColor(theme.palette().line if self.isDown() else theme.palette().panel))
-        painter.setClipPath(rounded(self._picture_rect, _RADIUS - 4))
-        if self.preview is None:
-            self._draw_placeholder(painter)
-            return
-        self._draw_frame(painter, self.preview)
-        if not self.preview.shows_goal:
-            write_badge(painter, self._picture_rect, UNTRAINED, 11)
-
-    def _draw_frame(self, painter: QPainter, preview: Preview) -> None:
-        """Draw one frame. Scaling down is slow, so each scaled frame is kept."""
-        pixels, place = round(self._picture_rect.width() * self.devicePixelRatio()), preview.place(self._frame)
-        if pixels > _MUCH_SMALLER * place.width():
-            painter.drawImage(self._picture_rect, preview.strip, place)
-            return
-        if self._small_side != pixels:
-            self._small, self._small_side = {}, pixels
-        if place.top() not in self._small:
-            self._small[place.top()] = preview.still(pixels, self._frame)
-        painter.drawImage(self._picture_rect, self._small[place.top()])
+        self.picture.draw(painter, self._picture_rect, _RADIUS - 4)
 
     def _draw_card(self, painter: QPainter) -> None:
         lit = self.hasFocus() or self.underMouse()
@@ -139,14 +116,6 @@ class Card(QAbstractButton):
         painter.setBrush(QColor(theme.palette().line if self.isDown() else theme.palette().panel))
         inset = width / 2
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), _RADIUS, _RADIUS)
-
-    def _draw_placeholder(self, painter: QPainter) -> None:
-        painter.fillRect(self._picture_rect, QColor(theme.palette().background))
-        painter.setPen(QColor(theme.palette().amber if self.error else theme.palette().muted))
-        set_font(painter, 13)
-        room = self._picture_rect.adjusted(12, 12, -12, -12)
-        flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
-        painter.drawText(room, flags, self.error or "Loading preview…")
 
     def _draw_texts(self, painter: QPainter) -> None:
         room, palette = self._text_rect, theme.palette()

@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from app.start_page.goals import effort, goal
-from app.start_page.previews import FPS, Preview
+from app.start_page.moving_picture import PreviewClock
+from app.start_page.previews import Preview
 from app.start_page.task_card import HEIGHT, LEAST_WIDTH, Card, NewBehaviourCard, TaskCard
 from app.style.labels import label
 from core.behaviours.shipped import shipped_behaviours
@@ -56,9 +57,8 @@ class TaskGrid(QWidget):
         for task in tasks:
             group = GAMES if get_task(task).pictures else ROBOTS if task in PAPER_ROBOTS else SHIPPED
             self._groups[group][task] = self._make_card(group, task)
-        self.columns, self._frame = 1, 0
-        self.clock = QTimer(self, interval=round(1000 / FPS))
-        self.clock.timeout.connect(self._on_tick)
+        self.columns = 1
+        self.clock = PreviewClock(self, self._show_frame)
         self._set_tab_stop(self.new_card)
 
     @property
@@ -98,12 +98,11 @@ class TaskGrid(QWidget):
 
     def missing(self) -> list[str]:
         """Tasks without a preview and without an error."""
-        return [name for name, card in self.cards.items() if card.preview is None and not card.error]
+        return [name for name, card in self.cards.items() if card.picture.preview is None and not card.picture.trouble]
 
     def set_preview(self, task: str, preview: Preview) -> None:
         if card := self.cards.get(task):
             card.set_preview(preview)
-            self._update_clock()
 
     def set_error(self, task: str, sentence: str) -> None:
         if card := self.cards.get(task):
@@ -112,9 +111,8 @@ class TaskGrid(QWidget):
     def free_previews(self) -> None:
         """Free the memory of the previews; request those in `missing` before showing the grid again."""
         for card in self.cards.values():
-            if card.preview is not None:
+            if card.picture.preview is not None:
                 card.set_preview(None)
-        self._update_clock()
 
     def focus_card(self, task: str = "") -> None:
         """Focus the card of this task, else the card focused last."""
@@ -198,22 +196,6 @@ class TaskGrid(QWidget):
         card.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._tab_stop = card
 
-    def showEvent(self, event: QShowEvent) -> None:
-        self._update_clock()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        self._update_clock()
-
-    def _update_clock(self) -> None:
-        if self.isVisible() and any(card.preview for card in self.cards.values()):
-            if not self.clock.isActive():
-                self.clock.start()
-        else:
-            self.clock.stop()
-
-    def _on_tick(self) -> None:
-        if self.window().isMinimized():
-            return
-        self._frame += 1
+    def _show_frame(self, frame: int) -> None:
         for card in self.cards.values():
-            card.show_frame(self._frame)
+            card.show_frame(frame)

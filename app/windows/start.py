@@ -431,6 +431,7 @@ class StartWindow(QMainWindow):
     def _on_preview_refused(self, task: str, sentence: str) -> None:
         self.grid.set_error(task, sentence)
         self.form.set_preview_error(task, sentence)
+        self.behaviour_page.set_preview_error(task, sentence)
 
 
 def _dropped_file(data: QMimeData) -> Path | None:

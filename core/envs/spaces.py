@@ -1,4 +1,4 @@
-"""Sizes of a task's observations and actions, read from its environment."""
+"""Sizes of a task's observations and actions."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,15 @@ class Spaces:
 
 
 def spaces(config: Config) -> Spaces:
-    """Make the task's environment to read its spaces. Raises UserError if it can't be made or taught."""
+    """Return the task's spaces; only a Gymnasium environment is made for that. Raises UserError as `require_environment`."""
+    task = get_task(config.task)
+    if task.sizes is None:
+        return require_environment(config)
+    return Spaces(*task.sizes, task.pictures is not None, task.pictures)
+
+
+def require_environment(config: Config) -> Spaces:
+    """Make the task's environment and return its spaces. Raises UserError if it can't be made or taught."""
     task = get_task(config.task, config.true_reward)
     env = make_envs(task, 1, generator(config.seed, "shapes"), threads=1)
     env.close()

@@ -165,6 +165,7 @@ def _resumed_session(args: argparse.Namespace) -> Session:
 
 def new_session(args: argparse.Namespace) -> Session:
     """Create the session that the arguments of teach describe. Raises UserError, leaving no folder, if one is wrong."""
+    from core.envs.spaces import require_environment
     from core.nn.device import device_for
     from core.nn.stacked_mlp import CPU
     from core.reward.ensemble import build_ensemble
@@ -200,7 +201,8 @@ def new_session(args: argparse.Namespace) -> Session:
         raise UserError(f"{task.name} has no true reward {lacking}: teach it yourself in the window.")
     check_size_limits(config, task)
     require_whole_clips(config)
-    build_ensemble(config, CPU)  # fails here if the environment or the predictors can't be made
+    require_environment(config)  # fails here if it can't be made
+    build_ensemble(config, CPU)  # fails here if the predictors can't be made
     if args.take is not None and not args.begin_from:
         raise UserError("--take needs --from DIR: name the session to take from.")
     taken = None

@@ -15,7 +15,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from core.envs.spaces import sizes
+from core.envs.spaces import require_environment
 from core.errors import UserError
 from core.formatting import pluralize
 from core.headless.commands import named_task, parse_settings
@@ -95,7 +95,7 @@ def _chosen_plan(args: argparse.Namespace) -> Plan:
 def _require_runnable(cells: Sequence[Cell]) -> None:
     """Make each task's environment once, to find an error now rather than after days. Raises UserError."""
     for config in {cell.config.task: cell.config for cell in cells}.values():
-        sizes(config)
+        require_environment(config)
     for cell in cells:
         check_size_limits(cell.config, get_task(cell.config.task, cell.config.true_reward))
         require_whole_clips(cell.config)

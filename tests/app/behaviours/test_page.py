@@ -321,12 +321,25 @@ def test_files_are_dropped(page: Page, tmp_path: Path) -> None:
     made = page.window.behaviour_page
     page.wait_until(lambda: made.isVisible() and made.robots.chosen == "mjcf:swinger.xml")
     assert made.draft.model == SWINGER and made.draft.starts == ("standing", "random")
-    page.wait_until(lambda: made.robots.cards["mjcf:swinger.xml"].preview is not None)
+    page.wait_until(lambda: made.robots.cards["mjcf:swinger.xml"].picture.preview is not None)
     fill(made, "Swinging")
     assert made.problem.text().startswith("Practise")
     QTest.mouseClick(made.save, _LEFT)
     page.wait_until(lambda: page.message == "Saved Swinging.")
     assert files(page)["swinging.json"].model == SWINGER
+
+
+def test_a_robot_that_cannot_be_drawn_says_so_and_is_not_asked_for_again(make_page: Callable[..., Page]) -> None:
+    page = make_page(refused={"swimmer": "swimmer can't be drawn: there is no OpenGL here."})
+    made = opened(page)
+    card = made.robots.cards["swimmer"]
+    page.wait_until(lambda: "no OpenGL here" in card.toolTip())
+    page.wait_for_pictures()
+    asked = page.drawers.asked.count("swimmer")
+    card.click()
+    made.request_previews()
+    page.wait_until(lambda: made.view.clip is not None and not made.robots.missing())
+    assert page.drawers.asked.count("swimmer") == asked
 
 
 def test_a_robot_that_is_read_late_changes_no_other_behaviour_and_no_practice(page: Page, tmp_path: Path) -> None:
@@ -344,7 +357,7 @@ def test_a_robot_that_is_read_late_changes_no_other_behaviour_and_no_practice(pa
     drop(page, tmp_path / "swinger.xml")
     made.open_behaviour(shipped_behaviours()["walker-kneel"])
     page.window.show_message("")
-    page.wait_until(lambda: "is now among" in page.message)
+    page.wait_until(lambda: "can now be chosen" in page.message)
     assert made.draft.robot == "walker" and made.title.text() == "Walker: kneeling"
 
 

@@ -96,7 +96,7 @@ def test_who_quits_is_asked_about_a_film_that_is_being_made(face: Face, tmp_path
         face.engine["film"].play(FilmMade(str(tmp_path / "flip.mp4"), "", "H.264"))
         face.wait_until(lambda: face.window.toast.text().startswith("Saved flip.mp4"))
     else:
-        (leave,) = [button for button in box.buttons() if "without" in button.text()]
+        (leave,) = [button for button in box.buttons() if "anyway" in button.text()]
         with face.wait_signal(face.window.closed):
             QTest.mouseClick(leave, Qt.MouseButton.LeftButton)
 

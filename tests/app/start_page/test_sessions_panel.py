@@ -191,7 +191,7 @@ def test_without_a_trash_the_session_is_kept_and_that_is_said(page: Page) -> Non
     page.trash.write_text("in the way")
     page.show()
     page.press(Qt.Key.Key_Delete)
-    page.wait_until(lambda: "mine was not deleted" in page.message)
+    page.wait_until(lambda: "mine could not be moved to Trash" in page.message)
     assert (folder / "config.json").exists() and page.entries == ["mine"]
 
 

@@ -75,8 +75,8 @@ def test_a_task_that_cannot_be_drawn_says_so_and_can_be_taught(
     page = make_page(refused={"swimmer": "swimmer can't be drawn: there is no OpenGL here."}).show()
     page.wait_for_pictures()
     card = page.window.grid.cards["swimmer"]
-    assert card.error == "swimmer can't be drawn: there is no OpenGL here."
-    assert card.error in card.accessibleDescription() and card.error in caplog.text
+    assert card.picture.words == "swimmer can't be drawn: there is no OpenGL here."
+    assert card.picture.words in card.accessibleDescription() and card.picture.words in caplog.text
     card.menu.actions()[0].trigger()
     assert page.window.form.draft.task == "swimmer"
     page.press(Qt.Key.Key_Escape)
@@ -176,7 +176,7 @@ def test_nothing_moves_while_the_window_is_hidden_and_pictures_come_back_from_th
     assert page.window.grid.clock.isActive()
     page.window.hide()
     assert not page.window.grid.clock.isActive()
-    assert all(card.preview is None for card in page.window.grid.cards.values())
+    assert all(card.picture.preview is None for card in page.window.grid.cards.values())
     page.window.show()
     page.wait_for_pictures()
     assert page.window.grid.clock.isActive()
