@@ -1,6 +1,8 @@
-"""Numbers in texts for users and in JSON."""
+"""Numbers and names in texts for users and in JSON."""
 
 import math
+from collections.abc import Callable
+from itertools import count, filterfalse
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,11 @@ import numpy as np
 def capitalized(text: str) -> str:
     """Return the text with its first letter as a capital; the others stay."""
     return text[:1].upper() + text[1:]
+
+
+def first_free(name: Callable[[int], str], is_taken: Callable[[str], bool]) -> str:
+    """Return the first of name(1), name(2), ... that is not taken."""
+    return next(filterfalse(is_taken, map(name, count(1))))
 
 
 def pluralize(number: int, noun: str) -> str:

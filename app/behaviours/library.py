@@ -1,6 +1,5 @@
 """The person's own behaviours, a folder of JSON files: list, save, copy, import, export and delete them, in a thread."""
 
-import itertools
 import json
 import logging
 import threading
@@ -19,6 +18,7 @@ from app.workers.trash import Trashed
 from core.behaviours.behaviour import MAX_NAME, MAX_TITLE, SUFFIX, Behaviour
 from core.behaviours.robot_model import PREFIX, RobotModel
 from core.errors import UserError
+from core.formatting import first_free
 from core.io import files
 from core.tasks.behaviour_tasks import checked_file
 
@@ -142,17 +142,19 @@ class BehaviourLibrary(QObject):
         return OwnBehaviour(target, behaviour)
 
     def _free_path(self, name: str) -> Path:
-        number, path = 1, self.folder / f"{name}{SUFFIX}"
-        while path.exists():
-            number += 1
-            path = self.folder / f"{name}-{number}{SUFFIX}"
-        return path
+        def numbered(number: int) -> str:
+            return f"{name}-{number}{SUFFIX}" if number > 1 else f"{name}{SUFFIX}"
+
+        return self.folder / first_free(numbered, lambda found: (self.folder / found).exists())
 
     def _duplicate(self, own: OwnBehaviour) -> str:
         titles = {other.behaviour.title for other in self._list()[0]}
-        ends = itertools.chain([" (copy)"], (f" (copy {number})" for number in itertools.count(2)))
-        copies = (own.behaviour.title[: MAX_TITLE - len(end)] + end for end in ends)
-        title = next(copy for copy in copies if copy not in titles)
+
+        def copy(number: int) -> str:
+            end = f" (copy {number})" if number > 1 else " (copy)"
+            return own.behaviour.title[: MAX_TITLE - len(end)] + end
+
+        title = first_free(copy, titles.__contains__)
         name = f"{own.behaviour.name[: MAX_NAME - 5].rstrip('-_')}-copy"
         self._write(replace(own.behaviour, title=title, name=name))
         return f"Copied {own.behaviour.title}."

@@ -26,7 +26,7 @@ from app.behaviours.signal_titles import plottable
 from app.start_page.begin_from import BeginFrom
 from app.start_page.previews import Preview
 from app.style.file_dialog import ask_for_file_to_open
-from app.style.labels import fold_button, label
+from app.style.labels import fold_button, label, set_property
 from app.style.layouts import column, row, tab_order
 from app.style.scroll_area import ScrollArea
 from core.behaviours.behaviour import MAX_PLOTS, MAX_TITLE, Behaviour, CameraView
@@ -328,8 +328,7 @@ class BehaviourPage(QWidget):
     def _show_problem(self, sentence: str, is_mistake: bool = True) -> None:
         """is_mistake: else the sentence says what to do next"""
         self.problem.setText(sentence)
-        self.problem.setProperty("kind", "" if is_mistake else "hint")
-        self.problem.style().polish(self.problem)
+        set_property(self.problem, "kind", "" if is_mistake else "hint")
 
     def _what_to_correct(self) -> str:
         """Sentence for the page's foot: what is missing or wrong, or what can be done next."""

@@ -14,7 +14,7 @@ from app.keys.key_map import KeyMap, key_symbol
 from app.labelling.guests import name_of
 from app.labelling.pair_queue import Pair
 from app.style.empty_state import EmptyState
-from app.style.labels import button, label, literal
+from app.style.labels import button, label, literal, set_property
 from app.style.layouts import column, row
 from core.preferences.store import PreferenceSummary
 from core.types import Choice
@@ -131,8 +131,7 @@ class PreferenceDetail(QFrame):
 
     def _update(self) -> None:
         row, reason = self.row, self._reason_not_to_change()
-        self.setProperty("listening", self.hasFocus() and not reason)
-        self.style().polish(self)  # the style sheet depends on `listening`
+        set_property(self, "listening", self.hasFocus() and not reason)
         for choice, made in self.choices.items():
             made.setEnabled(not reason)
             made.setChecked(row is not None and row.choice == choice)

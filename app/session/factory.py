@@ -14,6 +14,7 @@ from app.command_line import DEFAULT_TASK, given
 from app.workers.robot_reader import read_robot
 from core.config import Config, replaced
 from core.errors import UserError
+from core.formatting import first_free
 from core.presets import merge_presets
 from core.session.compatibility import require_fitting
 from core.session.session import CONFIG, Session
@@ -177,7 +178,4 @@ def slug(task: str) -> str:
 
 def new_folder(root: Path, name: str) -> Path:
     """Return the first NAME-<n> in that folder that does not exist yet."""
-    number = 1
-    while (root / f"{name}-{number}").exists():
-        number += 1
-    return root / f"{name}-{number}"
+    return root / first_free(lambda number: f"{name}-{number}", lambda found: (root / found).exists())

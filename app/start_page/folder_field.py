@@ -1,6 +1,5 @@
 """Name and parent folder of a new session; a name is proposed until one is typed."""
 
-import itertools
 import os
 import re
 from contextlib import suppress
@@ -13,6 +12,7 @@ from app.session.factory import slug
 from app.style.file_dialog import ask_for_folder
 from app.style.labels import label
 from app.style.layouts import row
+from core.formatting import first_free
 
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 """Characters that the name of a folder can't have, here or on another system to which the session may be moved."""
@@ -74,8 +74,7 @@ class FolderField(QWidget):
         """Name the session after the task, unless a name was typed."""
         self._task = task
         if not self._is_named:
-            names = (f"{slug(task)}-{number}" for number in itertools.count(1))
-            self.name.setText(next(name for name in names if name not in self._taken))
+            self.name.setText(first_free(lambda number: f"{slug(task)}-{number}", self._taken.__contains__))
 
     def _set_parent(self, folder: Path) -> None:
         """List the folder once, not at each key press: it may be on a slow or remote disk."""

@@ -3,7 +3,7 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QWidget
 
-from app.style.labels import button, label
+from app.style.labels import button, label, set_property
 from app.style.layouts import row
 
 
@@ -26,13 +26,9 @@ class MessageBar(QFrame):
         row((self.words, 1), self.undo, of=self, margins=(30, 6, 30, 6), spacing=16)
         self.hide()
 
-    def text(self) -> str:
-        return self.words.text()
-
     def show_message(self, sentence: str, kind: str = "", can_undo: bool = False) -> None:
         """Show a sentence; '' hides the bar. kind: 'refusal' for what went wrong"""
         self.words.setText(sentence)
-        self.setProperty("kind", kind)
-        self.style().polish(self)  # the style sheet looks at `kind`
+        set_property(self, "kind", kind)
         self.undo.setVisible(can_undo)
         self.setVisible(bool(sentence))

@@ -24,7 +24,7 @@ from app.start_page.number_box import ChoiceBox
 from app.start_page.preview_view import PreviewView
 from app.start_page.previews import Preview
 from app.start_page.setting_row import Editor, editor_for, show_value
-from app.style.labels import fold_button, label
+from app.style.labels import fold_button, label, set_property
 from app.style.layouts import column, row, tab_order
 from app.style.scroll_area import ScrollArea
 from core.tasks import get_task
@@ -224,8 +224,7 @@ class NewSessionForm(QWidget):
         where, sentence = self._what_to_correct()
         for field, problem in self.problems.items():
             problem.setText(sentence if field == where else "")
-            problem.setProperty("kind", "hint" if self.draft.task == PREFIX else "")
-            problem.style().polish(problem)
+            set_property(problem, "kind", "hint" if self.draft.task == PREFIX else "")
             problem.setVisible(bool(problem.text()))
         self.create_button.setEnabled(not sentence)
         self._show_foot()

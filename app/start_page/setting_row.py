@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QGridLayout, QLineEdit, QPushButton, QWidget
 
 from app.session.config_draft import ConfigDraft, Setting
 from app.start_page.number_box import ChoiceBox, NumberBox, format_value
-from app.style.labels import keep_place, label
+from app.style.labels import keep_place, label, set_property
 
 _SET_FOR = {"task": "Set for this task", "window": "Set for interactive use", "": ""}
 
@@ -99,8 +99,7 @@ class SettingRow(QWidget):
         kind = "wrong" if name in draft.wrong else "changed" if changed else ""
         if self.mark.property("kind") != kind:
             for widget in (self.mark, self.editor):
-                widget.setProperty("kind", kind)
-                widget.style().polish(widget)  # the style sheet looks at `kind`
+                set_property(widget, "kind", kind)
         if not changed and self.reset.hasFocus():
             self.editor.setFocus()
         self.reset.setVisible(changed)

@@ -49,6 +49,12 @@ def keep_place(widget: QWidget, on: bool = True) -> None:
     widget.setSizePolicy(policy)
 
 
+def set_property(widget: QWidget, name: str, value: object) -> None:
+    """Set a property that the style sheet looks at, and style the widget anew."""
+    widget.setProperty(name, value)
+    widget.style().polish(widget)
+
+
 def button(text: str) -> QPushButton:
     """Make a button that Tab reaches, but that a click does not focus."""
     widget = QPushButton(text)

@@ -1,12 +1,10 @@
 """Bars of the main window: failures and notices, a pause and a folder that is gone at the top, a film's progress below."""
 
-from pathlib import Path
-
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent
 from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QSizePolicy, QWidget
 
-from app.style.labels import button
+from app.style.labels import button, set_property
 from app.style.layouts import row
 
 _NOTICE_MS = 12_000
@@ -67,53 +65,25 @@ class Banner(QFrame):
     def _show_message(self, text: str, kind: str) -> None:
         self.text.setText(text)
         self.setAccessibleDescription(text)
-        self.setProperty("kind", kind)
-        self.style().polish(self)  # the style sheet looks at `kind`
+        set_property(self, "kind", kind)
         self.restart.setVisible(kind == "failure")
         self.quit.setVisible(kind == "failure")
         self.show()
         QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))  # read out at once
 
 
-class LostFolderBar(QFrame):
-    """Says that the session's folder is gone, for as long as it is.
+class StateBar(QFrame):
+    """Says that the session is in a certain state, for as long as it is.
 
-    Signals:
-        save_requested(): save all in another folder.
+    action: button that ends this state
     """
 
-    save_requested = Signal()
-
-    def __init__(self, folder: Path, parent: QWidget | None = None) -> None:
+    def __init__(self, style: str, text: str, action: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("banner")
-        self.text = QLabel(
-            f"The session's folder, {folder}, is gone. Nothing more is saved until it is back or you save elsewhere.",
-            wordWrap=True,
-            textFormat=Qt.TextFormat.PlainText,
-        )
-        self.save = button("Save elsewhere…")
-        self.save.clicked.connect(self.save_requested)
-        row((self.text, 1), self.save, of=self, margins=(16, 10, 10, 10))
-        self.hide()
-
-
-class PausedBar(QFrame):
-    """Says that training is paused, for as long as it is.
-
-    Signals:
-        resume_requested(): training is to continue.
-    """
-
-    resume_requested = Signal()
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("pausedBar")
-        self.resume = button("Resume")
-        self.resume.clicked.connect(self.resume_requested)
-        words = QLabel("Training is paused. You can keep answering.")
-        row((words, 1), self.resume, of=self, margins=(16, 6, 10, 6), spacing=16)
+        self.setObjectName(style)
+        self.action = button(action)
+        self.words = QLabel(text, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        row((self.words, 1), self.action, of=self, margins=(16, 8, 10, 8), spacing=16)
         self.hide()
 
 

@@ -28,7 +28,7 @@ from app.style.labels import button, label
 from app.style.layouts import column, row
 from app.style.toast import Toast
 from app.window_state import restore, save
-from app.windows.banner import Banner, FilmProgress, LostFolderBar, PausedBar
+from app.windows.banner import Banner, FilmProgress, StateBar
 from app.windows.demo_commands import DemoCommands
 from app.windows.history_commands import HistoryCommands
 from app.windows.pair_page import PairPage
@@ -100,8 +100,11 @@ class MainWindow(QMainWindow):
         self._on_playback_changed()
 
     def _make_centre(self) -> None:
-        self.banner, self.film_bar, self.paused_bar = Banner(), FilmProgress(), PausedBar()
-        self.lost_folder_bar = LostFolderBar(self._controller.session.folder)
+        self.banner, self.film_bar = Banner(), FilmProgress()
+        self.paused_bar = StateBar("pausedBar", "Training is paused. You can keep answering.", "Resume")
+        gone = f"The session's folder, {self._controller.session.folder}, is gone."
+        advice = "Nothing more is saved until it is back or you save elsewhere."
+        self.lost_folder_bar = StateBar("banner", f"{gone} {advice}", "Save elsewhere…")
         self.instruction = label("instruction", self._controller.task.instruction, wrap=True, centred=True)
         self.empty = EmptyState()
         self.pair_page = PairPage(self._controller, self.empty)
@@ -233,8 +236,8 @@ class MainWindow(QMainWindow):
         self.banner.restart_requested.connect(controller.restart)
         self.banner.quit_requested.connect(self._on_quit_requested)
         controller.folder_guard.gone_changed.connect(self.lost_folder_bar.setVisible)
-        self.lost_folder_bar.save_requested.connect(self._ask_for_folder)
-        self.paused_bar.resume_requested.connect(lambda: controller.pause(False))
+        self.lost_folder_bar.action.clicked.connect(self._ask_for_folder)
+        self.paused_bar.action.clicked.connect(lambda: controller.pause(False))
 
     def run_action(self, action: KeyAction) -> None:
         """Answer the pair, or run the handler of a command."""

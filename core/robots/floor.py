@@ -6,8 +6,8 @@ import mujoco
 import numpy as np
 
 from core.errors import UserError
-from core.robots.structure import data_at_zero, extent, lift_of, root_of
-from core.types import Float64, Mask
+from core.robots.structure import data_at_zero, extent, lift_of, root_of, solid, still
+from core.types import Float64
 
 FLOOR = "somersault_floor"
 """Name of an added floor, and of the texture and material of every robot's floor."""
@@ -24,8 +24,8 @@ _CONTACT = (
 def level_planes(model: mujoco.MjModel) -> dict[int, float]:
     """Return the level planes that stand still, and their heights in m; those that can be touched, if there are any."""
     data = data_at_zero(model)
-    level = (model.geom_type == int(_PLANE)) & _still(model) & (data.geom_xmat[:, 8] > _LEVEL)
-    touched = level & _solid(model)
+    level = (model.geom_type == int(_PLANE)) & still(model) & (data.geom_xmat[:, 8] > _LEVEL)
+    touched = level & solid(model)
     return {int(geom): float(data.geom_xpos[geom, 2]) for geom in np.flatnonzero(touched if touched.any() else level)}
 
 
@@ -76,7 +76,7 @@ def _ground_box(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[int, Float6
     root = root_of(model)
     robot = extent(model, data, np.flatnonzero(model.body_treeid[model.geom_bodyid] == model.body_treeid[root]))
     found = None
-    for box in np.flatnonzero((model.geom_type == int(_BOX)) & _solid(model) & _still(model)):
+    for box in np.flatnonzero((model.geom_type == int(_BOX)) & solid(model) & still(model)):
         turned, half = data.geom_xmat[box].reshape(3, 3), model.geom_size[box]
         top = data.geom_xpos[box] + [0.0, 0.0, half[2]]
         away = np.abs((data.xpos[root] - top) @ turned)[:2]
@@ -89,24 +89,12 @@ def _ground_box(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[int, Float6
 
 def _terrain_base(model: mujoco.MjModel, data: mujoco.MjData) -> float | None:
     """Return the height in m of the lowest base of the model's height fields; None if there are none."""
-    fields = (model.geom_type == int(_FIELD)) & _solid(model) & _still(model)
+    fields = (model.geom_type == int(_FIELD)) & solid(model) & still(model)
     return float(data.geom_xpos[fields, 2].min()) if fields.any() else None
 
 
 def _has_slope(model: mujoco.MjModel, data: mujoco.MjData) -> bool:
     """Return whether the robot can stand on a plane that is not level."""
     upward = data.geom_xmat[:, 8]
-    planes = (model.geom_type == int(_PLANE)) & _solid(model) & _still(model)
+    planes = (model.geom_type == int(_PLANE)) & solid(model) & still(model)
     return bool((planes & (upward > _SLOPE) & (upward <= _LEVEL)).any())
-
-
-def _solid(model: mujoco.MjModel) -> Mask:
-    """Return which geoms can touch others."""
-    solid: Mask = (model.geom_contype | model.geom_conaffinity) != 0
-    return solid
-
-
-def _still(model: mujoco.MjModel) -> Mask:
-    """Return which geoms never move."""
-    still: Mask = model.body_weldid[model.geom_bodyid] == 0
-    return still

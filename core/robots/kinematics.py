@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.robots.floor import floor_of
-from core.robots.structure import FREE, HINGE, SLIDE, geom_names, root_of
+from core.robots.structure import FREE, HINGE, SLIDE, geom_names, root_of, still
 from core.tasks.base import quaternion_row
 from core.types import Float64
 
@@ -50,7 +50,7 @@ class Kinematics:
 
         Geoms that never move can't: MuJoCo computes no contacts between two of them.
         """
-        if self.model.body_weldid[self.model.geom_bodyid[geom]] == 0:
+        if still(self.model)[geom]:
             return False
         if self.model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CONTACT:
             return False

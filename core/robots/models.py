@@ -1,6 +1,5 @@
 """MuJoCo models of the robots: Gymnasium's, with a task's sensors, and those of imported files; all look alike."""
 
-import itertools
 import logging
 import re
 import warnings
@@ -11,6 +10,7 @@ import mujoco
 import numpy as np
 
 from core.errors import UserError
+from core.formatting import first_free
 from core.robots.actuators import complete_ranges
 from core.robots.appearance import add_appearance, colour, lay_floor, show_every_body
 from core.robots.floor import add_floor, level_planes
@@ -111,8 +111,7 @@ def _name_moving_bodies(spec: mujoco.MjSpec) -> None:
     taken = {body.name for body in spec.bodies}
     for body in moving:
         if not body.name:
-            names = ("root" if number == 1 else f"root_{number}" for number in itertools.count(1))
-            body.name = next(name for name in names if name not in taken)
+            body.name = first_free(lambda number: f"root_{number}" if number > 1 else "root", taken.__contains__)
             taken.add(body.name)
 
 

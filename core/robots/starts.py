@@ -20,6 +20,8 @@ from core.robots.structure import (
     joints_in,
     lift_of,
     moved_trees,
+    solid,
+    still,
     turn_of,
 )
 from core.types import Float64, Mask
@@ -58,9 +60,6 @@ class Starts:
         self._kinematics, self._start, self._scale = kinematics, start, scale
         model, root = kinematics.model, kinematics.root
         lift, turn = lift_of(model, root), turn_of(model, root)
-        still = model.body_weldid[model.geom_bodyid] == 0
-        solid = (model.geom_contype | model.geom_conaffinity) != 0
-        solid[model.pair_geom1] = solid[model.pair_geom2] = True
         self._data, self._movable, self._trees = mujoco.MjData(model), False, [int(model.body_treeid[root])]
         self._tendons = np.zeros(0, np.int64)
         """Tendons with limits that a robot that can't be lifted keeps."""
@@ -70,10 +69,12 @@ class Starts:
             self._free = bool(model.jnt_type[turn] == FREE)
             self._turn = int(model.jnt_qposadr[turn]) + 3 * self._free
             self._turn_rate = int(model.jnt_dofadr[turn]) + 3 * self._free
-            self._obstacles = [geom for geom in np.flatnonzero(still & solid).tolist() if geom != kinematics.floor]
+            self._obstacles = [
+                geom for geom in np.flatnonzero(still(model) & solid(model)).tolist() if geom != kinematics.floor
+            ]
             """Geoms that a placed robot must not be within."""
         elif start == _RANDOM:
-            self._obstacles = np.flatnonzero(solid).tolist()  # also the floor and the robot's own parts
+            self._obstacles = np.flatnonzero(solid(model)).tolist()  # also the floor and the robot's own parts
             self._tendons, self._trees = np.flatnonzero(model.tendon_limited), moved_trees(model)
         else:
             raise UserError("The robot can't be lifted and turned: make start standing or random.")

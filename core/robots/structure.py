@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from core.formatting import first_free
 from core.types import Float64, Mask
 
 FREE, BALL, SLIDE, HINGE = (
@@ -194,11 +195,27 @@ def unique_names(own: Sequence[str], others: Sequence[str]) -> list[str]:
     names = []
     for name, other in zip(own, others, strict=True):
         if not name:
-            numbered = (f"{other}_{number}" if number > 1 else other for number in range(1, len(own) + len(taken) + 2))
-            name = next(each for each in numbered if each not in taken)
+            name = _numbered(other, taken)
             taken.add(name)
         names.append(name)
     return names
+
+
+def _numbered(name: str, taken: set[str]) -> str:
+    return first_free(lambda number: f"{name}_{number}" if number > 1 else name, taken.__contains__)
+
+
+def solid(model: mujoco.MjModel) -> Mask:
+    """Return which geoms (geoms,) can touch others: by their kinds, or as a pair that the model names."""
+    found: Mask = (model.geom_contype | model.geom_conaffinity) != 0
+    found[model.pair_geom1] = found[model.pair_geom2] = True
+    return found
+
+
+def still(model: mujoco.MjModel) -> Mask:
+    """Return which geoms (geoms,) never move."""
+    found: Mask = model.body_weldid[model.geom_bodyid] == 0
+    return found
 
 
 def drawn_geoms(model: mujoco.MjModel) -> Mask:

@@ -254,7 +254,7 @@ def test_a_session_whose_folder_is_deleted_is_saved_elsewhere_with_all_answers_a
     delete(flow, tmp_path / "mine")
     bar = lost.window.lost_folder_bar
     flow.wait_until(bar.isVisible)
-    assert "Save elsewhere" in bar.save.text() and str(tmp_path / "mine") in bar.text.text()
+    assert "Save elsewhere" in bar.action.text() and str(tmp_path / "mine") in bar.words.text()
     assert not lost.controller.labelling.open and lost.controller.labelling.teacher == Teacher.ORACLE
     assert lost.window.empty.headline.text() == "The session's folder is gone"
     flow.wait_until(lambda: lost.window.training_line.text.text() == "")
@@ -298,7 +298,7 @@ def test_a_job_that_dies_meanwhile_does_not_keep_a_session_from_being_saved_else
     flow.wait_until(lost.window.lost_folder_bar.isVisible)
     asked: list[object] = []
     monkeypatch.setattr(policy, "send", asked.append)  # it never sends its state
-    QTest.mouseClick(lost.window.lost_folder_bar.save, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(lost.window.lost_folder_bar.action, Qt.MouseButton.LeftButton)
     take_file(lost.window, tmp_path / "saved")
     flow.wait_until(lambda: any(isinstance(event, StateRequested) for event in asked))
     policy.die()
@@ -365,7 +365,7 @@ def test_a_session_that_no_window_can_teach_is_reported_on_the_start_page(begin:
     start = flow.program.start
     flow.wait_until(lambda: start.sessions.list.current is not None)
     flow.press(Qt.Key.Key_Return)
-    flow.wait_until(lambda: "Only the oracle knows true returns" in start.banner.text())
+    flow.wait_until(lambda: "Only the oracle knows true returns" in start.banner.words.text())
     assert start.isVisible() and flow.program.open is None
     Session.open(sessions_folder() / "returns").close()
 
@@ -397,4 +397,4 @@ def test_a_file_abandoned_with_its_session_is_reported_on_the_start_page(
     flow.wait_for_start()
     refusal = "mine.somersault was not saved because the session was closed: save it again."
     flow.wait_until(flow.program.start.banner.isVisible)
-    assert flow.program.start.banner.text() == refusal and refusal in caplog.text
+    assert flow.program.start.banner.words.text() == refusal and refusal in caplog.text

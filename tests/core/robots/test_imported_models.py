@@ -160,6 +160,13 @@ def test_a_robot_on_a_slope_is_refused() -> None:
     assert floor_of(load_model(robot(world=slope + level)[1]))[1] == -1  # a ramp on a floor
 
 
+def test_of_two_planes_the_one_that_is_touched_is_the_floor_even_by_a_pair_alone() -> None:
+    plane = '<geom name="{}" type="plane" size="1 1 1" contype="0" conaffinity="0" pos="0 0 {}"/>'
+    pair = '<contact><pair geom1="deep" geom2="box"/></contact>'
+    model = load_model(robot(world=plane.format("drawn", 0) + plane.format("deep", -1), last=pair)[1])
+    assert floor_of(model)[1] == -1
+
+
 def test_a_pair_that_the_model_names_is_a_contact(batch: MakeBatch) -> None:
     world = '<geom name="floor" type="plane" size="1 1 1" contype="0" conaffinity="0"/>'
     pair = '<contact><pair geom1="floor" geom2="box"/></contact>'
