@@ -4,9 +4,18 @@ import errno
 import re
 from enum import StrEnum
 
+from core.version import PYTHON
+
 
 class UserError(Exception):
     """Error that the user can correct. The text is one plain sentence that says how: exit code 2, or a dialog."""
+
+
+def missing_packages(what: str, *packages: str) -> UserError:
+    """Return the error of something that needs optional packages which are not installed. packages: as pip names them"""
+    names = " and ".join(re.split("[<>=]", package)[0] for package in packages)
+    wanted = " ".join(f'"{package}"' if re.search("[<>=]", package) else package for package in packages)
+    return UserError(f"{what} needs {names}: {PYTHON} -m pip install {wanted}.")
 
 
 class NotFiniteError(Exception):

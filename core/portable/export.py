@@ -14,7 +14,7 @@ from core.api import Normalizer, fitted_ensemble, load_session
 from core.config import Config
 from core.envs import make_envs
 from core.envs.base import VectorEnv
-from core.errors import UserError
+from core.errors import UserError, missing_packages
 from core.events import JobState
 from core.io import files
 from core.nn.stacked_mlp import CPU
@@ -25,7 +25,6 @@ from core.seeding import generator
 from core.session.restore_errors import checkpoint_errors
 from core.tasks import get_task
 from core.types import Float32, Observations
-from core.version import PYTHON
 
 CONTRACT = "contract.json"
 STATES = 1000
@@ -33,7 +32,6 @@ STATES = 1000
 LIMIT = 1e-5
 """Largest difference: of actions in half the width of their range, of log probabilities, of the reward in its unit."""
 _ENVIRONMENTS = 8
-_MISSING = f"ONNX files need two more packages: {PYTHON} -m pip install onnx onnxruntime, then export again."
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ def require_onnx() -> None:
         import onnx  # noqa: F401
         import onnxruntime  # noqa: F401
     except ImportError as error:
-        raise UserError(_MISSING) from error
+        raise missing_packages("An ONNX file", "onnx", "onnxruntime") from error
 
 
 def _reward_path(target: Path) -> Path:

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Protocol
 
 from core.config import Config
-from core.errors import UserError
 from core.sweep.cell import Cell, compute
 from core.sweep.environment import environment
 from core.system.resources import release_memory
-from core.version import PYTHON
 
 
 @dataclass(frozen=True)
@@ -86,14 +84,3 @@ def compute_elsewhere(config: dict[str, object]) -> bytes:
         content = compute(Config.from_dict(config), Path(folder) / "session", 1, lambda env_steps: None)
     release_memory()  # another cell may follow in this process
     return content
-
-
-def missing_extra(name: str) -> UserError:
-    """Return the error that says how to install an optional dependency."""
-    return UserError(f"--on {name} needs the optional dependency [{name}], which is not installed: {_INSTALL[name]}.")
-
-
-_INSTALL = {
-    "ray": f"{PYTHON} -m pip install 'ray>=2.40,<3'",
-    "slurm": f"{PYTHON} -m pip install 'submitit>=1.5,<2'",
-}

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import UserError
+from core.errors import missing_packages
 from core.io.files import write_atomically
 from core.types import Float64
-from core.version import PYTHON
 
 _COLOURS = (
     *("tab:orange", "tab:blue", "tab:green", "tab:purple", "tab:red"),
@@ -33,10 +32,7 @@ def require_matplotlib() -> None:
     try:
         import matplotlib.backends.backend_agg  # noqa: F401
     except ImportError as error:
-        raise UserError(
-            "Charts need matplotlib, the optional dependency [figures], which is not installed:"
-            f" {PYTHON} -m pip install matplotlib."
-        ) from error
+        raise missing_packages("A chart", "matplotlib") from error
 
 
 def draw_chart(path: Path, title: str, curves: Sequence[Curve]) -> None:

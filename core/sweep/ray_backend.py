@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from core.errors import UserError
-from core.sweep.backend import Ended, Lost, Report, Started, compute_elsewhere, missing_extra, probe
+from core.errors import UserError, missing_packages
+from core.sweep.backend import Ended, Lost, Report, Started, compute_elsewhere, probe
 from core.sweep.cell import Cell, encode, failed, reason_of
 from core.sweep.environment import require_equal
 
@@ -20,7 +20,7 @@ try:
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 except ImportError as missing:
-    raise missing_extra("ray") from missing
+    raise missing_packages("--on ray", "ray>=2.40,<3") from missing
 
 _ANSWER_SECONDS = 5.0
 _PROBE_SECONDS = 600.0

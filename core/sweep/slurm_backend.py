@@ -10,15 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from core.errors import UserError
-from core.sweep.backend import Ended, Lost, Report, Started, compute_elsewhere, missing_extra, probe
+from core.errors import UserError, missing_packages
+from core.sweep.backend import Ended, Lost, Report, Started, compute_elsewhere, probe
 from core.sweep.cell import Cell, encode, failed
 from core.sweep.environment import require_equal
 
 try:
     import submitit
 except ImportError as missing:
-    raise missing_extra("slurm") from missing
+    raise missing_packages("--on slurm", "submitit>=1.5,<2") from missing
 
 _ROOM = 256
 """Most jobs that wait or run at the same time."""
