@@ -63,6 +63,11 @@ def lack(error: BaseException) -> Lack:
     return Lack.MEMORY if short or _NO_MEMORY.search(text) else Lack.NOTHING
 
 
+def refusal(error: Exception, failed: str) -> str:
+    """Return one sentence for the user: the error's own if the user can correct it, otherwise what failed and why."""
+    return str(error) if isinstance(error, UserError) else f"{failed}: {summary(error).rstrip('.')}."
+
+
 def summary(error: BaseException) -> str:
     """Describe an error in one sentence for the user: its own if it has one, otherwise type and message."""
     if isinstance(error, UserError | NotFiniteError | StageFailedError):

@@ -11,7 +11,7 @@ import numpy as np
 from core.envs import make_envs
 from core.envs.base import CaptureSchedule, VectorEnv
 from core.envs.renderer import renderer_for
-from core.errors import UserError, summary
+from core.errors import refusal
 from core.events import Event, Job, Waited
 from core.seeding import generator
 from core.service_events import PreviewDrawn, PreviewRefused, PreviewRequested
@@ -45,10 +45,8 @@ class PreviewsJob(Job):
             task = self._requests.popleft()
             try:
                 drawn: Event = PreviewDrawn(task, preview(task))
-            except UserError as error:
-                drawn = PreviewRefused(task, str(error))
             except Exception as error:  # from any environment's code; shown on the task's card
-                drawn = PreviewRefused(task, f"{get_task(task).name} can't be rendered: {summary(error).rstrip('.')}.")
+                drawn = PreviewRefused(task, refusal(error, "The task can't be rendered"))
             yield drawn
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from core.behaviours.behaviour import STARTS, Behaviour, parse
 from core.envs.mujoco import MujocoVectorEnv
 from core.envs.renderer import MujocoRenderer
-from core.errors import UserError, summary
+from core.errors import UserError, refusal
 from core.events import Event, Job, Waited
 from core.jobs.practice import practice_pairs
 from core.jobs.previews import oscillating_actions
@@ -81,10 +81,8 @@ class ScenesJob(Job):
                 yield None
                 if self._request is not None:
                     return
-        except UserError as error:
-            yield SceneRefused(request.token, str(error))
         except Exception as error:  # an imported robot may fail in ways that nobody foresaw
-            yield SceneRefused(request.token, f"The robot can't be rendered: {summary(error).rstrip('.')}.")
+            yield SceneRefused(request.token, refusal(error, "The robot can't be rendered"))
         else:
             yield SceneDrawn(request.token, Frames(np.stack(pixels), FPS))
 
@@ -95,19 +93,15 @@ class ScenesJob(Job):
                 yield pair and PracticePairDrawn(request.token, *pair)
                 if self._request is not None:
                     return
-        except UserError as error:
-            yield SceneRefused(request.token, str(error))
         except Exception as error:  # as above
-            yield SceneRefused(request.token, f"The robot can't be rendered: {summary(error).rstrip('.')}.")
+            yield SceneRefused(request.token, refusal(error, "The robot can't be rendered"))
 
 
 def _read(path: str) -> Event:
     try:
         return RobotFileRead(import_robot(Path(path)).to_dict())
-    except UserError as error:
-        return RobotFileRefused(str(error))
     except Exception as error:
-        return RobotFileRefused(f"{path} can't be used as a robot: {summary(error).rstrip('.')}.")
+        return RobotFileRefused(refusal(error, f"{path} can't be used as a robot"))
 
 
 class Scene:
