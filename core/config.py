@@ -13,6 +13,7 @@ from typing import Any
 
 from core.errors import UserError
 from core.types import Teacher, is_number
+from core.words import nearest
 
 _MAX_BATCH = 1 << 24
 """Environments times steps in a batch. Configs may come from other people, so sizes are checked before allocation."""
@@ -361,7 +362,7 @@ class Config(_Checked):
             sections = {section: kind(**kept[section]) for section, kind in _SECTIONS.items() if section in kept}
             return Config(**{**values, **sections})
         except (TypeError, AttributeError) as error:
-            raise UserError(f"The config is not a valid Somersault config: {error}.") from error
+            raise UserError(f"These are not the settings of a session of this version ({error}).") from error
 
 
 _SECTIONS: dict[str, type[_Checked]] = {
@@ -376,6 +377,13 @@ _RETIRED = {"reward.activation", "query.recency", "policy.excess_penalty", "roll
 """Settings of earlier versions, which the configs of their sessions still have."""
 
 
+def setting_names(config: Config) -> list[str]:
+    """Return the names of all settings, 'field' or 'section.field'."""
+    values = config.to_dict()
+    own = [name for name, value in values.items() if not isinstance(value, dict)]
+    return own + [f"{section}.{name}" for section in _SECTIONS for name in values[section]]
+
+
 def replaced(config: Config, **changes: Any) -> Config:
     """Copy the config with some values changed, and validate it.
 
@@ -386,6 +394,9 @@ def replaced(config: Config, **changes: Any) -> Config:
         section, _, field = name.replace("__", ".").rpartition(".")
         target = values.get(section) if section else values
         if not isinstance(target, dict) or field not in target or isinstance(target[field], dict):
-            raise UserError(f"There is no setting {name.replace('__', '.')}.")
+            given = name.replace("__", ".")
+            near = nearest(given, setting_names(config))
+            advice = f"did you mean {near}?" if near else "see Settings in docs/headless.md."
+            raise UserError(f"There is no setting {given!r:.60}: {advice}")
         target[field] = value
     return Config.from_dict(values)

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from core.behaviours.robot_model import RobotModel, robot_model
-from core.behaviours.words import require_fields
 from core.errors import UserError
 from core.io import files
+from core.words import require_fields
 
 SUFFIX = ".json"
 STARTS = ("standing", "lying", "tilted", "air", "mixed", "random")
@@ -127,6 +127,8 @@ def parse(text: str) -> Behaviour:
     """Read the text of a behaviour file. Raises UserError if a field is missing, unknown or invalid."""
     if len(text) > MAX_BYTES:
         raise UserError(f"The behaviour has {len(text):,} characters: give at most {MAX_BYTES:,}.")
+    if not text.strip():
+        raise UserError("It is empty: write one JSON object, {...}.")
     try:
         values = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
@@ -141,7 +143,7 @@ def parse(text: str) -> Behaviour:
         raise UserError(f"name is {name!r}: use lower-case letters and digits, with - or _ between words.")
     start = values.get("start", STARTS[0])
     if start not in STARTS:
-        raise UserError(f"start is {start!r:.40}: choose one of {', '.join(STARTS)}.")
+        raise UserError(f"start is {_written(start)}: choose one of {', '.join(STARTS)}.")
     measure = _measure(values.get("measure"))
     return Behaviour(
         name=name,
@@ -177,9 +179,14 @@ _SHAPING = dict.fromkeys((0xAD, *range(0x200C, 0x2010), 0xFE0E, 0xFE0F))
 """Soft hyphens, joiners, marks of direction, and how an emoji is drawn."""
 
 
+def _written(value: Any) -> str:
+    """Return the beginning of a value as JSON writes it."""
+    return json.dumps(value)[:40]
+
+
 def _text(field: str, value: Any, longest: int) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise UserError(f"{field} is {value!r:.40}: give a non-empty string.")
+        raise UserError(f"{field} is {_written(value)}: give a non-empty string.")
     if len(value) > longest:
         raise UserError(f"{field} has {len(value)} characters: give at most {longest}.")
     if not is_showable(value):
@@ -199,7 +206,7 @@ def _prose(field: str, value: Any, longest: int) -> str:
 def _number(field: str, value: Any, limits: tuple[float, float]) -> float:
     low, high = limits
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise UserError(f"{field} is {value!r:.40}: give a number from {low:g} to {high:g}.")
+        raise UserError(f"{field} is {_written(value)}: give a number from {low:g} to {high:g}.")
     return float(value)
 
 

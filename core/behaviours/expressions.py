@@ -21,9 +21,9 @@ import numpy as np
 
 from core.behaviours.signals import FAMILIES, PLAIN, SignalNames, Signals, write
 from core.behaviours.tolerance import REACH_ZERO, SHAPES, tolerance
-from core.behaviours.words import suggestion
 from core.errors import UserError
 from core.types import Float64
+from core.words import suggestion
 
 LARGEST = 1e6
 """Largest absolute value of a result."""
@@ -99,6 +99,14 @@ _SLIPS: Mapping[type, str] = {
 """Advice by what is not known, an expression or its operator: other languages write it so."""
 
 
+_INSTEAD = {"&&": "and", "||": "or", "!": "not", "=": "=="}
+_FOREIGN = re.compile(r"&&|\|\||!(?!=)|(?<![=!<>:])=(?!=)")
+"""Signs of other languages, and by sign what to write instead."""
+_ARGUMENT = re.compile(r"[(,]\s*(\w+)\s*$")
+"""Name of an argument before its =."""
+_WORDS = {"true": "1", "True": "1", "false": "0", "False": "0"}
+
+
 @dataclass(frozen=True)
 class Expression:
     """A compiled expression of a step."""
@@ -147,6 +155,7 @@ class Compiler:
         if comment >= 0:  # Python would drop what follows, also in the next lines
             raise UserError(f"{place} has a # at column {comment + 1}: leave comments out.")
         self._text = " ".join(text.strip().splitlines())
+        self._refuse_other_languages()
         self.function = self.read(self._parse(), 1)
 
     def _parse(self) -> ast.expr:
@@ -159,6 +168,16 @@ class Compiler:
             raise UserError(f"{self._place} can't be read at column {column}: check the brackets and signs.") from error
         except (ValueError, MemoryError, RecursionError) as error:
             raise UserError(f"{self._place} can't be read: write a shorter one, in plain characters.") from error
+
+    def _refuse_other_languages(self) -> None:
+        """Raise UserError for signs that Python's parser would only call wrong."""
+        bare = _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), self._text)
+        found = _FOREIGN.search(bare)
+        if found:
+            sign = found[0]
+            named = sign == "=" and _ARGUMENT.search(bare[: found.start()])
+            advice = f"leave out {named[1]}=." if named else f"write {_INSTEAD[sign]} instead of {sign}."
+            raise UserError(f"{self._place}, column {found.start() + 1 + self._skipped}: {advice}")
 
     def fail(self, node: ast.AST, sentence: str) -> NoReturn:
         """Raise UserError with the sentence and the column of the node."""
@@ -195,12 +214,17 @@ class Compiler:
     def _refuse(self, node: ast.AST) -> NoReturn:
         slip = _SLIPS.get(type(getattr(node, "op", node)))
         if slip is not None:
-            self.fail(node, slip)
+            self.fail(self._sign(node) if isinstance(node, ast.BinOp) else node, slip)
         known = ", ".join(self.functions())
         self.fail(
             node,
             f"only numbers, signals, + - * / **, comparisons, and, or, not and the functions {known} can be used.",
         )
+
+    def _sign(self, node: ast.BinOp) -> ast.AST:
+        """Return a node at the place of an operator of one character."""
+        before = self._text.encode()[: node.right.col_offset].rstrip(b" (")
+        return ast.Pass(lineno=1, col_offset=len(before) - 1)
 
     def _comparison(self, node: ast.AST, signs: list[ast.cmpop], values: list[Function]) -> Function:
         """Return the function of a < b, or of a < b < c, which is a < b and b < c."""
@@ -220,7 +244,9 @@ class Compiler:
 
     def _number(self, node: ast.Constant) -> np.float64:
         value = node.value
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool):
+            self.fail(node, f"write {_WORDS[str(value)]} instead of {value}.")
+        if not isinstance(value, int | float):
             self.fail(node, "only numbers and signals can be used.")
         if not abs(value) <= MAX_NUMBER:  # before the conversion, which a huge integer would fail
             self.fail(node, f"the number is larger than {MAX_NUMBER:g}.")
@@ -230,7 +256,7 @@ class Compiler:
         minus = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
         digits = node.operand if isinstance(node, ast.UnaryOp) and minus else node
         if not isinstance(digits, ast.Constant):
-            self.fail(node, "the exponent has to be a number.")
+            self.fail(node, "the exponent has to be a plain number, such as 2.")
         exponent = self._number(digits) * (-1 if minus else 1)
         if abs(exponent) > MAX_EXPONENT:
             self.fail(node, f"the exponent is larger than {MAX_EXPONENT:g}.")
@@ -249,6 +275,8 @@ class Compiler:
             )
         if name in self.functions():
             self.fail(node, f"{name} is a function: write {name}(...).")
+        if name in _WORDS:
+            self.fail(node, f"write {_WORDS[name]} instead of {name}.")
         self.fail(node, f"there is no signal {name}: {suggestion(name, self.known)}")
 
     def _bracketed(self, node: ast.Subscript, family: str) -> Function:

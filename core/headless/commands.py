@@ -67,6 +67,8 @@ def _list(args: argparse.Namespace) -> None:
 
 
 def _robots(args: argparse.Namespace) -> None:
+    if args.page and args.robot:
+        raise UserError("--page prints the signals of all robots: leave out the robot.")
     if args.page:
         print(signals_page(), end="")
         return

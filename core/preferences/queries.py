@@ -111,8 +111,10 @@ class QuerySelector:
             pairs = self._draw_spread(pool, count) if spread else self._draw(pool, count)
             return [self._offer(pair, math.nan) for pair in pairs]
         if config.selection == "challenge":
-            challenges = (self._draw_challenge(pool, predict) for _ in range(count))
-            return [self._offer(*challenge) for challenge in challenges if challenge]
+            queries: list[Query] = []
+            while len(queries) < count and (challenge := self._draw_challenge(pool, predict)):
+                queries.append(self._offer(*challenge))
+            return queries
         pairs = self._draw(pool, count * config.candidates)
         if not pairs:
             return []

@@ -147,7 +147,7 @@ def _read(path: Path, folder: Path, limit: int) -> bytes:
             return bytes(files.read_regular(real, limit))
     except (OSError, RuntimeError) as error:  # links in a ring
         reason = files.reason(error) if isinstance(error, OSError) else "it is a link to itself"
-        raise UserError(f"{_shown(path)} can't be read ({reason}).") from error
+        raise UserError(f"{_shown(path)} can't be read ({reason}): check its name.") from error
     except ValueError as error:  # a zero byte in the name
         raise UserError(f"{_shown(path)} can't be read.") from error
     raise UserError(

@@ -176,13 +176,17 @@ def read_config(folder: Path) -> Config:
     require_plain(folder)
     path = folder / CONFIG
     try:
-        return Config.from_dict(json.loads(files.read_regular(path, _MAX_CONFIG_BYTES)))
+        values = json.loads(files.read_regular(path, _MAX_CONFIG_BYTES))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UserError(f"{folder} is not a session: it has no {CONFIG}.") from error
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(
             f"{path} can't be read ({files.reason(error)}): name the folder of a Somersault session."
         ) from error
+    try:
+        return Config.from_dict(values)
+    except UserError as error:
+        raise UserError(f"{path} can't be used: {error}") from error
 
 
 def _write_config(folder: Path, config: Config) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from core.behaviours.shipped import FOLDER
-from core.behaviours.words import require_fields, suggestion
 from core.config import Config
 from core.errors import UserError
 from core.headless.settings import Changes, make_config
@@ -20,6 +19,7 @@ from core.sweep.cell import Cell, reduced
 from core.sweep.results import RANDOM, TRUE
 from core.tasks import PAPER_GAMES, PAPER_ROBOTS, behaviours, get_task
 from core.types import Teacher
+from core.words import require_fields, suggestion
 
 _MAX_BYTES = 1 << 20
 _MAX_CELLS = 100_000

@@ -5,7 +5,6 @@ import functools
 
 from core.behaviours.robot_model import PREFIX as MJCF
 from core.behaviours.shipped import shipped_behaviours
-from core.behaviours.words import nearest
 from core.errors import UserError
 from core.tasks.ant import ANT
 from core.tasks.atari import GAMES
@@ -19,6 +18,7 @@ from core.tasks.pendulum import DOUBLE_PENDULUM, PENDULUM
 from core.tasks.reacher import REACHER
 from core.tasks.swimmer import SWIMMER
 from core.tasks.walkers import HOPPER, WALKER
+from core.words import nearest
 
 CATALOGUE: dict[str, Task] = {
     task.name: task

@@ -23,13 +23,13 @@ from core.behaviours.expressions import Expression, compile_expression
 from core.behaviours.figures import EpisodeFigures, compile_figure
 from core.behaviours.robot_model import PREFIX as MJCF
 from core.behaviours.robot_model import RobotModel
-from core.behaviours.words import suggestion
 from core.errors import UserError
 from core.tasks.base import Measure, Physics, RobotTask, Task
 from core.tasks.gymnasium import PREFIX as GYM
 from core.tasks.gymnasium import gym_task
 from core.tasks.robots import INSTRUCTION, ROBOTS, imported_robot
 from core.types import Float64
+from core.words import suggestion
 
 _BARE_SECONDS = 1.5
 _UNMEASURED = NamedFigure("forward_speed", "Forward speed (m/s)", "mean(forward_speed)")
@@ -91,7 +91,8 @@ def behaviour_task(behaviour: Behaviour) -> Task:
     if oracle and not oracle.signals:
         raise UserError("The oracle gives the same reward at every step: use a signal in it, such as height.")
     first = behaviour.measure or next(iter(behaviour.plots), _UNMEASURED)
-    figures = {first.name: compile_figure(first.expression, robot.names, first.name)}
+    place = "measure" if behaviour.measure else f"plot {first.title!r}"
+    figures = {first.name: compile_figure(first.expression, robot.names, place)}
     for plot in behaviour.plots:
         if plot != first:
             figures[plot.name] = compile_figure(plot.expression, robot.names, f"plot {plot.title!r}")

@@ -67,18 +67,18 @@ def test_words_of_any_script_and_pasted_spaces_can_be_shown() -> None:
         ({"plots": [{"title": "x", "expression": 1}]}, "the expression of a plot is 1: give a non-empty string"),
         ({"name": "../kneel"}, "lower-case letters"),
         ({"name": "x" * 49}, "name has 49 characters: give at most 48"),
-        ({"title": ""}, "title is '': give a non-empty string"),
+        ({"title": ""}, 'title is "": give a non-empty string'),
         ({"title": "a\u202eb"}, "can't be shown"),
-        ({"instruction": ["x"]}, "instruction is ['x']"),
-        ({"clip_seconds": True}, "clip_seconds is True: give a number from 0.25 to 10"),
-        ({"clip_seconds": 1e400}, "clip_seconds is inf"),
+        ({"instruction": ["x"]}, 'instruction is ["x"]'),
+        ({"clip_seconds": True}, "clip_seconds is true: give a number from 0.25 to 10"),
+        ({"clip_seconds": 1e400}, "clip_seconds is Infinity"),
         ({"clip_seconds": 11}, "clip_seconds is 11"),
         ({"episode_seconds": 0}, "episode_seconds is 0: give a number from 1 to 100"),
-        ({"control_rate": "fast"}, "control_rate is 'fast': give a number from 5 to 200"),
-        ({"start": "sitting"}, "start is 'sitting': choose one of standing, lying, tilted, air, mixed"),
+        ({"control_rate": "fast"}, 'control_rate is "fast": give a number from 5 to 200'),
+        ({"start": "sitting"}, 'start is "sitting": choose one of standing, lying, tilted, air, mixed'),
         ({"start": []}, "start is []"),
         ({"oracle": 5}, "oracle is 5"),
-        ({"robot": None}, "robot is None"),
+        ({"robot": None}, "robot is null"),
     ],
 )
 def test_a_wrong_field_is_one_sentence(changes: dict[str, Any], expected: str) -> None:
@@ -126,7 +126,7 @@ def test_a_camera_is_read_and_one_that_shows_nothing_is_refused() -> None:
     assert read.camera == CameraView(-30.0, 20.0, 3.5) and parse(read.to_text()) == read
     for changes, expected in (
         ({"elevation": 95}, "the elevation of camera is 95: give a number from 0 to 89."),
-        ({"distance": True}, "the distance of camera is True"),
+        ({"distance": True}, "the distance of camera is true"),
         ({"zoom": 2}, "There is no field 'zoom' in camera"),
     ):
         with pytest.raises(UserError, match=re.escape(expected)):

@@ -188,6 +188,18 @@ def test_no_pair_is_challenged_twice_and_a_pool_without_another_gives_none() -> 
     assert selector(selection="challenge").select(pool[:1], 1, torn_over(1)) == []
 
 
+def test_the_search_for_challenges_ends_with_the_first_that_is_not_found() -> None:
+    calls: list[int] = []
+
+    def predict(segments: list[Segment]) -> Float32:
+        calls.append(len(segments))
+        return torn_over(1)(segments)
+
+    chooser = selector(selection="challenge")
+    assert 0 < len(chooser.select([segment(i) for i in range(3)], 10_000, predict)) <= 3
+    assert len(calls) < 200
+
+
 def test_a_restored_selector_asks_no_pair_again_and_continues_numbering() -> None:
     first, second = selector(), selector(seed=1)
     pool = [segment(i) for i in range(4)]

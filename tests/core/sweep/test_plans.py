@@ -239,7 +239,10 @@ BAD: dict[str, tuple[Any, str]] = {
     "names": (plan_values(curves=[{"name": "a"}, {"name": "a"}]), "Two curves are called 'a'"),
     "nothing to leave out": (plan_values(curves=[{"name": "a", "teacher": "none", "ablation": "target"}]), "ablation"),
     "a setting with a place": (plan_values(settings={"seed": 3}), "or seeds in the plan's file"),
-    "an unknown setting": (plan_values(settings={"reward.menbers": 3}), "There is no setting reward.menbers"),
+    "an unknown setting": (
+        plan_values(settings={"reward.menbers": 3}),
+        "There is no setting 'reward.menbers': did you mean",
+    ),
     "an unknown task": (plan_values(tasks=["hoper"]), "There is no task 'hoper'"),
     "too many": (plan_values(seeds=1000, tasks=["reacher"] * 100), "more than 100,000 cells"),
 }

@@ -386,7 +386,7 @@ def test_only_one_program_uses_a_folder(sweep: Swept, tmp_path: Path, capsys: py
         (["--tasks", "gym:Nowhere-v0"], "No environment named Nowhere-v0"),
         (["--tasks", "hoper"], "There is no task 'hoper'"),
         (["--set", "query.segment_steps=51"], "at most the 50 of an episode"),
-        (["--set", "nothing.members=1"], "There is no setting nothing.members"),
+        (["--set", "nothing.members=1"], "There is no setting 'nothing.members'"),
         (["--set", "seed=5"], "use --seeds"),
         (["--steps", "900", "--set", "rollout.environments=100", "--set", "rollout.steps=9"], "give at least"),
         (["--set", "teacher=none"], "use --teachers"),

@@ -122,7 +122,7 @@ def test_figures_and_starts_survive_threads_and_restoring(name: str, batch: Make
         ({"robot": "mjcf"}, "did you mean mjcf:FILE?"),
         ({"clip_seconds": 9}, "an episode of hopper lasts 8"),
         ({"oracle": "height[knee]"}, "oracle, column 8: there is no height of knee: choose one of torso_geom"),
-        ({"measure": {"name": "a", "expression": "height"}}, "a, column 1: height has a value at each step"),
+        ({"measure": {"name": "a", "expression": "height"}}, "measure, column 1: height has a value at each step"),
         ({"plots": [{"title": "Up", "expression": "mean(upp)"}]}, "plot 'Up', column 6: there is no signal upp"),
         (
             {"robot": "swimmer", "start": "lying", "oracle": None, "plots": []},
