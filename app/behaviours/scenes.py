@@ -5,10 +5,11 @@ import logging
 from PySide6.QtCore import QObject, Signal
 
 from app.labelling.pair_queue import Pair
-from app.workers.job_worker import JobWorker, MakeProcess, run_job
+from app.workers.job_worker import MakeProcess
+from app.workers.own_child import OwnChild
 from core.config import Config
 from core.errors import UserError
-from core.events import Event, Failed, JobSpec
+from core.events import Event, JobSpec
 from core.service_events import PracticePairDrawn, PracticeRequested, SceneDrawn, SceneRefused, SceneRequested
 
 log = logging.getLogger(__name__)
@@ -31,11 +32,9 @@ class Scenes(QObject):
 
     def __init__(self, make_process: MakeProcess, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._make_process = make_process
-        self._job: JobWorker | None = None
+        self._child = OwnChild(make_process, self._on_event, self._on_end, self)
         self._sent: SceneRequested | PracticeRequested | None = None
         self._next: SceneRequested | PracticeRequested | None = None
-        self._failure = ""
         self._token = 0
 
     def request(self, behaviour: str, still: int | None = None) -> None:
@@ -56,24 +55,21 @@ class Scenes(QObject):
     def rest(self) -> None:
         """End the child; the next request starts another."""
         self._sent = self._next = None
-        if self._job is not None:
-            self._job.cancel()
+        self._child.cancel()
 
     def close(self) -> None:
         """End the child, and block until it has ended."""
         self._sent = self._next = None
-        if self._job is not None:
-            self._job.close()
+        self._child.close()
 
     def _send(self, request: SceneRequested | PracticeRequested) -> None:
         try:
-            spec = JobSpec("scenes", Config().to_dict())
-            self._job = self._job or run_job(self._make_process, spec, self._on_event, self._on_end, self)
+            self._child.start(JobSpec("scenes", Config().to_dict()))
         except UserError as error:
             self.refused.emit(f"The robot can't be rendered: {error}.")
             return
         self._sent = request
-        self._job.send(request)
+        self._child.send(request)
 
     def _on_event(self, event: Event) -> None:
         match event:
@@ -86,20 +82,18 @@ class Scenes(QObject):
             case SceneRefused(token, sentence) if self._sent is not None and token == self._sent.token:
                 self.refused.emit(sentence)
                 self._send_next()
-            case Failed(summary=reason):
-                self._failure = reason.rstrip(".")
 
     def _send_next(self) -> None:
         self._sent, following, self._next = None, self._next, None
         if following is not None:
             self._send(following)
 
-    def _on_end(self, name: str, reason: str) -> None:
-        failure, self._failure = self._failure or "the rendering process ended unexpectedly", ""
-        wanted, self._job = self._next or self._sent, None
+    def _on_end(self, reason: str, failure: str) -> None:
+        wanted = self._next or self._sent
         self._sent = self._next = None
         if wanted is not None and reason == "stopped":  # asked for while the child was ending
             self._send(wanted)
         elif wanted is not None:
-            log.warning("The robot can't be rendered: %s.", failure)
-            self.refused.emit(f"The robot can't be rendered: {failure}.")
+            sentence = f"The robot can't be rendered: {failure or 'the rendering process ended unexpectedly'}."
+            log.warning("%s", sentence)
+            self.refused.emit(sentence)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.workers.job_worker import JobWorker, MakeProcess, run_job
+from app.workers.job_worker import MakeProcess
+from app.workers.own_child import OwnChild
 from core.config import Config
 from core.errors import UserError
 from core.events import Event, JobSpec
@@ -30,54 +31,51 @@ class ChildExport(QObject):
         super().__init__(parent)
         self.folder, self.config = folder, config
         self.outcome, self.done = "", ""
-        """Why the export failed, and what was made; '' until then."""
+        """Why the export was cancelled, and what was made; '' until then."""
         self.abandoned = ""
-        self._make_process = make_process
-        self._job: JobWorker | None = None
+        self._child = OwnChild(make_process, self.on_event, self._on_end, self)
         self._target = Path()
 
     @property
     def unfinished(self) -> Path | None:
         """The file that is being made, or None."""
-        return self._target if self._job is not None else None
+        return self._target if self._child.runs else None
 
     def start(self, spec: JobSpec, request: Event, target: Path) -> bool:
         """Ask a new child for the file `target`, and return True; otherwise `refused` says why."""
-        if self._job is not None:
+        if self._child.runs:
             self.refused.emit(f"{self._target.name} is still being written. Wait until it is finished.")
             return False
         self._target, self.outcome, self.done = target, "", ""
         try:
-            self._job = run_job(self._make_process, spec, self.on_event, self._on_end, self)
+            self._child.start(spec)
         except UserError as error:
             self.refused.emit(f"{target.name} could not be made: {error}.")
             return False
-        self._job.send(request)
+        self._child.send(request)
         return True
 
     def cancel(self) -> None:
         """End the child, if there is one; `made` or `failed` follows."""
-        if self._job is not None:
-            self._job.cancel()
+        self._child.cancel()
 
     def close(self) -> None:
         """Cancel the export that is under way, and wait for its process to end."""
-        if self._job is not None:
+        if self._child.runs:
             self.abandoned = f"{self._target.name} was not made because the session was closed: make it again."
-            self._job.close()
+            self._child.close()
             self._remove_part()
 
     def on_event(self, event: Event) -> None:
-        """Take an event of the child. Sets `done` or `outcome`."""
+        """Take an event of the child. Sets `done` when the file is written."""
 
-    def _on_end(self, name: str, reason: str) -> None:
-        self._job = None
+    def _on_end(self, reason: str, failure: str) -> None:
         self._remove_part()
         if self.done:
             self.made.emit(self.done)
         else:
-            unexpected = f"{self._target.name} could not be made: its process ended unexpectedly; try again."
-            self.failed.emit(self.outcome or unexpected)
+            why = f"{failure}." if failure else "its process ended unexpectedly; try again."
+            self.failed.emit(self.outcome or f"{self._target.name} could not be made: {why}")
 
     def _remove_part(self) -> None:
         """Remove the half-written file of a killed child."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 
 from app.live.child_export import ChildExport
-from core.events import Event, Failed, JobSpec
+from core.events import Event, JobSpec
 from core.service_events import FilmMade, FilmProgressed, FilmRequested
 
 
@@ -37,5 +37,3 @@ class FilmExport(ChildExport):
             case FilmMade():
                 self.done = event.summary
                 super().cancel()
-            case Failed():
-                self.outcome = f"The film could not be made: {event.summary.rstrip('.')}."

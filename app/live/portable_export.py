@@ -5,7 +5,7 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 
 from app.live.child_export import ChildExport
-from core.events import Event, Failed, JobSpec
+from core.events import Event, JobSpec
 from core.service_events import PortableMade, PortableRequested
 
 
@@ -31,5 +31,3 @@ class PortableExport(ChildExport):
                 parts = f"Saved {Path(target).name} with contract.json in {Path(target).parent}; {same}.", note
                 self.done = " ".join(part for part in parts if part)
                 self.cancel()
-            case Failed():
-                self.outcome = event.summary.rstrip(".") + "."

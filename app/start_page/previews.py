@@ -16,10 +16,11 @@ from PySide6.QtGui import QImage
 from app.style import theme
 from app.style.images import decoded, encoded, of_pixels
 from app.workers.background_thread import BackgroundThread
-from app.workers.job_worker import JobWorker, MakeProcess, run_job
+from app.workers.job_worker import MakeProcess
+from app.workers.own_child import OwnChild
 from core.config import Config
 from core.errors import UserError
-from core.events import Event, Failed, JobSpec
+from core.events import Event, JobSpec
 from core.io import files
 from core.service_events import PreviewDrawn, PreviewRefused, PreviewRequested
 from core.tasks import get_task
@@ -113,14 +114,13 @@ class Previews(QObject):
     ) -> None:
         """folder: the user's cache"""
         super().__init__(parent)
-        self._make_process, self._folder, self._goals = make_process, folder or cache_folder(), goals
+        self._folder, self._goals = folder or cache_folder(), goals
         self._wanted: deque[str] = deque()
         self._drawing: str | None = None
-        self._job: JobWorker | None = None
-        self._failure = ""
+        self._child = OwnChild(make_process, self._on_event, self._on_end, self)
         self._on = True
         self._rest = QTimer(self, singleShot=True, interval=_LINGER_MS)
-        self._rest.timeout.connect(self._cancel)
+        self._rest.timeout.connect(self._child.cancel)
         self._disk = BackgroundThread(self)
         self._disk.start()
 
@@ -133,15 +133,14 @@ class Previews(QObject):
         """Render nothing while `on`, since a session needs the processor. Open requests are rendered afterwards."""
         self._on = not on
         if on:
-            self._cancel()
+            self._child.cancel()
         self._draw_next()
 
     def close(self) -> None:
         """End the child and the thread, and block until they have ended."""
         self._on = False
         self._rest.stop()
-        if self._job is not None:
-            self._job.close()
+        self._child.close()
         self._disk.close()
 
     def _path(self, task: str) -> Path:
@@ -183,18 +182,13 @@ class Previews(QObject):
             return
         self._rest.stop()
         self._drawing = task = self._wanted.popleft()
-        spec = JobSpec("previews", Config().to_dict())
         try:
-            self._job = self._job or run_job(self._make_process, spec, self._on_event, self._on_end, self)
+            self._child.start(JobSpec("previews", Config().to_dict()))
         except UserError as error:
             self._refuse(task, f"{_name(task)} can't be rendered: {error}.")
             self._draw_next()
         else:
-            self._job.send(PreviewRequested(task))
-
-    def _cancel(self) -> None:
-        if self._job is not None:
-            self._job.cancel()
+            self._child.send(PreviewRequested(task))
 
     def _on_event(self, event: Event) -> None:
         match event:
@@ -203,9 +197,6 @@ class Previews(QObject):
                 self._disk.do(lambda: self._keep(task, frames), partial(self.preview_ready.emit, task))
             case PreviewRefused(task, sentence):
                 self._refuse(task, sentence)
-            case Failed(summary=reason):
-                self._failure = reason.rstrip(".")
-                return
             case _:
                 return
         self._draw_next()
@@ -215,13 +206,12 @@ class Previews(QObject):
         log.warning("%s", sentence)
         self.preview_refused.emit(task, sentence)
 
-    def _on_end(self, name: str, reason: str) -> None:
+    def _on_end(self, reason: str, failure: str) -> None:
         """Refuse the task that a child was rendering when it ended; a new child renders the others."""
-        failure = self._failure or "the rendering process ended unexpectedly"
-        self._job, self._failure = None, ""
         if self._drawing and reason == "stopped":
             self._wanted.appendleft(self._drawing)
             self._drawing = None
         elif self._drawing:
-            self._refuse(self._drawing, f"{_name(self._drawing)} can't be rendered: {failure}.")
+            why = failure or "the rendering process ended unexpectedly"
+            self._refuse(self._drawing, f"{_name(self._drawing)} can't be rendered: {why}.")
         self._draw_next()

@@ -5,9 +5,10 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from app.labelling.labelling import Labelling
-from app.workers.job_worker import JobWorker, MakeProcess, run_job
+from app.workers.job_worker import MakeProcess
+from app.workers.own_child import OwnChild
 from core.errors import UserError
-from core.events import Event, Failed, JobSpec
+from core.events import Event, JobSpec
 from core.service_events import VoteKept, VoteOpened, VotesCounted, VotingServed
 from core.types import AUDIENCE, Choice, Preference, Teacher
 from core.voting.ballot import majority
@@ -37,10 +38,10 @@ class Room(QObject):
     ) -> None:
         super().__init__(parent)
         self.url = ""
-        self._folder, self._labelling, self._make_process = folder, labelling, make_process
-        self._job: JobWorker | None = None
+        self._folder, self._labelling = folder, labelling
+        self._page = OwnChild(make_process, self._on_event, self._on_end, self)
         self.decided = False
-        self._round, self._deciding, self._why = 0, False, ""
+        self._round, self._deciding = 0, False
         labelling.pair_shown.connect(self._open_round)
         labelling.pair_awaited.connect(self._close_round)
         labelling.answer_kept.connect(self._on_answer_kept)
@@ -48,40 +49,34 @@ class Room(QObject):
 
     @property
     def on(self) -> bool:
-        return self._job is not None
+        return self._page.runs
 
     def start(self) -> None:
         """Switch the page on; `opened` or `ended` follows."""
-        if self._job is not None:
-            return
-        self._why = ""
         try:
-            spec = JobSpec("voting", {}, builder="core.voting")
-            self._job = run_job(self._make_process, spec, self._on_event, self._on_end, self)
+            self._page.start(JobSpec("voting", {}, builder="core.voting"))
         except UserError as error:
             self.ended.emit(f"The voting page can't be served: {error}.")
 
     def stop(self) -> None:
         """Switch the page off; `ended` follows."""
-        if self._job is not None:
-            self._job.cancel()
+        self._page.cancel()
 
     def close(self) -> None:
         """Switch the page off and wait for its process to end."""
-        if self._job is not None:
-            self._job.close()
+        self._page.close()
 
     def _open_round(self, _: object = None) -> None:
-        if self._job is not None and self.url:
+        if self.on and self.url:
             self._round, self._deciding = self._round + 1, False
             self._labelling.set_teacher(Teacher.HUMAN)
-            self._job.send(VoteOpened(self._round, ROUND_SECONDS))
+            self._page.send(VoteOpened(self._round, ROUND_SECONDS))
             self.votes_changed.emit({}, ROUND_SECONDS)
 
     def _close_round(self) -> None:
-        if self._job is not None and self.url:
+        if self.on and self.url:
             self._round, self._deciding = self._round + 1, False
-            self._job.send(VoteOpened(self._round, 0.0))
+            self._page.send(VoteOpened(self._round, 0.0))
             self.votes_changed.emit({}, 0.0)
 
     def _on_event(self, event: Event) -> None:
@@ -96,8 +91,6 @@ class Room(QObject):
                 choice = majority(counts)
                 if final and choice is not None:
                     self._decide(choice)
-            case Failed():
-                self._why = event.summary.rstrip(".") + "."
 
     def _decide(self, choice: Choice) -> None:
         """Give the majority's answer; if none can be given now, let the room vote once more."""
@@ -110,17 +103,17 @@ class Room(QObject):
     def _on_answer_kept(self, preference: Preference) -> None:
         """Have the votes saved, unless the presenter has given this answer instead of the audience."""
         self.decided = self._deciding
-        if self._deciding and self._job is not None:
+        if self._deciding and self.on:
             self._deciding = False
             choice = str(Choice(preference.choice))
-            self._job.send(VoteKept(str(self._folder), self._round, preference.id, choice))
+            self._page.send(VoteKept(str(self._folder), self._round, preference.id, choice))
 
     def _on_answer_refused(self) -> None:
         """Let the room vote once more, as its answer could not be saved."""
         if self._deciding:
             self._open_round()
 
-    def _on_end(self, name: str, reason: str) -> None:
-        self._job, self.url = None, ""
+    def _on_end(self, reason: str, failure: str) -> None:
+        self.url = ""
         lost = "" if reason == "stopped" else "The voting page stopped unexpectedly: start it again."
-        self.ended.emit(self._why or lost)
+        self.ended.emit(f"{failure}." if failure else lost)

@@ -10,10 +10,11 @@ from app.style.images import of_pixels
 from app.style.labels import label
 from app.style.layouts import column, row
 from app.window_state import fitting
-from app.workers.job_worker import JobWorker, MakeProcess, run_job
+from app.workers.job_worker import MakeProcess
+from app.workers.own_child import OwnChild
 from core.config import Config
 from core.errors import UserError
-from core.events import Event, Failed, JobSpec
+from core.events import Event, JobSpec
 from core.service_events import ControlsHeld, GameShown
 from core.tasks import get_task
 from core.tasks.atari import AtariTask
@@ -120,9 +121,9 @@ class Playing(QObject):
     def __init__(self, config: Config, make_process: MakeProcess, session: str, parent: QObject | None = None) -> None:
         """session: name of the session, for the window's title"""
         super().__init__(parent)
-        self._config, self._make_process, self._session = config, make_process, session
+        self._config, self._session = config, session
         self.window: PlayWindow | None = None
-        self._job: JobWorker | None = None
+        self._game = OwnChild(make_process, self._on_event, self._on_end, self)
 
     def open(self) -> None:
         """Open the window, or bring an open one to the front. The task must be `playable`."""
@@ -130,10 +131,9 @@ class Playing(QObject):
             task = get_task(self._config.task)
             assert isinstance(task, AtariTask)
             self.window = PlayWindow(task, self._session)
-            self.window.controls_changed.connect(self._send)
+            self.window.controls_changed.connect(self._game.send)
             self.window.left.connect(self._on_left)
-        if self._job is None:
-            self._start()
+        self._start()
         self.window.show()
         self.window.raise_()
         self.window.activateWindow()
@@ -142,40 +142,31 @@ class Playing(QObject):
         """Close the window, and block until the game's process has ended."""
         if self.window is not None:
             self.window.close()
-        if self._job is not None:
-            self._job.close()
+        self._game.close()
 
     def _start(self) -> None:
         assert self.window is not None
-        spec = JobSpec("play", self._config.to_dict())
         try:
-            self._job = run_job(self._make_process, spec, self._on_event, self._on_end, self)
+            self._game.start(JobSpec("play", self._config.to_dict()))
         except UserError as error:
             self.window.show_message(f"The game can't be started: {error}.")
 
-    def _send(self, held: ControlsHeld) -> None:
-        if self._job is not None:
-            self._job.send(held)
-
     def _on_event(self, event: Event) -> None:
-        if self.window is None:
-            return
-        if isinstance(event, GameShown):
+        if self.window is not None and isinstance(event, GameShown):
             self.window.show_game(event)
-        elif isinstance(event, Failed):
-            self.window.show_message(event.summary)
 
     def _on_left(self) -> None:
         """Release the window at once; the process ends later."""
         window, self.window = self.window, None
         if window is not None:
             window.deleteLater()
-        if self._job is not None:
-            self._job.cancel()
+        self._game.cancel()
 
-    def _on_end(self, name: str, reason: str) -> None:
-        self._job = None
-        if self.window is not None and reason == "died":
-            self.window.show_message("The game ended unexpectedly: press Esc to leave, then open it again.")
-        if self.window is not None and reason == "stopped":  # opened again while the last game was ending
+    def _on_end(self, reason: str, failure: str) -> None:
+        if self.window is None:
+            return
+        if reason == "stopped":  # opened again while the last game was ending
             self._start()
+        else:
+            unexpected = "The game ended unexpectedly: press Esc to leave, then open it again."
+            self.window.show_message(f"The game ended: {failure}." if failure else unexpected)

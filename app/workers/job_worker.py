@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QThread, Signal
 
-from core.errors import UserError, lack, summary
+from core.errors import lack, summary
 from core.events import Event, Failed, JobSpec, Logged
 from core.system.child_process import ChildDiedError, JobProcess, log_from_child
 from core.system.shared_memory import Envelope
@@ -113,28 +113,3 @@ class JobWorker(QThread):
     def _on_finished(self) -> None:
         self.wait()  # its run() has nothing left to do
         self.deleteLater()
-
-
-def run_job(
-    make_process: MakeProcess,
-    spec: JobSpec,
-    on_event: Callable[[Event], None],
-    on_end: Callable[[str, str], None],
-    parent: QObject,
-) -> JobWorker:
-    """Start a job for a part of the window, in addition to the session's four.
-
-    on_event, on_end: methods of a QObject, connected to the worker's signals
-
-    Raises UserError, with the system's reason as its text, if the child can't be made.
-    """
-    try:
-        process = make_process(spec)
-    except Exception as error:  # usually too many open files
-        log.exception("The %s process can't be started.", spec.name)
-        raise UserError(summary(error).rstrip(".")) from error
-    worker = JobWorker(spec.name, process, parent=parent)
-    worker.event_arrived.connect(on_event)
-    worker.finished_with.connect(on_end)
-    worker.start()
-    return worker

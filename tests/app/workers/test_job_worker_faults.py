@@ -35,7 +35,7 @@ def test_a_film_whose_worker_fails_is_reported_and_another_can_be_made(
     (tmp_path / "x.mp4.part").write_bytes(b"half")
     with face.wait_signal(films.failed) as ended:
         face.engine["film"].play(event)
-    assert ended.args == ["The film could not be made: RuntimeError: as injected."]
+    assert ended.args == ["x.mp4 could not be made: RuntimeError: as injected."]
     assert face.engine["film"].stopped and not (tmp_path / "x.mp4.part").exists()
     assert face.controller.state == State.RUNNING and not face.window.banner.shows_failure
     films.make(tmp_path / "again.mp4")
@@ -81,7 +81,7 @@ def test_a_game_whose_worker_fails_says_so_and_can_be_played_again(
     window = playing.window
     engine["play"].unreadable = event
     engine["play"].play(event)
-    qtbot.waitUntil(lambda: window.message.text() == "RuntimeError: as injected")
+    qtbot.waitUntil(lambda: window.message.text() == "The game ended: RuntimeError: as injected.")
     qtbot.waitUntil(lambda: engine["play"].stopped)
     QTest.keyClick(window, Qt.Key.Key_Escape)
     playing.open()
