@@ -14,6 +14,7 @@ class FrameClock(QObject):
     """Counts the frames of a loop, with a pause at its end.
 
     speed: 1 is as recorded
+    stride: number of frames from one that is shown to the next; the first one of a loop is always shown
 
     A precise single-shot timer is started for each frame's own deadline: with a fixed interval, errors would add up.
 
@@ -26,7 +27,7 @@ class FrameClock(QObject):
     def __init__(self, parent: QObject | None = None, now: Callable[[], float] = time.perf_counter) -> None:
         super().__init__(parent)
         self._now = now
-        self._count, self._fps, self.speed = 0, 30.0, 1.0
+        self._count, self._fps, self.speed, self.stride = 0, 30.0, 1.0, 1
         self._started, self._shown = 0.0, -1
         self._timer = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.tick)
@@ -43,7 +44,8 @@ class FrameClock(QObject):
     @property
     def deadline(self) -> float:
         """Time of the next frame, in seconds of the clock `now`."""
-        return self._started + self._seconds_until(self._shown + 1)
+        next_loop = (self._shown // self._count + 1) * self._count
+        return self._started + self._seconds_until(min(self._shown + self.stride, next_loop))
 
     @property
     def _rate(self) -> float:

@@ -1,6 +1,6 @@
 """Pausing of the clips after a minute without input."""
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 
 from app.clips.clip_pair import ClipPair
@@ -27,7 +27,12 @@ class IdlePause(QObject):
 
     timer: half of the time until the clips stop
     text: line over the clips while they rest
+
+    Signals:
+        rest_changed(bool): whether the clips rest.
     """
+
+    rest_changed = Signal(bool)
 
     def __init__(self, clips: ClipPair) -> None:
         super().__init__(clips)
@@ -54,6 +59,8 @@ class IdlePause(QObject):
         return plain
 
     def _on_playback_changed(self) -> None:
+        if not self.text.isHidden():
+            self.rest_changed.emit(False)
         self.text.hide()
         self._begin()
 
@@ -83,3 +90,4 @@ class IdlePause(QObject):
         self.text.adjustSize()
         self.text.move((self._clips.width() - self.text.width()) // 2, self._clips.height() - 2 * self.text.height())
         self.text.show()
+        self.rest_changed.emit(True)

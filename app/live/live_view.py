@@ -119,6 +119,10 @@ class LiveView(QWidget):
     def step(self, by: int) -> None:
         self.slider.setValue(self.slider.value() + by)
 
+    def set_resting(self, on: bool) -> None:
+        """Play at half of the frame rate while nobody is there, to spare the processor."""
+        self.policy.clock.stride = 2 if on else 1
+
     def hide_figures(self, on: bool) -> None:
         """Hide or show the task's measure."""
         self._hides_figures = on

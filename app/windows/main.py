@@ -219,6 +219,7 @@ class MainWindow(QMainWindow):
         controller.succeeded.connect(self.toast.show_message)
         controller.demonstrations.demonstration_drawn.connect(self.live.set_live)
         self.live.picture_resized.connect(controller.set_live_pixels)
+        self.rest.rest_changed.connect(self.live.set_resting)
         controller.stopped.connect(self._on_stopped)
         self.pair_page.page_updated.connect(self._on_page_updated)
         labelling.answer_kept.connect(self._on_answer_kept)

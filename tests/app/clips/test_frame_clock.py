@@ -50,6 +50,13 @@ def test_each_frame_stands_as_long_as_the_speed_says(
     assert shown == [1, 2, 3, 4, 5, 6, 7, 0, 1, 2]
 
 
+def test_a_stride_skips_frames_but_never_the_first_of_a_loop(clock: FrameClock, time: Clock, shown: list[int]) -> None:
+    clock.stride = 3
+    shown.clear()
+    assert play_frames(clock, time, 6) == pytest.approx([0.15, 0.15, 0.1 + PAUSE] * 2)
+    assert shown == [3, 6, 0, 3, 6, 0]
+
+
 def test_an_error_does_not_add_up(clock: FrameClock, time: Clock) -> None:
     for _ in range(100):
         time.now = clock.deadline + 0.004  # the timer is late each time

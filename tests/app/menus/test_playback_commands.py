@@ -69,8 +69,10 @@ def test_without_input_the_clips_rest_and_any_key_plays_them(face: Face) -> None
     for key in (Qt.Key.Key_Shift, Qt.Key.Key_Space, Qt.Key.Key_Left, Qt.Key.Key_Period):
         assert clips.clock.playing and not rest.text.isVisible()
         let_rest(face)
+        assert face.window.live.policy.clock.stride == 2  # half of the frames are drawn
         face.press(key)
         face.wait_until(lambda: clips.clock.playing and not rest.text.isVisible())
+        assert face.window.live.policy.clock.stride == 1
     assert face.controller.progress.labels == 0  # the key that plays them is no answer
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.controller.progress.labels == 1)
