@@ -2,6 +2,7 @@
 
 import errno
 import re
+import shlex
 from enum import StrEnum
 
 from core.version import PYTHON
@@ -14,7 +15,7 @@ class UserError(Exception):
 def missing_packages(what: str, *packages: str) -> UserError:
     """Return the error of something that needs optional packages which are not installed. packages: as pip names them"""
     names = " and ".join(re.split("[<>=]", package)[0] for package in packages)
-    wanted = " ".join(f'"{package}"' if re.search("[<>=]", package) else package for package in packages)
+    wanted = " ".join(map(shlex.quote, packages))
     return UserError(f"{what} needs {names}: {PYTHON} -m pip install {wanted}.")
 
 

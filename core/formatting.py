@@ -1,7 +1,7 @@
 """Numbers and names in texts for users and in JSON."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from itertools import count, filterfalse
 from typing import Any
 
@@ -16,6 +16,11 @@ def capitalized(text: str) -> str:
 def first_free(name: Callable[[int], str], is_taken: Callable[[str], bool]) -> str:
     """Return the first of name(1), name(2), ... that is not taken."""
     return next(filterfalse(is_taken, map(name, count(1))))
+
+
+def unique_name(name: str, taken: Container[str]) -> str:
+    """Return the name or, if it is taken, the first of name_2, name_3, ... that is not."""
+    return first_free(lambda number: f"{name}_{number}" if number > 1 else name, taken.__contains__)
 
 
 def pluralize(number: int, noun: str) -> str:

@@ -120,7 +120,7 @@ class LiveView(QWidget):
         self.slider.setValue(self.slider.value() + by)
 
     def set_resting(self, on: bool) -> None:
-        """Play at half of the frame rate while nobody is there, to spare the processor."""
+        """Set whether to play at half the frame rate, which saves processor time while the clips rest."""
         self.policy.clock.stride = 2 if on else 1
 
     def hide_figures(self, on: bool) -> None:

@@ -32,4 +32,5 @@ class PreviewView(QWidget):
 
     def _show_frame(self, frame: int) -> None:
         self.picture.move_to(frame)
-        self.update()
+        if self.picture.preview is not None:
+            self.update()

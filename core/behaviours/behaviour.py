@@ -23,6 +23,7 @@ from typing import Any
 
 from core.behaviours.robot_model import RobotModel, robot_model
 from core.errors import UserError
+from core.formatting import unique_name
 from core.io import files
 from core.words import require_fields
 
@@ -232,8 +233,7 @@ def _plots(values: Any, taken: set[str]) -> tuple[NamedFigure, ...]:
         require_fields("a plot", value, ("title", "expression"))
         title = _prose("the title of a plot", value["title"], MAX_TITLE)
         name = _NOT_IN_NAMES.sub("_", title.lower()).strip("_") or "plot"
-        number = next(n for n in range(1, MAX_PLOTS + 2) if (f"{name}_{n}" if n > 1 else name) not in taken)
-        name = f"{name}_{number}" if number > 1 else name
+        name = unique_name(name, taken)
         taken = {*taken, name}
         plots.append(NamedFigure(name, title, _text("the expression of a plot", value["expression"], MAX_BYTES)))
     return tuple(plots)

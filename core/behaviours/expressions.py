@@ -151,11 +151,12 @@ class Compiler:
         if len(text) > MAX_TEXT:
             raise UserError(f"{place} has {len(text)} characters: give at most {MAX_TEXT}.")
         self._skipped = len(text) - len(text.lstrip())
-        comment = _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), text).find("#")
+        bare = _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), text)
+        comment = bare.find("#")
         if comment >= 0:  # Python would drop what follows, also in the next lines
             raise UserError(f"{place} has a # at column {comment + 1}: leave comments out.")
         self._text = " ".join(text.strip().splitlines())
-        self._refuse_other_languages()
+        self._refuse_other_languages(bare)
         self.function = self.read(self._parse(), 1)
 
     def _parse(self) -> ast.expr:
@@ -169,15 +170,14 @@ class Compiler:
         except (ValueError, MemoryError, RecursionError) as error:
             raise UserError(f"{self._place} can't be read: write a shorter one, in plain characters.") from error
 
-    def _refuse_other_languages(self) -> None:
-        """Raise UserError for signs that Python's parser would only call wrong."""
-        bare = _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), self._text)
+    def _refuse_other_languages(self, bare: str) -> None:
+        """Raise UserError for signs that Python's parser would only call wrong. bare: the text without quoted names"""
         found = _FOREIGN.search(bare)
         if found:
             sign = found[0]
             named = sign == "=" and _ARGUMENT.search(bare[: found.start()])
             advice = f"leave out {named[1]}=." if named else f"write {_INSTEAD[sign]} instead of {sign}."
-            raise UserError(f"{self._place}, column {found.start() + 1 + self._skipped}: {advice}")
+            raise UserError(f"{self._place}, column {found.start() + 1}: {advice}")
 
     def fail(self, node: ast.AST, sentence: str) -> NoReturn:
         """Raise UserError with the sentence and the column of the node."""

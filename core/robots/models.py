@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 from core.errors import UserError
-from core.formatting import first_free
+from core.formatting import unique_name
 from core.robots.actuators import complete_ranges
 from core.robots.appearance import add_appearance, colour, lay_floor, show_every_body
 from core.robots.floor import add_floor, level_planes
@@ -111,7 +111,7 @@ def _name_moving_bodies(spec: mujoco.MjSpec) -> None:
     taken = {body.name for body in spec.bodies}
     for body in moving:
         if not body.name:
-            body.name = first_free(lambda number: f"root_{number}" if number > 1 else "root", taken.__contains__)
+            body.name = unique_name("root", taken)
             taken.add(body.name)
 
 

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from core.formatting import first_free
+from core.formatting import unique_name
 from core.types import Float64, Mask
 
 FREE, BALL, SLIDE, HINGE = (
@@ -195,14 +195,10 @@ def unique_names(own: Sequence[str], others: Sequence[str]) -> list[str]:
     names = []
     for name, other in zip(own, others, strict=True):
         if not name:
-            name = _numbered(other, taken)
+            name = unique_name(other, taken)
             taken.add(name)
         names.append(name)
     return names
-
-
-def _numbered(name: str, taken: set[str]) -> str:
-    return first_free(lambda number: f"{name}_{number}" if number > 1 else name, taken.__contains__)
 
 
 def solid(model: mujoco.MjModel) -> Mask:
