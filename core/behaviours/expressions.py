@@ -1,8 +1,8 @@
 """Expressions of a step, such as "clip(height, 0, 1) - 0.1 * abs(pitch_rate)", compiled to functions of signals.
 
 Python's parser reads them, but only the nodes handled here are accepted, and Python evaluates none of them. Conditions
-have the value 1 or 0, and any number but 0 is true. A division by 0, and a power or root that is not a number
-(sqrt(-1)), counts as 0, as does a result that is not a number, and results are clipped to LARGEST.
+have the value 1 or 0; in their place, a quantity such as height is refused. A division by 0, and a power or root that
+is not a number (sqrt(-1)), counts as 0, as does a result that is not a number, and results are clipped to LARGEST.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from core.behaviours.signals import FAMILIES, PLAIN, SignalNames, Signals, write
+from core.behaviours.signals import CONDITIONS, FAMILIES, PLAIN, SignalNames, Signals, write
 from core.behaviours.tolerance import REACH_ZERO, SHAPES, tolerance
 from core.errors import UserError
 from core.types import Float64
@@ -199,17 +199,28 @@ class Compiler:
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 return self.call(node, name, arguments, depth)
             case ast.UnaryOp(op=sign, operand=operand) if type(sign) in _OPERATIONS:
-                return _apply(_OPERATIONS[type(sign)], self.read(operand, depth + 1))
+                read = self.condition if isinstance(sign, ast.Not) else self.read
+                return _apply(_OPERATIONS[type(sign)], read(operand, depth + 1))
             case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATIONS:
                 one = self.read(left, depth + 1)
                 other = self._exponent(right) if isinstance(sign, ast.Pow) else self.read(right, depth + 1)
                 return _apply(_OPERATIONS[type(sign)], one, other)
             case ast.BoolOp(op=sign, values=parts):
-                conditions = [self.read(part, depth + 1) for part in parts]
+                conditions = [self.condition(part, depth + 1) for part in parts]
                 return functools.reduce(functools.partial(_apply, _OPERATIONS[type(sign)]), conditions)
             case ast.Compare(left=first, ops=signs, comparators=others):
                 return self._comparison(node, signs, [self.read(part, depth + 1) for part in (first, *others)])
         self._refuse(node)
+
+    def condition(self, node: ast.expr, depth: int) -> Function:
+        """Return the function of a condition. Refuses a number that nothing compares, as it would hold always."""
+        function = self.read(node, depth)
+        parts = list(ast.walk(node))
+        compared = any(isinstance(part, ast.Compare | ast.BoolOp | ast.Not) for part in parts)
+        if not compared and not any(isinstance(part, ast.Name) and part.id in CONDITIONS for part in parts):
+            written = ast.unparse(node)
+            self.fail(node, f"{written} is a number and not a condition: compare it, as in {written} > 0.5.")
+        return function
 
     def _refuse(self, node: ast.AST) -> NoReturn:
         slip = _SLIPS.get(type(getattr(node, "op", node)))

@@ -36,6 +36,8 @@ class Memory(ABC):
     initial: Mapping[str, float] = {}
     arguments = (1, 1)
     """Fewest and most."""
+    condition: int | None = None
+    """Place of the argument that has to be a condition."""
 
     def __init__(self, functions: Sequence[Function], environments: int, step_seconds: float) -> None:
         """functions: of the arguments, from the signals of a step to values (N,)"""
@@ -71,6 +73,8 @@ class _Mean(Memory):
 
 
 class _Share(_Mean):
+    condition = 0
+
     def add(self, *values: Float64) -> None:
         super().add((values[0] != 0).astype(np.float64))
 
@@ -101,6 +105,7 @@ class _Lowest(_Last):
 
 
 class _Longest(Memory):
+    condition = 0
     initial = {"now": 0.0, "best": 0.0}
 
     def add(self, *values: Float64) -> None:
@@ -113,6 +118,7 @@ class _Longest(Memory):
 
 
 class _Count(Memory):
+    condition = 0
     initial = {"before": 1.0, "events": 0.0}  # what is true from the start has not become so
 
     def add(self, *values: Float64) -> None:
@@ -131,6 +137,7 @@ _FULL = 2 * np.pi + 1e-6
 class _Turns(Memory):
     initial = {"before": np.nan, "turned": 0.0, "best": 0.0, "low": np.inf, "high": -np.inf}
     arguments = (1, 2)
+    condition = 1
 
     def add(self, *values: Float64) -> None:
         angle, before, turned = values[0], self.arrays["before"], self.arrays["turned"]
@@ -213,7 +220,10 @@ class _FigureCompiler(Compiler):
             number = f"{fewest}" if fewest == most else f"{fewest} or {most}"
             self.fail(node, f"{name} takes {number} value{'s' * (most > 1)} and not {len(arguments)}.")
         self._inside = True
-        functions = tuple(self.read(argument, depth + 1) for argument in arguments)
+        functions = tuple(
+            (self.condition if number == kind.condition else self.read)(argument, depth + 1)
+            for number, argument in enumerate(arguments)
+        )
         self._inside = False
         self.parts.append((kind, functions))
         number_of_part = len(self.parts) - 1

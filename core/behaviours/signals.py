@@ -81,6 +81,8 @@ class SignalNames:
 
 FAMILIES = ("joint", "joint_rate", "action", "x", "y", "height", "contact")
 """Signals with a name in brackets."""
+CONDITIONS = ("airborne", "contact")
+"""Signals and families that are 1 or 0."""
 
 
 def write(family: str, name: str) -> str:
