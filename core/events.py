@@ -45,15 +45,13 @@ class JobState:
 class JobSpec:
     """Description from which a child process builds its job.
 
-    name: one of core.session.routing.JOBS, 'clips', 'previews', 'scenes', 'film', 'talk', 'play', or a name that the builder knows
-    config: Config.to_dict()
-    builder: module whose `build` makes the job, by name: only the child imports it, with the heavy libraries
+    name: of a job that core.jobs.build knows
+    config: Config.to_dict(); empty for a job that needs none
     """
 
     name: str
     config: dict[str, Any]
     state: JobState | None = None
-    builder: str = "core.jobs"
 
 
 class Job(Protocol):

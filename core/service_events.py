@@ -5,7 +5,6 @@ Each request goes to one job, which replies to it; none of them changes what is 
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -104,27 +103,6 @@ class PracticePairDrawn(Event):
     query: Query
     left: Frames
     right: Frames
-
-
-@dataclass(frozen=True)
-class RobotFileRequested(Event):
-    """The robot of this MJCF file should be read."""
-
-    path: str
-
-
-@dataclass(frozen=True)
-class RobotFileRead(Event):
-    """The robot, as core.behaviours.robot_model.RobotModel.to_dict gives it."""
-
-    model: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class RobotFileRefused(Event):
-    """The robot's file can't be used; `sentence` says why."""
-
-    sentence: str
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from PySide6.QtCore import QObject, Signal
 from app.labelling.pair_queue import Pair
 from app.workers.job_worker import MakeProcess
 from app.workers.own_child import OwnChild
-from core.config import Config
 from core.errors import UserError
 from core.events import Event, JobSpec
 from core.service_events import PracticePairDrawn, PracticeRequested, SceneDrawn, SceneRefused, SceneRequested
@@ -64,7 +63,7 @@ class Scenes(QObject):
 
     def _send(self, request: SceneRequested | PracticeRequested) -> None:
         try:
-            self._child.start(JobSpec("scenes", Config().to_dict()))
+            self._child.start(JobSpec("scenes", {}))
         except UserError as error:
             self.refused.emit(f"The robot can't be rendered: {error}.")
             return

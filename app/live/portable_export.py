@@ -20,7 +20,7 @@ class PortableExport(ChildExport):
 
     def make(self, target: Path) -> None:
         """Export the newest checkpoint. Exactly one of `made`, `failed` and `refused` follows."""
-        spec = JobSpec("portable", self.config.to_dict(), builder="core.portable")
+        spec = JobSpec("portable", {})
         if self.start(spec, PortableRequested(str(self.folder), str(target)), target):
             self.begun.emit("Writing the ONNX files…")
 

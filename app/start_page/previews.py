@@ -18,7 +18,6 @@ from app.style.images import decoded, encoded, of_pixels
 from app.workers.background_thread import BackgroundThread
 from app.workers.job_worker import MakeProcess
 from app.workers.own_child import OwnChild
-from core.config import Config
 from core.errors import UserError
 from core.events import Event, JobSpec
 from core.io import files
@@ -183,7 +182,7 @@ class Previews(QObject):
         self._rest.stop()
         self._drawing = task = self._wanted.popleft()
         try:
-            self._child.start(JobSpec("previews", Config().to_dict()))
+            self._child.start(JobSpec("previews", {}))
         except UserError as error:
             self._refuse(task, f"{_name(task)} can't be rendered: {error}.")
             self._draw_next()

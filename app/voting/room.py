@@ -54,7 +54,7 @@ class Room(QObject):
     def start(self) -> None:
         """Switch the page on; `opened` or `ended` follows."""
         try:
-            self._page.start(JobSpec("voting", {}, builder="core.voting"))
+            self._page.start(JobSpec("voting", {}))
         except UserError as error:
             self.ended.emit(f"The voting page can't be served: {error}.")
 

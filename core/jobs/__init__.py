@@ -8,37 +8,36 @@ import importlib
 from core.config import Config
 from core.events import Job, JobSpec
 from core.session.restore_errors import checkpoint_errors
+from core.system.child_process import WITHOUT_TORCH
+
+_ELSEWHERE = {"portable": "core.portable.job", "voting": "core.voting.job"}
+"""Modules of the jobs that other packages have."""
+_WITHOUT_CONFIG = ("previews", "scenes", "portable", "voting")
 
 
 def build(spec: JobSpec, threads: int = 1, processes: bool = False) -> Job:
-    """Build the job of that name, importing only what it needs.
+    """Build the job NameJob of that name, importing only what it needs.
 
     threads: how many threads of this process may compute at once
     processes: let the rollout use processes of its own, if the machine has room for them (core.jobs.collectors)
 
     Raises UserError if the state does not fit.
     """
-    if spec.name == "previews":  # before torch, which drawing does not need: the first pictures come sooner
-        from core.jobs.previews import PreviewsJob
-
-        return PreviewsJob()
-    if spec.name == "scenes":
-        from core.jobs.scenes import ScenesJob
-
-        return ScenesJob()
-    config = Config.from_dict(spec.config)
-    if spec.name != "play":
+    if spec.name not in WITHOUT_TORCH:
         from core.nn.threads import set_num_threads
 
         set_num_threads(threads)
-    job_class = getattr(importlib.import_module(f"core.jobs.{spec.name}"), f"{spec.name.capitalize()}Job")
+    module = importlib.import_module(_ELSEWHERE.get(spec.name, f"core.jobs.{spec.name}"))
+    job_class = getattr(module, f"{spec.name.capitalize()}Job")
     job: Job
-    if spec.name == "rollout":
+    if spec.name in _WITHOUT_CONFIG:
+        job = job_class()
+    elif spec.name == "rollout":
         from core.jobs.collectors import room_for_processes
 
-        job = job_class(config, processes and room_for_processes())
+        job = job_class(Config.from_dict(spec.config), processes and room_for_processes())
     else:
-        job = job_class(config)
+        job = job_class(Config.from_dict(spec.config))
     if spec.state is not None:
         with checkpoint_errors(spec.name):
             job.set_state(spec.state)

@@ -1,14 +1,12 @@
-"""The scenes job: shows the robot of a behaviour in random motion, from any side, and reads robots from MJCF files.
+"""The scenes job: shows the robot of a behaviour in random motion, from any side.
 
 It serves the page on which behaviours are made. A change of anything but the robot, the start and the timing is
 shown in the same motion, so that its effect can be seen.
 """
 
 import math
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +18,10 @@ from core.errors import UserError, refusal
 from core.events import Event, Job, Waited
 from core.jobs.practice import practice_pairs
 from core.jobs.previews import oscillating_actions
-from core.robots.importing import import_robot
 from core.seeding import generator
 from core.service_events import (
     PracticePairDrawn,
     PracticeRequested,
-    RobotFileRead,
-    RobotFileRefused,
-    RobotFileRequested,
     SceneDrawn,
     SceneRefused,
     SceneRequested,
@@ -42,27 +36,21 @@ _STARTS_SHOWN = 3
 
 
 class ScenesJob(Job):
-    """Answers the newest SceneRequested or PracticeRequested, and each RobotFileRequested in order."""
+    """Answers the newest SceneRequested or PracticeRequested."""
 
     def __init__(self) -> None:
         self._request: SceneRequested | PracticeRequested | None = None
-        self._files: deque[str] = deque()
         self._scene: Scene | None = None
 
     def receive(self, event: Event) -> None:
-        match event:
-            case SceneRequested() | PracticeRequested():
-                self._request = event
-            case RobotFileRequested(path):
-                self._files.append(path)
+        if isinstance(event, SceneRequested | PracticeRequested):
+            self._request = event
 
     def run(self) -> Iterator[Event | None]:
         while True:
             if self._request is not None:
                 request, self._request = self._request, None
                 yield from self._practise(request) if isinstance(request, PracticeRequested) else self._draw(request)
-            elif self._files:
-                yield _read(self._files.popleft())
             else:
                 yield Waited("scenes", "nothing to draw")
 
@@ -95,13 +83,6 @@ class ScenesJob(Job):
                     return
         except Exception as error:  # as above
             yield SceneRefused(request.token, refusal(error, "The robot can't be rendered"))
-
-
-def _read(path: str) -> Event:
-    try:
-        return RobotFileRead(import_robot(Path(path)).to_dict())
-    except Exception as error:
-        return RobotFileRefused(refusal(error, f"{path} can't be used as a robot"))
 
 
 class Scene:

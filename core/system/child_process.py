@@ -50,7 +50,7 @@ _IMPORTED = ("core.jobs.policy", "core.jobs.reward")
 """Modules that forked children have from the start: torch, and nothing that opens a display of OpenGL or a GPU, which
 forks can't share.
 """
-_WITHOUT_TORCH = ("previews", "scenes", "play", "voting")
+WITHOUT_TORCH = ("previews", "scenes", "play", "voting")
 """Jobs that need no torch."""
 _NICE, _NICE_INTERACTIVE = 10, 3
 """Niceness of a job, and of one that a person waits for: the window comes first, then the latter, then training."""
@@ -346,7 +346,7 @@ class JobProcess(ChildProcess):
 
     def __init__(self, spec: JobSpec) -> None:
         nice = _NICE_INTERACTIVE if spec.name in ("clips", "play", "scenes") else _NICE
-        super().__init__(spec.name, _run_job, spec.name, nice=nice, torch=spec.name not in _WITHOUT_TORCH)
+        super().__init__(spec.name, _run_job, spec.name, nice=nice, torch=spec.name not in WITHOUT_TORCH)
         self._spec: JobSpec | None = spec
 
     def start(self) -> None:
@@ -388,7 +388,7 @@ def _run_job(link: ChildLink, name: str) -> None:
     while not isinstance(event := link.receive(), JobSpec):
         inbox.put(event)
     threading.Thread(target=_listen, args=(link, inbox), daemon=True).start()
-    job: Job = importlib.import_module(event.builder).build(event, job_threads(name), processes=True)
+    job: Job = importlib.import_module("core.jobs").build(event, job_threads(name), processes=True)
     trim_at = time.monotonic() + _TRIM_SECONDS
     for event in job.run():
         if time.monotonic() > trim_at:

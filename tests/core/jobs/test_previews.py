@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from core import jobs
-from core.config import Config
 from core.events import Event, JobSpec, Waited
 from core.jobs.previews import FPS, SECONDS, SIZE, PreviewsJob, preview
 from core.service_events import PreviewDrawn, PreviewRefused, PreviewRequested
@@ -43,7 +42,7 @@ def test_requests_are_answered_in_order_and_a_bad_one_stops_no_other() -> None:
 
 
 def test_it_is_built_by_its_name_and_without_torch() -> None:
-    assert isinstance(jobs.build(JobSpec("previews", Config().to_dict())), PreviewsJob)
+    assert isinstance(jobs.build(JobSpec("previews", {})), PreviewsJob)
     script = (
         "import sys; from core import jobs; from core.events import JobSpec; jobs.build(JobSpec('previews', {}));"
         " from core.jobs.previews import preview; preview('reacher'); print('torch' in sys.modules)"

@@ -7,16 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from core import jobs
-from core.behaviours.robot_model import robot_model
-from core.config import Config
 from core.events import Event, JobSpec, Waited
 from core.jobs.scenes import FPS, SIZE, ScenesJob
+from core.robots.importing import import_robot
 from core.service_events import (
     PracticePairDrawn,
     PracticeRequested,
-    RobotFileRead,
-    RobotFileRefused,
-    RobotFileRequested,
     SceneDrawn,
     SceneRefused,
     SceneRequested,
@@ -45,7 +41,7 @@ def answers(job: ScenesJob, *requests: Event) -> list[Event]:
 
 
 def test_clips_are_drawn_from_the_side_that_is_asked_for_and_one_frame_of_them_alike() -> None:
-    job = jobs.build(JobSpec("scenes", Config().to_dict()))
+    job = jobs.build(JobSpec("scenes", {}))
     assert isinstance(job, ScenesJob)
     (whole,) = answers(job, SceneRequested(1, text()))
     assert isinstance(whole, SceneDrawn) and whole.token == 1
@@ -70,15 +66,11 @@ def test_only_the_newest_request_is_drawn_and_a_wrong_one_is_refused() -> None:
         assert isinstance(refused, SceneRefused) and expected in refused.sentence
 
 
-def test_a_robot_is_read_and_shown(tmp_path: Path) -> None:
-    job, file = ScenesJob(), tmp_path / "swinger.xml"
-    (refused,) = answers(job, RobotFileRequested(str(file)))
-    assert isinstance(refused, RobotFileRefused) and "swinger.xml can't be read" in refused.sentence
+def test_a_robot_from_a_file_is_shown(tmp_path: Path) -> None:
+    file = tmp_path / "swinger.xml"
     file.write_text(SWINGER)
-    (read,) = answers(job, RobotFileRequested(str(file)))
-    assert isinstance(read, RobotFileRead)
-    assert robot_model(json.loads(json.dumps(read.model))).joints == ("swing",)
-    (drawn,) = answers(job, SceneRequested(1, text(robot="mjcf:swinger.xml", model=read.model)))
+    model = json.loads(json.dumps(import_robot(file).to_dict()))
+    (drawn,) = answers(ScenesJob(), SceneRequested(1, text(robot="mjcf:swinger.xml", model=model)))
     assert isinstance(drawn, SceneDrawn) and drawn.frames.pixels.std() > 5
 
 

@@ -124,7 +124,7 @@ def test_one_address_gets_no_more_than_its_rate(server: VotingServer) -> None:
 @pytest.mark.skipif(not NETWORKED, reason="this machine is in no network")
 def test_in_a_network_it_listens_on_one_address_and_only_while_it_is_on() -> None:
     address = local_address()
-    child = JobProcess(JobSpec("voting", {}, builder="core.voting"))
+    child = JobProcess(JobSpec("voting", {}))
     child.start()
     try:
         served = next_event(child, VotingServed)
