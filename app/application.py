@@ -169,10 +169,10 @@ class Application(QObject):
 
     def _show_session(self, session: Session, teacher: str | None = None, message: str = "") -> None:
         controller = Controller(session, JobProcess)
-        controller.labelling.set_teacher(teacher or last_teacher(session))
         stack = ExitStack()
         stack.enter_context(session_log(session.folder))
         window = MainWindow(controller)
+        controller.labelling.set_teacher(teacher or last_teacher(session))  # the window says why if it can't be
         window.closed.connect(self._on_closed)
         window.start_page_requested.connect(self._on_start_page_requested)
         window.quit_requested.connect(self.quit)

@@ -39,7 +39,7 @@ class ChildExport(QObject):
     @property
     def unfinished(self) -> Path | None:
         """The file that is being made, or None."""
-        return self._target if self._child.runs else None
+        return self._target if self._child.runs and not self.done else None
 
     def start(self, spec: JobSpec, request: Event, target: Path) -> bool:
         """Ask a new child for the file `target`, and return True; otherwise `refused` says why."""
@@ -62,7 +62,8 @@ class ChildExport(QObject):
     def close(self) -> None:
         """Cancel the export that is under way, and wait for its process to end."""
         if self._child.runs:
-            self.abandoned = f"{self._target.name} was not made because the session was closed: make it again."
+            if not self.done:
+                self.abandoned = f"{self._target.name} was not made because the session was closed: make it again."
             self._child.close()
             self._remove_part()
 

@@ -102,8 +102,6 @@ class Controller(QObject):
         self._checkpoint_trouble_told = False
         self._moved_to: Session | None = None
         self._is_moving = False
-        self.lost_training = False
-        """The last stop could not save what was trained since the checkpoint before."""
         self._moved_counts = 0, 0  # answers and earlier policies in `_moved_to`
         self._moving_checkpoint = 0
         """Number of the checkpoint that moving waits for."""
@@ -221,6 +219,11 @@ class Controller(QObject):
         return [export.unfinished.name for export in exports if export.unfinished is not None]
 
     @property
+    def lost_training(self) -> bool:
+        """True if a stopped session could not save what was trained since the last checkpoint."""
+        return self.checkpointer.unsaved
+
+    @property
     def abandoned(self) -> str:
         """Sentences about what could not be written when the session was closed; '' if all was."""
         parts = self.file_tasks, self.film_export, self.portable_export
@@ -243,8 +246,6 @@ class Controller(QObject):
         if self.state == State.STOPPED and not self.file_tasks.running:
             self.stopped.emit()
             return
-        trained = self.state in (State.RUNNING, State.PAUSED, State.FAILED)
-        self.lost_training = trained and bool(self.job_group.running)  # until it is saved
         self._enter(State.STOPPING)
         self._final_checkpoint = self._request_checkpoint()
         if self._final_checkpoint:
@@ -307,7 +308,8 @@ class Controller(QObject):
     def _on_answers_saved(self, session: Session, answers: int, policies: int) -> None:
         """The answers and `policies` earlier policies are safe: save the state of training there too."""
         self._moved_counts = answers, policies
-        self._moved_to = self.checkpointer.session = session
+        self._moved_to = session
+        self.checkpointer.move_to(session)
         self._moving_checkpoint = self.checkpointer.request(self._jobs_to_start)
         if not self._moving_checkpoint:
             self._finish_moving(trained=False)
@@ -454,8 +456,6 @@ class Controller(QObject):
 
     def _on_saved(self, number: int) -> None:
         self._checkpoint_trouble_told = False
-        if number == self._final_checkpoint:
-            self.lost_training = False
         self._dismiss_after(number, saved=True)
 
     def _on_checkpoint_refused(self, sentence: str, number: int) -> None:
@@ -483,5 +483,8 @@ class Controller(QObject):
 
     def _finish_stopping(self) -> None:
         if self.state == State.STOPPING and not (self.job_group.running or self.file_tasks.running):
+            if self._moving_checkpoint:  # the window closes before all jobs have answered
+                self._moving_checkpoint = 0
+                self._finish_moving(trained=False)
             self._enter(State.STOPPED)
             self.stopped.emit()

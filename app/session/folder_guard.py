@@ -73,6 +73,7 @@ class FolderGuard(QObject):
     def close(self) -> None:
         """End the thread; block until it has ended."""
         self._timer.stop()
+        self._thread.ending = True
         self._thread.do(self._copy.close)
         self._thread.do(self._others.close)
         self._thread.close()
@@ -92,7 +93,7 @@ class FolderGuard(QObject):
 
     def _update(self) -> None:
         try:
-            self._copy.update()
+            self._copy.update(lambda: self._thread.ending)
         except DAMAGE as error:  # the store itself reports what it can't read
             log.warning("The answers were not copied: %s", error)
 

@@ -27,8 +27,8 @@ class AnswerCopy:
         self._places: dict[str, tuple[int, int]] = {}
         """Start and length of each answer's file in the copy."""
 
-    def update(self) -> None:
-        """Copy what was added to the store since the last call.
+    def update(self, stopped: Callable[[], bool] = lambda: False) -> None:
+        """Copy what was added to the store since the last call, or as much of it as is copied when `stopped` is True.
 
         Raise one of tensor_file.DAMAGE if the store can't be read; what was copied so far is kept.
         """
@@ -38,6 +38,8 @@ class AnswerCopy:
             raise ValueError("another store has taken its place")
         self._file = self._file or tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         for line in log[len(self._log) :].splitlines(keepends=True):
+            if stopped():
+                return
             body = decode(line.rstrip(b"\n"))
             if body["do"] == "add":
                 self._add(self._file, f"{body['answer']['id']:08d}.safetensors")

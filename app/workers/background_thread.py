@@ -16,13 +16,17 @@ Receiver = Callable[[Any], object]
 
 
 class BackgroundThread(QThread):
-    """Runs tasks one after the other, in the order they were added."""
+    """Runs tasks one after the other, in the order they were added.
+
+    ending: True once the thread has been asked to end; long tasks that are of no use then should look at it
+    """
 
     _outcome = Signal(object, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._tasks: queue.SimpleQueue[tuple[Task, Receiver | None, Receiver | None] | None] = queue.SimpleQueue()
+        self.ending = False
         self._outcome.connect(self._on_outcome)
 
     def do(self, task: Task, done: Receiver | None = None, refused: Receiver | None = None) -> None:
@@ -31,6 +35,7 @@ class BackgroundThread(QThread):
 
     def end(self) -> None:
         """End the thread after the tasks that were added so far."""
+        self.ending = True
         self._tasks.put(None)
 
     def close(self) -> None:
@@ -76,6 +81,7 @@ class StoreThread(BackgroundThread):
         return self._store
 
     def end(self) -> None:
+        self.ending = True
         self.do(self._close_store)
         super().end()
 

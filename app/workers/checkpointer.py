@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 class Checkpointer(QObject):
     """Saves as the jobs learn, and on request; loads at the start and for a restart.
 
-    session: where to save; another session once the folder of the first is gone
+    session: where to save
     regular: checkpoints are saved when they are due
     schedule: decides when a checkpoint is due
     disk: thread of the session's files; its tasks run one after the other
@@ -50,10 +50,21 @@ class Checkpointer(QObject):
         self._asked: set[str] = set()
         self._states: dict[str, JobState] = {}
         self._any_saved = self._metrics_read = self._saving = False
+        self._progress_asked = self._progress_saved = 0
+        """The schedule's progress when the newest checkpoint was requested, and that of the newest one on disk."""
         self.regular, self.schedule = False, CheckpointSchedule()
         self.saved_at: float | None = None
         self.disk = BackgroundThread(self)
         self.disk.start()
+
+    @property
+    def unsaved(self) -> bool:
+        """True if the jobs have learned since the newest checkpoint on disk was requested."""
+        return self.schedule.progress > self._progress_saved
+
+    def move_to(self, session: Session) -> None:
+        """Save in this session, which has no checkpoint yet, from now on."""
+        self.session, self._any_saved = session, False
 
     def load(self) -> None:
         """Load the newest checkpoint; `loaded` or `refused` follows."""
@@ -107,6 +118,7 @@ class Checkpointer(QObject):
         self._number += 1
         self._saving = True
         self.schedule.saved()
+        self._progress_asked = self.schedule.progress
         self._asked, self._states = asked, {}
         self._job_group.send(StateRequested(self._number), asked)
         return self._number
@@ -117,25 +129,28 @@ class Checkpointer(QObject):
             return
         self._states[event.job] = event.state
         if set(self._states) == self._asked:
-            number, states = self._number, self._states
+            number, states, progress = self._number, self._states, self._progress_asked
             self._states = {}
             self.disk.do(
-                lambda: self._save(number, states),
+                lambda: self._save(number, states, progress),
                 lambda _: self._on_saved(number),
                 lambda sentence: self._refuse(sentence, "saved", number),
             )
 
-    def _save(self, number: int, states: dict[str, JobState]) -> None:
+    def _save(self, number: int, states: dict[str, JobState], progress: int) -> None:
         """Save a checkpoint; jobs without a new state keep the one saved last. In the disk's thread."""
         before = self.session.load() if set(states) != set(JOBS) else None
         missing = {name: state for name, state in (before[1] if before else {}).items() if name != DRIVER}
         self.session.save(number, {**missing, **states})
+        self._progress_saved = progress
         metrics_file.save(self.session.folder, self._metrics)
 
     def _on_loaded(self, newest: tuple[int, dict[str, JobState]]) -> None:
         number, states = newest
         self._number = max(self._number, number)
         self._any_saved = number > 0
+        if not set(JOBS) & set(self._job_group.running):  # what was lost before is reported already
+            self._progress_saved = self.schedule.progress
         self.loaded.emit(states)
 
     def _on_saved(self, number: int) -> None:

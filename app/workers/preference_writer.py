@@ -153,6 +153,8 @@ class PreferenceWriter(StoreThread):
         ports: dict[str, Port] = {name: self._ports[name] for name in names if name in self._ports}
         self._count(store)
         for preference in store.each():
+            if self.ending:  # the jobs end too
+                return
             deliver(PreferenceAdded(preference), ports)
         undone = tuple(preference.query for preference in store.undone() if preference.query.repeats is None)
         deliver(AnswersReplayed(waiting, undone), ports)

@@ -23,6 +23,8 @@ class CheckpointSchedule:
         self._fitted = self._fitted_then = 0
         """Answers of the newest fit, and of the newest one in a checkpoint."""
         self._worked = False
+        self.progress = 0
+        """Batches and fits of which the jobs have told."""
         self._saved_at = clock()
 
     def note(self, event: Event) -> None:
@@ -30,8 +32,10 @@ class CheckpointSchedule:
         match event:
             case RolloutReported(batch_steps=steps):
                 self._worked |= steps > 0
+                self.progress += steps > 0
             case RewardFitted(preferences=count):
                 self._fitted = count
+                self.progress += 1
 
     @property
     def due(self) -> bool:

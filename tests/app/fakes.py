@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import itertools
+import math
 import os
 import queue
 from dataclasses import dataclass
@@ -19,7 +20,15 @@ from pytestqt.qtbot import QtBot
 from app.session.controller import Controller, State
 from app.windows.main import MainWindow
 from core.errors import UserError
-from core.events import AnswersReplayed, Event, JobState, QueryOffered, StateRequested, StateSaved
+from core.events import (
+    AnswersReplayed,
+    Event,
+    JobState,
+    QueryOffered,
+    RolloutReported,
+    StateRequested,
+    StateSaved,
+)
 from core.service_events import ClipsRendered, ClipsRequested
 from core.session.session import Session
 from core.system.child_process import ChildDiedError, JobSpec
@@ -219,6 +228,12 @@ class Face:
         self.offer(make_query())
         self.press(Qt.Key.Key_Left)
         self.wait_until(lambda: len(self.answers()) == before + 1)
+
+    def learn(self) -> None:
+        """Plays the report of a batch that was collected."""
+        steps = self.controller.progress.env_steps + 1000
+        self.engine["rollout"].play(RolloutReported(steps, 1000, math.nan, math.nan, {}, math.nan, 0))
+        self.wait_until(lambda: self.controller.progress.env_steps == steps)
 
     def stop(self) -> None:
         """Stops the session by its menu, and waits until it has."""

@@ -50,14 +50,18 @@ def test_answers_are_replayed_one_by_one(face: Face, monkeypatch: pytest.MonkeyP
     class Port:
         def send(self, event: Event) -> None:
             sent.append(len(read))
+            if len(sent) == last:
+                writer.end()
 
     monkeypatch.setattr(PreferenceStore, "each", counting)
-    writer = PreferenceWriter(face.controller.session.store, {"reward": Port()})
-    writer.start()
-    writer.replay(("reward",), ())
-    writer.end()
-    writer.wait()
-    assert sent == [1, 2, 3, 3]
+    for last, expected in ((4, [1, 2, 3, 3]), (1, [1])):  # in the end, one that is closed after the first answer
+        read.clear()
+        sent.clear()
+        writer = PreferenceWriter(face.controller.session.store, {"reward": Port()})
+        writer.start()
+        writer.replay(("reward",), ())
+        assert writer.wait(60_000)
+        assert sent == expected
 
 
 def test_keys_work_with_the_focus_elsewhere_and_a_hint_can_be_clicked(face: Face) -> None:

@@ -85,6 +85,17 @@ def test_a_failed_film_is_one_sentence_and_labelling_continues(
     assert not face.window.banner.shows_failure and not face.window.film_bar.isVisible()
 
 
+def test_a_film_that_is_made_is_not_called_unfinished_while_its_child_ends(
+    face: Face, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choose(face, "film", tmp_path / "flip.mp4")
+    monkeypatch.setattr(face.engine["film"], "stop", lambda grace=0.5: None)
+    face.engine["film"].play(FilmMade(str(tmp_path / "flip.mp4"), "", "H.264"))
+    face.wait_until(lambda: face.controller.unfinished_files == [])
+    face.close()
+    assert face.controller.abandoned == ""
+
+
 @pytest.mark.parametrize("waits", [True, False])
 def test_who_quits_is_asked_about_a_film_that_is_being_made(face: Face, tmp_path: Path, waits: bool) -> None:
     choose(face, "film", tmp_path / "flip.mp4")

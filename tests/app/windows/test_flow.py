@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -305,6 +306,44 @@ def test_a_job_that_dies_meanwhile_does_not_keep_a_session_from_being_saved_else
     flow.wait_until(lambda: flow.program.open not in (None, lost))
     flow.wait_for_session()
     flow.wait_until(lambda: flow.program.open.controller.progress.labels == 2)
+
+
+def test_a_window_that_closes_while_a_session_is_saved_elsewhere_lets_it_go(
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flow = begin("--session", str(tmp_path / "mine"))
+    flow.wait_for_session()
+    answer(flow, 2)
+    lost = flow.program.open
+    learn(flow, 0)
+    flow.wait_until(lambda: lost.controller.folder_guard.copied == 1)
+    delete(flow, tmp_path / "mine")
+    flow.wait_until(lost.window.lost_folder_bar.isVisible)
+    monkeypatch.setattr(flow.engine["policy"], "send", lambda event: None)  # it never sends its state
+    QTest.mouseClick(lost.window.lost_folder_bar.action, Qt.MouseButton.LeftButton)
+    take_file(lost.window, tmp_path / "saved")
+    flow.wait_until(lambda: lost.controller.checkpointer.session.folder == tmp_path / "saved")
+    lost.controller.last_checkpoint_timer.setInterval(0)
+    lost.window.close()
+    flow.wait_until(lambda: flow.program.open not in (None, lost))
+    flow.wait_for_session()
+    text = flow.program.open.window.toast.text()
+    assert "Saved 2 answers" in text and "The training could not be saved" in text
+
+
+def test_an_oracle_that_a_behaviour_does_not_have_is_refused_in_the_window(begin: Begin, tmp_path: Path) -> None:
+    file = tmp_path / "kneel.json"
+    sentence = "Which kneels more quietly?"
+    file.write_text(
+        json.dumps({"name": "kneel", "robot": "walker", "title": "Kneel", "instruction": sentence, "clip_seconds": 1})
+    )
+    first = begin("--session", str(tmp_path / "mine"), "--task", str(file))
+    first.wait_for_session()
+    first.close()
+    flow = begin("--session", str(tmp_path / "mine"), "--teacher", "oracle")
+    flow.wait_for_session()
+    assert flow.program.open.controller.labelling.teacher == Teacher.HUMAN
+    assert "it has no oracle" in flow.program.open.window.banner.text.text()
 
 
 def test_a_folder_that_comes_back_is_used_as_before_and_without_it_one_may_leave_all_the_same(

@@ -108,11 +108,6 @@ def test_keys_do_nothing_once_stopped_and_no_button_says_otherwise(face: Face) -
     face.wait_until(undo.isEnabled)
 
 
-def test_a_job_that_does_not_answer_cannot_hold_up_the_end(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(face.engine["policy"], "send", lambda event: None)
-    face.stop()
-
-
 @pytest.mark.parametrize(
     ("name", "way"), [("rollout", "fails"), ("reward", "dies"), ("policy", "dies"), ("clips", "fails")]
 )

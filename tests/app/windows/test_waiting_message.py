@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -12,7 +14,7 @@ from app.labelling.countdown import Countdown, save_start_seconds, usual_start_s
 from app.labelling.progress import Progress
 from app.session.controller import LOST_TRAINING, State
 from core.session.session import Session
-from tests.app.fakes import FULL, Clock, Face, make_query
+from tests.app.fakes import FULL, Clock, Face, make_query, numbers
 from tests.core.builders import raising
 
 
@@ -97,6 +99,7 @@ def test_paused_stopped_and_failed_say_what_to_do(face: Face) -> None:
     face.window.pause_action.trigger()
     assert texts(face)[0] == "Paused" and "Press Resume" in texts(face)[1]
     face.window.pause_action.trigger()
+    face.learn()
     face.engine["policy"].die()
     face.wait_until(lambda: face.controller.state == State.FAILED)
     assert texts(face)[0] == "Training has stopped"
@@ -111,6 +114,40 @@ def test_a_stop_says_whether_the_training_is_saved(face: Face, monkeypatch: pyte
     assert face.controller.abandoned == ""
     face.window.pause_action.trigger()
     face.wait_until(lambda: face.controller.state == State.RUNNING)
+    face.learn()
     monkeypatch.setattr(Session, "save", raising(FULL))
     face.stop()
     assert texts(face)[1].startswith(LOST_TRAINING)
+    face.window.pause_action.trigger()
+    face.wait_until(lambda: face.controller.state == State.RUNNING)
+    face.stop()
+    assert texts(face)[1].startswith("Everything is saved.")  # nothing has been learned since it was started again
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_jobs_that_do_not_answer_hold_up_no_stop_and_training_is_lost_only_if_there_was_some(
+    face: Face, monkeypatch: pytest.MonkeyPatch, learned: bool
+) -> None:
+    if learned:
+        face.learn()
+    monkeypatch.setattr(face.engine["policy"], "send", lambda event: None)
+    face.controller.last_checkpoint_timer.setInterval(0)
+    face.stop()
+    assert texts(face)[1].startswith(LOST_TRAINING if learned else "Everything is saved.")
+
+
+def test_a_checkpoint_that_reaches_the_disk_while_the_window_closes_is_not_called_lost(
+    face: Face, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    face.learn()
+    may_continue, save = threading.Event(), Session.save
+
+    def slow(session: Session, number: int, states: Any) -> None:
+        assert may_continue.wait(60)
+        save(session, number, states)
+
+    monkeypatch.setattr(Session, "save", slow)
+    face.controller.state_changed.connect(lambda state: may_continue.set() if state == State.STOPPED else None)
+    face.controller.last_checkpoint_timer.setInterval(0)
+    face.close()
+    assert numbers(face)["policy"] == 1 and face.controller.abandoned == ""
