@@ -27,7 +27,6 @@ class ClipPair(QWidget):
     """Clips of one pair.
 
     shown: the pair on screen
-    flashed: the choice that is being confirmed
 
     Signals:
         playback_changed(): the clips have started, stopped, or changed their speed.
@@ -43,7 +42,6 @@ class ClipPair(QWidget):
         self.right = ClipPlayer("Right clip", self, Qt.AlignmentFlag.AlignLeft)
         self.overlay = PredictionOverlay(self)
         self.shown: Pair | None = None
-        self.flashed: Choice | None = None
         self.clock = FrameClock(self)
         self.clock.frame_due.connect(self._on_frame_due)
         self._prediction_end = QTimer(self, singleShot=True, interval=_PREDICTION_MS)
@@ -54,7 +52,7 @@ class ClipPair(QWidget):
     def show_pair(self, pair: Pair | None) -> None:
         """Show a pair, without the tick of the last one; None for an empty screen."""
         self.shown = pair
-        self._clear_flash()
+        self._show_flash(("", ""))
         self.left.set_frames(pair.left if pair else None)
         self.right.set_frames(pair.right if pair else None)
         if pair:
@@ -68,15 +66,13 @@ class ClipPair(QWidget):
 
         predicted: P[left preferred] of each ensemble member for the answered pair, to be shown with it
         """
-        self.flashed = choice
         self.overlay.show_prediction(predicted)
-        for player, text in zip((self.left, self.right), _FLASHES[choice], strict=True):
-            player.set_flash(theme.palette().choice_colours[choice] if text else None, text)
+        self._show_flash(_FLASHES[choice], theme.palette().choice_colours[choice])
         self._prediction_end.start()
 
     def end_flash(self) -> None:
         """End the confirmation at once: the answer has been undone."""
-        self._clear_flash()
+        self._show_flash(("", ""))
         self.overlay.show_prediction(())
 
     def toggle_playback(self) -> None:
@@ -108,7 +104,7 @@ class ClipPair(QWidget):
         self.left.show_frame(index)
         self.right.show_frame(index)
 
-    def _clear_flash(self) -> None:
-        self.flashed = None
-        self.left.set_flash(None)
-        self.right.set_flash(None)
+    def _show_flash(self, texts: tuple[str, str], colour: str = "") -> None:
+        """texts: over the left and the right clip; '' for none"""
+        for player, text in zip((self.left, self.right), texts, strict=True):
+            player.set_flash(colour, text)

@@ -64,9 +64,9 @@ class ClipPlayer(QWidget):
         self.index = index
         self.update(self._place)
 
-    def set_flash(self, colour: str | None, text: str = "") -> None:
-        """Show a border of this colour with a text; None ends it."""
-        self._flash = (QColor(colour), text) if colour else None
+    def set_flash(self, colour: str, text: str) -> None:
+        """Show a text and a border of this colour; '' for the text ends it."""
+        self._flash = (QColor(colour), text) if text else None
         self.update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -101,7 +101,7 @@ class ClipPlayer(QWidget):
         )
         painter.drawPixmap(self._place.topLeft(), self._current_border())
         painter.setClipping(False)
-        if self._flash and self._flash[1]:
+        if self._flash:
             self._draw_text(painter, *self._flash)
         painter.end()
 

@@ -11,9 +11,12 @@ import numpy as np
 from PySide6.QtGui import QAction, QImage
 from PySide6.QtWidgets import QWidget
 
+from app.clips.clip_pair import ClipPair
 from app.keys.commands import Command
 from app.plots.plot import Plot
+from app.style import theme
 from core.events import DemonstrationRecorded, RewardFitted, RolloutReported
+from core.types import Choice
 from tests.app.fakes import Face, make_segment
 
 NAN = math.nan
@@ -97,3 +100,14 @@ def has_colour(image: QImage, colour: str) -> bool:
     plain = image.convertToFormat(QImage.Format.Format_RGB32)  # named, or its pixels would be gone
     pixels = np.frombuffer(plain.constBits(), np.uint32) & 0xFFFFFF
     return bool((pixels == int(colour[1:], 16)).any())
+
+
+def flashed(clips: ClipPair) -> Choice | None:
+    """The choice that a pair of clips confirms, read from its pictures."""
+    pictures = clips.left.grab().toImage(), clips.right.grab().toImage()
+    colours = theme.palette().choice_colours
+    for choice in (Choice.TIE, Choice.CANT_TELL):
+        if all(has_colour(picture, colours[choice]) for picture in pictures):
+            return choice
+    green = [has_colour(picture, colours[Choice.LEFT]) for picture in pictures]
+    return {(True, False): Choice.LEFT, (False, True): Choice.RIGHT}.get((green[0], green[1]))

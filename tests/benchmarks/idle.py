@@ -41,7 +41,7 @@ def answer_until_held(controller: Controller, window: MainWindow) -> None:
     progress = controller.progress
 
     def held() -> bool:
-        if progress.labels_to_start and window.clips.flashed is None:
+        if progress.labels_to_start and not controller.labelling.flash_timer.isActive():
             press_oracle_key(controller, window)
         return controller.course.holding and {"rollout", "reward", "policy", "clips"} <= set(controller.waits)
 

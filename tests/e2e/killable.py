@@ -70,6 +70,7 @@ def window(folder: Path) -> None:
     from app.style import theme
     from app.windows.main import MainWindow
     from core.system.child_process import JobProcess
+    from tests.app.tape import flashed
 
     application = QApplication([])
     theme.apply(application)
@@ -78,7 +79,7 @@ def window(folder: Path) -> None:
 
     def report(preference: Any) -> None:
         shown.repaint()  # the flash is on screen now
-        print(preference.id, shown.clips.flashed, flush=True)
+        print(preference.id, flashed(shown.clips), flush=True)
 
     controller.labelling.pair_shown.connect(lambda pair: QTest.keyClick(shown, Qt.Key.Key_Right))
     controller.labelling.answer_kept.connect(report)

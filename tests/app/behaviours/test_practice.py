@@ -15,6 +15,7 @@ from app.behaviours.page import BehaviourPage
 from core.types import Choice
 from tests.app.behaviours.test_page import fill, opened
 from tests.app.start_page_driver import Page
+from tests.app.tape import flashed
 
 KEYS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left)
 CHOICES = [Choice.LEFT, Choice.RIGHT, Choice.TIE, Choice.CANT_TELL, Choice.LEFT]
@@ -32,7 +33,7 @@ def practised(page: Page) -> BehaviourPage:
         assert practice.count.text() == f"Practice pair {number} of 5" and "← left" in practice.hint.text()
         assert practice.instruction.text() == made.draft.instruction
         QTest.keyClick(practice, key)
-        assert practice.clips.flashed is not None
+        assert flashed(practice.clips) is not None
         QTest.keyClick(practice, key)  # no answer while the tick is shown
     page.wait_until(lambda: practice.count.text() == "Practice finished")
     assert practice.keep.isVisible()

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from core.types import Query
 from tests.app.fakes import Face, make_query
-from tests.app.tape import words
+from tests.app.tape import flashed, words
 
 SURE, OTHER = (0.9, 0.8, 0.76), (0.1, 0.2, 0.3)
 
@@ -65,7 +65,7 @@ def test_an_undo_removes_it_at_once(face: Face) -> None:
     face.wait_until(lambda: face.window.clips.overlay.members == SURE)
     with face.wait_signal(face.labelling.answer_withdrawn):
         face.press(Qt.Key.Key_Backspace)
-    assert face.query is first and face.window.clips.overlay.members == () and face.window.clips.flashed is None
+    assert face.query is first and face.window.clips.overlay.members == () and flashed(face.window.clips) is None
 
 
 @pytest.mark.parametrize(("wanted", "values"), [(False, SURE), (True, ())])
@@ -76,5 +76,5 @@ def test_it_is_not_shown_unless_wanted_nor_before_the_first_fit(
     if wanted:
         face.press(Qt.Key.Key_T)
     face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: face.window.clips.flashed is not None)
+    face.wait_until(lambda: flashed(face.window.clips) is not None)
     assert face.window.clips.overlay.members == ()

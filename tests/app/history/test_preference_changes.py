@@ -18,6 +18,7 @@ from core.preferences.store import PreferenceStore
 from core.types import Choice
 from tests.app.fakes import Face, make_query
 from tests.app.history_page_driver import choose, damage, listed, page_of, playing, row_of, stored
+from tests.app.tape import flashed
 from tests.core.builders import raising
 
 
@@ -30,7 +31,7 @@ def test_a_key_changes_the_chosen_answer_for_good(mixed: Face) -> None:
     mixed.wait_until(page.pane.hasFocus)
     QTest.keyClick(page.pane, Qt.Key.Key_Up)
     mixed.wait_until(lambda: row_of(page, 2).choice == choice)
-    assert page.pane.clips.flashed == choice and page.pane.choices[choice].isChecked()
+    assert flashed(page.pane.clips) == choice and page.pane.choices[choice].isChecked()
     assert "before: Right is better" in page.pane.note.text()
     found = stored(mixed, 2)
     assert found.choice == choice and found.changes == ((Choice.RIGHT, 6),)

@@ -17,6 +17,7 @@ from core.preferences.store import PreferenceStore
 from core.service_events import ClipsRequested
 from core.types import Choice, Preference, Teacher
 from tests.app.fakes import KEYS, Face, make_query
+from tests.app.tape import flashed
 from tests.app.windows.test_main import report
 
 
@@ -25,7 +26,7 @@ def test_each_key_gives_its_choice_and_the_next_pair_and_the_jobs_get_the_answer
     assert face.query is queries[0]
     for (key, choice), following in zip(KEYS.items(), queries[1:], strict=True):
         face.press(key)
-        face.wait_until(lambda choice=choice: face.window.clips.flashed == choice)
+        face.wait_until(lambda choice=choice: flashed(face.window.clips) == choice)
         face.wait_until(lambda following=following: face.query is following)
     expected = [(query.id, choice, "human") for query, choice in zip(queries, KEYS.values(), strict=False)]
     assert [(a.query.id, a.choice, a.labeller) for a in face.answers()] == expected
@@ -50,11 +51,11 @@ def test_answers_are_replayed_one_by_one(face: Face, monkeypatch: pytest.MonkeyP
     class Port:
         def send(self, event: Event) -> None:
             sent.append(len(read))
-            if len(sent) == last:
+            if len(sent) == len(expected):
                 writer.end()
 
     monkeypatch.setattr(PreferenceStore, "each", counting)
-    for last, expected in ((4, [1, 2, 3, 3]), (1, [1])):  # in the end, one that is closed after the first answer
+    for expected in ([1, 2, 3, 3], [1]):  # the second one is closed after the first answer
         read.clear()
         sent.clear()
         writer = PreferenceWriter(face.controller.session.store, {"reward": Port()})
@@ -137,7 +138,7 @@ def test_the_oracle_answers_by_itself(face: Face) -> None:
     face.labelling.oracle_timer.setInterval(20)
     face.offer(make_query(1.0, 0.0), make_query(0.0, 1.0), make_query(1.0, 1.0))
     face.window.teacher_actions[Teacher.ORACLE].trigger()
-    face.wait_until(lambda: face.window.clips.flashed == Choice.LEFT)
+    face.wait_until(lambda: flashed(face.window.clips) == Choice.LEFT)
     face.wait_until(lambda: len(face.answers()) == 3)
     assert [a.choice for a in face.answers()] == [Choice.LEFT, Choice.RIGHT, Choice.TIE]
     assert {a.labeller for a in face.answers()} == {"oracle"}

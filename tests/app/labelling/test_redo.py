@@ -10,6 +10,7 @@ from app.keys.commands import Command
 from core.events import PreferenceAdded, PreferenceWithdrawn
 from core.types import Choice, Query
 from tests.app.fakes import Face, make_query
+from tests.app.tape import flashed
 
 KEYS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Up)
 CHOICES = [Choice.LEFT, Choice.RIGHT, Choice.TIE, Choice.CANT_TELL, Choice.LEFT, Choice.TIE]
@@ -102,7 +103,7 @@ def test_redo_after_a_restart_leaves_the_pair_on_screen_alone(open_face: Callabl
     again.offer(other)
     face.wait_until(lambda: again.controller.progress.labels == 1)
     redo(again)
-    assert again.query is other and again.window.clips.flashed is None
+    assert again.query is other and flashed(again.window.clips) is None
     assert "“Right is better”" in again.window.statusBar().currentMessage()
     redo(again)
     assert [a.choice for a in again.answers()] == CHOICES[:3]

@@ -22,6 +22,7 @@ from core.service_events import ClipsRequested
 from core.session.routing import DRIVER, SNAPSHOTS, receivers
 from core.types import Preference, Teacher
 from tests.app.fakes import ERRORS, FULL, Face, FakeMessage, FakeProcess, make_query
+from tests.app.tape import flashed
 from tests.app.yielded import events
 from tests.core.builders import raising
 
@@ -120,7 +121,7 @@ def test_an_answer_that_the_store_refuses_can_be_given_again(
         patch.setattr(PreferenceStore, "add", raising(error))
         face.press(Qt.Key.Key_Left)
         face.wait_until(lambda: bool(face.window.banner.text.text()))
-    assert face.query is first and face.window.clips.flashed is None
+    assert face.query is first and flashed(face.window.clips) is None
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.query is second and not face.window.banner.isVisible())
     assert [answer.query.id for answer in face.answers()] == [first.id]

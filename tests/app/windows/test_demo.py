@@ -18,6 +18,7 @@ from core.events import Waited
 from core.system.child_process import JobProcess, JobSpec
 from core.types import Choice, Teacher
 from tests.app.fakes import KEYS, Face, FakeProcess, make_frames, make_query
+from tests.app.tape import flashed
 from tests.processes import children, parts
 
 
@@ -120,7 +121,7 @@ def test_a_guest_may_click_and_an_answer_can_be_taken_back(face: Face, demo: Dem
     face.labelling.flash_timer.setInterval(60_000)
     QTest.mouseClick(demo.tiles[Choice.TIE], Qt.MouseButton.LeftButton)
     face.wait_until(lambda: demo.tiles[Choice.TIE].chosen)
-    assert demo.clips.flashed == Choice.TIE and len(face.answers()) == 1
+    assert flashed(demo.clips) == Choice.TIE and len(face.answers()) == 1
     QTest.keyClick(demo, Qt.Key.Key_Backspace)
     face.wait_until(lambda: not demo.tiles[Choice.TIE].chosen)  # what was confirmed no longer holds
     assert face.answers() == []

@@ -15,6 +15,7 @@ from core.events import Failed, Paused, PreferenceAdded, RolloutReported
 from core.session.routing import JOBS
 from core.types import Choice
 from tests.app.fakes import DRIVEN, Face, make_query
+from tests.app.tape import flashed
 
 
 def report(
@@ -33,14 +34,14 @@ def test_the_tick_is_on_the_answered_pair_and_keys_during_it_are_ignored(face: F
     assert face.labelling.flash_timer.interval() == 250
     face.labelling.flash_timer.setInterval(60_000)
     face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: face.window.clips.flashed == Choice.LEFT)
+    face.wait_until(lambda: flashed(face.window.clips) == Choice.LEFT)
     face.wait_until(lambda: face.labelling.pairs.ready == 1)
     assert face.query is first
     face.press(Qt.Key.Key_Right)
     assert [answer.choice for answer in face.answers()] == [Choice.LEFT] and face.query is first
     face.labelling.flash_timer.start(0)
     face.wait_until(lambda: face.query is second)
-    assert face.window.clips.flashed is None
+    assert flashed(face.window.clips) is None
     face.press(Qt.Key.Key_Right)
     face.wait_until(lambda: [answer.choice for answer in face.answers()] == [Choice.LEFT, Choice.RIGHT])
 
@@ -49,9 +50,9 @@ def test_an_undo_during_the_tick_asks_the_same_pair_again(face: Face) -> None:
     first, second = face.offer(make_query(), make_query())
     face.labelling.flash_timer.setInterval(60_000)
     face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: face.window.clips.flashed == Choice.LEFT)
+    face.wait_until(lambda: flashed(face.window.clips) == Choice.LEFT)
     face.press(Qt.Key.Key_Backspace)
-    face.wait_until(lambda: face.window.clips.flashed is None)
+    face.wait_until(lambda: flashed(face.window.clips) is None)
     assert face.query is first and face.answers() == []
     face.labelling.flash_timer.setInterval(0)
     face.press(Qt.Key.Key_Right)
@@ -62,7 +63,7 @@ def test_the_flash_is_seen_even_when_no_pair_follows(face: Face) -> None:
     query = make_query()
     face.offer(query)
     face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: face.window.clips.flashed is not None)
+    face.wait_until(lambda: flashed(face.window.clips) is not None)
     assert face.query is query
     face.wait_until(lambda: face.window.pair_page.currentWidget() is face.window.empty)
     assert len(face.answers()) == 1
