@@ -102,8 +102,6 @@ class BlockBatch:
     def sizes(self) -> tuple[int, int, int]:
         return self.observations.shape[1], 3, self.states.shape[1]
 
-    def begin(self, actions: np.ndarray) -> None: ...
-
     def step(self, actions: np.ndarray) -> Step:
         moved = np.clip(self._places[:, 1] + actions.argmax(1) - 1, 0, PLACES - 1)
         self._places = np.stack([self._places[:, 1], moved], axis=1)

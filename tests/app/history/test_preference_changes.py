@@ -23,23 +23,22 @@ from tests.core.builders import raising
 
 
 def test_a_key_changes_the_chosen_answer_for_good(mixed: Face) -> None:
-    choice = Choice.TIE
     page = page_of(mixed)
     choose(page, 2)
     mixed.wait_until(lambda: playing(page, 2))
     QTest.keyClick(page.list, Qt.Key.Key_Return)
     mixed.wait_until(page.pane.hasFocus)
     QTest.keyClick(page.pane, Qt.Key.Key_Up)
-    mixed.wait_until(lambda: row_of(page, 2).choice == choice)
-    assert flashed(page.pane.clips) == choice and page.pane.choices[choice].isChecked()
+    mixed.wait_until(lambda: row_of(page, 2).choice == Choice.TIE)
+    assert flashed(page.pane.clips) == Choice.TIE and page.pane.choices[Choice.TIE].isChecked()
     assert "before: Right is better" in page.pane.note.text()
     found = stored(mixed, 2)
-    assert found.choice == choice and found.changes == ((Choice.RIGHT, 6),)
+    assert found.choice == Choice.TIE and found.changes == ((Choice.RIGHT, 6),)
     for name in ("reward", "rollout"):
         process = mixed.engine[name]
         mixed.wait_until(lambda process=process: len(process.got(PreferenceChanged)) == 1)
         (heard,) = process.got(PreferenceChanged)
-        assert (heard.preference.id, heard.preference.choice) == (2, choice)
+        assert (heard.preference.id, heard.preference.choice) == (2, Choice.TIE)
     assert not mixed.engine["policy"].got(PreferenceChanged)
     assert mixed.controller.progress.labels == 6
 

@@ -21,7 +21,7 @@ def drawn_size(button: QToolButton) -> int:
     return rows[-1] - rows[0] + 1 if rows else 0
 
 
-def test_the_icons_of_its_buttons_can_be_recognized(qtbot: QtBot, tmp_path: Path) -> None:
+def test_the_icons_of_its_buttons_can_be_recognized(qtbot: QtBot) -> None:
     parent = QWidget()
     qtbot.addWidget(parent)
     parent.show()

@@ -157,8 +157,17 @@ def test_the_keys_and_menus_of_all_other_commands(open_face: Callable[..., Face]
 
 
 def test_a_held_key_steps_on_but_answers_once(face: Face) -> None:
-    repeating = [meaning for meaning in COMMANDS if face.window.commands[meaning].autoRepeat()]
-    assert repeating == [Command.PREVIOUS_FRAME, Command.NEXT_FRAME, Command.EARLIER_POLICY, Command.LATER_POLICY]
+    face.labelling.flash_timer.setInterval(1)
+    face.offer(*(make_query() for _ in range(5)))
+    face.window.clips.clock.halt()
+    before = face.window.clips.left.index
+    for key in (Qt.Key.Key_Period, Qt.Key.Key_Left):
+        for repeated in (False, True, True):
+            QTest.simulateEvent(face.window, True, key, Qt.KeyboardModifier.NoModifier, "", repeated)
+            face.wait_until(lambda: face.labelling.idle and not face.labelling.flash_timer.isActive())
+        if key == Qt.Key.Key_Period:
+            assert face.window.clips.left.index == before + 3
+    assert len(face.answers()) == 1
 
 
 def test_every_command_stands_in_one_menu(face: Face) -> None:

@@ -189,7 +189,7 @@ def test_it_says_nothing_as_soon_as_training_has_stopped_by_itself(face: Face) -
     assert face.window.training_line.text.text() == ""
 
 
-def test_a_session_with_a_schedule_has_no_actions(open_face: Callable[..., Face], tmp_path: object) -> None:
+def test_a_session_with_a_schedule_has_no_actions(open_face: Callable[..., Face]) -> None:
     face = open_face()
     train(face, 1000)
     shown(face)

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from core.config import Config, replaced
-from core.envs import make_envs
 from core.errors import UserError
 from core.headless.run import HeadlessRun
 from core.io import tensor_file
@@ -21,7 +20,6 @@ from core.preferences.store import encode
 from core.session.archive import export_session, import_session
 from core.session.compatibility import require_fitting
 from core.session.session import Session
-from core.tasks import CATALOGUE, get_task
 from core.types import Choice, Query, Segment
 from tests.core.builders import query, segment, tiny
 from tests.core.picture_toys import packed_whole
@@ -52,13 +50,6 @@ def run(session: Session) -> None:
 def pass_on(session: Session) -> None:
     export_session(session, session.folder.parent / "shared")
     import_session(session.folder.parent / "shared", session.folder.parent / "back")
-
-
-@pytest.mark.parametrize("name", CATALOGUE)
-def test_the_catalogue_knows_the_sizes_of_each_task(name: str) -> None:
-    env = make_envs(get_task(name), 1, np.random.default_rng(0), threads=1)
-    env.close()
-    assert get_task(name).sizes == env.sizes[:2]
 
 
 @pytest.mark.parametrize("use", [run, pass_on])

@@ -261,7 +261,7 @@ def test_a_plan_that_does_not_exist_is_one_sentence(word: str) -> None:
         find_plan(word, str)
 
 
-def test_a_behaviour_without_an_oracle_can_not_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_behaviour_without_an_oracle_can_not_be_compared() -> None:
     text = '{"name": "a", "robot": "ant", "title": "A", "instruction": "Choose.", "clip_seconds": 1}'
     assert not get_task(text).has_true_reward
     with pytest.raises(UserError, match="a has no true reward"):
