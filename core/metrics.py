@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from core.types import Float64
 
@@ -75,13 +76,18 @@ class Series:
         """Copy x and y, each (n,), evenly thinned to at most `limit` points including the latest."""
         points = self.points()
         if len(points) > limit:
-            points = points[np.linspace(0, len(points) - 1, limit).round().astype(np.int64)]
+            points = points[evenly(len(points), limit)]
         return points[:, 0], points[:, 1]
 
     def points(self) -> Float64:
         """Copy all points, (n, 2)."""
         with self._lock:
             return self._points[: self._count].copy()
+
+
+def evenly(length: int, count: int) -> npt.NDArray[np.int64]:
+    """Return `count` indices of `length` items, evenly spread from the first to the last."""
+    return np.linspace(0, length - 1, count).round().astype(np.int64)
 
 
 class Metrics:

@@ -45,6 +45,11 @@ class Choice(StrEnum):
         """Target distribution over (left, right) for the reward fit; None for CANT_TELL, which is not fitted."""
         return _MU[self]
 
+    @property
+    def sentence(self) -> str:
+        """What the labeller says, such as "Left is better"."""
+        return f"{self.capitalize()} is better" if self in (Choice.LEFT, Choice.RIGHT) else self.capitalize()
+
 
 _MU: dict[Choice, tuple[float, float] | None] = {
     Choice.LEFT: (1.0, 0.0),

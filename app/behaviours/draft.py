@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
-import unicodedata
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,6 @@ from app.behaviours.signal_titles import mean_of, title_of
 from core.behaviours.behaviour import (
     CLIP_SECONDS,
     MAX_INSTRUCTION,
-    MAX_NAME,
     MAX_PLOTS,
     MAX_TITLE,
     STARTS,
@@ -22,6 +19,7 @@ from core.behaviours.behaviour import (
     CameraView,
     is_showable,
     parse,
+    plain_name,
 )
 from core.behaviours.expressions import compile_expression
 from core.behaviours.figures import compile_figure
@@ -249,9 +247,3 @@ class BehaviourDraft:
         for key, plot in plots.items():
             if not plot.title.strip():
                 self.problems.setdefault(key, "Give the plot a title.")
-
-
-def plain_name(text: str, joint: str) -> str:
-    """Return the lower-case ASCII letters and digits of a text, with `joint` for the rest; '' if there are none."""
-    letters = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    return re.sub("[^a-z0-9]+", joint, letters)[:MAX_NAME].strip(joint)

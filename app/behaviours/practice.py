@@ -15,7 +15,6 @@ from app.style.layouts import column, row
 from core.types import Choice, Query
 
 PAIRS = 5
-_WORDS = {Choice.LEFT: "left", Choice.RIGHT: "right", Choice.TIE: "tie", Choice.CANT_TELL: "can't tell"}
 
 Practised = tuple[tuple[Query, Choice], ...]
 
@@ -154,7 +153,7 @@ class Practice(QWidget):
         for button in (self.keep, self.without):
             button.setVisible(self._done)
         if self._done:
-            chosen = ", ".join(_WORDS[choice] for _, choice in self._answers)
+            chosen = ", ".join(choice for _, choice in self._answers)
             self.count.setText("Practice finished")
             self.instruction.setText(f"Your answers: {chosen}. They are forgotten unless you start with them.")
             self.hint.setText("")
@@ -162,7 +161,7 @@ class Practice(QWidget):
             return
         self.count.setText(f"Practice pair {len(self._answers) + 1} of {PAIRS}")
         keys = {choice: key_symbol(key) for key, choice in reversed(self._choices.items())}
-        hints = [f"{keys[choice]} {word}" for choice, word in _WORDS.items() if choice in keys]
+        hints = [f"{keys[choice]} {choice}" for choice in Choice if choice in keys]
         hints += [f"{key_symbol(key)} undo" for key in self._undo_keys[:1]]
         kept = "Your answers are kept only if you start with them."
         self.hint.setText(f"{',  '.join(hints)}.  {kept}" if self.clips.shown else "Loading the next pair…")

@@ -15,12 +15,6 @@ from core.types import Choice
 
 _PREDICTION_MS = 500
 """Time that a prediction is shown, also over the next pair, which follows sooner."""
-_FLASHES: dict[Choice, tuple[str, str]] = {
-    Choice.LEFT: ("✓ Left is better", ""),
-    Choice.RIGHT: ("", "✓ Right is better"),
-    Choice.TIE: ("Tie", "Tie"),
-    Choice.CANT_TELL: ("Can't tell", "Can't tell"),
-}
 
 
 class ClipPair(QWidget):
@@ -67,7 +61,9 @@ class ClipPair(QWidget):
         predicted: P[left preferred] of each ensemble member for the answered pair, to be shown with it
         """
         self.overlay.show_prediction(predicted)
-        self._show_flash(_FLASHES[choice], theme.palette().choice_colours[choice])
+        tick = f"✓ {choice.sentence}"
+        texts = {Choice.LEFT: (tick, ""), Choice.RIGHT: ("", tick)}.get(choice, (choice.sentence, choice.sentence))
+        self._show_flash(texts, theme.palette().choice_colours[choice])
         self._prediction_end.start()
 
     def end_flash(self) -> None:

@@ -14,9 +14,8 @@ from app.labelling.labelling import Labelling
 from app.labelling.progress import Progress
 from app.labelling.true_reward_visibility import TrueRewardVisibility
 from app.live.demonstrations import Demonstrations, picture_size
-from app.live.film_export import FilmExport
+from app.live.exports import FilmExport, PortableExport
 from app.live.policy_history import PolicyHistory
-from app.live.portable_export import PortableExport
 from app.live.replays import Replays
 from app.session.factory import window_config
 from app.session.folder_guard import FolderGuard

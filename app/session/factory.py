@@ -72,14 +72,12 @@ def _is_file_of(option: object, task: object) -> bool:
 
 
 def create_session(folder: Path, config: Config, begin_from: Beginning | None = None) -> Session:
-    """Create a session and check its store. Raise UserError if that is impossible."""
-    if os.path.exists(folder / CONFIG):  # made since the name was checked
-        raise UserError(f"{folder} already holds a session: choose another name.")
-    _require_memory(config)  # before there is a folder
+    """Create a session that begins from nothing, or from another one. Raise UserError if that is impossible."""
+    _require_memory(config)
     if begin_from is None:
-        return check_session(Session.create(folder, config))
+        return Session.create(folder, config)
     taken = take(begin_from[0], config, begin_from[1])
-    return check_session(begun(folder, with_answers(config, taken), taken))
+    return begun(folder, with_answers(config, taken), taken)
 
 
 def check_session(session: Session) -> Session:

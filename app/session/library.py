@@ -69,17 +69,16 @@ class SessionLibrary(QObject):
         self.progressed.emit(f"Opening {folder.name} …")
         self._work_thread.do(lambda: check_session(Session.open(folder)), self._on_opened, self._on_refused)
 
-    def create(self, folder: Path, config: Config, begin_from: Beginning | None = None) -> None:
-        self.progressed.emit(f"Creating {folder.name} …")
-        self._work_thread.do(lambda: create_session(folder, config, begin_from), self._on_opened, self.refused.emit)
-
-    def create_numbered(
-        self, config: Config, answers: Sequence[tuple[Query, Choice]] = (), begin_from: Beginning | None = None
+    def create(
+        self,
+        config: Config,
+        folder: Path | None = None,
+        begin_from: Beginning | None = None,
+        answers: Sequence[tuple[Query, Choice]] = (),
     ) -> None:
-        """Create a session in a new folder that is named after its task. answers: the person's, to begin with"""
-        name = folder_name(config)
-        self.progressed.emit(f"Creating a session of {name} …")
-        create = partial(self._create_numbered, name, config, answers, begin_from)
+        """Create a session. folder: None for a new one, named after the task; answers: the person's, to begin with"""
+        self.progressed.emit(f"Creating {folder.name if folder else f'a session of {folder_name(config)}'} …")
+        create = partial(self._create, config, folder, begin_from, answers)
         self._work_thread.do(create, self._on_opened, self.refused.emit)
 
     def duplicate(self, folder: Path) -> None:
@@ -106,10 +105,14 @@ class SessionLibrary(QObject):
         for thread in (self._list_thread, self._work_thread):
             thread.close()
 
-    def _create_numbered(
-        self, name: str, config: Config, answers: Sequence[tuple[Query, Choice]], begin_from: Beginning | None
+    def _create(
+        self,
+        config: Config,
+        folder: Path | None,
+        begin_from: Beginning | None,
+        answers: Sequence[tuple[Query, Choice]],
     ) -> Session:
-        session = create_session(new_folder(self.root, name), config, begin_from)
+        session = create_session(folder or new_folder(self.root, folder_name(config)), config, begin_from)
         try:
             with closing(session.store()) as store:
                 for query, choice in answers:

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.labelling.progress import Progress
 from core.events import DemonstrationRecorded, Event, RewardFitted, RolloutReported
-from core.metrics import SHOWN, Metrics
+from core.metrics import SHOWN, Metrics, evenly
 from core.types import Float32, Float64
 
 TRUE, PREDICTED, CORRELATION = "true return", "predicted return", "correlation"
@@ -104,5 +104,5 @@ class EpisodeRewards:
         x = self.seconds[: len(y)]
         if len(x) <= limit:
             return x, y
-        shown = np.linspace(0, len(x) - 1, limit).round().astype(np.int64)
+        shown = evenly(len(x), limit)
         return x[shown], y[shown]

@@ -8,11 +8,10 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.style import theme
 from app.style.painting import rounded, set_font, write_line
-from core.types import Choice
+from core.voting.ballot import CHOICES
 
 _QUIET = 4
 """Margin of a QR code in modules, which readers need to find it."""
-VOTED = {Choice.LEFT: "Left", Choice.TIE: "Tie", Choice.RIGHT: "Right"}
 _LETTER = 0.72
 """Width of a bold letter in heights of the font, at most."""
 _CENTRE = Qt.AlignmentFlag.AlignCenter
@@ -77,7 +76,7 @@ class VoteBars(QWidget):
 
     def set_votes(self, counts: dict[str, int], seconds: float) -> None:
         self.counts, self._until = counts, time.monotonic() + seconds
-        self.setAccessibleName(", ".join(f"{name} {counts.get(choice, 0)}" for choice, name in VOTED.items()))
+        self.setAccessibleName(", ".join(f"{choice.capitalize()} {counts.get(choice, 0)}" for choice in CHOICES))
         self.update()
 
     def halt(self) -> None:
@@ -86,15 +85,15 @@ class VoteBars(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, colours = QPainter(self), theme.palette()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        clock, height = self.height() * 1.1, self.height() / len(VOTED)
+        clock, height = self.height() * 1.1, self.height() / len(CHOICES)
         total, most = sum(self.counts.values()), max(self.counts.values(), default=0)
         size = round(0.5 * height)
         set_font(painter, size, bold=True)
         name_width, number_width = 3.2 * size, 2.4 * size
         room = self.width() - clock - name_width - number_width
-        for number, (choice, name) in enumerate(VOTED.items()):
+        for number, choice in enumerate(CHOICES):
             count, top = self.counts.get(choice, 0), number * height
-            write_line(painter, QRectF(0, top, name_width, height).toRect(), name, colours.text)
+            write_line(painter, QRectF(0, top, name_width, height).toRect(), choice.capitalize(), colours.text)
             track = QRectF(name_width, top + 0.2 * height, room, 0.6 * height)
             painter.fillPath(rounded(track, 0.15 * height), QColor(colours.panel))
             if count:

@@ -19,7 +19,7 @@ from app.session.controller import Controller, State
 from app.start_page.goals import goal
 from app.style.labels import label
 from app.style.layouts import column, row
-from app.voting.panel import VOTED, VoteBars, VoteCode
+from app.voting.panel import VoteBars, VoteCode
 from app.windows.demo_side import DemoSide
 from app.windows.key_tile import KeyTile
 from app.windows.pair_page import PairPage
@@ -30,7 +30,7 @@ _REFRESH_MS = 250
 _RESTART_MS, _LONGEST_RESTART_MS = 2000, 60_000
 """Time before training that failed restarts automatically, doubled after each failure until an answer is given."""
 _NEXT_GUEST = "F2"
-_NAMES = {Choice.LEFT: "Left", Choice.TIE: "Tie", Choice.CANT_TELL: "Can't tell", Choice.RIGHT: "Right"}
+_TILES = (Choice.LEFT, Choice.TIE, Choice.CANT_TELL, Choice.RIGHT)
 _QUESTION = "Which is better?"
 _DETAILS = {
     State.FAILED: "It will restart automatically.",
@@ -106,7 +106,7 @@ class DemoWindow(QWidget):
         self.question = self._label("question")
         self.pair_page = PairPage(self._controller, waiting_page)
         self.clips = self.pair_page.clips
-        self.tiles = {choice: self._make_tile(choice, name) for choice, name in _NAMES.items()}
+        self.tiles = {choice: self._make_tile(choice, choice.capitalize()) for choice in _TILES}
         self._grid = QGridLayout(self)
         self.title = self._label("title")
         self.instruction = self._label("instruction", wrap=True)
@@ -277,7 +277,7 @@ class DemoWindow(QWidget):
         if self._controller.room.decided:
             votes = self.bars.counts
             count, total, most = votes.get(preference.choice, 0), sum(votes.values()), max(votes.values(), default=0)
-            won = f"{VOTED[preference.choice].lower()}, {count} of {total}"
+            won = f"{preference.choice}, {count} of {total}"
             chosen = won if 0 < count == most else "neither clip: a tie"
             self._verdict = f"  ·  the audience chose {chosen}"
         self.clips.flash(preference.choice)

@@ -17,7 +17,7 @@ from app.live.live_view import LiveView
 from app.menus.dialogs import ask_before_loss, ask_to_discard, dialog_handlers
 from app.menus.menus import EXPORT, add_menus, file_handlers
 from app.menus.playback_commands import PlaybackCommands
-from app.menus.view_commands import ViewCommands
+from app.menus.view_commands import view_handlers
 from app.notifications import Notifier
 from app.plots.plot_panel import PlotPanel
 from app.session.controller import Controller, State
@@ -81,7 +81,6 @@ class MainWindow(QMainWindow):
         self.playback_commands = PlaybackCommands(self.clips, self.commands, self)
         self.demo_commands = DemoCommands(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
         self.demo_commands.left.connect(self.pair_page.ask_for_size)
-        self.view_commands = ViewCommands(self.plots, self.true_reward, self.commands, self)
         name = controller.session.folder.name
         self.playing = Playing(controller.session.config, controller.job_group.make_process, name, self)
         self.notifier = Notifier(self, lambda text: self.statusBar().showMessage(text, _MESSAGE_MS))
@@ -198,7 +197,7 @@ class MainWindow(QMainWindow):
             Command.PLAY_GAME: self.playing.open,
             **self.playback_commands.handlers,
             **self.demo_commands.handlers,
-            **self.view_commands.handlers,
+            **view_handlers(self.plots, self.true_reward, self.commands),
             **dialog_handlers(self, self.commands, self.set_keys),
             **self.history_commands.handlers,
             **file_handlers(self, self._controller, self.plots),

@@ -186,7 +186,7 @@ class StartWindow(QMainWindow):
         """Teach a task in a new session with the usual settings."""
         self._set_busy(True)
         try:
-            self.library.create_numbered(session_config(task, self._given))
+            self.library.create(session_config(task, self._given))
         except UserError as error:
             self.show_error(str(error))
 
@@ -302,7 +302,7 @@ class StartWindow(QMainWindow):
 
     def _create(self, folder: Path, config: Config, begin_from: Beginning | None) -> None:
         self._set_busy(True)
-        self.library.create(folder, config, begin_from)
+        self.library.create(config, folder, begin_from)
 
     def _on_card_action(self, task: str, action: str) -> None:
         if action == SETTINGS:
@@ -345,8 +345,8 @@ class StartWindow(QMainWindow):
             return
         self._set_busy(True)
         try:
-            begin = self.behaviour_page.begin_from.chosen
-            self.library.create_numbered(session_config(own.text, self._given), self._practised, begin)
+            config, begin = session_config(own.text, self._given), self.behaviour_page.begin_from.chosen
+            self.library.create(config, begin_from=begin, answers=self._practised)
         except UserError as error:
             self.show_error(str(error))
 

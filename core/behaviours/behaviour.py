@@ -17,6 +17,7 @@ from __future__ import annotations
 import errno
 import json
 import re
+import unicodedata
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,6 @@ CAMERA = {"azimuth": (-360.0, 360.0), "elevation": (0.0, 89.0), "distance": (0.1
 _NAME = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
 _REQUIRED = ("name", "robot", "title", "instruction", "clip_seconds")
 _OPTIONAL = ("episode_seconds", "control_rate", "start", "camera", "plots", "oracle", "measure", "model")
-_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True)
@@ -222,6 +222,12 @@ def _camera(values: Any) -> CameraView | None:
     return CameraView(**{name: _number(f"the {name} of camera", values[name], CAMERA[name]) for name in CAMERA})
 
 
+def plain_name(text: str, joint: str) -> str:
+    """Return the lower-case ASCII letters and digits of a text, with `joint` for the rest; '' if there are none."""
+    letters = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return re.sub("[^a-z0-9]+", joint, letters)[:MAX_NAME].strip(joint)
+
+
 def _plots(values: Any, taken: set[str]) -> tuple[NamedFigure, ...]:
     """Read the plots, and give each figure a unique name. taken: names that are in use"""
     if values is None:
@@ -232,8 +238,7 @@ def _plots(values: Any, taken: set[str]) -> tuple[NamedFigure, ...]:
     for value in values:
         require_fields("a plot", value, ("title", "expression"))
         title = _prose("the title of a plot", value["title"], MAX_TITLE)
-        name = _NOT_IN_NAMES.sub("_", title.lower()).strip("_") or "plot"
-        name = unique_name(name, taken)
+        name = unique_name(plain_name(title, "_") or "plot", taken)
         taken = {*taken, name}
         plots.append(NamedFigure(name, title, _text("the expression of a plot", value["expression"], MAX_BYTES)))
     return tuple(plots)

@@ -16,6 +16,7 @@ from av.error import FFmpegError
 
 from core.errors import UserError
 from core.io import files
+from core.metrics import evenly
 from core.types import Frames
 
 
@@ -119,7 +120,7 @@ def write_strip(path: Path, frames: Frames, count: int) -> None:
     """Write `count` evenly spaced frames side by side as a .png. Raises UserError if the file can't be written."""
     if path.suffix != ".png":
         raise UserError(f"{path} does not end in .png: name a .png file for the film strip.")
-    chosen = frames.pixels[np.linspace(0, len(frames.pixels) - 1, count).round().astype(int)]
+    chosen = frames.pixels[evenly(len(frames.pixels), count)]
     strip = np.concatenate(list(chosen), axis=1)
     try:
         written = cv2.imwrite(str(path), cv2.cvtColor(strip, cv2.COLOR_RGB2BGR))

@@ -22,6 +22,7 @@ from core.formatting import format_duration, format_number, pluralize
 from core.io.video_writer import check_path, video_file
 from core.jobs import film_captions
 from core.jobs.film_captions import Caption, Picture
+from core.metrics import evenly
 from core.preferences.store import FOLDER, PreferenceStore
 from core.rollout.actor import Actor
 from core.rollout.episodes import run_episodes
@@ -130,7 +131,7 @@ class FilmJob(Job):
         if len(infos) < 2:
             raise UserError(f"{request.folder} has no policies to make a film of yet: teach for a minute first.")
         count = 2 if request.before_after else min(self._scenes, len(infos))
-        chosen = np.linspace(0, len(infos) - 1, count).round().astype(int)
+        chosen = evenly(len(infos), count)
         return [snapshots.load(infos[i].env_steps) for i in chosen]
 
     def make_scene(self, info: SnapshotInfo, weights: Arrays) -> Scene:

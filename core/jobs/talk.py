@@ -5,7 +5,6 @@ from contextlib import closing
 from pathlib import Path
 
 import cv2
-import numpy as np
 
 from core.config import Config
 from core.envs.renderer import Renderer
@@ -13,6 +12,7 @@ from core.formatting import pluralize
 from core.jobs import film_captions
 from core.jobs.film import FPS, FilmJob, Scene
 from core.jobs.film_captions import BACKGROUND, GREEN, MUTED, TEXT, Picture
+from core.metrics import evenly
 from core.preferences.store import FOLDER, PreferenceStore, PreferenceSummary
 from core.service_events import FilmRequested
 from core.types import Choice, Preference
@@ -23,7 +23,6 @@ _UNTRAINED, _COMPARED, _CURVE, _FINAL = 5.0, 4.0, 4.0, 6.0
 _PAIRS = 3
 _CHOSEN = 0.45
 """Share of a comparison after which its choice is shown."""
-_WORDS = {Choice.LEFT: "Left is better", Choice.RIGHT: "Right is better", Choice.TIE: "Tie"}
 
 
 class TalkJob(FilmJob):
@@ -58,7 +57,7 @@ class TalkJob(FilmJob):
         side = height * 8 // 9
         sides = [renderer.render(s.states, side, FPS).pixels for s in (answer.query.left, answer.query.right)]
         frames = round(_COMPARED * FPS)
-        words = _WORDS[answer.choice]
+        words = answer.choice.sentence
         # No votes for an answer that was changed later, or for a tie that resulted from a draw.
         if votes and votes.choice == answer.choice and votes.counts[answer.choice] == max(votes.counts.values()):
             words += f": {votes.counts[answer.choice]} of {pluralize(len(votes.voters), 'vote')}"
@@ -78,7 +77,7 @@ def telling_answers(rows: list[PreferenceSummary], count: int) -> list[Preferenc
     """Up to `count` answers, evenly spread from the first to the last; those that prefer a clip, if there are any."""
     clear = [row for row in rows if row.choice in (Choice.LEFT, Choice.RIGHT)]
     clear = clear or [row for row in rows if row.choice == Choice.TIE]
-    chosen = np.linspace(0, len(clear) - 1, min(count, len(clear))).round().astype(int)
+    chosen = evenly(len(clear), min(count, len(clear)))
     return [clear[index] for index in chosen]
 
 

@@ -48,9 +48,7 @@ class Session:
     def create(folder: Path, config: Config) -> Session:
         """Make the folder. Raises UserError if it holds a session already, can't be made, or its disk is full."""
         if os.path.exists(folder / CONFIG):
-            raise UserError(
-                f"{folder} already holds a session: continue it with --resume {folder}, or name another folder."
-            )
+            raise UserError(f"{folder} already holds a session: name another folder, or continue it with --resume.")
         files.require_empty(folder)
         task = get_task(config.task, config.true_reward)
         check_size_limits(config, task)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from core.behaviours.behaviour import (
     CONTROL_RATE,
-    MAX_NAME,
     MAX_TITLE,
     STARTS,
     SUFFIX,
     Behaviour,
     NamedFigure,
     parse,
+    plain_name,
     read_file,
 )
 from core.behaviours.expressions import Expression, compile_expression
@@ -51,7 +50,7 @@ def task_text(word: str, import_robot: Callable[[Path], RobotModel] | None = Non
 def bare_robot(path: Path, import_robot: Callable[[Path], RobotModel]) -> Behaviour:
     """Return a behaviour without a particular goal, for the robot in an MJCF file. Errors are import_robot's."""
     model = import_robot(path)
-    name = re.sub("[^a-z0-9]+", "-", path.stem.lower())[:MAX_NAME].strip("-") or "robot"
+    name = plain_name(path.stem, "-") or "robot"
     title = " ".join(path.stem.split())[:MAX_TITLE]
     title = title if title.isprintable() and title else "Robot"
     return Behaviour(name, f"{MJCF}{path.name}"[:400], title, INSTRUCTION, _BARE_SECONDS, model=model)

@@ -1,4 +1,4 @@
-"""Base of the exports that a child process makes. No widgets."""
+"""Exports that a child process makes, one at a time: films, and ONNX files. No widgets."""
 
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from core.config import Config
 from core.errors import UserError
 from core.events import Event, JobSpec
 from core.io import files
+from core.service_events import FilmMade, FilmProgressed, FilmRequested, PortableMade, PortableRequested
 
 
 class ChildExport(QObject):
@@ -81,3 +82,57 @@ class ChildExport(QObject):
     def _remove_part(self) -> None:
         """Remove the half-written file of a killed child."""
         files.clear_away(self._target.with_name(f"{self._target.name}.part"))
+
+
+class FilmExport(ChildExport):
+    """Starts a child process for each film, reports its progress, and ends it.
+
+    Signals:
+        progressed(float): the share of the film that is made, from 0 to 1.
+    """
+
+    progressed = Signal(float)
+
+    def make(self, target: Path, before_after: bool = False, talk: bool = False) -> None:
+        """Start a film. Exactly one of `made`, `failed` and `refused` follows."""
+        request = FilmRequested(str(self.folder), str(target), before_after, 1080 if talk else 720)
+        if self.start(JobSpec("talk" if talk else "film", self.config.to_dict()), request, target):
+            self.progressed.emit(0.0)
+
+    def cancel(self) -> None:
+        """Cancel the film that is being made, if any; `failed` follows."""
+        if self.unfinished is not None:
+            self.outcome = self.outcome or "Cancelled the film and removed its file."
+        super().cancel()
+
+    def on_event(self, event: Event) -> None:
+        match event:
+            case FilmProgressed(share):
+                self.progressed.emit(share)
+            case FilmMade():
+                self.done = event.summary
+                super().cancel()
+
+
+class PortableExport(ChildExport):
+    """Starts a child process for each export, and ends it.
+
+    Signals:
+        begun(str): the files are being written; one sentence.
+    """
+
+    begun = Signal(str)
+
+    def make(self, target: Path) -> None:
+        """Export the newest checkpoint. Exactly one of `made`, `failed` and `refused` follows."""
+        spec = JobSpec("portable", {})
+        if self.start(spec, PortableRequested(str(self.folder), str(target)), target):
+            self.begun.emit("Writing the ONNX files…")
+
+    def on_event(self, event: Event) -> None:
+        match event:
+            case PortableMade(target, difference, note):
+                same = f"their outputs differ from this program's by at most {difference:.0e}"
+                parts = f"Saved {Path(target).name} with contract.json in {Path(target).parent}; {same}.", note
+                self.done = " ".join(part for part in parts if part)
+                self.cancel()
