@@ -85,7 +85,6 @@ def add_commands(commands: Any) -> None:
         listing.add_argument("--json", action="store_true", help="print JSON")
         if name == "robots":
             listing.add_argument("robot", nargs="?", help="list the signals of this robot, or of mjcf:FILE")
-            listing.add_argument("--page", action="store_true", help="print the page docs/signals.md")
     _add_teach(commands.add_parser("teach", help="teach a task and print the results"))
     evaluate = commands.add_parser("evaluate", help="measure the trained policy of a session")
     evaluate.add_argument("session", help="the session's folder")

@@ -18,7 +18,7 @@ from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, JobSpec, PreferenceAdded, RolloutReported
 from core.formatting import pluralize, without_nan
-from core.headless.catalogue import behaviour_entries, robot_entries, signals_page, task_entries
+from core.headless.catalogue import behaviour_entries, robot_entries, task_entries
 from core.headless.settings import make_config, require_whole_clips
 from core.io import files
 from core.io.session_log import session_log, warnings_to_stderr
@@ -67,11 +67,6 @@ def _list(args: argparse.Namespace) -> None:
 
 
 def _robots(args: argparse.Namespace) -> None:
-    if args.page and args.robot:
-        raise UserError("--page prints the signals of all robots: leave out the robot.")
-    if args.page:
-        print(signals_page(), end="")
-        return
     robots = dict(ROBOTS)
     if args.robot in ROBOTS:
         robots = {args.robot: ROBOTS[args.robot]}

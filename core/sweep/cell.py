@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,15 @@ from core.types import Teacher
 Document = dict[str, Any]
 """Content of a cell's file: config, versions it was made with, and state "done" and result, or "failed", reason and traceback."""
 _CURVE = "curve.jsonl"
+
+
+class CellState(StrEnum):
+    """State of a cell in a sweep."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True)

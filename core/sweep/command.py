@@ -6,14 +6,11 @@ import argparse
 import logging
 import math
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-from tqdm import tqdm
 
 from core.envs.spaces import require_environment
 from core.errors import UserError
@@ -25,12 +22,13 @@ from core.io.session_log import warnings_to_stderr
 from core.session.session import acquire_lock
 from core.session.size_limits import check_size_limits
 from core.sweep.backend import Backend
-from core.sweep.cell import Cell, encode
+from core.sweep.cell import Cell, CellState, encode
 from core.sweep.cell_files import CellFiles
 from core.sweep.charts import draw_chart, require_matplotlib
-from core.sweep.driver import CellState, Sweep
+from core.sweep.driver import Sweep
 from core.sweep.local import LocalBackend, parse_slots, slots_for
 from core.sweep.plans import Plan, find_plan, only_teachers
+from core.sweep.progress_bar import ProgressBar
 from core.sweep.results import Result, Results, average_curves, to_rows, to_table
 from core.system import resources
 from core.system.interrupts import stopped_by_signals
@@ -70,7 +68,7 @@ def run_sweep(args: argparse.Namespace) -> int:
             )
         if sweep.counts[CellState.QUEUED]:
             backend.check()
-            with closing(_Bar(sweep)) as bar, stopped_by_signals():
+            with closing(ProgressBar(sweep.cells, sweep.states)) as bar, stopped_by_signals():
                 sweep.run(backend, bar)
         return _report(plan, cells, sweep, files.folder, charts)
 
@@ -120,67 +118,6 @@ def _backend(word: str, cells: Sequence[Cell], folder: Path) -> Backend:
     raise UserError(
         f"--on {word[:60]} is not a known backend: give local, local:N, ray, ray:ADDRESS or slurm:PARTITION."
     )
-
-
-class _Bar:
-    """A progress bar on stderr: environment steps of the cells, the time that they will take, and the four states."""
-
-    def __init__(self, sweep: Sweep) -> None:
-        self._taken = {cell.digest: 0 for cell in sweep.cells}
-        done = 0
-        for cell in sweep.cells:
-            if sweep.states[cell.digest] == CellState.DONE:
-                self._taken[cell.digest] = cell.config.steps
-                done += cell.config.steps
-        self._begun: set[str] = set()
-        """Running cells that have reported no steps yet: the first steps of a cell that continues were taken before."""
-        total = sum(cell.config.steps for cell in sweep.cells)
-        # Cells end together, so only the mean speed since the start tells how long the others will take.
-        self._bar: Any = tqdm(
-            total=total,
-            initial=done,
-            unit="step",
-            unit_scale=True,
-            file=sys.stderr,
-            mininterval=0.5,
-            smoothing=0,
-        )
-        self._describe(sweep.counts)
-
-    def close(self) -> None:
-        self._bar.close()
-
-    def changed(self, cell: Cell, state: CellState, counts: Counter[CellState], reason: str = "") -> None:
-        if reason:
-            what = "failed" if state == CellState.FAILED else "restarts"
-            self._bar.write(f"{cell.title} {what}: {reason}", file=sys.stderr)
-        self._begun.discard(cell.digest)
-        match state:
-            case CellState.RUNNING:
-                self._begun.add(cell.digest)
-            case CellState.DONE:
-                self._move(cell, cell.config.steps)
-            case CellState.FAILED:
-                self._move(cell, cell.config.steps, worked=False)
-            case CellState.QUEUED:
-                self._move(cell, 0)
-        self._describe(counts)
-
-    def progressed(self, cell: Cell, env_steps: int) -> None:
-        self._move(cell, min(env_steps, cell.config.steps), worked=cell.digest not in self._begun)
-        self._begun.discard(cell.digest)
-
-    def _move(self, cell: Cell, env_steps: int, worked: bool = True) -> None:
-        """Set the steps of a cell. worked: whether the difference was taken by this run, and so tells its speed"""
-        more = env_steps - self._taken[cell.digest]
-        self._taken[cell.digest] = env_steps
-        if not worked:
-            self._bar.initial += more
-        self._bar.update(more)
-
-    def _describe(self, states: Counter[CellState]) -> None:
-        text = ", ".join(f"{states[state]} {state}" for state in CellState if states[state])
-        self._bar.set_postfix_str(text)
 
 
 def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, charts: bool) -> int:

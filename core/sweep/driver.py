@@ -6,36 +6,16 @@ import json
 import shutil
 from collections import Counter, deque
 from collections.abc import Sequence
-from enum import StrEnum
-from typing import Protocol
 
 from core.sweep.backend import Backend, Ended, Lost, Progressed, Report, Started
-from core.sweep.cell import Cell, Document, failed
+from core.sweep.cell import Cell, CellState, Document, failed
 from core.sweep.cell_files import CellFiles
 from core.sweep.environment import environment
+from core.sweep.progress_bar import ProgressBar
 
 _ATTEMPTS = 3
 """Number of attempts at a cell whose process or machine is lost each time."""
 _POLL_SECONDS = 1.0
-
-
-class CellState(StrEnum):
-    """State of a cell in a sweep."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
-
-
-class Display(Protocol):
-    """Shows a sweep while it runs."""
-
-    def changed(self, cell: Cell, state: CellState, counts: Counter[CellState], reason: str = "") -> None:
-        """Show that a cell has reached this state. counts: cells in each state; reason: why it failed or was queued again"""
-        ...
-
-    def progressed(self, cell: Cell, env_steps: int) -> None: ...
 
 
 class Sweep:
@@ -77,7 +57,7 @@ class Sweep:
         """Number of documents made by other sources or libraries than this process's."""
         return sum(document.get("made_with") != environment() for document in self._documents.values())
 
-    def run(self, backend: Backend, display: Display) -> None:
+    def run(self, backend: Backend, bar: ProgressBar) -> None:
         """Compute the cells that are queued. Raises UserError if a document can't be written."""
         queue = deque(digest for digest, state in self.states.items() if state == CellState.QUEUED)
         attempts: Counter[str] = Counter()
@@ -93,34 +73,34 @@ class Sweep:
                     submitted.discard(report.digest)
                 if isinstance(report, Lost) and attempts[report.digest] < _ATTEMPTS:
                     queue.append(report.digest)
-                    self._change(report.digest, CellState.QUEUED, display, report.reason)
+                    self._change(report.digest, CellState.QUEUED, bar, report.reason)
                 else:
-                    self._take(report, display)
+                    self._take(report, bar)
 
-    def _take(self, report: Report, display: Display) -> None:
+    def _take(self, report: Report, bar: ProgressBar) -> None:
         cell = self._cells[report.digest]
         match report:
             case Started(digest):
-                self._change(digest, CellState.RUNNING, display)
+                self._change(digest, CellState.RUNNING, bar)
             case Progressed(_, env_steps):
-                display.progressed(cell, env_steps)
+                bar.progressed(cell, env_steps)
             case Ended(_, content):
-                self._end(cell, json.loads(content), display)
+                self._end(cell, json.loads(content), bar)
             case Lost(_, reason):
-                self._end(cell, failed(cell.config, reason), display)
+                self._end(cell, failed(cell.config, reason), bar)
 
-    def _end(self, cell: Cell, document: Document, display: Display) -> None:
+    def _end(self, cell: Cell, document: Document, bar: ProgressBar) -> None:
         self._files.write(cell, document)
         self._documents[cell.digest] = document
         state = CellState(document["state"])
         if state == CellState.DONE:
             shutil.rmtree(self._files.session(cell), ignore_errors=True)  # some ten megabytes
-        self._change(cell.digest, state, display, document.get("reason", ""))
+        self._change(cell.digest, state, bar, document.get("reason", ""))
 
-    def _change(self, digest: str, state: CellState, display: Display, reason: str = "") -> None:
+    def _change(self, digest: str, state: CellState, bar: ProgressBar, reason: str = "") -> None:
         self.states[digest] = state
         self._files.note(self._cells[digest], state)
-        display.changed(self._cells[digest], state, self.counts, reason)
+        bar.changed(self._cells[digest], state, self.counts, reason)
 
     def clear(self) -> None:
         """Delete what sessions have left behind, if nothing needs it any more."""

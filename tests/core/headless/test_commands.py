@@ -28,6 +28,7 @@ from core.session.archive import export_session
 from core.session.preference_export import export_preferences
 from core.session.session import Session, read_config
 from core.tasks import CATALOGUE, get_task
+from tests.benchmarks.signals_page import signals_page
 from tests.core.builders import QUICK, raising, tiny
 from tests.screens import ROOT, run_python
 
@@ -125,7 +126,7 @@ def test_the_page_of_signals_is_current_and_a_robots_signals_are_listed(
         return capsys.readouterr().out
 
     page = Path(core.__file__).parents[1] / "docs" / "signals.md"
-    assert printed("--page") == page.read_text(), "write it again: python -m core robots --page > docs/signals.md"
+    assert signals_page() == page.read_text(), "python -m tests.benchmarks.signals_page > docs/signals.md"
     assert printed("hopper").splitlines() == get_task("hopper-frontflip").names.all()  # type: ignore[attr-defined]
     swing = '<body><joint name="swing"/><geom name="arm" size=".1"/></body>'
     actuator = '<actuator><motor joint="swing" ctrlrange="-1 1"/></actuator>'
@@ -328,7 +329,6 @@ def test_a_task_without_a_true_reward_has_no_oracle(
         ([*TEACH, "--set", "rollout.steps=0"], "rollout.steps is 0"),
         ([*TEACH, "--set", "rollout=0"], "There is no setting 'rollout'"),
         ([*TEACH, "--set", "policy.discont=0.9"], "'policy.discont': did you mean policy.discount?"),
-        (["robots", "hopper", "--page"], "--page prints the signals of all robots: leave out the robot."),
         (["teach", "walker-kneell", "--session", "s"], "did you mean walker-kneel?"),
         (["teach", "foreign/thesis.tex", "--session", "s"], "whose name ends in .json"),
         ([*TEACH, "--video", "folder.mp4"], "folder.mp4 is a folder"),
