@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from PySide6.QtCore import QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtWidgets import QWidget
 
-from app.start_page.moving_picture import MovingPicture, PreviewClock
+from app.start_page.moving_picture import MovingPicture
+from app.start_page.picture_cards import PictureCard, PictureCards
 from app.start_page.previews import Preview
-from app.start_page.task_card import ARROWS
 from app.style import theme
 from app.style.painting import set_font
 
@@ -16,19 +16,15 @@ _WIDTH, _GAP, _MARGIN, _TEXT, _RADIUS = 86, 8, 6, 34, 10
 _WRAPPED = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
 
 
-class RobotCard(QAbstractButton):
+class RobotCard(PictureCard):
     """One robot: a picture with its name below, framed if it is chosen."""
 
     def __init__(self, title: str, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(title, MovingPicture(), parent)
         self.title = title
-        self.setAccessibleName(title)
         self.setToolTip(title)
         self.setCheckable(True)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setFixedSize(_WIDTH, _WIDTH + _TEXT)
-        self.picture = MovingPicture()
 
     def set_preview(self, preview: Preview | None) -> None:
         self.picture.show(preview)
@@ -39,18 +35,10 @@ class RobotCard(QAbstractButton):
         self.setToolTip(f"{self.title}: {sentence}")
         self.update()
 
-    def show_frame(self, frame: int) -> None:
-        self.picture.move_to(frame)
-        if self.picture.preview is not None and not self.visibleRegion().isEmpty():
-            self.update(self._picture_rect)
-
     @property
-    def _picture_rect(self) -> QRect:
+    def picture_rect(self) -> QRect:
         side = self.width() - 2 * _MARGIN
         return QRect(_MARGIN, _MARGIN, side, side)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        event.ignore() if event.key() in ARROWS else super().keyPressEvent(event)  # arrows are the picker's
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, palette = QPainter(self), theme.palette()
@@ -63,11 +51,11 @@ class RobotCard(QAbstractButton):
         set_font(painter, 12)
         painter.setPen(QColor(palette.text))
         painter.drawText(QRect(4, self.height() - _TEXT - 1, self.width() - 8, _TEXT), _WRAPPED, self.title)
-        self.picture.draw(painter, self._picture_rect, _RADIUS - 3)
+        self.picture.draw(painter, self.picture_rect, _RADIUS - 3)
         painter.end()
 
 
-class RobotPicker(QWidget):
+class RobotPicker(PictureCards):
     """Cards in as many columns as fit. Tab reaches the chosen card, and arrow keys choose another.
 
     chosen: name of the robot
@@ -82,16 +70,19 @@ class RobotPicker(QWidget):
         """robots: titles by name"""
         super().__init__(parent)
         self.setAccessibleName("Robots")
-        self.cards: dict[str, RobotCard] = {}
+        self._cards: dict[str, RobotCard] = {}
         self.chosen = ""
-        PreviewClock(self, self._show_frame)
         for name, title in robots.items():
             self.add(name, title)
 
+    @property
+    def cards(self) -> dict[str, RobotCard]:
+        return self._cards
+
     def add(self, name: str, title: str) -> None:
         """Add a robot, unless it is there already."""
-        if name not in self.cards:
-            card = self.cards[name] = RobotCard(title, self)
+        if name not in self._cards:
+            card = self._cards[name] = RobotCard(title, self)
             card.clicked.connect(lambda: self._on_clicked(name))
             card.setVisible(True)
             self._place()
@@ -106,24 +97,6 @@ class RobotPicker(QWidget):
     def focus(self) -> None:
         if self.chosen in self.cards:
             self.cards[self.chosen].setFocus()
-
-    def missing(self) -> list[str]:
-        """Return the robots without a picture, except those that can't be rendered."""
-        pictures = {name: card.picture for name, card in self.cards.items()}
-        return [name for name, picture in pictures.items() if picture.preview is None and not picture.trouble]
-
-    def set_preview(self, name: str, preview: Preview) -> None:
-        if card := self.cards.get(name):
-            card.set_preview(preview)
-
-    def set_error(self, name: str, sentence: str) -> None:
-        if card := self.cards.get(name):
-            card.set_error(sentence)
-
-    def free_previews(self) -> None:
-        for card in self.cards.values():
-            if card.picture.preview is not None:
-                card.set_preview(None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         names, columns = list(self.cards), self._columns()
@@ -161,7 +134,3 @@ class RobotPicker(QWidget):
             card.move(column * (_WIDTH + _GAP), row * (card.height() + _GAP))
         rows = -(-len(self.cards) // columns)
         self.setFixedHeight(rows * (_WIDTH + _TEXT + _GAP) - _GAP)
-
-    def _show_frame(self, frame: int) -> None:
-        for card in self.cards.values():
-            card.show_frame(frame)

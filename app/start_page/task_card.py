@@ -15,9 +15,10 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractButton, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from app.start_page.moving_picture import MovingPicture
+from app.start_page.picture_cards import PictureCard
 from app.start_page.previews import Preview
 from app.style import theme
 from app.style.labels import tip
@@ -33,20 +34,16 @@ _SHOWN = {
 }
 
 
-class Card(QAbstractButton):
+class Card(PictureCard):
     """A picture with texts at its right. Shows a placeholder until the preview arrives, or why it can't be rendered."""
 
     def __init__(self, title: str, goal: str, effort: str, about: str, parent: QWidget | None = None) -> None:
         """goal: one sentence; effort: small line at the bottom; about: more, for the tooltip and screen readers"""
-        super().__init__(parent)
+        super().__init__(title, MovingPicture("Loading preview…", badge=11), parent)
         self.goal, self.effort, self.about = goal, effort, about
-        self.picture = MovingPicture("Loading preview…", badge=11)
         self.setText(title)
         self.setShortcut(QKeySequence())  # an & in a title names no key
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)  # or Qt would repaint the background at each frame
-        self.setAccessibleName(title)
         self._describe("Its preview is loading.")
 
     def set_preview(self, preview: Preview | None) -> None:
@@ -59,12 +56,6 @@ class Card(QAbstractButton):
         self._describe(sentence)
         self.update()
 
-    def show_frame(self, frame: int) -> None:
-        """Show this frame of the preview; does nothing while the card is not visible."""
-        self.picture.move_to(frame)
-        if self.picture.preview is not None and not self.visibleRegion().isEmpty():
-            self.update(self._picture_rect)
-
     def _describe(self, state: str) -> None:
         text = " ".join(
             part for part in (self.goal, f"{self.effort}." if self.effort else "", self.about, state) if part
@@ -76,7 +67,7 @@ class Card(QAbstractButton):
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.click()
         else:
-            event.ignore() if event.key() in ARROWS else super().keyPressEvent(event)
+            super().keyPressEvent(event)
 
     def set_width(self, width: int) -> None:
         self.setFixedSize(width, HEIGHT)
@@ -85,20 +76,20 @@ class Card(QAbstractButton):
         return QSize(LEAST_WIDTH, HEIGHT)
 
     @property
-    def _picture_rect(self) -> QRect:
+    def picture_rect(self) -> QRect:
         side = HEIGHT - 2 * _MARGIN
         return QRect(_MARGIN, _MARGIN, side, side)
 
     @property
     def _text_rect(self) -> QRect:
-        left = self._picture_rect.right() + 14
+        left = self.picture_rect.right() + 14
         return QRect(left, _MARGIN, self.width() - left - _MARGIN, HEIGHT - 2 * _MARGIN)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        if not self._picture_rect.contains(event.rect()):  # otherwise only the next frame is due
+        if not self.picture_rect.contains(event.rect()):  # otherwise only the next frame is due
             painter.fillRect(self.rect(), QColor(theme.palette().background))
             self._draw_card(painter)
             self._draw_texts(painter)
@@ -106,8 +97,8 @@ class Card(QAbstractButton):
         painter.end()
 
     def _draw_picture(self, painter: QPainter) -> None:
-        painter.fillRect(self._picture_rect, QColor(theme.palette().line if self.isDown() else theme.palette().panel))
-        self.picture.draw(painter, self._picture_rect, _RADIUS - 4)
+        painter.fillRect(self.picture_rect, QColor(theme.palette().line if self.isDown() else theme.palette().panel))
+        self.picture.draw(painter, self.picture_rect, _RADIUS - 4)
 
     def _draw_card(self, painter: QPainter) -> None:
         lit = self.hasFocus() or self.underMouse()
@@ -141,7 +132,7 @@ class NewBehaviourCard(Card):
         self._describe("")
 
     def _draw_picture(self, painter: QPainter) -> None:
-        palette, area = theme.palette(), QRectF(self._picture_rect)
+        palette, area = theme.palette(), QRectF(self.picture_rect)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(palette.background))
         painter.drawRoundedRect(area, _RADIUS - 4, _RADIUS - 4)
@@ -182,6 +173,3 @@ class TaskCard(Card):
     def resizeEvent(self, event: QResizeEvent) -> None:
         self.menu_button.adjustSize()
         self.menu_button.move(self.width() - self.menu_button.width() - _MARGIN + 2, _MARGIN - 2)
-
-
-ARROWS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)

@@ -8,8 +8,7 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from app.start_page.goals import effort, goal
-from app.start_page.moving_picture import PreviewClock
-from app.start_page.previews import Preview
+from app.start_page.picture_cards import PictureCards
 from app.start_page.task_card import HEIGHT, LEAST_WIDTH, Card, NewBehaviourCard, TaskCard
 from app.style.labels import label
 from core.behaviours.shipped import shipped_behaviours
@@ -24,7 +23,7 @@ EDIT_COPY = "Edit a copy…"
 _ACTIONS = {OWN: (SETTINGS, EDIT, DUPLICATE, EXPORT, DELETE), SHIPPED: (SETTINGS, EDIT_COPY, EXPORT)}
 
 
-class TaskGrid(QWidget):
+class TaskGrid(PictureCards):
     """Grid of cards. Tab reaches the card focused last; arrow keys, Home and End move between cards. Plays only while visible.
 
     A task is named as in Config.task. cards: of all tasks; new_card: the first one; no_match: shown if no card matches
@@ -58,7 +57,6 @@ class TaskGrid(QWidget):
             group = GAMES if get_task(task).pictures else ROBOTS if task in PAPER_ROBOTS else SHIPPED
             self._groups[group][task] = self._make_card(group, task)
         self.columns = 1
-        self.clock = PreviewClock(self, self._show_frame)
         self._set_tab_stop(self.new_card)
 
     @property
@@ -95,24 +93,6 @@ class TaskGrid(QWidget):
         card.installEventFilter(self)
         card.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         return card
-
-    def missing(self) -> list[str]:
-        """Tasks without a preview and without an error."""
-        return [name for name, card in self.cards.items() if card.picture.preview is None and not card.picture.trouble]
-
-    def set_preview(self, task: str, preview: Preview) -> None:
-        if card := self.cards.get(task):
-            card.set_preview(preview)
-
-    def set_error(self, task: str, sentence: str) -> None:
-        if card := self.cards.get(task):
-            card.set_error(sentence)
-
-    def free_previews(self) -> None:
-        """Free the memory of the previews; request those in `missing` before showing the grid again."""
-        for card in self.cards.values():
-            if card.picture.preview is not None:
-                card.set_preview(None)
 
     def focus_card(self, task: str = "") -> None:
         """Focus the card of this task, else the card focused last."""
@@ -195,7 +175,3 @@ class TaskGrid(QWidget):
         self._tab_stop.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         card.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._tab_stop = card
-
-    def _show_frame(self, frame: int) -> None:
-        for card in self.cards.values():
-            card.show_frame(frame)

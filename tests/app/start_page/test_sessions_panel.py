@@ -35,6 +35,7 @@ def test_two_hundred_sessions(page: Page) -> None:
     page.press(Qt.Key.Key_End)
     assert page.chosen.endswith("-199")
     page.window.resize(1920, 1080)
+    page.wait_until(lambda: bool(page.rows.entries.pictures))
     asked = len(page.rows.entries.pictures)
     assert 0 < asked < 60  # only those that were seen
 
