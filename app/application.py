@@ -3,6 +3,7 @@
 import argparse
 import logging
 import signal
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from app.workers.garbage import collected_here
 from core.errors import UserError
 from core.io.session_log import NAME, session_log, warnings_to_stderr
 from core.session.session import Session
-from core.system.child_process import JobProcess
+from core.system.child_process import JobProcess, preload
 from core.system.interrupts import STOPPING
 
 log = logging.getLogger(__name__)
@@ -67,6 +68,7 @@ def run(arguments: list[str], started: Callable[["Application"], object] = lambd
         QTimer.singleShot(round(1000 * max(0.0, options.quit_after)), application.quit)
     with collected_here():
         application.begin(session)
+        threading.Thread(target=preload, daemon=True).start()  # a session is likely to be started soon
         started(application)
         code = qt.exec()
         application.close_down()

@@ -210,6 +210,15 @@ def _requests_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def preload() -> None:
+    """Start the process from which children are forked, where there is one: the first of them then wait less for torch.
+
+    Blocks for some ten milliseconds; the process itself needs seconds.
+    """
+    with _requests_blocked():
+        _can_fork()
+
+
 def _can_fork() -> bool:
     """Start the process from which children are forked, unless it runs. Return False if this system has none.
 

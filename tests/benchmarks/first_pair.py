@@ -14,12 +14,18 @@ from contextlib import suppress
 
 import psutil
 
-from tests.benchmarks.windowed import application, close, create_session, parser, show, wait
+from core.system.child_process import preload
+from tests.benchmarks.windowed import application, close, create_session, parser, show, wait, wait_seconds
 
 
 def main() -> None:
-    parser(__doc__).parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--preloaded", type=float, default=0.0, help="seconds that the start page was open before")
+    options = arguments.parse_args()
     with application() as (_, scratch):
+        if options.preloaded:
+            preload()
+            wait_seconds(options.preloaded)
         controller, window = show(create_session(scratch / "session"))
         started = time.monotonic()
         controller.start()
