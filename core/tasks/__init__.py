@@ -6,18 +6,15 @@ import functools
 from core.behaviours.robot_model import PREFIX as MJCF
 from core.behaviours.shipped import shipped_behaviours
 from core.errors import UserError
-from core.tasks.ant import ANT
 from core.tasks.atari import GAMES
 from core.tasks.base import RobotTask, Task
 from core.tasks.behaviour_tasks import behaviour_task, behaviour_text_task, is_behaviour_text
 from core.tasks.gymnasium import PREFIX, gym_task
-from core.tasks.half_cheetah import HALF_CHEETAH
 from core.tasks.half_cheetah_one_leg import HALF_CHEETAH_ONE_LEG
 from core.tasks.hopper_backflip import HOPPER_BACKFLIP
 from core.tasks.pendulum import DOUBLE_PENDULUM, PENDULUM
 from core.tasks.reacher import REACHER
-from core.tasks.swimmer import SWIMMER
-from core.tasks.walkers import HOPPER, WALKER
+from core.tasks.runners import ANT, HALF_CHEETAH, HOPPER, SWIMMER, WALKER
 from core.words import nearest
 
 CATALOGUE: dict[str, Task] = {

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.tasks.base import Physics, averages, forward
-from core.tasks.half_cheetah import HALF_CHEETAH
+from core.tasks.runners import HALF_CHEETAH
 from core.types import Float64
 
 _OFF_THE_FLOOR = 0.01

@@ -13,14 +13,11 @@ import numpy as np
 
 from core.behaviours.robot_model import RobotModel
 from core.behaviours.signals import SignalNames
-from core.tasks.ant import ANT
 from core.tasks.base import FASTEST, ORIENTATION, Camera, RobotTask, averages, forward, orientation
-from core.tasks.half_cheetah import HALF_CHEETAH
 from core.tasks.hopper_backflip import HOPPER_BACKFLIP
 from core.tasks.pendulum import DOUBLE_PENDULUM, PENDULUM
 from core.tasks.reacher import REACHER
-from core.tasks.swimmer import SWIMMER
-from core.tasks.walkers import WALKER
+from core.tasks.runners import ANT, HALF_CHEETAH, SWIMMER, WALKER
 from core.types import Float64
 
 _LARGE = 4.0
