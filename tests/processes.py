@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from contextlib import suppress
 
 import psutil
+
+_SECONDS = 60
+"""Far more than a process takes to end."""
 
 
 def children(parent: int | None = None, recursive: bool = False) -> dict[psutil.Process, str]:
@@ -30,3 +34,14 @@ def parts(parent: int | None = None, recursive: bool = False) -> list[psutil.Pro
         elif "spawn_main" in command:
             found.append(child)
     return [*found, *(inner for part in found for inner in parts(part.pid, True))] if recursive else found
+
+
+def kill(program: subprocess.Popen[str], said: str = "") -> list[str]:
+    """Kill the program and require that no child survives; return its whole lines of output, starting with `said`."""
+    family = psutil.Process(program.pid).children(recursive=True)
+    program.kill()
+    said += program.stdout.read()
+    program.wait(_SECONDS)
+    _, alive = psutil.wait_procs(family, timeout=_SECONDS)
+    assert not alive
+    return said[: said.rfind("\n") + 1].splitlines()

@@ -13,7 +13,6 @@ import pytest
 
 from app.system_libraries import RENDERING, WIDGETS, X11
 
-ROOT = Path(__file__).resolve().parent.parent
 NOW = datetime(2030, 1, 2, 3, 4, 5)
 
 

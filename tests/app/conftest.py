@@ -21,7 +21,7 @@ from pytestqt.qtbot import QtBot
 from app.style import theme
 from core.config import Config, replaced
 from core.session.session import Session
-from tests.app.fakes import Face
+from tests.app.fakes import Engine, Face
 from tests.app.history_page_driver import MIXED, Given, fill
 from tests.app.start_page_driver import Page
 from tests.processes import parts
@@ -88,6 +88,11 @@ def _left(threads: set[threading.Thread], known: set[psutil.Process]) -> list[ob
     left = [part for part in parts(recursive=True) if part not in known]
     alive = [t for t in threading.enumerate() if t not in threads and not t.name.startswith("Dummy-")]
     return [*alive, *left]
+
+
+@pytest.fixture
+def engine() -> Engine:
+    return Engine()
 
 
 @pytest.fixture

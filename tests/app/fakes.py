@@ -7,12 +7,15 @@ import itertools
 import math
 import os
 import queue
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
@@ -151,16 +154,6 @@ class FakeProcess:
         return [event for event in self.sent if isinstance(event, kind)]
 
 
-class Clock:
-    """Time that a test sets."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class Engine:
     """Makes fake processes and remembers the newest of each name."""
 
@@ -186,6 +179,13 @@ def take_file(window: QWidget, path: Path) -> None:
     dialog.close()
 
 
+def endless(session: Session, target: Path, check_cancelled: Callable[[], None]) -> None:
+    """Stands in for core.session.archive.export_session."""
+    while True:
+        check_cancelled()
+        time.sleep(0.01)
+
+
 class Face:
     """A shown window with its controller, engine and session's folder."""
 
@@ -204,6 +204,11 @@ class Face:
         self.wait_until(lambda: self.controller.state == State.RUNNING)
         self.wait_until(lambda: bool(self.engine["reward"].got(AnswersReplayed)))  # the store is made and open
         QCoreApplication.sendPostedEvents()  # the number of answers, sent before them by the writer's thread
+
+    def save(self, action: str, path: Path) -> None:
+        """Choose this entry of the menu, and this file in its dialog."""
+        self.window.findChild(QAction, action).trigger()
+        take_file(self.window, path)
 
     def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         QTest.keyClick(self.window, key, modifier)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import time
 from contextlib import closing
 from unittest.mock import patch
 
+import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.history.preference_model import ROW
 from app.windows.history import HistoryPage
+from core.events import AnswersJudged, JudgementRequested
 from core.preferences.store import PreferenceStore, PreferenceSummary
 from core.types import Choice
 from tests.app.fakes import Face, make_query
@@ -22,9 +23,6 @@ MIXED: Given = [
     *((Choice.LEFT, "oracle"), (Choice.RIGHT, "oracle")),
 ]
 """Answers 1 to 6."""
-
-
-_SECONDS = 30.0
 
 
 def fill(store: PreferenceStore, given: Given) -> None:
@@ -44,6 +42,23 @@ def page_of(face: Face) -> HistoryPage:
     return page
 
 
+def disagreements(face: Face) -> HistoryPage:
+    """Open the tab by its key."""
+    page = page_of(face)
+    QTest.keyClick(page, Qt.Key.Key_D, Qt.KeyboardModifier.AltModifier)
+    assert page.filter.on_disagreements
+    return page
+
+
+def judge(face: Face, generation: int, left: dict[int, float], times: int = 1) -> None:
+    """Answer the request with this number as the reward job. left: P[left preferred] by answer"""
+    reward = face.engine["reward"]
+    face.wait_until(lambda: len(reward.got(JudgementRequested)) == times)
+    token = reward.got(JudgementRequested)[-1].token
+    ids, probabilities = np.array([*left], np.int64), np.array([*left.values()], np.float32)
+    reward.play(AnswersJudged(token, generation, ids, probabilities))
+
+
 def listed(page: HistoryPage) -> list[int]:
     return [page.model.index(row).data(ROW).id for row in range(page.model.rowCount())]
 
@@ -53,16 +68,14 @@ def row_of(page: HistoryPage, key: int) -> PreferenceSummary:
     return next(row for row in page.model.rows if row.id == key)
 
 
-def choose(page: HistoryPage, key: int) -> None:
+def choose(face: Face, key: int) -> None:
     """Clicks the answer of that number, and waits until it is shown: on a busy machine a click after this one came
     before the page was laid out, and changed nothing."""
+    page = face.window.history_commands.page
     index = page.model.index_of(key)
     page.list.scrollTo(index)
     QTest.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=page.list.visualRect(index).center())
-    deadline = time.monotonic() + _SECONDS
-    while page.pane.row is None or page.pane.row.id != key:
-        assert time.monotonic() < deadline
-        QTest.qWait(10)
+    face.wait_until(lambda: page.pane.row is not None and page.pane.row.id == key)
 
 
 def playing(page: HistoryPage, key: int) -> bool:

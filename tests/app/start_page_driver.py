@@ -38,17 +38,13 @@ from core.session.summary import Summary
 from core.system.child_process import JobSpec
 from core.tasks import get_task
 from core.tasks.base import Task
-from core.types import Frames, Segment
+from core.types import Segment
 from tests.app.clipping import clipped
-from tests.app.fakes import FakeProcess
+from tests.app.fakes import FakeProcess, make_frames
 from tests.core.builders import query
 
-
-def make_preview(side: int = 48, count: int = 6) -> Frames:
-    pixels = np.full((count, side, side, 3), 60, np.uint8)
-    for number in range(count):
-        pixels[number, :, number * side // count : (number + 1) * side // count] = (40, 160, 120)
-    return Frames(pixels, 12.0)
+CLIP = make_frames(48, 6)
+"""What is drawn of each task."""
 
 
 def practice_segment(task: Task, number: int) -> Segment:
@@ -68,14 +64,13 @@ class Drawer(FakeProcess):
     def send(self, event: Event) -> None:
         super().send(event)
         if isinstance(event, SceneRequested) and event.behaviour not in self.ignored:
-            frames = make_preview(count=6 if event.still is None else 1)
-            self.play(SceneDrawn(event.token, frames))
+            self.play(SceneDrawn(event.token, CLIP if event.still is None else make_frames(48, 1)))
         if isinstance(event, PracticeRequested):
             task = get_task(event.behaviour)
             for number in range(event.pairs):
                 left, right = (practice_segment(task, 2 * number + side) for side in range(2))
                 pair = query(number, left, right)
-                self.play(PracticePairDrawn(event.token, pair, make_preview(), make_preview()))
+                self.play(PracticePairDrawn(event.token, pair, CLIP, CLIP))
         if not isinstance(event, PreviewRequested) or event.task in self.ignored:
             return
         if event.task in self.deadly:
@@ -83,7 +78,7 @@ class Drawer(FakeProcess):
         elif event.task in self.refused:
             self.play(PreviewRefused(event.task, self.refused[event.task]))
         else:
-            self.play(PreviewDrawn(event.task, make_preview()))
+            self.play(PreviewDrawn(event.task, CLIP))
 
 
 class Drawers:

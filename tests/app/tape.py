@@ -30,8 +30,17 @@ SCHEDULE: dict[str, Any] = {"labels": 40, "steps": 10**12}
 SCHEDULE |= {"query__first_labels": 10, "query__half_life": 1e3, "query__horizon": 15_000}
 
 
-def report(steps: int, true: float, predicted: float, flips: float) -> RolloutReported:
-    return RolloutReported(steps, 1000, true, predicted, {"backflips_per_episode": flips}, 0.7654, 0)
+def report(
+    env_steps: int,
+    true: float = 10.0,
+    predicted: float = 4.0,
+    flips: float = 2.5,
+    divergences: int = 0,
+    agreement: float = 0.75,
+    finishing: float | None = None,
+) -> RolloutReported:
+    measure = {"backflips_per_episode": flips}
+    return RolloutReported(env_steps, 1000, true, predicted, measure, 0.7654, divergences, agreement, finishing)
 
 
 def play(face: Face) -> None:

@@ -16,7 +16,6 @@ from core.events import (
     RewardFitted,
     RewardPublished,
     RolloutBatchReady,
-    RolloutReported,
     StateSaved,
     Waited,
 )
@@ -31,11 +30,11 @@ from core.service_events import (
     ReplayRendered,
 )
 from tests.app.fakes import make_frames, make_query, make_segment
-from tests.app.start_page_driver import make_preview
+from tests.app.tape import report
 
 EMPTY = np.zeros((0,), np.float32)
 FILM = (FilmProgressed(0.5), FilmMade("x.mp4", "", "H.264"), Waited("film", "no film to make"))
-PREVIEWS = (PreviewDrawn("a", make_preview()), PreviewRefused("a", "it can't be drawn"), Waited("previews", "no task"))
+PREVIEWS = (PreviewDrawn("a", make_frames()), PreviewRefused("a", "it can't be drawn"), Waited("previews", "no task"))
 PLAY = (GameShown(np.zeros((210, 160, 3), np.uint8), 7, 3),)
 
 
@@ -46,7 +45,7 @@ def events() -> list[tuple[str, Event]]:
         ("rollout", Waited("rollout", "it waits")),
         ("rollout", QueryOffered(query)),
         ("rollout", RolloutBatchReady(0, 0, *[EMPTY] * 4, np.zeros(0, np.bool_), EMPTY, EMPTY)),
-        ("rollout", RolloutReported(1000, 1000, 10.0, 4.0, {"backflips_per_episode": 2.5}, 0.8, 0)),
+        ("rollout", report(1000)),
         ("rollout", DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), 4321)),
         ("reward", RewardFitted(3, (0.5,), (0.6,), (1e-4,))),
         ("reward", RewardPublished(1, {})),

@@ -85,3 +85,10 @@ def raising(error: Exception) -> Callable[..., Never]:
         raise error
 
     return fail
+
+
+def one_sentence(error: Exception) -> str:
+    """Its text, which must be one for a person."""
+    text = str(error)
+    assert "\n" not in text and text.endswith((".", "?"))
+    return text

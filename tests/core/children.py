@@ -22,15 +22,15 @@ SECONDS = 60.0
 Start = Callable[..., JobProcess]
 
 
-def next_of(process: ChildProcess, kind: type[Event]) -> Any:
-    """Return the next event of this kind. Any failure that is not waited for fails the test."""
+def next_of(process: ChildProcess, kind: type[Event], wanted: Callable[[Any], bool] = lambda _: True) -> Any:
+    """Return the next event of this kind that is wanted. Any failure that is not waited for fails the test."""
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
         envelope = process.receive(1.0)
         if envelope is not None:
             with closing(envelope):
                 event = envelope.decode()
-            if isinstance(event, kind):
+            if isinstance(event, kind) and wanted(event):
                 return event
             assert not isinstance(event, Failed), event
     raise AssertionError(f"no {kind.__name__} came")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any
 
-from core.events import AnswersReplayed, Event, PolicyPublished, PreferenceAdded, RewardPublished, Waited
+from core.events import AnswersReplayed, Event, Job, PolicyPublished, PreferenceAdded, RewardPublished, Waited
 from core.jobs import build
 from core.nn.state import state_arrays
 from core.rollout.actor import build_policy
@@ -34,6 +35,14 @@ class Played:
             if isinstance(event, Waited):
                 break
         return self.said
+
+
+def answers(job: Job, *requests: Event) -> list[Event]:
+    """Its events after these requests, until it has nothing more to do."""
+    for request in requests:
+        job.receive(request)
+    events = takewhile(lambda event: not isinstance(event, Waited), job.run())
+    return [event for event in events if event is not None]
 
 
 def of(kind: type[Event], events: list[Event]) -> list[Any]:

@@ -8,6 +8,7 @@ view shows: "shown" and the environment steps of the policy; and "fit" and the n
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,15 @@ def opened(folder: Path, teacher: str) -> Session:
     if (folder / "config.json").exists():
         return Session.open(folder)
     return Session.create(folder, replaced(Config(), **_SMALL, teacher=teacher))
+
+
+def kept(folder: Path) -> list[str]:
+    """Answers on disk, as `headless` and `window` print them; the session is opened as by any program."""
+    if not (folder / "config.json").exists():
+        return []
+    with closing(Session.open(folder)) as session, closing(session.store()) as store:
+        session.load()
+        return [f"{p.id} {p.choice}" for p in store.each()]
 
 
 def headless(folder: Path) -> None:

@@ -7,19 +7,18 @@ import random
 import subprocess
 import sys
 import time
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-import psutil
 import pytest
 
-from core.session.session import Session
+from tests.e2e.killable import kept
+from tests.processes import kill
 from tests.screens import ROOT, running
 
 _STARTING_SECONDS, _WORKING_SECONDS = 4.0, 3.0
 _WHILE_STARTING = 0.2
 """Share of the kills that come while the program starts; the others when it has shown its first answer."""
-_PATIENCE_SECONDS = 60
 
 
 def started(kind: str, folder: Path) -> AbstractContextManager[subprocess.Popen[str]]:
@@ -34,26 +33,6 @@ def wait(program: subprocess.Popen[str], rng: random.Random) -> str:
     said = "" if starting else program.stdout.readline()
     time.sleep(rng.uniform(0, _STARTING_SECONDS if starting else _WORKING_SECONDS))
     return said
-
-
-def kill(program: subprocess.Popen[str], said: str = "") -> list[str]:
-    """Kill the program and require that no child survives; return its whole lines of output, starting with `said`."""
-    family = psutil.Process(program.pid).children(recursive=True)
-    program.kill()
-    said += program.stdout.read()
-    program.wait(_PATIENCE_SECONDS)
-    _, alive = psutil.wait_procs(family, timeout=_PATIENCE_SECONDS)
-    assert not alive
-    return said[: said.rfind("\n") + 1].splitlines()
-
-
-def kept(folder: Path) -> list[str]:
-    """Answers on disk, once opened as any program would."""
-    if not (folder / "config.json").exists():
-        return []
-    with closing(Session.open(folder)) as session, closing(session.store()) as store:
-        session.load()
-        return [f"{p.id} {p.choice}" for p in store.each()]
 
 
 def killed_again_and_again(kind: str, folder: Path, times: int, rng: random.Random) -> int:

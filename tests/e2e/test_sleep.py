@@ -13,7 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.e2e.test_kills import kept, kill
+from tests.e2e.killable import kept
+from tests.processes import kill
 from tests.screens import ROOT, running
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows can't hold a process still")

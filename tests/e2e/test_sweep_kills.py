@@ -23,10 +23,9 @@ import pytest
 from tests.core.builders import QUICK
 from tests.e2e import slurm_stand_in
 from tests.processes import children
-from tests.screens import running
+from tests.screens import ROOT, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(5400)]
-ROOT = Path(__file__).resolve().parents[2]
 CLUSTER_PYTHON = os.environ.get("SOMERSAULT_RAY", sys.executable)
 CURVES = [
     {"name": "true reward", "teacher": "none"},

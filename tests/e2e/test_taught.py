@@ -21,8 +21,7 @@ from core.seeding import generator
 from core.session.preference_export import export_preferences
 from core.session.session import Session
 from tests.core.builders import tiny
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.screens import ROOT
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.behaviours.page import BehaviourPage
 from app.session.factory import create_session, session_config
 from app.start_page.task_card import TaskCard
 from app.start_page.task_grid import DELETE, DUPLICATE, EDIT, EDIT_COPY, EXPORT
@@ -24,31 +23,14 @@ from core.behaviours.behaviour import Behaviour, read_file
 from core.behaviours.shipped import shipped_behaviours
 from core.tasks import get_task
 from core.tasks.base import RobotTask
+from tests.app.behaviour_page_driver import SENTENCE, fill, opened
 from tests.app.clipping import clipped
 from tests.app.fakes import take_file
 from tests.app.start_page_driver import SWINGER, Page
 
-SENTENCE = "Choose the clip in which the robot kneels more quietly."
 CROUCH = {"name": "crouch", "robot": "walker", "title": "Crouching", "instruction": SENTENCE, "clip_seconds": 1.0}
 _ANY = Qt.KeyboardModifier.NoModifier
 _LEFT = Qt.MouseButton.LeftButton
-
-
-def opened(page: Page) -> BehaviourPage:
-    """The page, opened by its card, with its first picture."""
-    page.show()
-    page.wait_until(page.window.grid.new_card.hasFocus)
-    page.press(Qt.Key.Key_Return)
-    made = page.window.behaviour_page
-    page.wait_until(lambda: made.view.clip is not None)
-    return made
-
-
-def fill(made: BehaviourPage, title: str = "Kneeling") -> None:
-    made.title.setFocus()
-    QTest.keyClicks(made.title, title)
-    made.instruction.setFocus()
-    QTest.keyClicks(made.instruction, SENTENCE)
 
 
 def with_files(page: Page, *behaviours: dict[str, object]) -> list[TaskCard]:

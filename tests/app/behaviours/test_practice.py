@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 
 from app.behaviours.page import BehaviourPage
 from core.types import Choice
-from tests.app.behaviours.test_page import fill, opened
+from tests.app.behaviour_page_driver import fill, opened
 from tests.app.start_page_driver import Page
 from tests.app.tape import flashed
 

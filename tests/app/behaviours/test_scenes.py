@@ -13,11 +13,6 @@ from tests.app.fakes import Engine, make_frames
 
 
 @pytest.fixture
-def engine() -> Engine:
-    return Engine()
-
-
-@pytest.fixture
 def scenes(engine: Engine) -> Iterator[Scenes]:
     made = Scenes(engine)  # type: ignore[arg-type]
     yield made

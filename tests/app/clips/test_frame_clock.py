@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.clips.frame_clock import PAUSE, FrameClock
-from tests.app.fakes import Clock
+from tests.clock import Clock
 
 
 @pytest.fixture

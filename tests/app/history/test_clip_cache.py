@@ -66,7 +66,7 @@ def test_recent_clips_are_not_rendered_again_and_closing_the_page_empties_the_ca
 ) -> None:
     page = page_of(mixed)
     for key in (1, 2, 1, 2):
-        choose(page, key)
+        choose(mixed, key)
         mixed.wait_until(lambda key=key: playing(page, key))
     assert len([event for event in mixed.engine["clips"].got(ClipsRequested) if event.fps == 30]) == 2
     QTest.keyClick(page, Qt.Key.Key_H, Qt.KeyboardModifier.ControlModifier)

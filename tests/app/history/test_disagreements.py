@@ -8,28 +8,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.history.preference_model import AGAINST
-from app.windows.history import HistoryPage
 from core.events import AnswersJudged, JudgementRequested, Waited
 from core.types import Choice
 from tests.app.fakes import Face
-from tests.app.history_page_driver import choose, listed, page_of, playing, row_of
-
-
-def disagreements(face: Face) -> HistoryPage:
-    """Open the tab by its key."""
-    page = page_of(face)
-    QTest.keyClick(page, Qt.Key.Key_D, Qt.KeyboardModifier.AltModifier)
-    assert page.filter.on_disagreements
-    return page
-
-
-def judge(face: Face, generation: int, left: dict[int, float], times: int = 1) -> None:
-    """Answer the request with this number as the reward job. left: P[left preferred] by answer"""
-    reward = face.engine["reward"]
-    face.wait_until(lambda: len(reward.got(JudgementRequested)) == times)
-    token = reward.got(JudgementRequested)[-1].token
-    ids, probabilities = np.array([*left], np.int64), np.array([*left.values()], np.float32)
-    reward.play(AnswersJudged(token, generation, ids, probabilities))
+from tests.app.history_page_driver import choose, disagreements, judge, listed, page_of, playing, row_of
 
 
 def test_disagreements_are_listed_the_strongest_first(mixed: Face) -> None:
@@ -44,7 +26,7 @@ def test_disagreements_are_listed_the_strongest_first(mixed: Face) -> None:
     texts = [page.model.index(row).data() for row in range(4)]
     assert texts[0].endswith("the reward model gives the other side 97%")
     assert texts[2].endswith("the reward model gives one side 90%")
-    choose(page, 6)
+    choose(mixed, 6)
     mixed.wait_until(lambda: playing(page, 6))
 
 
@@ -70,7 +52,7 @@ def test_a_refresh_asks_again_drops_the_older_reply_and_lets_go_of_answers_that_
     page, reward = disagreements(mixed), mixed.engine["reward"]
     judge(mixed, 1, {1: 0.1, 5: 0.2})
     mixed.wait_until(lambda: listed(page) == [1, 5])
-    choose(page, 1)
+    choose(mixed, 1)
     QTest.mouseClick(page.pane.choices[Choice.RIGHT], Qt.MouseButton.LeftButton)
     mixed.wait_until(lambda: row_of(page, 1).choice == Choice.RIGHT)
     assert listed(page) == [1, 5]  # in sight until the list is refreshed
@@ -102,7 +84,7 @@ def test_the_contradiction_follows_a_changed_answer(mixed: Face) -> None:
     page = disagreements(mixed)
     judge(mixed, 1, {1: 0.1, 5: 0.2})
     mixed.wait_until(lambda: listed(page) == [1, 5])
-    choose(page, 1)
+    choose(mixed, 1)
     QTest.mouseClick(page.pane.choices[Choice.RIGHT], Qt.MouseButton.LeftButton)
     mixed.wait_until(lambda: row_of(page, 1).choice == Choice.RIGHT)
     assert page.model.index_of(1).data(AGAINST) == pytest.approx(0.1)

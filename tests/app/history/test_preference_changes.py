@@ -24,7 +24,7 @@ from tests.core.builders import raising
 
 def test_a_key_changes_the_chosen_answer_for_good(mixed: Face) -> None:
     page = page_of(mixed)
-    choose(page, 2)
+    choose(mixed, 2)
     mixed.wait_until(lambda: playing(page, 2))
     QTest.keyClick(page.list, Qt.Key.Key_Return)
     mixed.wait_until(page.pane.hasFocus)
@@ -45,13 +45,13 @@ def test_a_key_changes_the_chosen_answer_for_good(mixed: Face) -> None:
 
 def test_the_last_of_quick_presses_counts_and_the_same_key_twice_is_one_change(mixed: Face) -> None:
     page = page_of(mixed)
-    choose(page, 2)
+    choose(mixed, 2)
     page.pane.setFocus()
     QTest.keyClick(page.pane, Qt.Key.Key_Left)
     QTest.keyClick(page.pane, Qt.Key.Key_Right)
     mixed.wait_until(lambda: len(row_of(page, 2).changes) == 2)
     assert stored(mixed, 2).choice == row_of(page, 2).choice == Choice.RIGHT
-    choose(page, 1)
+    choose(mixed, 1)
     page.pane.setFocus()
     QTest.keyClick(page.pane, Qt.Key.Key_Right)
     QTest.keyClick(page.pane, Qt.Key.Key_Right)
@@ -63,7 +63,7 @@ def test_the_last_of_quick_presses_counts_and_the_same_key_twice_is_one_change(m
 
 def test_arrows_in_the_list_change_nothing(mixed: Face) -> None:
     page = page_of(mixed)
-    choose(page, 2)
+    choose(mixed, 2)
     for key in (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down):
         QTest.keyClick(page.list, key)
     mixed.wait_until(lambda: playing(page, 2))
@@ -84,7 +84,7 @@ def test_what_does_not_count_cannot_be_changed(open_face: Callable[..., Face], t
             store.undo()
     page = page_of(face)
     page.filter.withdrawn_too.setChecked(True)
-    choose(page, 2)
+    choose(face, 2)
     assert not any(made.isEnabled() for made in page.pane.choices.values())
     assert ("undone" if state == "withdrawn" else "repeats answer 1") in page.pane.note.text()
     page.pane.setFocus()
@@ -97,7 +97,7 @@ def test_a_change_that_cannot_be_kept_changes_nothing(mixed: Face, monkeypatch: 
     page = page_of(mixed)
     full = UserError("The disk is full: make room, then answer again.")
     monkeypatch.setattr(PreferenceStore, "change", raising(full))
-    choose(page, 2)
+    choose(mixed, 2)
     QTest.mouseClick(page.pane.choices[Choice.LEFT], Qt.MouseButton.LeftButton)
     mixed.wait_until(lambda: page.pane.note.text() == "The disk is full: make room, then answer again.")
     assert page.pane.choices[Choice.RIGHT].isChecked() and not page.pane.choices[Choice.LEFT].isChecked()
@@ -112,11 +112,11 @@ def test_what_cannot_be_read_shows_a_sentence_and_spoils_nothing(mixed: Face) ->
     shown = page.model.index_of(4).data(Qt.ItemDataRole.ToolTipRole)
     assert shown.startswith("<p>Answer 4 can&#x27;t be read")  # escaped: never taken for HTML
     assert [page.model.index_of(key).data(TROUBLE) for key in (6, 3, 2)] == [""] * 3
-    choose(page, 4)
+    choose(mixed, 4)
     assert page.pane.empty.headline.text() == "This answer can't be shown"
     assert not any(made.isEnabled() for made in page.pane.choices.values())
     QCoreApplication.processEvents()  # the text is laid out again
-    choose(page, 3)
+    choose(mixed, 3)
     mixed.wait_until(lambda: playing(page, 3))
     QTest.mouseClick(page.pane.choices[Choice.LEFT], Qt.MouseButton.LeftButton)
     mixed.wait_until(lambda: row_of(page, 3).choice == Choice.LEFT)

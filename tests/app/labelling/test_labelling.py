@@ -17,8 +17,7 @@ from core.preferences.store import PreferenceStore
 from core.service_events import ClipsRequested
 from core.types import Choice, Preference, Teacher
 from tests.app.fakes import KEYS, Face, make_query
-from tests.app.tape import flashed
-from tests.app.windows.test_main import report
+from tests.app.tape import flashed, report
 
 
 def test_each_key_gives_its_choice_and_the_next_pair_and_the_jobs_get_the_answers(face: Face) -> None:

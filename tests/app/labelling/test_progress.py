@@ -6,7 +6,7 @@ import pytest
 
 from app.labelling.progress import Progress
 from core.config import Config, replaced
-from tests.app.fakes import Clock
+from tests.clock import Clock
 
 
 @pytest.fixture

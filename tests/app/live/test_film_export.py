@@ -6,25 +6,22 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox
 
 from app.keys.commands import Command
 from core.events import Failed
 from core.service_events import FilmMade, FilmProgressed, FilmRequested
-from tests.app.fakes import Face, take_file
+from tests.app.fakes import Face
 
 
 def choose(face: Face, action: str, target: Path) -> None:
-    face.window.findChild(QAction, action).trigger()
-    take_file(face.window, target)
+    face.save(action, target)
     face.wait_until(lambda: bool(face.engine["film"].got(FilmRequested)))
 
 
 def test_the_film_for_a_talk_is_another_jobs(face: Face, tmp_path: Path) -> None:
-    face.window.findChild(QAction, "film for a talk").trigger()
-    take_file(face.window, tmp_path / "talk.mp4")
+    face.save("film for a talk", tmp_path / "talk.mp4")
     face.wait_until(lambda: any(made.spec.name == "talk" for made in face.engine.made))
     (request,) = face.engine["talk"].got(FilmRequested)
     assert request.height == 1080 and request.target == str(tmp_path / "talk.mp4")

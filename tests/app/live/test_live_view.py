@@ -15,7 +15,7 @@ from app.live.live_view import LiveView
 from core.events import DemonstrationRecorded, Waited
 from core.session.policy_snapshots import SnapshotInfo
 from tests.app.fakes import Face, make_query, make_segment
-from tests.app.windows.test_demo import demonstration
+from tests.app.live_view_driver import demonstration
 
 SNAPSHOTS = tuple(SnapshotInfo(1000 * i, 2 * i, 30.0 * i, i / 2 if i else math.nan) for i in range(9))
 

@@ -13,28 +13,9 @@ from core.events import JobState, PolicyPublished, PreferenceAdded, RewardPublis
 from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo
 from core.session.routing import JOBS
 from core.session.session import Session
-from core.types import Float32
 from tests.app.fakes import Face, make_query
-from tests.app.windows.test_main import report
-
-
-def rewards(*values: float) -> Float32:
-    return np.array(values, np.float32)
-
-
-def published(steps: int) -> PolicyPublished:
-    return PolicyPublished(steps, {"weights": np.full(4, steps, np.float32)}, steps)
-
-
-def snapshot_steps(face: Face) -> list[int]:
-    return [snapshot.env_steps for snapshot in face.controller.policy_history.snapshots]
-
-
-def learned(face: Face, *steps: int) -> None:
-    """Let the policy learn, and wait until these snapshots are saved."""
-    for number in steps:
-        face.engine["policy"].play(published(number))
-        face.wait_until(lambda number=number: snapshot_steps(face)[-1:] == [number])
+from tests.app.live_view_driver import learned, published, rewards, snapshot_steps
+from tests.app.tape import report
 
 
 def test_policies_are_saved_when_due_with_the_figures_of_that_time(face: Face) -> None:
@@ -64,7 +45,7 @@ def test_an_opened_session_lists_its_snapshots_and_reports_damage(
     first.close()
     saved.files()[1].write_bytes(b"spoiled")
     again = open_face()
-    first.wait_until(lambda: snapshot_steps(again) == [500])
+    first.wait_until(lambda: snapshot_steps(again.controller) == [500])
     assert again.controller.progress.seconds_before == 600
     assert again.window.live.slider.maximum() == 1 and again.window.live.slider.isEnabled()
     first.wait_until(lambda: "One earlier policy is damaged" in again.window.banner.text.text())

@@ -13,8 +13,7 @@ from app.session.controller import State
 from core.service_events import ReplayRefused, ReplayRendered, ReplayRequested
 from core.session.policy_snapshots import PolicySnapshots
 from tests.app.fakes import Face, make_frames
-from tests.app.live.test_policy_history import learned, rewards
-from tests.app.windows.test_demo import demonstration, opened
+from tests.app.live_view_driver import demonstration, learned, open_demo, rewards
 
 STEPS = (0, 10**10, 2 * 10**10)
 
@@ -165,7 +164,7 @@ def test_a_replay_that_demo_mode_displaced_is_shown_when_one_leaves_it(face: Fac
     live = face.window.live
     live.slider.setValue(1)
     request(face, 1)
-    opened(face)
+    open_demo(face)
     render(face)
     face.wait_until(lambda: len(requests(face)) == 2)
     assert live.loading.isVisible()

@@ -10,7 +10,7 @@ import pytest
 from app.keys.commands import Command
 from core.events import Event, Failed
 from core.service_events import PortableMade, PortableRequested
-from tests.app.fakes import Face, take_file
+from tests.app.fakes import Face
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,7 @@ from tests.app.fakes import Face, take_file
 def test_the_menu_asks_a_child_and_tells_what_came_of_it(
     face: Face, tmp_path: Path, event: Event | None, expected: str
 ) -> None:
-    face.window.commands[Command.EXPORT_ONNX].trigger()
-    take_file(face.window, tmp_path / "policy.onnx")
+    face.save(Command.EXPORT_ONNX, tmp_path / "policy.onnx")
     face.wait_until(lambda: bool(face.engine["portable"].got(PortableRequested)))
     child = face.engine["portable"]
     assert child.got(PortableRequested) == [PortableRequested(str(face.folder), str(tmp_path / "policy.onnx"))]

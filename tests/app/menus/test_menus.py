@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication
-from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMessageBox
 
 from app.keys.commands import Command
@@ -17,13 +16,12 @@ from core import version
 from core.session.archive import import_session
 from core.session.session import Session
 from core.types import Choice
-from tests.app.fakes import Face, make_query, take_file
+from tests.app.fakes import Face, make_query
 
 
 def choose(face: Face, action: str, target: Path) -> None:
     """Opens the menu's dialog and takes this file in it; the window keeps working meanwhile."""
-    face.window.findChild(QAction, action).trigger()
-    take_file(face.window, target)
+    face.save(action, target)
     face.wait_until(lambda: face.window.banner.isVisible() or face.window.toast.isVisible())
 
 

@@ -98,7 +98,7 @@ def test_an_empty_plot_has_no_numbers_at_its_axes_and_a_single_point_is_seen(fac
     axes = [measure.canvas.axes[side] for side in ("bottom", "left")]
     assert measure.message.isVisible() and not any(axis.style["showValues"] for axis in axes)
     assert axes[0].labelText == "environment steps"
-    face.engine["rollout"].play(report(1000, 0.0, 0.0, 2.5))
+    face.engine["rollout"].play(report(1000))
     face.wait_until(lambda: all(axis.style["showValues"] for axis in axes))
     assert has_colour(measure.canvas.grab().toImage(), theme.palette().green)
 
@@ -196,5 +196,5 @@ def test_damaged_curves_are_no_obstacle(open_face: Callable[..., Face], caplog: 
     assert [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING] != []
     assert "so they start again" in caplog.text
     show_true_reward(again)
-    again.engine["rollout"].play(report(4000, 0.0, 0.0, 7.25))
+    again.engine["rollout"].play(report(4000, flips=7.25))
     first.wait_until(lambda: drawn(plot(again, "measure")) == {_MEASURE: ([4.0], [7.25])})

@@ -19,7 +19,7 @@ from core.events import DemonstrationRecorded
 from core.metrics import Metrics
 from core.tasks import get_task
 from tests.app.fakes import make_segment
-from tests.app.windows.test_main import report
+from tests.app.tape import report
 
 PLOTS = {one.key: one for group in groups(get_task("hopper-backflip"), RewardConfig()).values() for one in group}
 

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from core.session.session import Session
-from tests.app.fakes import Face
+from tests.app.fakes import Face, endless
 
 
 def slow_file(gate: threading.Event) -> bytes:
     assert gate.wait(60)  # longer than any of the tests waits
     return b"all of it"
-
-
-def endless(session: Session, target: Path, check_cancelled: Callable[[], None]) -> None:
-    while True:
-        check_cancelled()
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("stopped_before", [False, True])

@@ -10,17 +10,13 @@ import pytest
 
 from app.live.demonstrations import Demonstration
 from app.session.summary_writer import SummaryWriter
-from core.events import RolloutReported
 from core.session import summary
 from core.session.summary import Summary
 from core.types import Teacher
 from tests.app.fakes import Face, make_frames
+from tests.app.tape import report
 
 Keep = Callable[[Face], SummaryWriter]
-
-
-def report(env_steps: int, backflips: float) -> RolloutReported:
-    return RolloutReported(env_steps, 1000, 10.0, 4.0, {"backflips_per_episode": backflips}, 0.8, 0)
 
 
 @pytest.fixture
@@ -52,8 +48,8 @@ def test_it_has_the_task_at_once_and_answers_steps_and_the_best_figure_with_the_
     assert (first.task, first.teacher, first.labels) == ("hopper-backflip", "human", 0)
     assert (first.best, first.measure_title) == (None, "Backflips per episode (8 s)")
     face.answered()
-    for event in (report(1000, 1.5), report(2000, 4.5), report(3000, 3.0)):
-        face.engine["rollout"].play(event)
+    for env_steps, flips in ((1000, 1.5), (2000, 4.5), (3000, 3.0)):
+        face.engine["rollout"].play(report(env_steps, flips=flips))
     face.wait_until(lambda: face.controller.progress.env_steps == 3000)
     face.labelling.set_teacher(Teacher.ORACLE)
     face.controller.checkpointer.request()
@@ -64,7 +60,7 @@ def test_it_has_the_task_at_once_and_answers_steps_and_the_best_figure_with_the_
 def test_the_best_of_earlier_runs_stays(open_face: Callable[..., Face], keep: Keep) -> None:
     first = open_face()
     first_keeper = keep(first)
-    first.engine["rollout"].play(report(5000, 6.0))
+    first.engine["rollout"].play(report(5000, flips=6.0))
     first.wait_until(lambda: first.controller.progress.env_steps == 5000)
     first.close()
     first_keeper.close()
@@ -74,7 +70,7 @@ def test_the_best_of_earlier_runs_stays(open_face: Callable[..., Face], keep: Ke
     keep(again)
     first.wait_until(lambda: read(again).used_at > used_at)
     assert (read(again).best, read(again).env_steps) == (6.0, 5000)
-    again.engine["rollout"].play(report(6000, 2.0))
+    again.engine["rollout"].play(report(6000, flips=2.0))
     first.wait_until(lambda: again.controller.progress.env_steps == 6000)
     again.window.pause_action.trigger()
     first.wait_until(lambda: read(again).env_steps == 6000)

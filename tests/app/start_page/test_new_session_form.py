@@ -19,7 +19,7 @@ from app.start_page.number_box import NumberBox
 from app.start_page.previews import of_frames
 from core.config import Config
 from core.presets import DEFAULT
-from tests.app.start_page_driver import make_preview
+from tests.app.start_page_driver import CLIP
 from tests.core.builders import raising
 
 Picture = Callable[[QWidget, str], None]
@@ -86,7 +86,7 @@ def form(qtbot: QtBot, tmp_path: Path) -> Iterator[Form]:
 
 
 def test_a_fresh_form_can_be_made_as_it_is(form: Form, tmp_path: Path) -> None:
-    form.page.set_preview("reacher", of_frames(make_preview()))
+    form.page.set_preview("reacher", of_frames(CLIP))
     assert form.problem == "" and form.page.folder.name.text() == "reacher-1"
     QTest.mouseClick(form.page.create_button, Qt.MouseButton.LeftButton)
     assert form.made == [(tmp_path / "sessions" / "reacher-1", _FRESH)]

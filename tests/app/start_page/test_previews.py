@@ -16,7 +16,8 @@ from app.start_page.previews import FPS, GOALS, Preview, Previews, of_file, of_f
 from app.style.images import encoded
 from core.behaviours.shipped import shipped_behaviours
 from core.tasks import CATALOGUE
-from tests.app.start_page_driver import Drawer, Drawers, make_preview
+from tests.app.fakes import make_frames
+from tests.app.start_page_driver import Drawer, Drawers
 from tests.core.builders import raising
 
 Open = Callable[..., tuple[Previews, Drawers]]
@@ -51,8 +52,8 @@ def test_a_picture_is_drawn_once_and_then_comes_from_the_cache(open_previews: Op
     for preview in (drawn, kept):
         assert preview.count == 6
         assert preview.place(8).getRect() == (0, 2 * 48, 48, 48)
-        assert _near(preview.strip.pixelColor(20, 2 * 48 + 5), QColor(40, 160, 120))
-        assert _near(preview.strip.pixelColor(40, 2 * 48 + 5), QColor(60, 60, 60))
+        assert _near(preview.strip.pixelColor(20, 2 * 48 + 5), QColor(40, 120, 200))
+        assert _near(preview.strip.pixelColor(40, 2 * 48 + 5), QColor(0, 0, 0))
 
 
 def _near(found: QColor, wanted: QColor) -> bool:
@@ -130,7 +131,7 @@ def test_a_clip_of_the_goal_goes_before_one_of_random_motion_unless_it_is_damage
     previews, drawers = open_previews()
     assert not brought(qtbot, previews, "a").shows_goal
     (tmp_path / "goals").mkdir()
-    (tmp_path / "goals" / "a.jpg").write_bytes(encoded(of_frames(make_preview(count=4)).strip, "JPG"))
+    (tmp_path / "goals" / "a.jpg").write_bytes(encoded(of_frames(make_frames(count=4)).strip, "JPG"))
     goal = brought(qtbot, previews, "a")
     assert goal.shows_goal and goal.count == 4
     (tmp_path / "goals" / "a.jpg").write_bytes(b"no picture")

@@ -4,48 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QInputDialog, QWidget
 from shiboken6 import isValid
 
-from app.live.demonstrations import Demonstration
 from app.session.controller import State
 from app.windows.demo import DemoWindow
 from core.events import Waited
 from core.system.child_process import JobProcess, JobSpec
 from core.types import Choice, Teacher
-from tests.app.fakes import KEYS, Face, FakeProcess, make_frames, make_query
+from tests.app.fakes import KEYS, Face, FakeProcess, make_query
+from tests.app.live_view_driver import open_demo
 from tests.app.tape import flashed
 from tests.processes import children, parts
 
 
 @pytest.fixture
 def demo(face: Face) -> Iterator[DemoWindow]:
-    yield opened(face)
+    yield open_demo(face)
     face.window.demo_commands.leave_demo()
-
-
-def opened(face: Face, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> DemoWindow:
-    face.window.activateWindow()
-    face.wait_until(face.window.isActiveWindow)
-    face.press(Qt.Key.Key_F11, modifier)
-    shown = face.window.demo_commands.demo
-    shown.activateWindow()
-    face.wait_until(shown.isActiveWindow)
-    return shown
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_F11, Qt.Key.Key_Escape])
 def test_f11_opens_it_full_screen_and_f11_or_esc_goes_back(face: Face, key: Qt.Key) -> None:
-    demo = opened(face)
+    demo = open_demo(face)
     assert demo.isFullScreen() and demo.isVisible()
     QTest.keyClick(demo, key)
     face.wait_until(lambda: face.window.demo_commands.demo is None)
     assert face.window.isVisible() and face.controller.state == State.RUNNING
-    again = opened(face)
+    again = open_demo(face)
     assert again is not demo
     face.wait_until(lambda: not isValid(demo))  # or each that was ever opened would go on playing unseen
     again.close()
@@ -80,7 +69,7 @@ def test_each_guests_answers_are_stored_under_a_name(face: Face, demo: DemoWindo
     asked.accept()
     answer(demo, 2)
     demo.close()
-    again = opened(face)
+    again = open_demo(face)
     answer(again, 3)
     again.close()
     face.window.activateWindow()
@@ -143,7 +132,7 @@ def test_without_a_pair_it_says_why_and_keys_do_nothing(face: Face, demo: DemoWi
 
 def test_the_oracle_plays_by_itself_until_one_leaves(face: Face) -> None:
     face.labelling.oracle_timer.setInterval(0)
-    demo = opened(face, Qt.KeyboardModifier.ShiftModifier)
+    demo = open_demo(face, Qt.KeyboardModifier.ShiftModifier)
     assert face.labelling.teacher == Teacher.ORACLE and demo.question.text() == "The computer is choosing"
     assert (
         demo.instruction.text() == "A one-legged robot jumps and turns over backward."
@@ -158,7 +147,7 @@ def test_the_oracle_plays_by_itself_until_one_leaves(face: Face) -> None:
 
 
 def test_a_guests_key_takes_over_from_the_oracle_and_a_key_gives_back(face: Face) -> None:
-    demo = opened(face, Qt.KeyboardModifier.ShiftModifier)
+    demo = open_demo(face, Qt.KeyboardModifier.ShiftModifier)
     face.labelling.oracle_timer.setInterval(60_000)
     face.offer(make_query(), make_query())
     QTest.keyClick(demo, Qt.Key.Key_Right)
@@ -177,8 +166,3 @@ def test_opened_while_the_main_window_closes_it_ends_with_it(face: Face) -> None
         face.press(Qt.Key.Key_F11, Qt.KeyboardModifier.ShiftModifier)
         assert face.controller.state == State.STOPPING and face.window.demo_commands.demo is not None
     assert face.window.demo_commands.demo is None and face.labelling.teacher == Teacher.HUMAN
-
-
-def demonstration(predicted: bool = True) -> Demonstration:
-    wave = np.sin(np.linspace(0, 19, 319)).astype(np.float32) * 1.4
-    return Demonstration(make_frames(96, 48), wave if predicted else np.zeros(0, np.float32), 120_000, 12, 3.0)

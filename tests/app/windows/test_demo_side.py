@@ -12,9 +12,8 @@ from app.style import theme
 from app.windows.demo_side import DemoSide
 from core.service_events import ReplayRendered, ReplayRequested
 from tests.app.fakes import Face, make_frames
-from tests.app.live.test_policy_history import learned, rewards
+from tests.app.live_view_driver import demonstration, learned, rewards
 from tests.app.tape import has_colour, show_true_reward
-from tests.app.windows.test_demo import demonstration
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -19,16 +18,16 @@ from app import application
 from app.application import Application
 from app.behaviours.practice import PAIRS
 from app.command_line import parsed
-from app.session.controller import State
+from app.session.controller import Controller, State
 from app.session.factory import sessions_folder
 from core.config import Config, replaced
-from core.events import JobSpec, PolicyPublished, StateRequested
+from core.events import JobSpec, StateRequested
 from core.session.policy_snapshots import PolicySnapshots
 from core.session.session import Session
 from core.types import Choice, Teacher
 from core.voting.record import append_votes, read_votes
-from tests.app.fakes import Engine, FakeProcess, make_query, take_file
-from tests.app.session.test_closing import endless
+from tests.app.fakes import Engine, FakeProcess, endless, make_query, take_file
+from tests.app.live_view_driver import learned
 from tests.app.start_page_driver import Drawers
 
 Begin = Callable[..., "Flow"]
@@ -57,11 +56,14 @@ class Flow:
         self.wait_until(there)
         self.wait_until(self.program.start.isActiveWindow)
 
+    @property
+    def controller(self) -> Controller:
+        """The open session's."""
+        return self.program.open.controller
+
     def wait_for_session(self) -> None:
-        self.wait_until(lambda: self.program.open is not None)
-        window, controller = self.program.open.window, self.program.open.controller
-        self.wait_until(lambda: controller.state == State.RUNNING)
-        self.wait_until(window.isActiveWindow)
+        self.wait_until(lambda: self.program.open is not None and self.controller.state == State.RUNNING)
+        self.wait_until(self.program.open.window.isActiveWindow)
 
     def begin_session(self, task: str) -> None:
         """Create a session with the form of the start window, by its key."""
@@ -87,10 +89,10 @@ class Flow:
 
 
 @pytest.fixture
-def begin(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
+def begin(qtbot: QtBot, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
     monkeypatch.setattr("app.session.factory.user_data_dir", lambda *_, **__: str(tmp_path / "data"))
     monkeypatch.setattr("app.start_page.previews.user_cache_dir", lambda *_, **__: str(tmp_path / "cache"))
-    engine, drawers, flows = Engine(), Drawers(), list[Flow]()
+    drawers, flows = Drawers(), list[Flow]()
 
     def process(spec: JobSpec) -> FakeProcess:
         return drawers(spec) if spec.name in ("previews", "scenes") else engine(spec)
@@ -159,7 +161,7 @@ def test_a_behaviour_of_ones_own_is_made_practised_and_taught_by_keys_alone(begi
     flow.wait_until(practice.keep.hasFocus)
     flow.press(Qt.Key.Key_Return)
     flow.wait_for_session()
-    controller = flow.program.open.controller
+    controller = flow.controller
     flow.wait_until(lambda: controller.progress.labels == PAIRS)
     flow.engine.offer(make_query())
     flow.wait_until(lambda: flow.program.open.window.pair_page.has_pair)
@@ -218,22 +220,13 @@ def test_a_session_named_on_the_command_line_is_listed_from_then_on_while_it_exi
 
 def answer(flow: Flow, count: int) -> None:
     """Give so many more answers by keys."""
-    labelling, progress = flow.program.open.controller.labelling, flow.program.open.controller.progress
+    labelling, progress = flow.controller.labelling, flow.controller.progress
     flow.engine.offer(*[make_query() for _ in range(count + 1)])
     for _ in range(count):
         flow.wait_until(lambda: labelling.pairs.shown is not None and labelling.idle)
         before = progress.labels
         flow.press(Qt.Key.Key_Left)
         flow.wait_until(lambda before=before: progress.labels == before + 1)
-
-
-def learn(flow: Flow, *steps: int) -> None:
-    """Let the policy learn, and wait until its snapshots are saved."""
-    history = flow.program.open.controller.policy_history
-    for number in steps:
-        weights = {"weights": np.full(4, number, np.float32)}
-        flow.engine["policy"].play(PolicyPublished(number, weights, number))
-        flow.wait_until(lambda number=number: [s.env_steps for s in history.snapshots][-1:] == [number])
 
 
 def delete(flow: Flow, folder: Path) -> None:
@@ -249,7 +242,7 @@ def test_a_session_whose_folder_is_deleted_is_saved_elsewhere_with_all_answers_a
     answer(flow, 3)
     lost = flow.program.open
     append_votes(tmp_path / "mine", 1, Choice.LEFT, {"a": Choice.LEFT})  # whole before the last policy is copied
-    learn(flow, 0, 10**10)
+    learned(flow, 0, 10**10)
     flow.wait_until(lambda: lost.controller.folder_guard.copied == 3)
     lost.controller.labelling.set_teacher(Teacher.ORACLE)
     delete(flow, tmp_path / "mine")
@@ -269,7 +262,7 @@ def test_a_session_whose_folder_is_deleted_is_saved_elsewhere_with_all_answers_a
     take_file(lost.window, tmp_path / "saved")
     flow.wait_until(lambda: flow.program.open not in (None, lost))
     flow.wait_for_session()
-    controller = flow.program.open.controller
+    controller = flow.controller
     assert controller.session.folder == tmp_path / "saved" and not flow.program.open.window.lost_folder_bar.isVisible()
     flow.wait_until(lambda: controller.progress.labels == 3)
     assert controller.labelling.teacher == Teacher.ORACLE
@@ -293,7 +286,7 @@ def test_a_job_that_dies_meanwhile_does_not_keep_a_session_from_being_saved_else
     flow.wait_for_session()
     answer(flow, 2)
     lost, policy = flow.program.open, flow.engine["policy"]
-    learn(flow, 0)
+    learned(flow, 0)
     flow.wait_until(lambda: lost.controller.folder_guard.copied == 1)  # and before it the answers
     delete(flow, tmp_path / "mine")
     flow.wait_until(lost.window.lost_folder_bar.isVisible)
@@ -305,7 +298,7 @@ def test_a_job_that_dies_meanwhile_does_not_keep_a_session_from_being_saved_else
     policy.die()
     flow.wait_until(lambda: flow.program.open not in (None, lost))
     flow.wait_for_session()
-    flow.wait_until(lambda: flow.program.open.controller.progress.labels == 2)
+    flow.wait_until(lambda: flow.controller.progress.labels == 2)
 
 
 def test_a_window_that_closes_while_a_session_is_saved_elsewhere_lets_it_go(
@@ -315,7 +308,7 @@ def test_a_window_that_closes_while_a_session_is_saved_elsewhere_lets_it_go(
     flow.wait_for_session()
     answer(flow, 2)
     lost = flow.program.open
-    learn(flow, 0)
+    learned(flow, 0)
     flow.wait_until(lambda: lost.controller.folder_guard.copied == 1)
     delete(flow, tmp_path / "mine")
     flow.wait_until(lost.window.lost_folder_bar.isVisible)
@@ -342,7 +335,7 @@ def test_an_oracle_that_a_behaviour_does_not_have_is_refused_in_the_window(begin
     first.close()
     flow = begin("--session", str(tmp_path / "mine"), "--teacher", "oracle")
     flow.wait_for_session()
-    assert flow.program.open.controller.labelling.teacher == Teacher.HUMAN
+    assert flow.controller.labelling.teacher == Teacher.HUMAN
     assert "it has no oracle" in flow.program.open.window.banner.text.text()
 
 
@@ -429,7 +422,7 @@ def test_a_file_abandoned_with_its_session_is_reported_on_the_start_page(
     monkeypatch.setattr("app.workers.file_tasks.export_session", endless)
     flow = begin()
     flow.begin_session("reacher")
-    file_tasks = flow.program.open.controller.file_tasks
+    file_tasks = flow.controller.file_tasks
     file_tasks.deadline.setInterval(1)
     file_tasks.export(tmp_path / "mine.somersault")
     flow.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from app.live.demonstrations import Demonstration
 from tests.app.fakes import Face
-from tests.app.windows.test_demo import demonstration
-from tests.app.windows.test_main import report
+from tests.app.live_view_driver import demonstration
+from tests.app.tape import report
 
 FIGURE = 2.5
 """Backflips, which `report` tells; 10.0 is the true return."""

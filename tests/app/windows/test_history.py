@@ -44,7 +44,7 @@ def test_a_chosen_answer_plays_both_clips_in_step(mixed: Face, picture: Picture)
 
 def test_the_labelling_page_goes_on_beside_it(mixed: Face) -> None:
     page = page_of(mixed)
-    choose(page, 3)
+    choose(mixed, 3)
     mixed.window.activateWindow()
     mixed.wait_until(mixed.window.isActiveWindow)
     query = make_query()
@@ -76,7 +76,7 @@ def test_the_filters_let_through_what_they_say(mixed: Face) -> None:
     page.filter.labeller.setFocus()
     QTest.keyClick(page.filter.labeller, Qt.Key.Key_Down)  # human
     assert listed(page) == [7, 1]
-    choose(page, 1)
+    choose(mixed, 1)
     QTest.mouseClick(page.pane.choices[Choice.TIE], Qt.MouseButton.LeftButton)
     mixed.wait_until(lambda: row_of(page, 1).choice == Choice.TIE)
     assert listed(page) == [7, 1]  # it doesn't vanish under one's eyes
@@ -90,7 +90,7 @@ def test_the_filters_let_through_what_they_say(mixed: Face) -> None:
 def test_while_the_session_is_stopped_it_says_why_nothing_plays(mixed: Face) -> None:
     mixed.stop()
     page = page_of(mixed)
-    choose(page, 2)
+    choose(mixed, 2)
     mixed.wait_until(lambda: "press Start" in page.pane.empty.detail.text())
     QTest.mouseClick(page.pane.choices[Choice.TIE], Qt.MouseButton.LeftButton)
     mixed.wait_until(lambda: row_of(page, 2).choice == Choice.TIE)

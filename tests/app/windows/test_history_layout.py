@@ -11,8 +11,7 @@ from PySide6.QtTest import QTest
 from core.types import Choice
 from tests.app.clipping import clipped
 from tests.app.fakes import Face
-from tests.app.history.test_disagreements import disagreements, judge
-from tests.app.history_page_driver import MIXED, damage, page_of, playing
+from tests.app.history_page_driver import MIXED, damage, disagreements, judge, page_of, playing
 
 SMALL = QSize(1280, 720)
 

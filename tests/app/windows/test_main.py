@@ -11,22 +11,11 @@ from PySide6.QtWidgets import QLabel
 
 from app.keys.commands import Command
 from app.session.controller import State
-from core.events import Failed, Paused, PreferenceAdded, RolloutReported
+from core.events import Failed, Paused, PreferenceAdded
 from core.session.routing import JOBS
 from core.types import Choice
 from tests.app.fakes import DRIVEN, Face, make_query
-from tests.app.tape import flashed
-
-
-def report(
-    env_steps: int,
-    divergences: int = 0,
-    predicted: float = 4.0,
-    agreement: float = 0.75,
-    finishing: float | None = None,
-) -> RolloutReported:
-    measure = {"backflips_per_episode": 2.5}
-    return RolloutReported(env_steps, 1000, 10.0, predicted, measure, 0.8, divergences, agreement, finishing)
+from tests.app.tape import flashed, report
 
 
 def test_the_tick_is_on_the_answered_pair_and_keys_during_it_are_ignored(face: Face) -> None:
@@ -176,7 +165,7 @@ def test_the_strip_tells_answers_what_starts_training_and_how_sure_the_predictor
 
 def test_the_strip_tells_blow_ups_once_there_are_some(face: Face) -> None:
     for env_steps, divergences in ((1000, 0), (2000, 3), (3000, 0)):  # at last from an earlier checkpoint
-        face.engine["rollout"].play(report(env_steps, divergences))
+        face.engine["rollout"].play(report(env_steps, divergences=divergences))
         face.wait_until(lambda env_steps=env_steps: face.controller.progress.env_steps == env_steps)
         assert figures(face).get("Diverged") == ("3" if divergences else None)
 

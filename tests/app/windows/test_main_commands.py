@@ -29,7 +29,7 @@ from core.preferences.store import PreferenceStore
 from core.session.policy_snapshots import SnapshotInfo
 from core.types import Choice, Teacher
 from tests.app.fakes import DRIVEN, FULL, Face, make_query
-from tests.app.windows.test_main import report
+from tests.app.tape import report
 from tests.core.builders import raising
 
 Happened = Callable[[Face], bool]

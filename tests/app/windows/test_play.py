@@ -29,11 +29,6 @@ def shown(score: int = 0, lives: int = 3) -> GameShown:
 
 
 @pytest.fixture
-def engine() -> Engine:
-    return Engine()
-
-
-@pytest.fixture
 def playing(engine: Engine) -> Iterator[Playing]:
     made = Playing(Config(task="breakout"), engine, "mine")
     made.open()

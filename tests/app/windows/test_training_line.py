@@ -15,8 +15,9 @@ from app.windows import training_line
 from core.events import FinishRequested, HoldChanged, Waited
 from core.preferences.schedule import DONE, FINISHED, HOLDS
 from core.types import Choice, Teacher
-from tests.app.fakes import DRIVEN, Clock, Face, make_query
-from tests.app.windows.test_main import report
+from tests.app.fakes import DRIVEN, Face, make_query
+from tests.app.tape import report
+from tests.clock import Clock
 
 WAITS = "Training waits for your next answer. If you like what you see, finish the training."
 ENDS = ". Your next answer ends this and resumes teaching."

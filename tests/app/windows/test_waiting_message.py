@@ -14,7 +14,8 @@ from app.labelling.countdown import Countdown, save_start_seconds, usual_start_s
 from app.labelling.progress import Progress
 from app.session.controller import LOST_TRAINING, State
 from core.session.session import Session
-from tests.app.fakes import FULL, Clock, Face, make_query, numbers
+from tests.app.fakes import FULL, Face, make_query, numbers
+from tests.clock import Clock
 from tests.core.builders import raising
 
 

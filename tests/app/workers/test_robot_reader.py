@@ -14,7 +14,7 @@ from app.workers.robot_reader import read_robot
 from core.errors import UserError
 from core.system.child_link import Link
 from core.system.child_process import ChildProcess
-from tests.core.jobs.test_scenes import SWINGER
+from tests.core.robot_toys import SWINGER
 
 
 def dying(link: Link) -> NoReturn:

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from core import jobs
-from core.events import Event, JobSpec, Waited
+from core.events import JobSpec
 from core.jobs.previews import FPS, SECONDS, SIZE, PreviewsJob, preview
 from core.service_events import PreviewDrawn, PreviewRefused, PreviewRequested
+from tests.core.played import answers
 from tests.screens import run_python
-
-
-def answers(job: PreviewsJob) -> Iterator[Event]:
-    """Yields its events until it has nothing more to do."""
-    for event in job.run():
-        if isinstance(event, Waited):
-            return
-        if event is not None:
-            yield event
 
 
 @pytest.mark.parametrize("task", ["hopper-backflip", "pong", "gym:CartPole-v1", "gym:MountainCarContinuous-v0"])
@@ -31,10 +21,8 @@ def test_two_seconds_of_a_task_that_moves(task: str) -> None:
 
 
 def test_requests_are_answered_in_order_and_a_bad_one_stops_no_other() -> None:
-    job = PreviewsJob()
-    for task in ("pendulum", "gym:NoSuch-v0", "juggling", "gym:CartPole-v1"):
-        job.receive(PreviewRequested(task))
-    drawn, missing, unknown, last = answers(job)
+    tasks = ("pendulum", "gym:NoSuch-v0", "juggling", "gym:CartPole-v1")
+    drawn, missing, unknown, last = answers(PreviewsJob(), *map(PreviewRequested, tasks))
     assert isinstance(drawn, PreviewDrawn) and drawn.task == "pendulum"
     assert isinstance(missing, PreviewRefused) and "No environment named NoSuch-v0" in missing.sentence
     assert isinstance(unknown, PreviewRefused) and "no task 'juggling'" in unknown.sentence

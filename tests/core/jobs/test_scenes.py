@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core import jobs
-from core.events import Event, JobSpec, Waited
+from core.events import JobSpec
 from core.jobs.scenes import FPS, SIZE, ScenesJob
 from core.robots.importing import import_robot
 from core.service_events import (
@@ -18,26 +18,13 @@ from core.service_events import (
     SceneRequested,
 )
 from core.tasks import get_task
-
-SWINGER = """<mujoco><worldbody><body><joint name="swing" axis="0 1 0"/><geom size=".1 .3" type="capsule"/></body>
-</worldbody><actuator><motor joint="swing" ctrlrange="-1 1"/></actuator></mujoco>"""
+from tests.core.played import answers
+from tests.core.robot_toys import SWINGER
 
 
 def text(**changes: Any) -> str:
     values = {"name": "kneel", "robot": "walker", "title": "Kneeling", "instruction": "Which one?", "clip_seconds": 0.4}
     return json.dumps({**values, **changes})
-
-
-def answers(job: ScenesJob, *requests: Event) -> list[Event]:
-    for request in requests:
-        job.receive(request)
-    found = []
-    for event in job.run():
-        if isinstance(event, Waited):
-            break
-        if event is not None:
-            found.append(event)
-    return found
 
 
 def test_clips_are_drawn_from_the_side_that_is_asked_for_and_one_frame_of_them_alike() -> None:

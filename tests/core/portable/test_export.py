@@ -27,7 +27,7 @@ from core.tasks import PAPER_ROBOTS, get_task
 from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import task_text
 from tests.core.builders import tiny
-from tests.core.robots.test_importing import COMMON, DOG, SIT, TRUNK
+from tests.core.robot_toys import SIT, write_dog
 
 onnxruntime = pytest.importorskip("onnxruntime")
 from core.portable.export import LIMIT, export_onnx  # noqa: E402 - needs onnx
@@ -60,10 +60,7 @@ def own_contract(path: Path) -> dict[str, Any]:
 
 
 def mjcf_task() -> str:
-    Path("meshes").mkdir()
-    for name, content in {"dog.xml": DOG, "common.xml": COMMON, "meshes/trunk.obj": TRUNK}.items():
-        Path(name).write_text(content)
-    Path("sit.json").write_text(json.dumps(SIT))
+    write_dog()
     return task_text("sit.json", import_robot)
 
 

@@ -13,7 +13,7 @@ from core.envs.mujoco import MujocoVectorEnv
 from core.robots.importing import import_robot
 from core.tasks import get_task
 from core.tasks.behaviour_tasks import task_text
-from tests.core.robots.test_importing import SIT
+from tests.core.robot_toys import SIT
 
 ARM = """<mujoco><worldbody><body pos="0 0 1"><joint name="elbow" type="hinge" axis="0 1 0" damping="1"/>
 <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03"/></body></worldbody>

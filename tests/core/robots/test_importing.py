@@ -21,49 +21,21 @@ from core.robots.kinematics import Kinematics
 from core.robots.mjcf import pack, read_mjcf, unpack
 from core.tasks import get_task
 from core.tasks.behaviour_tasks import task_text
+from tests.core.robot_toys import DOG, TRUNK, write_dog
 
 MakeBatch = Callable[..., MujocoVectorEnv]
-CORNERS = [(x, y, z) for x in (-0.2, 0.2) for y in (-0.1, 0.1) for z in (-0.05, 0.05)]
-FACES = "1 2 4,1 4 3,5 7 8,5 8 6,1 5 6,1 6 2,3 4 8,3 8 7,1 3 7,1 7 5,2 6 8,2 8 4"
-TRUNK = "".join(f"v {x} {y} {z}\n" for x, y, z in CORNERS) + "".join(f"f {face}\n" for face in FACES.split(","))
-COMMON = """<mujoco>
-  <compiler meshdir="meshes"/><option timestep=".004" integrator="implicitfast"/><default><joint damping=".5"/></default>
-</mujoco>"""
-DOG = """<mujoco><include file="common.xml"/>
-  <asset><mesh file="trunk.obj"/></asset>
-  <worldbody>
-    <body pos="0 0 .1"><freejoint/><geom type="mesh" mesh="trunk" mass="5"/>
-      <body pos=".2 0 0"><joint name="hip" axis="0 1 0" range="-60 60" limited="true"/>
-        <geom name="leg" type="capsule" fromto="0 0 0 0 0 -.3" size=".03"/></body>
-      <body pos="-.2 0 0"><joint name="wheel" axis="0 1 0"/><geom name="tyre" type="cylinder" size=".2 .03"/></body>
-    </body>
-  </worldbody>
-  <actuator><position name="hip" joint="hip" kp="20" ctrlrange="-1 2"/><motor joint="wheel" ctrlrange="-3 3"/></actuator>
-  <keyframe><key qpos="0 0 .1 1 0 0 0 .5 0"/></keyframe>
-</mujoco>"""
-SIT: dict[str, Any] = {
-    "name": "sit",
-    "robot": "mjcf:dog.xml",
-    "title": "Dog: sitting",
-    "instruction": "Choose the clip in which it sits.",
-    "clip_seconds": 1.5,
-    "start": "mixed",
-    "oracle": "-pitch + height[leg] + joint_rate[wheel] + action[wheel]",
-}
 
 
 @pytest.fixture(autouse=True)
 def dog() -> None:
-    Path("meshes").mkdir()
+    write_dog()
     included = "<mujoco>" + 20 * '<include file="more.xml"/>' + "</mujoco>"
-    more = included.replace("more", "most")
-    texts = {"dog.xml": DOG, "common.xml": COMMON, "meshes/trunk.obj": TRUNK, "many.xml": included, "more.xml": more}
-    for name, content in {**texts, "most.xml": "<mujoco/>"}.items():
-        Path(name).write_text(content)
+    Path("many.xml").write_text(included)
+    Path("more.xml").write_text(included.replace("more", "most"))
+    Path("most.xml").write_text("<mujoco/>")
     Path("empty.png").write_bytes(b"")
     header = struct.pack(">I4s2I", 13, b"IHDR", 40_000, 30_000)
     Path("huge.png").write_bytes(b"\x89PNG\r\n\x1a\n" + header)
-    Path("sit.json").write_text(json.dumps(SIT))
 
 
 def test_a_robot_is_kept_in_the_behaviours_text_and_taught_without_its_files(batch: MakeBatch) -> None:

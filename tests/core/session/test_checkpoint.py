@@ -16,6 +16,7 @@ from core.seeding import generator, get_rng_state
 from core.session.checkpoint import UnreadableError, load_newest, save_checkpoint
 from core.session.session import Session
 from tests.core.builders import raising, tiny
+from tests.core.session.damages import deep, flipped_bit
 
 
 def states(number: int = 1) -> dict[str, JobState]:
@@ -75,13 +76,6 @@ def foreign(path: Path) -> None:
     path.write_bytes(save({"x": np.zeros(3)}))
 
 
-def flipped_bit(path: Path) -> None:
-    """In the last array: nothing but the digest can tell."""
-    content = bytearray(path.read_bytes())
-    content[-3] ^= 16
-    path.write_bytes(content)
-
-
 def flipped_version(path: Path) -> None:
     """One bit, from 2 to 3: the digest tells that this is no newer program's."""
     content = path.read_bytes()
@@ -102,12 +96,6 @@ def long_header(path: Path) -> None:
 
 def renamed(path: Path) -> None:
     path.rename(path.with_name("00000009.safetensors"))
-
-
-def deep(path: Path) -> None:
-    from safetensors.numpy import save
-
-    path.write_bytes(save({}, metadata={"somersault": "[" * 100_000}))
 
 
 DAMAGES = [

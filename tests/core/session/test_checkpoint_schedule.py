@@ -8,13 +8,7 @@ import pytest
 
 from core.events import RewardFitted, RolloutReported
 from core.session.checkpoint_schedule import CheckpointSchedule
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.clock import Clock
 
 
 def batch(env_steps: int, batch_steps: int = 100) -> RolloutReported:
@@ -46,7 +40,7 @@ def test_a_fit_to_a_quarter_more_answers_is_saved(schedule: CheckpointSchedule) 
 
 
 def test_seconds_of_work_are_saved_and_rest_is_not(schedule: CheckpointSchedule, clock: Clock) -> None:
-    clock.now = 100.0
+    clock.now += 100.0
     schedule.note(batch(1000, batch_steps=0))  # what a resumed session had reached before
     assert not schedule.due
     schedule.note(batch(1100))

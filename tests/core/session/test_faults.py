@@ -17,16 +17,10 @@ from core.session.archive import export_session, import_session
 from core.session.diagnostics import collect
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session
-from tests.core.builders import raising, tiny
+from tests.core.builders import one_sentence, raising, tiny
 
 REASONS = [errno.ENOSPC, errno.EACCES]
 STATES = {"policy": JobState({"x": np.ones(4, np.float32)}, {"n": 1})}
-
-
-def one_sentence(refused: pytest.ExceptionInfo[UserError]) -> str:
-    text = str(refused.value)
-    assert "\n" not in text and text.endswith((".", "?"))
-    return text
 
 
 @pytest.fixture(params=REASONS, ids=lambda number: errno.errorcode[number])
@@ -80,7 +74,7 @@ def test_a_failed_write_is_one_sentence_loses_nothing_and_can_be_repeated(
     with pytest.raises(UserError) as refused:
         WRITERS[name](session, tmp_path)
     monkeypatch.undo()
-    one_sentence(refused)
+    one_sentence(refused.value)
     if "unlink" not in calls:
         assert files_in(tmp_path) == before
         WRITERS[name](session, tmp_path)
@@ -96,7 +90,7 @@ def test_a_lock_that_cannot_be_taken_is_reported(tmp_path: Path, monkeypatch: py
         patch.setattr("core.session.session.FileLock.acquire", raising(OSError(errno.EROFS, "Read-only file system")))
         with pytest.raises(UserError, match="Read-only") as refused:
             Session.open(tmp_path / "s")
-        one_sentence(refused)
+        one_sentence(refused.value)
     Session.open(tmp_path / "s").close()
 
 

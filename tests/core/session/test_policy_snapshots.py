@@ -15,7 +15,7 @@ from core.session.archive import export_session, import_session
 from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo, thinned
 from core.session.session import Session
 from tests.core.builders import tiny
-from tests.core.session.test_checkpoint import deep, flipped_bit
+from tests.core.session.damages import deep, flipped_bit
 
 
 def info(steps: int, labels: int = 3, seconds: float = 60.0, measure: float = 0.5) -> SnapshotInfo:

@@ -24,15 +24,8 @@ from core.service_events import ClipsRequested
 from core.session.routing import deliver
 from core.session.session import Session
 from core.types import Choice
-from tests.core.builders import preference, query, tiny
-
-ROOT = Path(__file__).resolve().parents[3]
-
-
-def one_sentence(refused: pytest.ExceptionInfo[UserError]) -> str:
-    text = str(refused.value)
-    assert "\n" not in text and text.endswith((".", "?"))
-    return text
+from tests.core.builders import one_sentence, preference, query, tiny
+from tests.screens import ROOT
 
 
 def test_a_session_is_never_made_over_another_or_over_other_things(tmp_path: Path) -> None:
@@ -49,7 +42,7 @@ def test_what_is_no_session_is_refused(tmp_path: Path, content: str | None) -> N
         (tmp_path / "config.json").write_text(content, encoding="latin-1")
     with pytest.raises(UserError) as refused:
         Session.open(tmp_path)
-    one_sentence(refused)
+    one_sentence(refused.value)
 
 
 HOLDER = """
@@ -70,7 +63,7 @@ def test_a_second_program_is_reported_in_one_sentence_and_a_dead_one_holds_nothi
     assert holder.stdout.readline() == b"held\n"
     with pytest.raises(UserError) as refused:
         Session.open(folder)
-    assert "open in another Somersault" in one_sentence(refused)
+    assert "open in another Somersault" in one_sentence(refused.value)
     holder.kill()
     holder.wait()
     holder.stdin.close()

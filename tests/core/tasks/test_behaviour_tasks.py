@@ -11,7 +11,6 @@ import pytest
 
 from core.behaviours.behaviour import STARTS
 from core.config import Config
-from core.envs.base import Step
 from core.envs.mujoco import MujocoVectorEnv
 from core.errors import UserError
 from core.presets import DEFAULT
@@ -19,6 +18,7 @@ from core.tasks import CATALOGUE, behaviours, get_task
 from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import task_text
 from core.tasks.robots import ROBOTS
+from tests.core.robot_toys import random_steps
 
 MakeBatch = Callable[..., MujocoVectorEnv]
 REST: dict[str, Any] = {
@@ -35,11 +35,6 @@ REST: dict[str, Any] = {
 
 def task_of(**changes: Any) -> Any:
     return get_task(json.dumps({**REST, **changes}))
-
-
-def random_steps(env: MujocoVectorEnv, steps: int, seed: int = 1) -> list[Step]:
-    rng = np.random.default_rng(seed)
-    return [env.step(rng.uniform(-1, 1, (env.count, env.sizes[1])).astype(np.float32)) for _ in range(steps)]
 
 
 def test_a_behaviour_is_a_task_of_its_robot(batch: MakeBatch) -> None:
@@ -98,21 +93,6 @@ def test_what_ships_can_be_taught_and_measured(name: str, batch: MakeBatch) -> N
 
 def test_every_robot_has_a_behaviour_that_ships() -> None:
     assert {task.robot for task in behaviours().values() if isinstance(task, RobotTask)} == set(ROBOTS)
-
-
-@pytest.mark.parametrize("name", ["ant-two-legs", "hopper-stand-up"])
-def test_figures_and_starts_survive_threads_and_restoring(name: str, batch: MakeBatch) -> None:
-    task = dataclasses.replace(behaviours()[name], episode_steps=20)
-    first, second = batch(task, 5), batch(task, 5, threads=2)
-    one, other = random_steps(first, 13), random_steps(second, 13)
-    assert (one[-1].true_rewards == other[-1].true_rewards).all()
-    rng = np.random.default_rng(9)
-    third = batch(task, 5, rng=rng)
-    third.set_state({key: np.array(array) for key, array in first.get_state().items()})
-    assert (third.observations == first.observations).all()
-    one, other = random_steps(first, 7, seed=2), random_steps(third, 7, seed=2)
-    assert one[-1].finished == other[-1].finished and len(one[-1].finished) == 5
-    assert (one[-1].true_rewards == other[-1].true_rewards).all()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import mujoco
 import numpy as np
 import pytest
 
-from core.envs.base import Step
 from core.envs.mujoco import MujocoVectorEnv
 from core.envs.physics import FULL
 from core.tasks import CATALOGUE, get_task
@@ -19,6 +18,7 @@ from core.tasks.base import Physics, RobotTask
 from core.tasks.half_cheetah_one_leg import one_leg_reward
 from core.tasks.pendulum import tip
 from core.tasks.reacher import fingertip_to_target
+from tests.core.robot_toys import random_steps
 
 PEERS: dict[str, tuple[str, dict[str, Any], float, float, bool]] = {
     "reacher": ("Reacher-v5", {"timestep": 0.01, "frame_skip": 2}, 0.1, 5e-3, False),
@@ -70,11 +70,6 @@ def test_robots_move_as_gymnasiums(name: str, peer: Any) -> None:
 MakeBatch = Callable[..., MujocoVectorEnv]
 
 
-def random_steps(env: MujocoVectorEnv, steps: int, seed: int = 1) -> list[Step]:
-    rng = np.random.default_rng(seed)
-    return [env.step(rng.uniform(-1.2, 1.2, (env.count, env.sizes[1])).astype(np.float32)) for _ in range(steps)]
-
-
 @pytest.mark.parametrize("name", PEERS)
 def test_episodes_start_as_gymnasiums(name: str, batch: MakeBatch) -> None:
     place, speed, normal = PEERS[name][2:]
@@ -111,21 +106,25 @@ def test_episodes_have_one_length_whatever_happens(name: str, batch: MakeBatch) 
     assert task.measure_name in figures and np.isfinite(list(figures.values())).all()
 
 
-@pytest.mark.parametrize("name", ["reacher", "double-pendulum", "ant"])
-def test_forces_and_places_survive_threads_and_restoring(name: str, batch: MakeBatch) -> None:
+@pytest.mark.parametrize("name", ["reacher", "double-pendulum", "ant", "ant-two-legs", "hopper-stand-up"])
+def test_forces_places_figures_and_starts_survive_threads_and_restoring(name: str, batch: MakeBatch) -> None:
     task = dataclasses.replace(get_task(name), episode_steps=20)
-    rng = np.random.default_rng(0)
-    first, second = batch(task, 5, rng=rng), batch(task, 5, threads=2)
-    random_steps(first, 13)
-    random_steps(second, 13)
-    assert (first.observations == second.observations).all()
-    third_rng = np.random.default_rng(9)
-    third = batch(task, 5, rng=third_rng)
+    rng, third_rng = np.random.default_rng(0), np.random.default_rng(9)
+    first, second, third = batch(task, 5, rng=rng), batch(task, 5, threads=2), batch(task, 5, rng=third_rng)
+
+    def finished_alike(other: MujocoVectorEnv, steps: int, seed: int) -> int:
+        """Moves `other` as the first, and returns the number of episodes that ended."""
+        mine, its = random_steps(first, steps, seed), random_steps(other, steps, seed)
+        assert (mine[-1].observations == its[-1].observations).all()
+        assert (mine[-1].true_rewards == its[-1].true_rewards).all()
+        assert [step.finished for step in mine] == [step.finished for step in its]
+        return sum(len(step.finished) for step in mine)
+
+    assert finished_alike(second, 13, 1) == 0
     third.set_state({key: np.array(array) for key, array in first.get_state().items()})
     third_rng.bit_generator.state = rng.bit_generator.state
     assert (third.observations == first.observations).all()
-    one, other = random_steps(first, 15, seed=2)[-1], random_steps(third, 15, seed=2)[-1]
-    assert (one.observations == other.observations).all() and (one.true_rewards == other.true_rewards).all()
+    assert finished_alike(third, 15, 2) == 5
 
 
 def physics(

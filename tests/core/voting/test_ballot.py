@@ -10,19 +10,20 @@ from core.session.session import Session
 from core.types import Choice
 from core.voting.ballot import Ballot, Verdict, majority
 from core.voting.record import NAME, append_votes, read_votes
+from tests.clock import Clock
 from tests.core.builders import tiny
 
 
 def test_a_voter_counts_once_with_the_last_choice_and_not_after_the_end() -> None:
-    now = [100.0]
-    ballot = Ballot(lambda: now[0])
+    clock = Clock()
+    ballot = Ballot(clock)
     assert ballot.vote("a", 0, Choice.LEFT) == Verdict.LATE  # nothing is open yet
     ballot.open(1, 15)
     assert ballot.vote("a", 1, Choice.LEFT) == Verdict.COUNTED
     assert ballot.vote("b", 1, Choice.TIE) == Verdict.COUNTED
     assert ballot.vote("a", 1, Choice.RIGHT) == Verdict.CHANGED
     assert ballot.vote("c", 7, Choice.RIGHT) == Verdict.LATE
-    now[0] += 15
+    clock.now += 15
     assert ballot.vote("c", 1, Choice.RIGHT) == Verdict.LATE
     assert ballot.counts() == {"left": 0, "tie": 1, "right": 1}
     ballot.open(2, 15)

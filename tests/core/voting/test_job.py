@@ -12,7 +12,8 @@ from core.errors import UserError
 from core.service_events import VoteOpened, VotesCounted, VotingServed
 from core.voting import job
 from core.voting.ballot import Ballot
-from tests.core.voting.test_server import vote
+from tests.clock import Clock
+from tests.core.voting.voter import vote
 
 
 def without_network() -> str:
@@ -32,9 +33,9 @@ def test_nothing_is_served_outside_a_local_network(
 
 
 def test_a_round_without_a_vote_lasts_as_long_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
+    clock = Clock()
     monkeypatch.setattr(job, "local_address", lambda: "127.0.0.1")
-    monkeypatch.setattr(job, "Ballot", lambda: Ballot(lambda: now[0]))
+    monkeypatch.setattr(job, "Ballot", lambda: Ballot(clock))
     voting = job.VotingJob()
     voting.receive(VoteOpened(1, 15.0))
     with closing(voting.run()) as events:
@@ -42,10 +43,10 @@ def test_a_round_without_a_vote_lasts_as_long_again(monkeypatch: pytest.MonkeyPa
         assert isinstance(served, VotingServed)
         counted: Iterator[VotesCounted] = (event for event in events if isinstance(event, VotesCounted))
         first = next(counted)
-        now[0] = 15.0
+        clock.now += 15
         extended = next(counted)
         assert [(one.seconds, one.final) for one in (first, extended)] == [(15.0, False), (15.0, False)]
         assert vote(served.url, "a" * 32)[2] == b"counted\n"
-        now[0] = 30.0
+        clock.now += 15
         last = next(one for one in counted if one.final)
         assert last.counts["left"] == 1

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import http.client
-import json
 import re
 import secrets
 import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import psutil
 import pytest
@@ -20,9 +18,10 @@ from core.service_events import VoteOpened, VotesCounted, VotingServed
 from core.system.child_process import JobProcess
 from core.voting.ballot import Ballot
 from core.voting.server import RateLimit, VotingServer, local_address
+from tests.clock import Clock
+from tests.core.children import next_of
+from tests.core.voting.voter import ask, vote
 from tests.network import NETWORKED
-
-Reply = tuple[int, dict[str, str], bytes]
 
 
 @pytest.fixture
@@ -31,21 +30,6 @@ def server() -> Iterator[VotingServer]:
     made.ballot.open(1, 60)
     yield made
     made.close()
-
-
-def ask(url: str, method: str = "GET", body: bytes = b"", source: str = "", **headers: str) -> Reply:
-    host, port, path = re.fullmatch(r"http://([\d.]+):(\d+)(/.*)", url).groups()
-    connection = http.client.HTTPConnection(host, int(port), timeout=20, source_address=(source, 0) if source else None)
-    connection.request(method, path, body or None, {name.replace("_", "-"): value for name, value in headers.items()})
-    reply = connection.getresponse()
-    content = reply.read()
-    connection.close()
-    return reply.status, {name.lower(): value for name, value in reply.getheaders()}, content
-
-
-def vote(url: str, voter: str, number: int = 1, choice: str = "left", source: str = "") -> Reply:
-    body = json.dumps({"voter": voter, "round": number, "choice": choice}).encode()
-    return ask(url, "POST", body, source, Content_Type="application/json")
 
 
 def test_it_has_one_page_without_cookies_or_anything_from_elsewhere(server: VotingServer) -> None:
@@ -112,12 +96,12 @@ def test_garbage_and_half_requests_disturb_nobody(server: VotingServer) -> None:
 
 
 def test_one_address_gets_no_more_than_its_rate(server: VotingServer) -> None:
-    now = [50.0]
-    server.limit = RateLimit(lambda: now[0])
+    clock = Clock()
+    server.limit = RateLimit(clock)
     statuses = Counter(ask(server.url, source="127.0.0.9")[0] for _ in range(35))
     assert statuses == {200: 30, 429: 5}
     assert vote(server.url, "c" * 32, source="127.0.0.10")[2] == b"counted\n"
-    now[0] += 1
+    clock.now += 1
     assert Counter(ask(server.url, source="127.0.0.9")[0] for _ in range(12)) == {200: 10, 429: 2}
 
 
@@ -127,12 +111,12 @@ def test_in_a_network_it_listens_on_one_address_and_only_while_it_is_on() -> Non
     child = JobProcess(JobSpec("voting", {}))
     child.start()
     try:
-        served = next_event(child, VotingServed)
+        served = next_of(child, VotingServed)
         assert served.url.startswith(f"http://{address}:")
         child.send(VoteOpened(5, 1.0))
         next_round(served.url, 5)
         assert vote(served.url, "d" * 32, 5, "right")[2] == b"counted\n"  # from an address that is not the loopback's
-        final = next_event(child, VotesCounted, lambda event: event.final)
+        final = next_of(child, VotesCounted, lambda event: event.final)
         assert final.counts == {"left": 0, "tie": 0, "right": 1}
         connections = [c for process in psutil.Process().children() for c in process.net_connections("inet")]
         assert [c.laddr.ip for c in connections if c.status == psutil.CONN_LISTEN] == [address]
@@ -140,16 +124,6 @@ def test_in_a_network_it_listens_on_one_address_and_only_while_it_is_on() -> Non
         child.stop()
     with pytest.raises(ConnectionError):
         ask(served.url)
-
-
-def next_event(child: JobProcess, kind: type, wanted: Callable = lambda _: True) -> object:
-    while True:
-        message = child.receive(60)
-        assert message is not None
-        event = message.decode()
-        message.close()
-        if isinstance(event, kind) and wanted(event):
-            return event
 
 
 def next_round(url: str, number: int) -> None:

@@ -1,0 +1,25 @@
+"""What a guest's phone asks of the page for votes."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+
+Reply = tuple[int, dict[str, str], bytes]
+"""Status, headers by their names in small letters, and content."""
+
+
+def ask(url: str, method: str = "GET", body: bytes = b"", source: str = "", **headers: str) -> Reply:
+    host, port, path = re.fullmatch(r"http://([\d.]+):(\d+)(/.*)", url).groups()
+    connection = http.client.HTTPConnection(host, int(port), timeout=20, source_address=(source, 0) if source else None)
+    connection.request(method, path, body or None, {name.replace("_", "-"): value for name, value in headers.items()})
+    reply = connection.getresponse()
+    content = reply.read()
+    connection.close()
+    return reply.status, {name.lower(): value for name, value in reply.getheaders()}, content
+
+
+def vote(url: str, voter: str, number: int = 1, choice: str = "left", source: str = "") -> Reply:
+    body = json.dumps({"voter": voter, "round": number, "choice": choice}).encode()
+    return ask(url, "POST", body, source, Content_Type="application/json")
