@@ -18,11 +18,11 @@ from app.command_line import given, parsed
 from app.crash import CrashReporter
 from app.display_check import open_display
 from app.labelling.last_teacher import last_teacher
+from app.previews.previews import Previews
 from app.session.controller import Controller
 from app.session.factory import behaviours_folder, new_config, open_or_create, sessions_folder
 from app.session.library import SessionLibrary, keep_listed
 from app.session.summary_writer import SummaryWriter
-from app.start_page.previews import Previews
 from app.style import theme
 from app.windows.main import MainWindow
 from app.windows.start import StartWindow

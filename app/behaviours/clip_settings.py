@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFormLayout, QSlider, QWidget
 
 from app.behaviours.draft import BehaviourDraft
-from app.start_page.number_box import ChoiceBox
+from app.new_session.number_box import ChoiceBox
 from app.style.labels import label
 from app.style.layouts import row
 

@@ -23,8 +23,8 @@ from app.behaviours.scene_view import SIDE, SceneView
 from app.behaviours.scenes import Scenes
 from app.behaviours.signal_list import SignalList
 from app.behaviours.signal_titles import plottable
-from app.start_page.begin_from import BeginFrom
-from app.start_page.previews import Preview
+from app.new_session.begin_from import BeginFrom
+from app.previews.previews import Preview
 from app.style.file_dialog import ask_for_file_to_open
 from app.style.labels import fold_button, label, set_property
 from app.style.layouts import column, row, tab_order

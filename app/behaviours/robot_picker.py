@@ -6,9 +6,9 @@ from PySide6.QtCore import QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
-from app.start_page.moving_picture import MovingPicture
-from app.start_page.picture_cards import PictureCard, PictureCards
-from app.start_page.previews import Preview
+from app.previews.moving_picture import MovingPicture
+from app.previews.picture_cards import PictureCard, PictureCards
+from app.previews.previews import Preview
 from app.style import theme
 from app.style.painting import set_font
 

@@ -1,1 +1,1 @@
-"""Widgets of the start window: task cards, saved sessions and the form for a new session."""
+"""Widgets of the start window: task cards, and the list of saved sessions."""

@@ -17,9 +17,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
-from app.start_page.moving_picture import MovingPicture
-from app.start_page.picture_cards import PictureCard
-from app.start_page.previews import Preview
+from app.previews.moving_picture import MovingPicture
+from app.previews.picture_cards import PictureCard
+from app.previews.previews import Preview
 from app.style import theme
 from app.style.labels import tip
 from app.style.painting import WRAPPED, set_font, write_paragraph

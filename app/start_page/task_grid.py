@@ -7,8 +7,8 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
+from app.previews.picture_cards import PictureCards
 from app.start_page.goals import effort, goal
-from app.start_page.picture_cards import PictureCards
 from app.start_page.task_card import HEIGHT, LEAST_WIDTH, Card, NewBehaviourCard, TaskCard
 from app.style.labels import label
 from core.behaviours.shipped import shipped_behaviours

@@ -34,11 +34,11 @@ from app.behaviours.practice import Practised
 from app.behaviours.scenes import Scenes
 from app.keys.commands import Command
 from app.keys.key_map import load_key_map
+from app.new_session.new_session_form import NewSessionForm
+from app.previews.previews import Preview, Previews
 from app.session.factory import session_config
 from app.session.library import SessionLibrary
 from app.start_page.message_bar import MessageBar
-from app.start_page.new_session_form import NewSessionForm
-from app.start_page.previews import Preview, Previews
 from app.start_page.sessions_panel import SessionsPanel
 from app.start_page.task_grid import DELETE, DUPLICATE, EDIT, EDIT_COPY, EXPORT, SETTINGS, TaskGrid
 from app.style.file_dialog import ask_for_file, ask_for_file_to_open

@@ -15,8 +15,8 @@ from pytestqt.qtbot import QtBot
 
 from app.behaviours.library import BehaviourLibrary
 from app.behaviours.scenes import Scenes
+from app.previews.previews import Previews
 from app.session.library import SessionLibrary
-from app.start_page.previews import Previews
 from app.start_page.session_list import SessionList
 from app.windows.start import StartWindow
 from core.behaviours.robot_model import RobotModel

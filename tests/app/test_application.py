@@ -113,7 +113,7 @@ import sys
 from functools import partialmethod
 from pathlib import Path
 import app.application as a
-from app.start_page.previews import Previews
+from app.previews.previews import Previews
 from PySide6.QtCore import QTimer
 Previews.__init__ = partialmethod(Previews.__init__, goals=Path('nowhere'))  # all tasks have clips
 begin = a.Application.begin

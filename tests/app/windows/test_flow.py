@@ -91,7 +91,7 @@ class Flow:
 @pytest.fixture
 def begin(qtbot: QtBot, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
     monkeypatch.setattr("app.session.factory.user_data_dir", lambda *_, **__: str(tmp_path / "data"))
-    monkeypatch.setattr("app.start_page.previews.user_cache_dir", lambda *_, **__: str(tmp_path / "cache"))
+    monkeypatch.setattr("app.previews.previews.user_cache_dir", lambda *_, **__: str(tmp_path / "cache"))
     drawers, flows = Drawers(), list[Flow]()
 
     def process(spec: JobSpec) -> FakeProcess:

@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.previews.previews import Previews
 from app.session.controller import State
-from app.start_page.previews import Previews
 from app.windows.play import Playing
 from core.config import Config
 from core.events import Event

@@ -6,8 +6,8 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
-from app.start_page.moving_picture import MovingPicture, PreviewClock
-from app.start_page.previews import Preview
+from app.previews.moving_picture import MovingPicture, PreviewClock
+from app.previews.previews import Preview
 
 ARROWS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from app.start_page.number_box import ChoiceBox
+from app.new_session.number_box import ChoiceBox
 from app.style.labels import label
 from app.style.layouts import column, row
 from core.errors import UserError

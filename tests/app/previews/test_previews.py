@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
-from app.start_page.previews import FPS, GOALS, Preview, Previews, of_file, of_frames
+from app.previews.previews import FPS, GOALS, Preview, Previews, of_file, of_frames
 from app.style.images import encoded
 from core.behaviours.shipped import shipped_behaviours
 from core.tasks import CATALOGUE

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QWidget
 
-from app.start_page.previews import FPS, UNTRAINED, Preview
+from app.previews.previews import FPS, UNTRAINED, Preview
 from app.style import theme
 from app.style.painting import rounded, set_font, write_badge
 

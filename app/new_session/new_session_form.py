@@ -16,14 +16,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.new_session.advanced_settings import AdvancedSettings
+from app.new_session.begin_from import BeginFrom
+from app.new_session.folder_field import FolderField
+from app.new_session.number_box import ChoiceBox
+from app.new_session.setting_row import Editor, editor_for, show_value
+from app.previews.preview_view import PreviewView
+from app.previews.previews import Preview
 from app.session.config_draft import HIDDEN, PLAIN, TEACHERS, ConfigDraft, setting
-from app.start_page.advanced_settings import AdvancedSettings
-from app.start_page.begin_from import BeginFrom
-from app.start_page.folder_field import FolderField
-from app.start_page.number_box import ChoiceBox
-from app.start_page.preview_view import PreviewView
-from app.start_page.previews import Preview
-from app.start_page.setting_row import Editor, editor_for, show_value
 from app.style.labels import fold_button, label, set_property
 from app.style.layouts import column, row, tab_order
 from app.style.scroll_area import ScrollArea

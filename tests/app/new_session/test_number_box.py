@@ -9,8 +9,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.new_session.number_box import NumberBox
 from app.session.config_draft import setting
-from app.start_page.number_box import NumberBox
 
 
 @pytest.fixture

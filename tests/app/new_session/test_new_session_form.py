@@ -13,10 +13,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.new_session.new_session_form import NewSessionForm
+from app.new_session.number_box import NumberBox
+from app.previews.previews import of_frames
 from app.session.config_draft import ConfigDraft, sections
-from app.start_page.new_session_form import NewSessionForm
-from app.start_page.number_box import NumberBox
-from app.start_page.previews import of_frames
 from core.config import Config
 from core.presets import DEFAULT
 from tests.app.start_page_driver import CLIP

@@ -3,8 +3,8 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
+from app.new_session.setting_row import SettingRow
 from app.session.config_draft import ConfigDraft, sections
-from app.start_page.setting_row import SettingRow
 from app.style.labels import label
 from app.style.layouts import column, row
 

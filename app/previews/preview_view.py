@@ -3,8 +3,8 @@
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from app.start_page.moving_picture import MovingPicture, PreviewClock
-from app.start_page.previews import Preview
+from app.previews.moving_picture import MovingPicture, PreviewClock
+from app.previews.previews import Preview
 
 _SIDE, _RADIUS = 320, 12
 

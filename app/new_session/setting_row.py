@@ -5,8 +5,8 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QPushButton, QWidget
 
+from app.new_session.number_box import ChoiceBox, NumberBox, format_value
 from app.session.config_draft import ConfigDraft, Setting
-from app.start_page.number_box import ChoiceBox, NumberBox, format_value
 from app.style.labels import keep_place, label, set_property
 
 _SET_FOR = {"task": "Set for this task", "window": "Set for interactive use", "": ""}
