@@ -20,7 +20,6 @@ _NOT_RUNNING = "Earlier policies can't be shown until the session runs again."
 class Replays(QObject):
     """Renders one replay at a time, then the one requested last, since a moving slider passes over many.
 
-    cache_bytes: most bytes of frames to remember
     size: side of the next replays, in pixels
 
     Signals:
@@ -43,7 +42,7 @@ class Replays(QObject):
         super().__init__(parent)
         self._history, self._measure = history, measure
         self._job_requests, self._can_render = requests, can_render
-        self.cache_bytes, self.size = _CACHE_BYTES, SIZE
+        self.size = SIZE
         self._wanted: SnapshotInfo | None = None
         self._rendering: SnapshotInfo | None = None
         self._token = 0
@@ -83,7 +82,7 @@ class Replays(QObject):
         shown = snapshot.env_steps, snapshot.labels, figure, snapshot, event.signals
         replay = Demonstration(event.clip, event.predicted, *shown)
         self._cache[snapshot] = replay
-        while len(self._cache) > 1 and sum(d.frames.pixels.nbytes for d in self._cache.values()) > self.cache_bytes:
+        while len(self._cache) > 1 and sum(d.frames.pixels.nbytes for d in self._cache.values()) > _CACHE_BYTES:
             self._cache.popitem(last=False)
         self.show(self._wanted)
 

@@ -48,7 +48,7 @@ def recovery_action(failure: Failed, config: Config) -> RecoveryAction:
 
 def failure_sentence(failure: Failed) -> str:
     """Return a sentence such as 'Reward training stopped: MemoryError.'"""
-    return f"{_PARTS.get(failure.job, failure.job)} stopped: {failure.summary.rstrip('.')}."
+    return f"{_PARTS[failure.job]} stopped: {failure.summary.rstrip('.')}."
 
 
 def saved_work(answers: int, checkpoint_at: float | None) -> str:

@@ -42,6 +42,7 @@ _IDLE_SECONDS = 0.5
 """Time that an idle job sleeps before it looks for work again, unless an event wakes it."""
 _TRIM_SECONDS = 20.0
 """Time between two returns of freed memory to the system."""
+_GRACE_SECONDS = 0.5
 _EXIT_SECONDS = 1.0
 """A killed child needs less to exit; if it does not, the system itself hangs."""
 _TWO_THREADS, _MANY_CORES = ("policy", "reward"), 6
@@ -364,13 +365,13 @@ class JobProcess(ChildProcess):
         self.send(self._spec)  # other events may have been sent before it
         self._spec = None
 
-    def stop(self, grace: float = 0.5) -> None:
-        """Ask the child to end at its next boundary, and kill it after `grace` seconds. Safe to call twice."""
+    def stop(self) -> None:
+        """Ask the child to end at its next boundary, and kill it after half a second. Safe to call twice."""
         if self._process.pid is not None:
             # In a thread of its own: a child that reads nothing, with a full pipe, blocks its writer until it is killed.
             asking = threading.Thread(target=self._ask_to_stop, daemon=True)
             asking.start()
-            self._process.join(grace)
+            self._process.join(_GRACE_SECONDS)
         self.close()
 
     def _ask_to_stop(self) -> None:

@@ -144,7 +144,7 @@ class FakeProcess:
             raise ChildDiedError(self.spec.name, got)
         return FakeMessage(got, RuntimeError("as injected") if got is self.unreadable else None)
 
-    def stop(self, grace: float = 0.5) -> None:
+    def stop(self) -> None:
         self.stopped = True
 
     def kill(self) -> None:

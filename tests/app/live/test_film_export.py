@@ -86,7 +86,7 @@ def test_a_film_that_is_made_is_not_called_unfinished_while_its_child_ends(
     face: Face, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     choose(face, "film", tmp_path / "flip.mp4")
-    monkeypatch.setattr(face.engine["film"], "stop", lambda grace=0.5: None)
+    monkeypatch.setattr(face.engine["film"], "stop", lambda: None)
     face.engine["film"].play(FilmMade(str(tmp_path / "flip.mp4"), "", "H.264"))
     face.wait_until(lambda: face.controller.unfinished_files == [])
     face.close()
