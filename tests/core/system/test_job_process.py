@@ -16,7 +16,7 @@ from core.events import Failed, Paused, PolicyPublished, PolicyUpdated, StateReq
 from core.system.child_process import JobProcess, JobSpec
 from core.system.shared_memory import Envelope
 from tests.core.builders import tiny
-from tests.core.children import SECONDS, Start, batch, is_gone, next_of, pid_of
+from tests.core.children import Start, batch, is_gone, next_of, pid_of
 from tests.screens import ROOT, running
 
 
@@ -31,7 +31,7 @@ def taught() -> Iterator[tuple[JobProcess, PolicyPublished]]:
     yield child, next_of(child, PolicyPublished)
     pid = pid_of("policy")
     child.send(Paused(True))
-    child.stop(SECONDS)  # a paused job hears that, too
+    child.stop()  # also ends a paused job
     child.stop()
     assert is_gone(pid)
 
