@@ -36,6 +36,8 @@ from core.system.interrupts import STOPPING
 log = logging.getLogger(__name__)
 _PULSE_MS = 250
 """Interval at which Python can run signal handlers while the window is idle."""
+_PRELOAD_MS = 1000
+"""Time after which the window is likely to stay open, and a session to be started."""
 _LOG_OUT_MS = 3000
 """Longest time that a log-out waits for the last checkpoint."""
 
@@ -68,7 +70,7 @@ def run(arguments: list[str], started: Callable[["Application"], object] = lambd
         QTimer.singleShot(round(1000 * max(0.0, options.quit_after)), application.quit)
     with collected_here():
         application.begin(session)
-        threading.Thread(target=preload, daemon=True).start()  # a session is likely to be started soon
+        QTimer.singleShot(_PRELOAD_MS, application, application.preload)
         started(application)
         code = qt.exec()
         application.close_down()
@@ -136,6 +138,10 @@ class Application(QObject):
         if last:
             self.start.sessions.next_selection = last
         _show_in_front(self.start)
+
+    def preload(self) -> None:
+        """Prepare for the first session: its child processes then start sooner."""
+        threading.Thread(target=preload, daemon=True).start()
 
     def quit(self) -> None:
         """Close the open session; `ended` follows."""

@@ -385,7 +385,8 @@ class Controller(QObject):
                 if isinstance(event, RolloutReported):
                     self._on_reported(event)
                 record(event, self.metrics, self.progress)
-                self.checkpointer.note(event)
+                if self.state != State.STOPPING:  # the last checkpoint has been requested
+                    self.checkpointer.note(event)
         self.demonstrations.draw_if_due(self.labelling.pairs.ready > 0)
 
     def _on_waited(self, event: Waited) -> None:

@@ -4,6 +4,8 @@ import importlib
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from core.behaviours.robot_model import RobotModel
 from core.errors import UserError, refusal
@@ -15,7 +17,15 @@ _POLL_SECONDS = 0.25
 
 
 def _serve(link: Link) -> None:
-    serve(link, importlib.import_module("core.robots.importing"))  # by name: only the child imports MuJoCo
+    importing = importlib.import_module("core.robots.importing")  # by name: only the child imports MuJoCo
+
+    def read(path: Path) -> Any:
+        try:
+            return importing.import_robot(path)
+        except Exception as error:  # an odd file may fail in ways that nobody foresaw
+            raise UserError(refusal(error, f"{path} can't be used as a robot")) from error
+
+    serve(link, SimpleNamespace(read=read))
 
 
 def reader() -> ChildProcess:
@@ -34,16 +44,16 @@ def read_robot(
     end = time.monotonic() + _PATIENCE_SECONDS
     try:
         child.start()
-        child.request("import_robot", path.absolute())
+        child.request("read", path.absolute())
         while time.monotonic() < end:
             if stopped():
                 raise UserError(f"{path} was not read, because the program was closed.")
-            if child.answered("import_robot", _POLL_SECONDS):
-                robot: RobotModel = child.answer("import_robot")
+            if child.answered("read", _POLL_SECONDS):
+                robot: RobotModel = child.answer("read")
                 return robot
     except ChildDiedError as error:
         raise UserError(f"{path} can't be used as a robot: MuJoCo failed to read it.") from error
-    except Exception as error:  # an odd file may fail in ways that nobody foresaw
+    except Exception as error:  # such as a lack of memory
         raise UserError(refusal(error, f"{path} can't be used as a robot")) from error
     finally:
         child.close()

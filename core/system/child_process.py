@@ -214,7 +214,7 @@ def _requests_blocked() -> Iterator[None]:
 def preload() -> None:
     """Start the process from which children are forked, where there is one: the first of them then wait less for torch.
 
-    Blocks for some ten milliseconds; the process itself needs seconds.
+    Blocks for some ten milliseconds; the process itself needs seconds, and ends with this one only after them.
     """
     with _requests_blocked():
         _can_fork()

@@ -13,6 +13,7 @@ from app import settings
 from app.labelling.countdown import Countdown, save_start_seconds, usual_start_seconds
 from app.labelling.progress import Progress
 from app.session.controller import LOST_TRAINING, State
+from core.events import Event
 from core.session.session import Session
 from tests.app.fakes import FULL, Face, make_query, numbers
 from tests.clock import Clock
@@ -123,6 +124,21 @@ def test_a_stop_says_whether_the_training_is_saved(face: Face, monkeypatch: pyte
     face.wait_until(lambda: face.controller.state == State.RUNNING)
     face.stop()
     assert texts(face)[1].startswith("Everything is saved.")  # nothing has been learned since it was started again
+
+
+def test_what_jobs_report_while_the_last_checkpoint_is_written_is_not_called_lost(
+    face: Face, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    face.learn()
+    policy, held = face.engine["policy"], list[Event]()
+    play = policy.play
+    monkeypatch.setattr(policy, "play", held.append)
+    with face.wait_signal(face.controller.stopped):
+        face.window.stop_action.trigger()
+        face.wait_until(lambda: bool(held))
+        face.learn()
+        play(held[0])
+    assert texts(face)[1].startswith("Everything is saved.")
 
 
 @pytest.mark.parametrize("learned", [False, True])
