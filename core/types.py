@@ -47,7 +47,7 @@ class Choice(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What the labeller says, such as "Left is better"."""
+        """The choice in words, such as "Left is better"."""
         return f"{self.capitalize()} is better" if self in (Choice.LEFT, Choice.RIGHT) else self.capitalize()
 
 

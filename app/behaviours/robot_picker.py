@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QWidget
 
 from app.previews.moving_picture import MovingPicture
 from app.previews.picture_cards import PictureCard, PictureCards
-from app.previews.previews import Preview
 from app.style import theme
 from app.style.painting import set_font
 
@@ -20,25 +19,16 @@ class RobotCard(PictureCard):
     """One robot: a picture with its name below, framed if it is chosen."""
 
     def __init__(self, title: str, parent: QWidget) -> None:
-        super().__init__(title, MovingPicture(), parent)
+        side = _WIDTH - 2 * _MARGIN
+        super().__init__(title, MovingPicture(), QRect(_MARGIN, _MARGIN, side, side), parent)
         self.title = title
         self.setToolTip(title)
         self.setCheckable(True)
         self.setFixedSize(_WIDTH, _WIDTH + _TEXT)
 
-    def set_preview(self, preview: Preview | None) -> None:
-        self.picture.show(preview)
-        self.update()
-
     def set_error(self, sentence: str) -> None:
-        self.picture.show(None, "No picture", trouble=True)
+        super().set_error("No picture")
         self.setToolTip(f"{self.title}: {sentence}")
-        self.update()
-
-    @property
-    def picture_rect(self) -> QRect:
-        side = self.width() - 2 * _MARGIN
-        return QRect(_MARGIN, _MARGIN, side, side)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, palette = QPainter(self), theme.palette()

@@ -15,25 +15,23 @@ ARROWS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)
 class PictureCard(QAbstractButton):
     """A button with a moving picture. Arrow keys are left to the widget that holds the cards."""
 
-    def __init__(self, title: str, picture: MovingPicture, parent: QWidget | None = None) -> None:
+    def __init__(self, title: str, picture: MovingPicture, place: QRect, parent: QWidget | None = None) -> None:
+        """picture: with its words while it is loading; place: of the picture on the card"""
         super().__init__(parent)
-        self.picture = picture
+        self.picture, self.picture_rect, self._loading = picture, place, picture.words
         self.setAccessibleName(title)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
 
-    @property
-    def picture_rect(self) -> QRect:
-        """Place of the picture."""
-        raise NotImplementedError
-
     def set_preview(self, preview: Preview | None) -> None:
         """Show a preview; None while it is loading."""
-        raise NotImplementedError
+        self.picture.show(preview, self._loading)
+        self.update()
 
     def set_error(self, sentence: str) -> None:
         """Say why there is no preview."""
-        raise NotImplementedError
+        self.picture.show(None, sentence, trouble=True)
+        self.update()
 
     def show_frame(self, frame: int) -> None:
         """Show this frame of the preview; does nothing while the card is not visible."""

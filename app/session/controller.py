@@ -319,6 +319,7 @@ class Controller(QObject):
 
     def _finish_moving(self, trained: bool) -> None:
         assert self._moved_to is not None
+        self._moving_checkpoint = 0
         counts = *self._moved_counts, len(self.policy_history.snapshots)
         self.moved.emit(self._moved_to, saved_elsewhere(self._moved_to.folder, *counts, trained))
 
@@ -450,7 +451,6 @@ class Controller(QObject):
         """Request a checkpoint, which takes the place of one under way, and return its number, or 0 if none can be saved."""
         number = self.checkpointer.request(self._jobs_to_start)
         if not number and self._moving_checkpoint:
-            self._moving_checkpoint = 0
             self._finish_moving(trained=False)
         return number
 
@@ -472,7 +472,6 @@ class Controller(QObject):
 
     def _dismiss_after(self, checkpoint: int, saved: bool) -> None:
         if self._moved_to is not None and checkpoint >= self._moving_checkpoint > 0:
-            self._moving_checkpoint = 0
             self._finish_moving(trained=saved)
         if self.state == State.STOPPING and checkpoint == self._final_checkpoint:
             self._dismiss_jobs()
@@ -484,7 +483,6 @@ class Controller(QObject):
     def _finish_stopping(self) -> None:
         if self.state == State.STOPPING and not (self.job_group.running or self.file_tasks.running):
             if self._moving_checkpoint:  # the window closes before all jobs have answered
-                self._moving_checkpoint = 0
                 self._finish_moving(trained=False)
             self._enter(State.STOPPED)
             self.stopped.emit()

@@ -39,7 +39,9 @@ class Card(PictureCard):
 
     def __init__(self, title: str, goal: str, effort: str, about: str, parent: QWidget | None = None) -> None:
         """goal: one sentence; effort: small line at the bottom; about: more, for the tooltip and screen readers"""
-        super().__init__(title, MovingPicture("Loading preview…", badge=11), parent)
+        side = HEIGHT - 2 * _MARGIN
+        place = QRect(_MARGIN, _MARGIN, side, side)
+        super().__init__(title, MovingPicture("Loading preview…", badge=11), place, parent)
         self.goal, self.effort, self.about = goal, effort, about
         self.setText(title)
         self.setShortcut(QKeySequence())  # an & in a title names no key
@@ -47,14 +49,12 @@ class Card(PictureCard):
         self._describe("Its preview is loading.")
 
     def set_preview(self, preview: Preview | None) -> None:
-        self.picture.show(preview, "Loading preview…")
+        super().set_preview(preview)
         self._describe(_SHOWN[preview.shows_goal] if preview else "")
-        self.update()
 
     def set_error(self, sentence: str) -> None:
-        self.picture.show(None, sentence, trouble=True)
+        super().set_error(sentence)
         self._describe(sentence)
-        self.update()
 
     def _describe(self, state: str) -> None:
         text = " ".join(
@@ -74,11 +74,6 @@ class Card(PictureCard):
 
     def sizeHint(self) -> QSize:
         return QSize(LEAST_WIDTH, HEIGHT)
-
-    @property
-    def picture_rect(self) -> QRect:
-        side = HEIGHT - 2 * _MARGIN
-        return QRect(_MARGIN, _MARGIN, side, side)
 
     @property
     def _text_rect(self) -> QRect:

@@ -279,48 +279,39 @@ def test_a_session_whose_folder_is_deleted_is_saved_elsewhere_with_all_answers_a
     assert not (tmp_path / "mine").exists()
 
 
-def test_a_job_that_dies_meanwhile_does_not_keep_a_session_from_being_saved_elsewhere(
-    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def saving(begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Flow:
+    """A program whose session of two answers is being saved elsewhere, while its policy never sends its state."""
     flow = begin("--session", str(tmp_path / "mine"))
     flow.wait_for_session()
     answer(flow, 2)
-    lost, policy = flow.program.open, flow.engine["policy"]
+    lost, asked = flow.program.open, list[object]()
     learned(flow, 0)
     flow.wait_until(lambda: lost.controller.folder_guard.copied == 1)  # and before it the answers
     delete(flow, tmp_path / "mine")
     flow.wait_until(lost.window.lost_folder_bar.isVisible)
-    asked: list[object] = []
-    monkeypatch.setattr(policy, "send", asked.append)  # it never sends its state
+    monkeypatch.setattr(flow.engine["policy"], "send", asked.append)
     QTest.mouseClick(lost.window.lost_folder_bar.action, Qt.MouseButton.LeftButton)
     take_file(lost.window, tmp_path / "saved")
     flow.wait_until(lambda: any(isinstance(event, StateRequested) for event in asked))
-    policy.die()
-    flow.wait_until(lambda: flow.program.open not in (None, lost))
-    flow.wait_for_session()
-    flow.wait_until(lambda: flow.controller.progress.labels == 2)
+    return flow
 
 
-def test_a_window_that_closes_while_a_session_is_saved_elsewhere_lets_it_go(
-    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    flow = begin("--session", str(tmp_path / "mine"))
-    flow.wait_for_session()
-    answer(flow, 2)
-    lost = flow.program.open
-    learned(flow, 0)
-    flow.wait_until(lambda: lost.controller.folder_guard.copied == 1)
-    delete(flow, tmp_path / "mine")
-    flow.wait_until(lost.window.lost_folder_bar.isVisible)
-    monkeypatch.setattr(flow.engine["policy"], "send", lambda event: None)  # it never sends its state
-    QTest.mouseClick(lost.window.lost_folder_bar.action, Qt.MouseButton.LeftButton)
-    take_file(lost.window, tmp_path / "saved")
-    flow.wait_until(lambda: lost.controller.checkpointer.session.folder == tmp_path / "saved")
+def test_a_job_that_dies_meanwhile_does_not_keep_a_session_from_being_saved_elsewhere(saving: Flow) -> None:
+    lost = saving.program.open
+    saving.engine["policy"].die()
+    saving.wait_until(lambda: saving.program.open not in (None, lost))
+    saving.wait_for_session()
+    saving.wait_until(lambda: saving.controller.progress.labels == 2)
+
+
+def test_a_window_that_closes_while_a_session_is_saved_elsewhere_lets_it_go(saving: Flow) -> None:
+    lost = saving.program.open
     lost.controller.last_checkpoint_timer.setInterval(0)
     lost.window.close()
-    flow.wait_until(lambda: flow.program.open not in (None, lost))
-    flow.wait_for_session()
-    text = flow.program.open.window.toast.text()
+    saving.wait_until(lambda: saving.program.open not in (None, lost))
+    saving.wait_for_session()
+    text = saving.program.open.window.toast.text()
     assert "Saved 2 answers" in text and "The training could not be saved" in text
 
 

@@ -1,4 +1,4 @@
-"""What a guest's phone asks of the page for votes."""
+"""Requests of a guest's phone to the page for votes."""
 
 from __future__ import annotations
 
