@@ -29,8 +29,9 @@ from app.windows.start import StartWindow
 from app.workers.garbage import collected_here
 from core.errors import UserError
 from core.io.session_log import NAME, session_log, warnings_to_stderr
+from core.jobs.job_process import JobProcess
 from core.session.session import Session
-from core.system.child_process import JobProcess, preload
+from core.system.child_process import preload
 from core.system.interrupts import STOPPING
 
 log = logging.getLogger(__name__)

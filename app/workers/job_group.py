@@ -8,8 +8,8 @@ from PySide6.QtCore import QObject, Signal
 from app.workers.background_thread import BackgroundThread
 from app.workers.job_worker import JobWorker, MakeProcess
 from core.events import Event, JobSpec, JobState, Paused
+from core.jobs.job_process import JobProcess
 from core.session.routing import DRIVER, JOBS, Port, receivers
-from core.system.child_process import JobProcess
 from core.system.shared_memory import Envelope
 
 JOB_NAMES = (*JOBS, "clips")

@@ -10,7 +10,8 @@ from PySide6.QtCore import QObject, QThread, Signal
 
 from core.errors import lack, summary
 from core.events import Event, Failed, JobSpec, Logged
-from core.system.child_process import ChildDiedError, JobProcess, log_from_child
+from core.jobs.job_process import JobProcess
+from core.system.child_process import ChildDiedError, log_from_child
 from core.system.shared_memory import Envelope
 
 log = logging.getLogger(__name__)

@@ -30,6 +30,7 @@ from core.events import (
 )
 from core.headless.answers import Answers
 from core.headless.lockstep import LocalPort, ProcessPort, TurnPort
+from core.jobs.job_process import job_threads
 from core.preferences.store import PreferenceStore
 from core.session.checkpoint_schedule import INTERVAL, CheckpointSchedule
 from core.session.compatibility import require_fitting
@@ -37,7 +38,6 @@ from core.session.policy_snapshots import SnapshotInfo
 from core.session.restore_errors import checkpoint_errors
 from core.session.routing import DRIVER, JOBS, SNAPSHOTS, deliver
 from core.session.session import Session
-from core.system.child_process import job_threads
 from core.system.interrupts import Interrupts
 from core.system.resources import free_memory
 from core.tasks import get_task

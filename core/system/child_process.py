@@ -7,13 +7,12 @@ A child ignores requests to stop (core.system.interrupts), which reach the whole
 to answer, and ends with its parent, however that ends. What it logs at level WARNING or above goes to its parent, and
 so does the exception that ends it. There is no Qt here, and nothing heavy: the window imports this module.
 
-A child is used in one of two ways. One that runs a job for the window (JobProcess) sends events when it likes. One that
+A child is used in one of two ways. One that runs a job for the window (core.jobs.job_process) sends events when it likes. One that
 computes on request (`serve`) answers each Request with one Answer.
 """
 
 import atexit
 import contextlib
-import importlib
 import logging
 import multiprocessing
 import os
@@ -21,7 +20,6 @@ import queue
 import signal
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -31,30 +29,18 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from core.errors import NotFiniteError, UserError, lack, summary
-from core.events import Event, Failed, Job, JobSpec, Logged, Paused, StateRequested, StateSaved, Waited
+from core.events import Failed, Logged
 from core.system.child_link import Link, LinkEndedError
 from core.system.interrupts import STOPPING
-from core.system.resources import release_memory
 from core.system.shared_memory import Envelope
 
 log = logging.getLogger(__name__)
-_IDLE_SECONDS = 0.5
-"""Time that an idle job sleeps before it looks for work again, unless an event wakes it."""
-_TRIM_SECONDS = 20.0
-"""Time between two returns of freed memory to the system."""
-_GRACE_SECONDS = 0.5
 _EXIT_SECONDS = 1.0
 """A killed child needs less to exit; if it does not, the system itself hangs."""
-_TWO_THREADS, _MANY_CORES = ("policy", "reward"), 6
-"""The jobs that compute most, and the number of cores from which each of them may use two."""
 _IMPORTED = ("core.jobs.policy", "core.jobs.reward")
 """Modules that forked children have from the start: torch, and nothing that opens a display of OpenGL or a GPU, which
 forks can't share.
 """
-WITHOUT_TORCH = ("previews", "scenes", "play", "voting")
-"""Jobs that need no torch."""
-_NICE, _NICE_INTERACTIVE = 10, 3
-"""Niceness of a job, and of one that a person waits for: the window comes first, then the latter, then training."""
 _NICE_VARIABLE = "SOMERSAULT_NICE"
 """Environment variable with the niceness of all children instead. Tests set it to 0: where other programs compute, a
 nicer process gets next to no time."""
@@ -349,102 +335,3 @@ def _serve_one(link: Link, server: Any) -> None:
             while link.poll():
                 _serve_one(link, server)
     link.send(Answer(request.method, result))
-
-
-class JobProcess(ChildProcess):
-    """A job of the window (core.jobs) in a child process. Events go both ways at any time."""
-
-    def __init__(self, spec: JobSpec) -> None:
-        nice = _NICE_INTERACTIVE if spec.name in ("clips", "play", "scenes") else _NICE
-        super().__init__(spec.name, _run_job, spec.name, nice=nice, torch=spec.name not in WITHOUT_TORCH)
-        self._spec: JobSpec | None = spec
-
-    def start(self) -> None:
-        """Raise ChildDiedError if the child is gone at once."""
-        super().start()
-        self.send(self._spec)  # other events may have been sent before it
-        self._spec = None
-
-    def stop(self) -> None:
-        """Ask the child to end at its next boundary, and kill it after half a second. Safe to call twice."""
-        if self._process.pid is not None:
-            # In a thread of its own: a child that reads nothing, with a full pipe, blocks its writer until it is killed.
-            asking = threading.Thread(target=self._ask_to_stop, daemon=True)
-            asking.start()
-            self._process.join(_GRACE_SECONDS)
-        self.close()
-
-    def _ask_to_stop(self) -> None:
-        with contextlib.suppress(ChildDiedError):
-            self.send(_Stop())
-
-
-@dataclass(frozen=True)
-class _Stop(Event):
-    """End at the next boundary."""
-
-
-def job_threads(job: str) -> int:
-    """Return how many threads of this job may compute at once, with a core left for each other child and the window.
-
-    Results do not depend on it (core.nn.threads).
-    """
-    return 2 if job in _TWO_THREADS and (os.cpu_count() or 1) >= _MANY_CORES else 1
-
-
-def _run_job(link: ChildLink, name: str) -> None:
-    """Build the job, which imports the heavy libraries, and run it until it is asked to stop."""
-    inbox: queue.SimpleQueue[Event | Exception] = queue.SimpleQueue()
-    while not isinstance(event := link.receive(), JobSpec):
-        inbox.put(event)
-    threading.Thread(target=_listen, args=(link, inbox), daemon=True).start()
-    job: Job = importlib.import_module("core.jobs").build(event, job_threads(name), processes=True)
-    trim_at = time.monotonic() + _TRIM_SECONDS
-    for event in job.run():
-        if time.monotonic() > trim_at:
-            release_memory()
-            trim_at = time.monotonic() + _TRIM_SECONDS
-        link.send_log()
-        if event is not None:
-            link.send(event)
-        if not _deliver_inbox(job, name, link, inbox, idle=isinstance(event, Waited)):
-            return
-
-
-def _listen(link: Link, inbox: queue.SimpleQueue[Event | Exception]) -> None:
-    """Fill the inbox. When the parent closes the link, this process ends at once.
-
-    If a message can't be received or decoded, say for lack of memory, the job fails instead of waiting forever.
-    """
-    while True:
-        try:
-            inbox.put(link.receive())
-        except LinkEndedError:
-            os._exit(0)
-        except Exception as error:
-            inbox.put(error)
-            return
-
-
-def _deliver_inbox(job: Job, name: str, link: Link, inbox: queue.SimpleQueue[Event | Exception], idle: bool) -> bool:
-    """Hand the waiting events to the job, and hold still while it is paused. Return False if it is asked to stop."""
-    paused = False
-    deadline = time.monotonic() + (_IDLE_SECONDS if idle else 0)
-    while True:
-        try:
-            left = None if paused else max(0.0, deadline - time.monotonic())
-            event = inbox.get(timeout=left) if left is None or left > 0 else inbox.get_nowait()
-        except queue.Empty:
-            return True
-        match event:
-            case _Stop():
-                return False
-            case Exception():
-                raise event
-            case Paused(on):
-                paused = on
-            case StateRequested(number):
-                link.send(StateSaved(name, number, job.get_state()))
-            case _:
-                job.receive(event)
-        deadline = 0.0

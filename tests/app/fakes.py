@@ -26,6 +26,7 @@ from core.errors import UserError
 from core.events import (
     AnswersReplayed,
     Event,
+    JobSpec,
     JobState,
     QueryOffered,
     RolloutReported,
@@ -34,7 +35,7 @@ from core.events import (
 )
 from core.service_events import ClipsRendered, ClipsRequested
 from core.session.session import Session
-from core.system.child_process import ChildDiedError, JobSpec
+from core.system.child_process import ChildDiedError
 from core.types import Choice, Frames, Preference, Query, Segment
 
 _ids = itertools.count(1)

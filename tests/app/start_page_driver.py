@@ -22,7 +22,7 @@ from app.windows.start import StartWindow
 from core.behaviours.robot_model import RobotModel
 from core.config import Config
 from core.errors import UserError
-from core.events import Event
+from core.events import Event, JobSpec
 from core.service_events import (
     PracticePairDrawn,
     PracticeRequested,
@@ -35,7 +35,6 @@ from core.service_events import (
 from core.session import summary
 from core.session.session import Session
 from core.session.summary import Summary
-from core.system.child_process import JobSpec
 from core.tasks import get_task
 from core.tasks.base import Task
 from core.types import Segment

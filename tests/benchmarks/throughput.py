@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from app.session.controller import Controller, State
 from core.config import replaced
+from core.jobs.job_process import JobProcess
 from core.session.session import Session
-from core.system.child_process import JobProcess
 from tests.benchmarks.windowed import (
     application,
     close,

@@ -18,9 +18,9 @@ from app.style import theme
 from app.windows.main import MainWindow
 from app.workers.garbage import collected_here
 from core.config import Config, replaced
+from core.jobs.job_process import JobProcess
 from core.preferences import oracle
 from core.session.session import Session
-from core.system.child_process import JobProcess
 from core.tasks import get_task
 from core.types import Choice
 

@@ -14,7 +14,8 @@ import numpy as np
 import psutil
 
 from core.events import Event, Failed, RolloutBatchReady
-from core.system.child_process import ChildProcess, JobProcess
+from core.jobs.job_process import JobProcess
+from core.system.child_process import ChildProcess
 
 SECONDS = 60.0
 """Far more than anything here takes; a test that waits for so long fails."""

@@ -9,9 +9,9 @@ import pytest
 
 import core  # noqa: F401 - before a test module imports mujoco: it chooses how MuJoCo draws without a display
 from core.envs.mujoco import MujocoVectorEnv
-from core.events import JobState
+from core.events import JobSpec, JobState
+from core.jobs.job_process import JobProcess
 from core.nn.threads import set_num_threads
-from core.system.child_process import JobProcess, JobSpec
 from core.tasks import CATALOGUE, get_task
 from tests.core import picture_toys
 from tests.core.builders import tiny

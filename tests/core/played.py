@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
 
-from core.events import AnswersReplayed, Event, Job, PolicyPublished, PreferenceAdded, RewardPublished, Waited
+from core.events import AnswersReplayed, Event, Job, JobSpec, PolicyPublished, PreferenceAdded, RewardPublished, Waited
 from core.jobs import build
 from core.nn.state import state_arrays
 from core.rollout.actor import build_policy
-from core.system.child_process import JobSpec
 from tests.core.builders import preference, tiny
 
 

@@ -51,7 +51,7 @@ def learning(folder: Path) -> None:
     from app.session.controller import Controller
     from app.style import theme
     from app.windows.main import MainWindow
-    from core.system.child_process import JobProcess
+    from core.jobs.job_process import JobProcess
 
     application = QApplication([])
     theme.apply(application)
@@ -79,7 +79,7 @@ def window(folder: Path) -> None:
     from app.session.controller import Controller
     from app.style import theme
     from app.windows.main import MainWindow
-    from core.system.child_process import JobProcess
+    from core.jobs.job_process import JobProcess
     from tests.app.tape import flashed
 
     application = QApplication([])

@@ -34,7 +34,14 @@ CASES: dict[str, tuple[int, dict[str, Any]]] = {
 }
 
 
-_REPEATED = ("late", "episodes of different lengths", "a2c", "trpo", "a person, without a checkpoint")
+_REPEATED = (
+    "before the first fit",
+    "late",
+    "episodes of different lengths",
+    "a2c",
+    "trpo",
+    "a person, without a checkpoint",
+)
 """Cases that differ little from the others."""
 
 

@@ -21,8 +21,8 @@ from app.session.controller import Controller
 from app.style import theme
 from app.windows.main import MainWindow
 from core.config import Config, replaced
+from core.jobs.job_process import JobProcess
 from core.session.session import Session
-from core.system.child_process import JobProcess
 from core.types import Choice
 from core.voting.server import local_address
 from tests.app.fakes import KEYS
@@ -66,11 +66,10 @@ def test_answers_are_stored_and_train_the_reward_and_the_untrained_policy_can_be
 
 
 def answer(controller: Controller, window: MainWindow, qtbot: QtBot) -> list[tuple[int, Choice]]:
-    """Presses six keys in a row. Returns the queries' numbers and the choices."""
+    """Presses each key once. Returns the queries' numbers and the choices."""
     labelling, given = controller.labelling, list[tuple[int, Choice]]()
-    for number in range(6):
+    for key, choice in KEYS.items():
         qtbot.waitUntil(lambda: labelling.pairs.shown is not None, timeout=_PATIENCE_MS)
-        key, choice = list(KEYS.items())[number % len(KEYS)]
         given.append((labelling.pairs.shown.query.id, choice))
         with qtbot.waitSignal(labelling.answer_kept, timeout=_PATIENCE_MS):
             QTest.keyClick(window, key)

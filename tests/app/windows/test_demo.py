@@ -12,8 +12,8 @@ from shiboken6 import isValid
 
 from app.session.controller import State
 from app.windows.demo import DemoWindow
-from core.events import Waited
-from core.system.child_process import JobProcess, JobSpec
+from core.events import JobSpec, Waited
+from core.jobs.job_process import JobProcess
 from core.types import Choice, Teacher
 from tests.app.fakes import KEYS, Face, FakeProcess, make_query
 from tests.app.live_view_driver import open_demo

@@ -14,8 +14,9 @@ from pytestqt.qtbot import QtBot
 
 from app.windows.play import Playing, PlayWindow
 from core.config import Config
+from core.events import JobSpec
+from core.jobs.job_process import JobProcess
 from core.service_events import ControlsHeld, GameShown
-from core.system.child_process import JobProcess, JobSpec
 from core.types import Choice
 from tests.app.fakes import Engine, Face, FakeProcess, make_query
 

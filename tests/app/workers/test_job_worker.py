@@ -14,8 +14,9 @@ from pytestqt.qtbot import QtBot
 from app.workers.job_group import JOB_NAMES, JobGroup
 from app.workers.job_worker import JobWorker
 from core.events import JobSpec, JobState, PolicyPublished, PolicyUpdated, RewardPublished, RolloutBatchReady, Waited
+from core.jobs.job_process import JobProcess
 from core.session.routing import DRIVER, receivers
-from core.system.child_process import ChildProcess, JobProcess
+from core.system.child_process import ChildProcess
 from tests.app.fakes import Engine
 from tests.app.yielded import EMPTY
 from tests.core.builders import tiny

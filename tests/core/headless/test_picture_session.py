@@ -42,8 +42,9 @@ def batches(events: list[Event]) -> list[RolloutBatchReady]:
 
 
 def test_a_session_that_was_stopped_goes_on_exactly(tmp_path: Path) -> None:
-    whole = run(tmp_path / "whole", block_config())
-    first = run(tmp_path / "parts", block_config(), cycles=5)
+    config = block_config(steps=8 * 16 * 5)
+    whole = run(tmp_path / "whole", config)
+    first = run(tmp_path / "parts", config, cycles=3)
     rest = run(tmp_path / "parts", None)
     answers = [e for e in whole if isinstance(e, PreferenceAdded)]
     again = [e for e in first + rest if isinstance(e, PreferenceAdded)]
@@ -55,7 +56,7 @@ def test_a_session_that_was_stopped_goes_on_exactly(tmp_path: Path) -> None:
 
 
 def test_what_was_taught_acts_and_judges_outside_the_program(tmp_path: Path) -> None:
-    run(tmp_path / "s", block_config())
+    run(tmp_path / "s", block_config(steps=8 * 16 * 3))
     act, env = policy(tmp_path / "s"), LearnedReward(environment(tmp_path / "s"), tmp_path / "s")
     observation, _ = env.reset(seed=1)
     assert observation.dtype == np.uint8 and env.observation_space.contains(observation)

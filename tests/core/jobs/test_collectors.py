@@ -20,7 +20,7 @@ from core.rollout.collector import RolloutBatch, join_batches, shares
 from core.tasks import get_task
 from tests.core.builders import same, tiny
 
-STEPS = 40
+STEPS = 20
 LENGTH = 30
 """Steps of the pendulum's segments."""
 

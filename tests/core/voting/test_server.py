@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from core.events import JobSpec
+from core.jobs.job_process import JobProcess
 from core.service_events import VoteOpened, VotesCounted, VotingServed
-from core.system.child_process import JobProcess
 from core.voting.ballot import Ballot
 from core.voting.server import RateLimit, VotingServer, local_address
 from tests.clock import Clock

@@ -12,8 +12,8 @@ import numpy as np
 import psutil
 import pytest
 
-from core.events import Failed, Paused, PolicyPublished, PolicyUpdated, StateRequested, StateSaved, Waited
-from core.system.child_process import JobProcess, JobSpec
+from core.events import Failed, JobSpec, Paused, PolicyPublished, PolicyUpdated, StateRequested, StateSaved, Waited
+from core.jobs.job_process import JobProcess
 from core.system.shared_memory import Envelope
 from tests.core.builders import tiny
 from tests.core.children import Start, batch, is_gone, next_of, pid_of
@@ -87,7 +87,9 @@ def test_an_event_that_cannot_be_read_fails_the_job_instead_of_being_waited_for(
 PARENT = """
 from contextlib import closing
 from core.events import Paused, StateRequested, StateSaved
-from core.system.child_process import ChildProcess, JobProcess, JobSpec
+from core.events import JobSpec
+from core.jobs.job_process import JobProcess
+from core.system.child_process import ChildProcess
 from tests.core import failing
 from tests.core.builders import tiny
 from tests.core.children import pid_of
