@@ -3,7 +3,7 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QWidget
 
-from app.style.labels import button, label, set_property
+from app.style.labels import button, label, read_out, set_property
 from app.style.layouts import row
 
 
@@ -19,6 +19,7 @@ class MessageBar(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("message")
+        self.setAccessibleName("Message")
         self.words = label("messageText", wrap=True)
         self.undo = button("Undo")
         self.undo.setObjectName("small")
@@ -32,3 +33,5 @@ class MessageBar(QFrame):
         set_property(self, "kind", kind)
         self.undo.setVisible(can_undo)
         self.setVisible(bool(sentence))
+        if sentence:
+            read_out(self, sentence)

@@ -1,8 +1,9 @@
-"""Labels in the styles of resources/style.qss, and buttons that do not take the focus when clicked."""
+"""Labels in the styles of resources/style.qss, buttons that do not take the focus when clicked, and what both share."""
 
 from html import escape
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible, QAccessibleEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QToolButton, QWidget
 
 
@@ -53,6 +54,12 @@ def set_property(widget: QWidget, name: str, value: object) -> None:
     """Set a property that the style sheet looks at, and style the widget anew."""
     widget.setProperty(name, value)
     widget.style().polish(widget)
+
+
+def read_out(widget: QWidget, text: str) -> None:
+    """Let a screen reader say at once what the widget now shows."""
+    widget.setAccessibleDescription(text)
+    QAccessible.updateAccessibility(QAccessibleEvent(widget, QAccessible.Event.Alert))
 
 
 def button(text: str) -> QPushButton:

@@ -1,8 +1,10 @@
 """Message about something that succeeded, over the lower part of a page for some seconds; nothing moves for it."""
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtGui import QAccessible, QAccessibleEvent, QMouseEvent
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QLabel, QWidget
+
+from app.style.labels import read_out
 
 _SHOWN_MS = 10_000
 _MARGIN = 16
@@ -29,7 +31,7 @@ class Toast(QLabel):
         self.raise_()
         self.show()
         self._expiry.start()
-        QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))  # read out at once
+        read_out(self, sentence)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Resize:

@@ -1,10 +1,9 @@
 """Bars of the main window: failures and notices, a pause and a folder that is gone at the top, a film's progress below."""
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QAccessible, QAccessibleEvent
 from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QSizePolicy, QWidget
 
-from app.style.labels import button, set_property
+from app.style.labels import button, read_out, set_property
 from app.style.layouts import row
 
 _NOTICE_MS = 12_000
@@ -64,12 +63,11 @@ class Banner(QFrame):
 
     def _show_message(self, text: str, kind: str) -> None:
         self.text.setText(text)
-        self.setAccessibleDescription(text)
         set_property(self, "kind", kind)
         self.restart.setVisible(kind == "failure")
         self.quit.setVisible(kind == "failure")
         self.show()
-        QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))  # read out at once
+        read_out(self, text)
 
 
 class StateBar(QFrame):
