@@ -17,12 +17,15 @@ _EDGE = 0.1
 
 
 def complete_ranges(model: mujoco.MjModel) -> None:
-    """Give actuators without a control range the one that their joint, or the limit of their force, implies."""
+    """Give actuators without a control range the one that their joint, or the limit of their force, implies.
+
+    A range that is given counts even if the file says that the control may leave it.
+    """
     for index in range(min(model.nu, model.nactuator)):
         low, high = model.actuator_ctrlrange[index]
-        if low > high or model.actuator_ctrllimited[index] and low < high:
-            continue  # a reversed range is refused later
-        implied = _implied_range(model, index)
+        if low > high:
+            continue  # refused later
+        implied = (low, high) if low < high else _implied_range(model, index)
         if implied is not None and implied[0] < implied[1]:
             model.actuator_ctrlrange[index], model.actuator_ctrllimited[index] = implied, True
 
@@ -31,8 +34,9 @@ def _implied_range(model: mujoco.MjModel, index: int) -> tuple[float, float] | N
     """Return the lowest and highest control; None if nothing is known of them."""
     if is_muscle(model, index):
         return 0.0, 1.0
-    gain, gear = float(model.actuator_gainprm[index, 0]), float(model.actuator_gear[index, 0])
     joint = joint_of(model, index)
+    gears = model.actuator_gear[index, : 1 if joint is not None else 6]  # of a site, for three forces and three torques
+    gain, gear = float(model.actuator_gainprm[index, 0]), float(gears[0] if len(gears) == 1 else np.linalg.norm(gears))
     if gain == 0 or gear == 0:
         return None
     if joint is not None and servo(model, index) and not integrates(model, index):

@@ -35,6 +35,7 @@ from core.robots.structure import (
     lift_of,
     moved_trees,
     root_of,
+    shown_trees,
 )
 from core.types import Float64, Mask
 
@@ -184,12 +185,12 @@ def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
 
 
 def _seen_geoms(model: mujoco.MjModel) -> npt.NDArray[np.int64]:
-    """Return the geoms that show where the robot is: those of its trees, and of what its root is mounted on."""
+    """Return the geoms that show where the robot is: of its trees, what hangs from them, and what its root is mounted on."""
     mounts = carriers(model, root_of(model))[1:]
-    bodies = model.geom_bodyid
-    ours = np.isin(model.body_treeid[bodies], moved_trees(model)) | np.isin(bodies, mounts)
-    shown = ours & drawn_geoms(model)
-    return np.flatnonzero(shown if shown.any() else ours if ours.any() else bodies > 0)
+    bodies, finite = model.geom_bodyid, model.geom_type != int(mujoco.mjtGeom.mjGEOM_PLANE)
+    ours = finite & (np.isin(model.body_treeid[bodies], shown_trees(model)) | np.isin(bodies, mounts))
+    choices = ours & drawn_geoms(model), ours, finite & (bodies > 0), bodies > 0
+    return np.flatnonzero(next(chosen for chosen in choices if chosen.any()))
 
 
 def start_key(model: mujoco.MjModel) -> int | None:
@@ -229,11 +230,13 @@ def _describe(
     own = set(base_joints(model, root))
     far = np.ptp(model.jnt_range, axis=1) > _FAR * float(np.ptp(extents[0], axis=0).max())
     plain, angles, quaternions = list[int](), list[int](), list[int]()
-    planar = bool(_in_plane(model, axes[:, 1]).all())
+    upright, level = _in_plane(model, axes[:, 1]), _in_plane(model, axes[:, 2])
+    moved = joints_in(model, moved_trees(model))
     moves = lift_of(model, root) is not None
     for joint in range(model.njnt):
         first, kind = int(model.jnt_qposadr[joint]), int(model.jnt_type[joint])
         endless = not model.jnt_limited[joint]
+        held = model.jnt_limited[joint] or model.jnt_stiffness[joint] > 0
         if kind == FREE:
             plain += range(first + 2 * (joint in own), first + 3)  # not where the robot is
             quaternions.append(first + 3)
@@ -242,6 +245,8 @@ def _describe(
             quaternions.append(first)
         elif joint in own and kind == SLIDE and abs(axes[joint, 2]) < 0.5 and (endless or far[joint]):
             moves = True
+            if held:  # a rail or a spring gives its place a meaning
+                plain.append(first)
         elif kind == HINGE and endless:
             angles.append(first)
         else:
@@ -270,13 +275,13 @@ def _describe(
         body=model.body(root).name,
         height=float(place[2]),
         distance=distance,
-        planar=planar,
+        planar=bool(upright.all()),
         fixed=not moves,
         centre=tuple(place[:2].tolist()),
         rest=tuple(rest_controls(model, start, start_key(model)).tolist()),
         drawn_floor=drawn_floor,
         activations=int(model.na),
-        level=not planar and bool(_in_plane(model, axes[:, 2])[joints_in(model, moved_trees(model))].all()),
+        level=bool(level[moved].all()) and not upright[moved].all(),
     )
 
 

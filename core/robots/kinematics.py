@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.robots.floor import floor_of
-from core.robots.structure import FREE, HINGE, SLIDE, geom_names, root_of, still
+from core.robots.structure import FREE, HINGE, SLIDE, geom_names, robot_trees, root_of, still
 from core.tasks.base import quaternion_row
 from core.types import Float64
 
@@ -40,9 +40,9 @@ class Kinematics:
         self.joint_offsets = [at if at.any() else None for at in model.jnt_pos]
         self.sensed = [geom for geom in self.geoms.values() if self.touchable(geom)]
         """Geoms that can touch the floor."""
-        trees = model.body_treeid[model.geom_bodyid]
-        self.standing = [geom for geom in self.sensed if trees[geom] == model.body_treeid[self.root]]
-        """Those of the root body's tree: the robot itself, without a ball or a box that lies about."""
+        self.own = np.isin(model.body_treeid, robot_trees(model, self.root))
+        """Which bodies (bodies,) are the robot itself: not a ball or a box that lies about."""
+        self.standing = [geom for geom in self.sensed if self.own[model.geom_bodyid[geom]]]
         self.corners = {geom: _corners(model, geom) for geom in self.geoms.values()}
 
     def touchable(self, geom: int) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import lzma
 import math
+import os
 import re
 import zipfile
 from pathlib import Path, PurePosixPath
@@ -64,7 +65,8 @@ def read_mjcf(path: Path) -> tuple[str, dict[str, bytes]]:
         raise UserError("it is not an MJCF file: name an .xml file.")
     folder = path.parent.resolve()
     root = _parse(path, _read(path, folder, _MAX_XML))
-    _include(root, folder, [])
+    places: dict[Element, str] = {}
+    _include(root, folder, [], places)
     _require_bearable(root)
     folders = _folders(root)
     assets: dict[str, bytes] = {}
@@ -74,7 +76,7 @@ def read_mjcf(path: Path) -> tuple[str, dict[str, bytes]]:
             if element.tag not in _FOLDERS:
                 raise UserError(f"{path.name} has a {element.tag} with a file, which can't be used: leave it out.")
             named = element.attrib[attribute].replace("\\", "/")  # as MuJoCo reads paths of Windows
-            source = folder / folders[_FOLDERS[element.tag]] / named
+            source = _found(folder / folders[_FOLDERS[element.tag]], places.get(element, ""), named)
             if attribute == "file" and element.tag in _NAMED_BY_FILE:
                 element.attrib.setdefault("name", PurePosixPath(named).stem)
             if source not in names:
@@ -190,25 +192,40 @@ def _require_few(root: Element) -> None:
         raise UserError(f"it has more than {_MAX_ELEMENTS:,} elements or {_MAX_DEPTH} levels: use a simpler model.")
 
 
-def _include(root: Element, folder: Path, done: list[str], outer: tuple[str, ...] = ()) -> None:
-    """Replace the includes below the element, whose files are named relative to the main file's folder.
+def _found(folder: Path, place: str, name: str) -> Path:
+    """Return the file of that name in a folder, else, if there is one, in its subfolder `place`, as MuJoCo does."""
+    nearer = folder / place / name
+    return nearer if os.path.exists(nearer) and not os.path.exists(folder / name) else folder / name
 
-    done: files included so far, which grows; outer: those that this element is part of
+
+def _include(
+    root: Element, folder: Path, done: list[str], places: dict[Element, str], outer: tuple[Path, ...] = ()
+) -> None:
+    """Replace the includes below the element.
+
+    folder: of the main file
+    done: files included so far, which grows
+    places: the folder, in the main file's, of the included file that an element is from; it grows
+    outer: the included files that this element is part of
     """
+    place = str(outer[-1].resolve().parent.relative_to(folder)) if outer else ""
     for parent in list(root.iter()):
         for index, child in reversed(list(enumerate(parent))):
             if child.tag == "include":
                 name = child.attrib.get("file", "")
                 if not name:
                     raise UserError("an <include> names no file: give it one, or leave it out.")
-                if name in outer:
+                source = _found(folder, place, name)
+                if source in outer:
                     raise UserError("the robot's files include each other in a circle.")
                 done.append(name)
                 if len(done) > _MAX_INCLUDES:
                     raise UserError(f"it has more than {_MAX_INCLUDES} includes: use a simpler model.")
-                included = _parse(folder / name, _read(folder / name, folder, _MAX_XML))
-                _include(included, folder, done, (*outer, name))
+                included = _parse(source, _read(source, folder, _MAX_XML))
+                _include(included, folder, done, places, (*outer, source))
                 parent[index : index + 1] = list(included)
+            elif child.tag in _FOLDERS:
+                places[child] = place
     _require_few(root)
 
 

@@ -112,9 +112,9 @@ class SignalSource:
         return moved
 
     def _mass_centre(self, positions: Float64) -> Float64:
-        """Return x of the centre of mass (N,) of the robot, which is the root body and all that it carries."""
+        """Return x of the centre of mass (N,) of the robot, which is all that moves with the root body."""
         model, poses = self.model, Poses(self.kinematics, positions)
-        own = np.flatnonzero(model.body_treeid == model.body_treeid[self.kinematics.root])
+        own = np.flatnonzero(self.kinematics.own)
         sums = np.zeros(len(positions))
         for body in own:
             place, row = poses.body(int(body), 0)
@@ -132,11 +132,13 @@ class SignalSource:
             return planar
         joint = turning[0]
         axis = joint_axes(model)[joint] if model.jnt_type[joint] == HINGE else np.zeros(3)
-        aligned = np.abs(axis).max() > 1 - 1e-9 and data_at_zero(model).xmat[root, [0, 4, 8]].min() > 1 - 1e-9
-        if len(turning) == 1 and aligned:
-            k, index, dof = int(np.abs(axis).argmax()), model.jnt_qposadr[joint], model.jnt_dofadr[joint]
-            sign, angle, zero = float(np.sign(axis[k])), ("roll", "pitch", "yaw")[k], float(model.qpos0[index])
-            planar[angle] = lambda step: sign * (step.states.positions[:, index] - zero)
+        k, frame = int(np.abs(axis).argmax()), data_at_zero(model).xmat[root].reshape(3, 3)
+        if len(turning) == 1 and min(np.abs(axis[k]), frame[k, k]) > 1 - 1e-9:
+            index, dof = model.jnt_qposadr[joint], model.jnt_dofadr[joint]
+            sign, angle = float(np.sign(axis[k])), ("roll", "pitch", "yaw")[k]
+            across, along = ((frame[2, 1], frame[2, 2]), (-frame[2, 0], frame[2, 2]), (frame[1, 0], frame[0, 0]))[k]
+            zero = float(np.arctan2(across, along)) - sign * float(model.qpos0[index])
+            planar[angle] = lambda step: sign * step.states.positions[:, index] + zero
             planar[f"{angle}_rate"] = lambda step: sign * step.states.velocities[:, dof]
             return planar
 

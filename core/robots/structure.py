@@ -181,12 +181,39 @@ def joined_bodies(model: mujoco.MjModel) -> list[tuple[int, int]]:
 
 def _is_tied(model: mujoco.MjModel, tree: int) -> bool:
     """Return whether an equality constraint or a tendon with a force joins a tree of bodies to the world or another tree."""
-    joined = [set(model.body_treeid[list(bodies)].tolist()) for bodies in joined_bodies(model)]
+    ties = _joined_trees(model) + _strung_trees(model)
+    return any(tree in trees and len(trees) > 1 for trees in ties)
+
+
+def _joined_trees(model: mujoco.MjModel) -> list[set[int]]:
+    """Return the trees of bodies, -1 for the world, that each equality constraint joins."""
+    return [set(model.body_treeid[list(bodies)].tolist()) for bodies in joined_bodies(model)]
+
+
+def _strung_trees(model: mujoco.MjModel) -> list[set[int]]:
+    """Return the trees of bodies, -1 for the world, that each tendon with a force joins."""
     pulling = model.tendon_limited.astype(bool) | (model.tendon_stiffness > 0)
-    for tendon in {*np.flatnonzero(pulling).tolist(), *_actuated_tendons(model)}:
-        sites = _parts_of(model, tendon, _OF_SITE)
-        joined.append(set(model.body_treeid[model.site_bodyid[sites]].tolist()))
-    return any(tree in trees and len(trees) > 1 for trees in joined)
+    tendons = sorted({*np.flatnonzero(pulling).tolist(), *_actuated_tendons(model)})
+    sites = [_parts_of(model, tendon, _OF_SITE) for tendon in tendons]
+    return [set(model.body_treeid[model.site_bodyid[ends]].tolist()) for ends in sites]
+
+
+def robot_trees(model: mujoco.MjModel, root: int) -> list[int]:
+    """Return the tree of the root body and those that equality constraints join to it: the robot, which may be several."""
+    return _reached([int(model.body_treeid[root])], _joined_trees(model))
+
+
+def shown_trees(model: mujoco.MjModel) -> list[int]:
+    """Return the trees that actuators move, and those that constraints or tendons join to them, such as a load."""
+    return _reached(moved_trees(model), _joined_trees(model) + _strung_trees(model))
+
+
+def _reached(trees: list[int], ties: list[set[int]]) -> list[int]:
+    """Return the trees and all that these ties join to them, directly or by others, but not by the world."""
+    found = set(trees)
+    for _ in ties:  # each pass follows one tie or more
+        found |= set().union(*(tied for tied in ties if found & tied)) - {-1}
+    return sorted(found)
 
 
 def unique_names(own: Sequence[str], others: Sequence[str]) -> list[str]:

@@ -160,13 +160,14 @@ def _reward(oracle: Expression) -> Callable[[Physics], Float64]:
 
 def _segment_steps(behaviour: Behaviour, task: Task) -> int:
     """Return the steps of a clip. Raises UserError if an episode is shorter."""
-    longest = task.episode_steps * task.step_seconds
-    if behaviour.clip_seconds > longest:
+    steps = max(1, round(behaviour.clip_seconds / task.step_seconds))
+    if steps > task.episode_steps:
+        longest = task.episode_steps * task.step_seconds
         raise UserError(
             f"clip_seconds is {behaviour.clip_seconds:g}, but an episode of {behaviour.robot} lasts {longest:g}:"
             " give no more than that."
         )
-    return max(1, round(behaviour.clip_seconds / task.step_seconds))
+    return steps
 
 
 def _gym_behaviour(behaviour: Behaviour) -> Task:

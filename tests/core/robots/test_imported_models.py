@@ -66,6 +66,9 @@ def imported(path: Path) -> tuple[RobotModel, Any]:
         ('<velocity joint="elbow" kv="3"/>', "", (-10, 10)),
         ('<motor joint="elbow" gear="50"/>', "", (-1, 1)),
         ('<motor joint="elbow" forcerange="-7 7"/>', "", (-7, 7)),
+        ('<motor joint="elbow" ctrllimited="false" ctrlrange="-3 3"/>', "", (-3, 3)),
+        ('<motor site="nozzle" gear="0 0 1 0 0 0" forcerange="0 30"/>', "", (0, 30)),
+        ('<motor site="nozzle" gear="0 0 6 0 0 8"/>', "", (-1, 1)),
         ('<motor joint="elbow" gear="4"/>', 'actuatorfrcrange="-8 8"', (-2, 2)),
         ('<intvelocity joint="elbow" actrange="-1 1" kp="5"/>', "", (-10, 10)),
     ],
@@ -73,7 +76,7 @@ def imported(path: Path) -> tuple[RobotModel, Any]:
 def test_full_effort_is_the_range_that_a_model_implies(
     actuator: str, joint: str, ends: tuple[float, float], batch: MakeBatch
 ) -> None:
-    env = batch(robot(actuator=actuator, joint=joint)[1], 2)
+    env = batch(robot(actuator=actuator, joint=joint, root='<freejoint/><site name="nozzle"/>')[1], 2)
     assert env.controls(np.array([[-1.0], [1.0]], np.float32)).ravel() == pytest.approx(ends)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,20 @@ def test_a_second_robot_that_is_moved_is_in_the_picture() -> None:
     pair = import_robot(Path("arms.xml"))
     assert alone.centre[1] == pytest.approx(0) and pair.centre[1] == pytest.approx(1)
     assert pair.distance > alone.distance and 0.65 * pair.distance > 2
+
+
+def test_files_may_be_named_as_seen_from_the_file_that_names_them() -> None:
+    whole = import_robot(Path("dog.xml"))
+    Path("parts").mkdir()
+    Path("common.xml").rename("parts/inner.xml")
+    Path("parts/outer.xml").write_text('<mujoco><include file="inner.xml"/></mujoco>')
+    Path("meshes/parts").mkdir()
+    Path("meshes/trunk.obj").rename("meshes/parts/trunk.obj")
+    asset = next(line for line in DOG.splitlines() if "trunk.obj" in line)
+    Path("parts/mesh.xml").write_text(f"<mujoco>{asset}</mujoco>")
+    text = DOG.replace(asset, '<include file="parts/mesh.xml"/>').replace("common.xml", "parts/outer.xml")
+    Path("dog.xml").write_text(text)
+    assert replace(import_robot(Path("dog.xml")), packed=whole.packed) == whole
 
 
 def refuse(name: str, expected: str, **changes: str) -> None:

@@ -172,6 +172,64 @@ def test_the_camera_follows_a_robot_on_an_endless_rail() -> None:
     assert model.fixed
 
 
+@pytest.mark.parametrize(
+    ("joint", "seen"),
+    [("", False), ('range="-9 9"', True), ('stiffness="3"', True)],
+    ids=["endless", "a long rail", "a spring"],
+)
+def test_where_it_is_on_a_rail_or_a_spring_is_seen(joint: str, seen: bool) -> None:
+    model, task = imported(FLOOR + walker(f'<joint type="slide" axis="1 0 0" {joint}/>'))
+    assert (0 in model.plain) == seen
+    assert not task.camera.fixed
+
+
+LOAD = """<body name="load" pos="0 0 -.9"><freejoint/><geom name="load" size=".05" rgba="1 0 0 1"/><site name="eye"/></body>"""
+ROPE = '<tendon><spatial range="0 1"><site site="hook"/><site site="eye"/></spatial></tendon>'
+CRANE = """<body name="trolley"><joint name="hip" type="slide" axis="1 0 0" range="-.1 .1"/>
+  <geom name="trolley" type="box" size=".05 .05 .02"/><site name="hook"/></body>"""
+
+
+def test_what_hangs_from_the_robot_is_in_its_picture() -> None:
+    model, task = imported(CRANE + LOAD, last=MOTOR + ROPE)
+    assert not model.level
+    state = np.array([0.0, *model.start, *[0.0] * 7])
+    with closing(MujocoRenderer(task)) as renderer:
+        frame = renderer.render(state[None], 96, 10).pixels[0].astype(int)
+    assert ((frame[..., 0] > 100) & (frame[..., 1] < 60)).sum() > 10
+
+
+def test_a_robot_in_the_body_that_holds_the_floor_is_seen() -> None:
+    inside, _ = imported(f'<body name="scene">{FLOOR}{ARM.format(height=1, length=0.3)}</body>')
+    alone, _ = imported(FLOOR + ARM.format(height=1, length=0.3))
+    assert inside.distance == pytest.approx(alone.distance)
+
+
+def test_a_robot_of_two_parts_that_a_constraint_joins_stands_on_both() -> None:
+    foot = '<body name="foot" pos="0 0 .12"><freejoint/><geom name="foot" type="box" size=".1 .1 .12"/></body>'
+    _, task = imported(
+        FLOOR + walker(height=0.3) + foot, last=MOTOR + '<equality><weld body1="trunk" body2="foot"/></equality>'
+    )
+    model = load_model(task)
+    positions, nothing = np.array([model.qpos0]), np.zeros((1, 1))
+    signals = SignalSource(Kinematics(model)).step(
+        StepStates(positions, positions, np.zeros((1, model.nv)), nothing, np.zeros(1), 0.02)
+    )
+    assert (signals["contact[foot]"][0], signals["contact[trunk]"][0], signals["airborne"][0]) == (1, 0, 0)
+
+
+def test_the_angle_of_a_pendulum_that_hangs_counts_on() -> None:
+    hanging = """<body name="pole" pos="0 0 2" euler="0 180 0"><joint name="hip" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 0 0 .5" size=".02"/></body>"""
+    model = load_model(imported(hanging)[1])
+    angles = []
+    for turned in (0.0, 4.0, 8.0):
+        states = StepStates(*[np.array([[turned]])] * 2, np.array([[1.5]]), np.zeros((1, 1)), np.zeros(1), 0.02)
+        step = SignalSource(Kinematics(model)).step(states)
+        angles.append(step["pitch"][0])
+        assert (step["roll"][0], step["yaw"][0], step["pitch_rate"][0]) == (0, 0, 1.5)
+    assert abs(angles[0]) == pytest.approx(np.pi) and np.diff(angles) == pytest.approx([4, 4])
+
+
 def test_the_speed_of_a_wheel_is_seen(batch: MakeBatch) -> None:
     wheel = '<body name="hub" pos="0 0 1"><joint name="hip" axis="0 1 0"/><geom type="cylinder" size=".2 .05" mass=".1"/></body>'
     _, task = imported(wheel, last=MOTOR.replace("-3 3", "-.06 .06"))

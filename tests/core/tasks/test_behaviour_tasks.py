@@ -59,6 +59,8 @@ def test_a_behaviour_may_have_its_own_episodes_and_control_rate(batch: MakeBatch
     usual, own = task_of(), task_of(episode_seconds=5, control_rate=40, clip_seconds=0.5)
     assert (own.episode_steps, own.step_seconds, own.segment_steps) == (200, 0.025, 20)
     assert task_of(control_rate=40).episode_steps * 0.025 == usual.episode_steps * usual.step_seconds
+    whole = task_of(episode_seconds=2.01, clip_seconds=2.01)  # 80.4 steps
+    assert whole.segment_steps == whole.episode_steps == 80
     env = batch(own, 2)
     env.step(np.zeros((2, 3), np.float32))
     assert env.states[:, 0] == pytest.approx(0.025)
