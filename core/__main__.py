@@ -181,7 +181,9 @@ def _add_teach(teach: argparse.ArgumentParser) -> None:
         choices=("oracle", "person", "none"),
         help="who answers; person: a simulated person, with a human's errors and pace; none: train on the true reward",
     )
-    teach.add_argument("--pace", type=float, help="answers per minute of --teacher person (default 12)")
+    teach.add_argument(
+        "--pace", type=float, help="answers per minute of --teacher person, where answers drive training (default 12)"
+    )
     teach.add_argument("--wrong", type=float, help="share of wrong answers of --teacher person (default 0.15)")
     teach.add_argument(
         "--preset",

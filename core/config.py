@@ -137,7 +137,12 @@ class QueryConfig(_Checked):
     half_life: float = number(
         2e6, "h in the labelling rate h / (T + h), in environment steps (Atari: 5e6 frames)", "A", 1
     )
-    horizon: int = number(0, "environment steps by which all pairs are asked; 0 for those of the session", "", 0)
+    horizon: int = number(
+        0,
+        "environment steps by which all pairs are asked and the learning rate has fallen; 0 for those of the session",
+        "",
+        0,
+    )
     segment_steps: int = number(0, "steps of a segment; 0 for the task's own", "3.3", 0, 1000)
     repeats: str = choice("off", "ask about some pairs again to measure consistency", ("off", "on"), "2.2.3")
     repeat_share: float = number(0.05, "share of repeated pairs", "", 0, 0.5)
@@ -187,7 +192,7 @@ class OracleConfig(_Checked):
 class PersonConfig(_Checked):
     """The simulated person, who answers in place of a real one (--teacher person)."""
 
-    pace: float = number(12.0, "answers per minute", "", 0.01, 10_000)
+    pace: float = number(12.0, "answers per minute, with query.schedule=answers", "", 0.01, 10_000)
     wrong: float = number(0.15, "share of wrong answers, more of them the more alike two clips are", "", 0, 0.499)
     ties: float = number(0.05, "share of ties", "", 0, 0.4)
     cant_tell: float = number(0.03, "share of can't tell", "", 0, 0.9)

@@ -117,7 +117,7 @@ PAPER_GAME: dict[str, tuple[Any, str]] = {
     "policy.discount": (0.99, "A.2"),
     "policy.entropy_bonus": (0.01, "A.2"),
     "policy.learning_rate": (7e-4, "A.2"),
-    "policy.decay": (0.625, "A.2"),  # of a line that reaches zero after 80 million steps, in 50 million
+    "policy.decay": (0.625, "A.2"),  # in 50 million steps; other sessions have another share (DECAYED_AT)
     "policy.rms_decay": (0.99, "A.2"),
     "policy.rms_epsilon": (1e-5, "A.2"),
     "rollout.environments": (16, "A.2"),
@@ -131,6 +131,8 @@ PAPER_GAME: dict[str, tuple[Any, str]] = {
     "query.first_share": (500 / 5500, "A.2"),  # 500, and as large a part of fewer labels
     "query.half_life": (1.25e6, "A.2"),  # 5 million frames, of which a step has four
 }
+DECAYED_AT = 80_000_000
+"""Environment steps at which a game's learning rate reaches zero, on a line from the start (A.2)."""
 PAPER_BEHAVIOURS: dict[str, dict[str, Any]] = {  # 3.2
     "hopper-backflip": {"labels": 900, "query.segment_steps": 60},
     "half-cheetah-one-leg": {"labels": 800},

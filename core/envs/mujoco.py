@@ -91,7 +91,7 @@ class MujocoVectorEnv:
 
     def step(self, actions: Float32) -> Step:
         """Step all robots with actions (N, a) float32, clipped to [-1, 1] and scaled to the motors' range."""
-        actions = np.clip(actions, -1, 1)
+        actions, seen = np.clip(actions, -1, 1), self.observations
         before, clocks = self._positions, self.states[:, 0] + self.task.step_seconds
         self.states = self.physics.step(self.states, self.controls(actions))
         diverged = self._reset_diverged(clocks)
@@ -110,10 +110,11 @@ class MujocoVectorEnv:
         )
         self._measure.step(physics)
         reward = self.task.true_reward
-        rewards = np.full(self.count, np.nan) if reward is None else reward(physics)
+        rewards = np.full(self.count, np.nan) if reward is None else np.where(diverged, 0.0, reward(physics))
         self._returns += rewards
         self._ages += 1
         self._observe(poses)
+        self.observations[diverged] = seen[diverged]  # what comes next is not known, and no fresh start
         ended = self._ages >= self.task.episode_steps
         end_observations = self.observations[ended]
         rows = np.flatnonzero(ended & ~self._first)

@@ -8,7 +8,7 @@ from typing import Any
 from core.config import Config, replaced
 from core.errors import UserError
 from core.preferences.schedule import steps_for_answers
-from core.presets import merge_presets, paper_changes
+from core.presets import DECAYED_AT, merge_presets, paper_changes
 from core.tasks import get_task
 from core.types import Teacher
 
@@ -33,8 +33,8 @@ def make_config(name: str, preset: str, given: Changes, ablation: Changes, setti
     task = get_task(name)
     algorithm = settings.get("policy.algorithm", given.get("policy.algorithm"))
     preset_of_task, paper = task.presets, dict(task.paper_presets)
+    game = task.pictures is not None
     if preset == "paper":
-        game = task.pictures is not None
         if not game and settings.get("teacher", given.get("teacher")) == Teacher.NONE:
             paper["policy.entropy_bonus"] = 0.0  # A.1 adds it for a reward that changes
         preset_of_task = paper_changes(task.name, game, paper)
@@ -43,7 +43,9 @@ def make_config(name: str, preset: str, given: Changes, ablation: Changes, setti
     if config.query.schedule == "answers" and "steps" not in given and "steps" not in settings:
         kept = {name: usual.get(name, _default(name)) for name in _PLANNING if name in ablation}
         config = replaced(config, steps=steps_for_answers(replaced(config, **kept)))
-    if task.pictures is None and preset != "paper" and "rollout.environments" not in {**given, **settings}:
+    if game and preset == "paper" and config.policy.algorithm == "a2c" and "policy.decay" not in {**given, **settings}:
+        config = replaced(config, **{"policy.decay": min(1.0, config.steps / DECAYED_AT)})
+    if not game and preset != "paper" and "rollout.environments" not in {**given, **settings}:
         most = max(_FEWEST, config.steps // (_BATCHES * config.rollout.steps))
         config = replaced(config, **{"rollout.environments": min(config.rollout.environments, most)})
     return config

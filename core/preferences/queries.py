@@ -30,15 +30,17 @@ def disagreement(left: Float32, right: Float32) -> Float64:
 def features(segments: Sequence[Segment]) -> Float32 | None:
     """Mean and standard deviation over a segment's steps of each number of its observations, (segments, 2 o) float32.
 
-    They are in standard deviations of the segments, so that two random rows differ by 2 in the mean square. None for
-    pictures.
+    They are in standard deviations of the segments, and larger by a factor if some numbers never vary, so that two random
+    rows differ by 2 in the mean square. None for pictures.
     """
     if not segments or segments[0].observations.dtype != np.float32:
         return None
     steps = np.stack([segment.observations for segment in segments])
     rows = np.concatenate([steps.mean(1), steps.std(1)], axis=1)
     deviation = rows.std(0)
-    return np.asarray((rows - rows.mean(0)) / np.where(deviation > 1e-6, deviation, 1), np.float32)
+    varies = deviation > 1e-6
+    scale = math.sqrt(len(varies) / max(1, int(varies.sum())))
+    return np.asarray(scale * (rows - rows.mean(0)) / np.where(varies, deviation, np.inf), np.float32)
 
 
 def agreement(left: Float32, right: Float32) -> float:

@@ -82,4 +82,5 @@ class Bootstrap:
         members = len(self._keys)
         self._keys = require_array(arrays["keys"], np.float64, members, -1)
         self._draws = require_array(arrays["draws"], np.int64, members, self._keys.shape[1])
-        self._update_holdout()
+        self.holdout = np.zeros_like(self._keys, np.bool_)
+        self._update_draws(self.holdout)  # those held out now, though they were not before, are not drawn any more

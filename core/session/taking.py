@@ -7,6 +7,8 @@ from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
+
 from core.config import Config, PolicyConfig, RewardConfig, replaced
 from core.errors import UserError
 from core.events import JobState
@@ -84,7 +86,7 @@ def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
         _require_same("reward", old.reward, config.reward, _REWARD_SHAPE)
         if not states["reward"].values.get("generation"):
             raise UserError(f"{source} has no fitted reward yet: take its policy or its answers.")
-        states["reward"] = _fresh_reward(states["reward"], config.seed, "answers" in parts)
+        states["reward"] = _fresh_reward(states["reward"], config, "answers" in parts)
     answers = _usable_answers(source, config) if "answers" in parts else 0
     if not answers and set(parts) == {"answers"}:
         raise UserError(f"{source} has no answers yet: answer some of its pairs first.")
@@ -149,9 +151,9 @@ def _fresh_policy(state: JobState, seed: int) -> JobState:
     return JobState(arrays, {**state.values, "version": 0, "env_steps": 0, "batches": [], "rng": rng})
 
 
-def _fresh_reward(state: JobState, seed: int, with_answers: bool) -> JobState:
-    """Return the reward's state for a session that publishes it at once."""
-    rng = get_rng_state(generator(seed, "reward taken over"))
+def _fresh_reward(state: JobState, config: Config, with_answers: bool) -> JobState:
+    """Return the reward's state for a session that publishes it at once, and begins with its own weight decay."""
+    rng = get_rng_state(generator(config.seed, "reward taken over"))
     began = {
         "round_due": False,
         "in_round": False,
@@ -165,4 +167,5 @@ def _fresh_reward(state: JobState, seed: int, with_answers: bool) -> JobState:
     if published := state.under("snapshot_"):  # the ensemble was saved in the middle of a round
         arrays = {name: array for name, array in arrays.items() if not name.startswith("snapshot_")}
         arrays |= {f"ensemble_{name}": array for name, array in published.items()}
+    arrays["l2"] = np.full_like(arrays["l2"], config.reward.l2)
     return JobState(arrays if with_answers else {**arrays, "evicted": arrays["evicted"] * 0}, values)

@@ -75,6 +75,15 @@ def test_the_papers_behaviours_have_their_own_numbers_of_answers() -> None:
     assert named[0].query.length(40) * get_task("hopper-backflip").step_seconds == pytest.approx(1.5)
 
 
+def test_the_learning_rate_of_the_papers_games_falls_as_if_to_zero_at_80_million_steps() -> None:
+    decays = [
+        paper("enduro-even").policy.decay,
+        make_config("pong", "paper", {"steps": 4_000_000}, {}, {}).policy.decay,
+    ]
+    assert decays == [1 / 80, 1 / 20]  # A.2
+    assert make_config("pong", "paper", {"steps": 4_000_000}, {}, {"policy.decay": 0.5}).policy.decay == 0.5
+
+
 def test_the_entropy_bonus_is_for_a_reward_that_changes() -> None:
     bonus = {
         task: make_config(task, "paper", {"teacher": "none"}, {}, {}).policy.entropy_bonus for task in ("ant", "pong")

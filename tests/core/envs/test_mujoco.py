@@ -67,6 +67,7 @@ def test_a_diverged_robot_is_reset_counted_and_not_reported(batch: MakeBatch, th
     env = batch(SHORT, environments=3, threads=threads)
     actions = random_actions(3, 24)
     steps = [env.step(action) for action in actions[:5]]
+    last_seen = env.observations[1]
     env.states[1, 4] = broken
     steps += [env.step(action) for action in actions[5:]]
     assert env.divergences == 1
@@ -75,6 +76,9 @@ def test_a_diverged_robot_is_reset_counted_and_not_reported(batch: MakeBatch, th
     assert all(np.isfinite(s.observations).all() and np.isfinite(s.true_rewards).all() for s in steps)
     assert np.isfinite([total for s in steps for total, _ in s.finished]).all()
     assert np.abs(steps[5].observations[1, 0] - 1.25) <= 0.005
+    assert (steps[5].end_observations == last_seen).all() and steps[5].true_rewards[
+        1
+    ] == 0  # not those of a fresh start
     assert np.argwhere([s.diverged for s in steps]).tolist() == [[5, 1]]
     assert not Path("MUJOCO_LOG.TXT").exists()  # MuJoCo's own way of saying so
 

@@ -258,9 +258,10 @@ def test_a_segment_rests_after_it_was_shown() -> None:
     assert not {following.left.id, following.right.id} & set().union(*ids[-3:])
 
 
-def test_random_rows_of_features_differ_by_two_in_the_mean_square() -> None:
+@pytest.mark.parametrize("varying", [4, 1])
+def test_random_rows_of_features_differ_by_two_in_the_mean_square(varying: int) -> None:
     rng = np.random.default_rng(0)
-    noise = (rng.standard_normal((20, 4)).astype(np.float32) for _ in range(400))
+    noise = (rng.standard_normal((20, 4)).astype(np.float32) * (np.arange(4) < varying) for _ in range(400))
     rows = features([replace(segment(number, 20), observations=rows) for number, rows in enumerate(noise)])
     assert rows is not None and rows.shape == (400, 8)
     assert np.square(rows[:200] - rows[200:]).mean() == pytest.approx(2, rel=0.1)

@@ -46,6 +46,13 @@ def test_hold_outs_and_draws_are_uniform_and_draws_spread_as_in_a_bootstrap() ->
     assert drawn.var() == pytest.approx(12 * (1 / 8) * (7 / 8), rel=0.05)  # 12 draws from the 8 not held out
 
 
+def test_taken_over_with_another_hold_out_none_of_it_is_drawn() -> None:
+    before, after = grown(30, share=0.0), Bootstrap(3, SHARE, np.random.default_rng(1))
+    after.set_state(before.get_state())
+    assert after.holdout.sum(1).tolist() == [11] * 3 and after.counts.sum(1).tolist() == [30] * 3
+    assert (after.counts[after.holdout] == 0).all()
+
+
 @pytest.mark.parametrize("index", [0, 7, 19])
 def test_a_withdrawn_preference_is_forgotten_and_the_others_stay(index: int) -> None:
     bootstrap = grown(20, members=2)

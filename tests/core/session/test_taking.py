@@ -84,13 +84,17 @@ def test_another_behaviour_begins_with_the_policy_and_the_reward(source: Path) -
     high = behaviour("high", oracle="height[cpole]")
     loaded = load_newest(source / CHECKPOINTS)
     assert loaded
-    session, events = begun(high, "--from", "old", "--take", "reward, policy", "--labels", "3", "--seed", "7")
+    session, events = begun(
+        high, "--from", "old", "--take", "reward, policy", "--labels", "3", "--seed", "7", "--set", "reward.l2=0.05"
+    )
     policy, reward = loaded[1]["policy"].arrays, loaded[1]["reward"].under("ensemble_")
     published = first(events, PolicyPublished)
     assert (published.version, published.env_steps) == (0, 0)
     assert all(np.array_equal(array, policy[name]) for name, array in published.weights.items())
     assert all(np.array_equal(array, reward[name]) for name, array in first(events, RewardPublished).weights.items())
     assert session.config.labels == 3 and session.config.seed == 7
+    loaded = session.load()
+    assert loaded and loaded[1]["reward"].arrays["l2"] == pytest.approx(0.05)
     assert [event.preference.id for event in events if isinstance(event, PreferenceAdded)][:1] == [1]  # its own
 
 
