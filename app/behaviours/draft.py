@@ -48,6 +48,17 @@ class Plot:
         return not self.title.strip() and not self.expression.strip()
 
 
+@dataclass(frozen=True)
+class _OfRobot:
+    """Choices that suit one robot alone."""
+
+    clip_seconds: float
+    start: str
+    camera: CameraView | None
+    episode_seconds: float | None
+    control_rate: float | None
+
+
 @dataclass
 class BehaviourDraft:
     """Content of the page. Change it, then call `check`.
@@ -75,6 +86,8 @@ class BehaviourDraft:
     behaviour: Behaviour | None = None
     missing: str = ""
     """Sentence about the first field that is still empty; '' if none is."""
+    of_robots: dict[str, _OfRobot] = field(default_factory=dict, compare=False)
+    """What was chosen for robots that were left for another one, by their names."""
     kept_name: tuple[str, str] = ("", "")
     """Title and name of the behaviour that is being edited: the name stays as long as the title does."""
 
@@ -143,12 +156,17 @@ class BehaviourDraft:
         return [Plot(title_of(signal), mean_of(signal)) for signal in signals if self.task]
 
     def set_robot(self, robot: str, model: RobotModel | None = None) -> None:
-        """Switch to another robot; reset or limit the settings that do not suit it."""
-        usual = self.plots == self.usual_plots()
-        self.robot, self.model, self.camera = robot, model, None
-        self.episode_seconds = self.control_rate = None
-        self.start = self.start if self.start in self.starts else STARTS[0]
-        self.clip_seconds = min(self.clip_seconds, self.longest_clip)
+        """Switch to another robot; reset or limit the settings that do not suit it, unless it had its own before."""
+        usual, names = self.plots == self.usual_plots(), [part.name for part in dataclasses.fields(_OfRobot)]
+        self.of_robots[self.robot] = _OfRobot(**{name: getattr(self, name) for name in names})
+        self.robot, self.model = robot, model
+        if robot in self.of_robots:
+            for name in names:
+                setattr(self, name, getattr(self.of_robots[robot], name))
+        else:
+            self.camera = self.episode_seconds = self.control_rate = None
+            self.start = self.start if self.start in self.starts else STARTS[0]
+            self.clip_seconds = min(self.clip_seconds, self.longest_clip)
         if usual:
             self.plots = self.usual_plots()
 

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.behaviours.draft import BehaviourDraft, Plot
 from app.style.labels import label
-from app.style.layouts import column, row
+from app.style.layouts import column, row, tab_before
 from core.behaviours.behaviour import MAX_NAME, MAX_PLOTS, MAX_TITLE
 from core.behaviours.expressions import MAX_TEXT
 
@@ -120,6 +120,7 @@ class ExpressionFields(QWidget):
         field.edited.connect(self._on_edited)
         self.plots.append(field)
         self._rows.addWidget(field)
+        tab_before(self.add, field.title, field.expression, remove)
 
     def _remove_row(self) -> None:
         field = self.plots.pop()

@@ -121,8 +121,9 @@ class BehaviourPage(QWidget):
 
     def _make_fold(self) -> None:
         self.fold = fold_button("More: expressions of your own")
-        self.fold.toggled.connect(self._on_folded)
         self.expressions = ExpressionFields()
+        self.fold.toggled.connect(self.expressions.setVisible)
+        self.fold.clicked.connect(self._on_folded)
         self.expressions.hide()
 
     def _make_foot(self) -> None:
@@ -217,19 +218,20 @@ class BehaviourPage(QWidget):
         self._open(str(path or behaviour.name), behaviour, path)
 
     def _open(self, key: str, behaviour: Behaviour | None, path: Path | None) -> None:
+        if key != self._key:
+            self.begin_from.reset()
         self._key, self._discarded = key, None
-        if key not in self._unsaved:
+        if key not in self._unsaved or self._origin[key] != behaviour:  # its file has changed meanwhile
             self._unsaved[key] = BehaviourDraft.of(behaviour, path) if behaviour else BehaviourDraft.new()
             self._origin[key] = behaviour
-        self.begin_from.reset()
         self._show(self._unsaved[key])
         self.area.verticalScrollBar().setValue(0)
         self.robots.focus()
 
     def leave(self) -> None:
         """Free memory and the processor; drafts with changes stay."""
-        if self.draft.behaviour is not None and self.draft.behaviour == self._origin.get(self._key):
-            self._unsaved.pop(self._key, None)
+        if self._key in self._unsaved and not self._has_changes(self._key):
+            del self._unsaved[self._key]
         self._scenes.rest()
         self.practice.leave()
         self.stack.setCurrentWidget(self.maker)
@@ -242,9 +244,21 @@ class BehaviourPage(QWidget):
         self._key, self.draft.path = str(path), path
         self._unsaved[self._key], self._origin[self._key] = self.draft, self.draft.behaviour
 
-    def forget(self, path: Path) -> None:
-        """Forget the unsaved draft of a file that is deleted."""
-        self._unsaved.pop(str(path), None)
+    @property
+    def unsaved_title(self) -> str:
+        """Title of the draft on screen if it has changes that are not saved, else ''."""
+        return self._title_of(self._key) if self._key in self._unsaved and self._has_changes(self._key) else ""
+
+    def unsaved_titles(self) -> list[str]:
+        """Titles of all drafts with changes that are not saved."""
+        return [self._title_of(key) for key in self._unsaved if self._has_changes(key)]
+
+    def _has_changes(self, key: str) -> bool:
+        draft, origin = self._unsaved[key], self._origin[key]
+        return draft != BehaviourDraft.new() if origin is None else draft.behaviour != origin
+
+    def _title_of(self, key: str) -> str:
+        return self._unsaved[key].title.strip() or "the new behaviour"
 
     @property
     def making(self) -> BehaviourDraft | None:
@@ -396,8 +410,7 @@ class BehaviourPage(QWidget):
         self._refresh()
 
     def _on_folded(self, on: bool) -> None:
-        self.expressions.setVisible(on)
-        if on and self.area.isVisible():  # shown once they are laid out
+        if on:  # shown once they are laid out
             QTimer.singleShot(0, self, lambda: self.area.verticalScrollBar().setValue(self.fold.y()))
 
     def _on_over(self) -> None:

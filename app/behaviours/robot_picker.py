@@ -9,10 +9,11 @@ from PySide6.QtWidgets import QWidget
 from app.previews.moving_picture import MovingPicture
 from app.previews.picture_cards import PictureCard, PictureCards
 from app.style import theme
+from app.style.layouts import tab_order
 from app.style.painting import set_font
 
 _WIDTH, _GAP, _MARGIN, _TEXT, _RADIUS = 86, 8, 6, 34, 10
-_WRAPPED = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+_WRAPPED = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap | Qt.TextFlag.TextWrapAnywhere
 
 
 class RobotCard(PictureCard):
@@ -75,6 +76,8 @@ class RobotPicker(PictureCards):
             card = self._cards[name] = RobotCard(title, self)
             card.clicked.connect(lambda: self._on_clicked(name))
             card.setVisible(True)
+            if len(self._cards) > 1:
+                tab_order(*list(self._cards.values())[-2:])
             self._place()
 
     def choose(self, name: str) -> None:

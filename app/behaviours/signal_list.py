@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QWidget
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from app.style.labels import label
 from app.style.layouts import column
+from app.style.search_field import SearchField
 
 _HEIGHT = 168
 _NAME = Qt.ItemDataRole.UserRole
@@ -23,8 +24,7 @@ class SignalList(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.search = QLineEdit(placeholderText="Search: height, speed, joint …", clearButtonEnabled=True)
-        self.search.setAccessibleName("Search signals")
+        self.search = SearchField("Search: height, speed, joint …", "Search signals")
         self.search.textChanged.connect(self._show_matching)
         self.list = QListWidget()
         self.list.setObjectName("signals")

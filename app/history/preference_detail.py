@@ -43,7 +43,7 @@ class PreferenceDetail(QFrame):
         self._unreadable = False
         self._requested: Choice | None = None
         """Choice that is on its way to the disk; None if `row` has the latest."""
-        self.title, self.note = label("answerTitle"), label("caption", wrap=True)
+        self.title, self.note = label("answerTitle", wrap=True), label("caption", wrap=True)
         self.clips, self.empty, self.place = ClipPair(), EmptyState(), QStackedWidget()
         for clip in self.clips.findChildren(QWidget):
             clip.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys are for the pane, which shows when it takes them

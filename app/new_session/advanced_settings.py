@@ -1,12 +1,13 @@
 """All settings of the config that the form itself does not show, generated from the config's fields."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.new_session.setting_row import SettingRow
 from app.session.config_draft import ConfigDraft, sections
 from app.style.labels import label
 from app.style.layouts import column, row
+from app.style.search_field import SearchField
 
 
 class AdvancedSettings(QWidget):
@@ -24,8 +25,7 @@ class AdvancedSettings(QWidget):
         super().__init__(parent)
         self.rows: dict[str, SettingRow] = {}
         self._headings: dict[str, QWidget] = {}
-        self.search = QLineEdit(placeholderText="Search settings: discount, clip, A.1 …", clearButtonEnabled=True)
-        self.search.setAccessibleName("Search settings")
+        self.search = SearchField("Search settings: discount, clip, A.1 …", "Search settings")
         self.search.textChanged.connect(self.show_matching)
         self.reset_all = QPushButton("Reset all")
         self.reset_all.clicked.connect(lambda: self.reset_requested.emit(""))

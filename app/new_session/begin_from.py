@@ -29,11 +29,13 @@ class BeginFrom(QWidget):
         super().__init__(parent)
         self._sessions: Mapping[Path, str] = {}
         self._task: Task | None = None
+        self._wanted: str | None = None
+        """Folder that the person has chosen, also while it does not fit; None for nothing."""
         self.source = ChoiceBox()
         self.source.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.source.setMinimumContentsLength(20)  # names may be long
         self.source.setAccessibleName("Begin with what a session has learned")
-        self.source.activated.connect(self._show_parts)
+        self.source.activated.connect(self._on_chosen)
         self.parts = {name: QCheckBox(name.capitalize()) for name in PARTS}
         for name, box in self.parts.items():
             box.setToolTip(_TIPS[name])
@@ -53,6 +55,7 @@ class BeginFrom(QWidget):
 
     def reset(self) -> None:
         """Select nothing: the next session starts from scratch unless another choice is made."""
+        self._wanted = None
         self.source.setCurrentIndex(0)
         for name, box in self.parts.items():
             box.setChecked(name in _USUAL)
@@ -68,7 +71,6 @@ class BeginFrom(QWidget):
         self._task = task
         if task is None:
             return
-        kept = self.source.currentData()
         fitting = [str(folder) for folder, other in self._sessions.items() if _fits(other, task)]
         if fitting != [self.source.itemData(index) for index in range(1, self.source.count())]:
             self.source.clear()
@@ -77,8 +79,12 @@ class BeginFrom(QWidget):
                 path = Path(folder)  # the data is a text, as findData compares texts
                 self.source.addItem(f"{path.name}  ·  {get_task(self._sessions[path]).title}", folder)
                 self.source.setItemData(self.source.count() - 1, folder, Qt.ItemDataRole.ToolTipRole)
-            self.source.setCurrentIndex(max(0, self.source.findData(kept)))
+            self.source.setCurrentIndex(max(0, self.source.findData(self._wanted)))
         self.setVisible(bool(fitting))
+        self._show_parts()
+
+    def _on_chosen(self) -> None:
+        self._wanted = self.source.currentData()
         self._show_parts()
 
     def _show_parts(self) -> None:

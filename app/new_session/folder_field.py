@@ -70,6 +70,11 @@ class FolderField(QWidget):
         self._is_named = False
         self._set_parent(self._root)
 
+    def refresh(self) -> None:
+        """Look at the folder again."""
+        self._set_parent(self._parent)
+        self.propose(self._task)
+
     def propose(self, task: str) -> None:
         """Name the session after the task, unless a name was typed."""
         self._task = task

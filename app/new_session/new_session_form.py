@@ -69,6 +69,7 @@ class NewSessionForm(QWidget):
         super().__init__(parent)
         self._given = dict(given)
         self.draft = ConfigDraft("hopper-backflip", self._given)
+        self._opened_for: str | None = None
         self.preview_error = ""
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._typing.timeout.connect(self._request_preview)
@@ -171,8 +172,25 @@ class NewSessionForm(QWidget):
         self.form.addRow(name, parts)
         return parts
 
-    def reset(self, task: str) -> None:
-        """Show a fresh form for this task; PREFIX alone stands for a Gymnasium environment yet to be typed."""
+    def open(self, task: str) -> None:
+        """Show the form for this task, as it was left or else a fresh one.
+
+        task: PREFIX alone stands for a Gymnasium environment yet to be typed
+        """
+        if task != self._opened_for:
+            self._reset(task)
+        else:
+            self.folder.refresh()
+        self._show_draft()
+        self._request_preview()
+        (self.env_id if task.startswith(PREFIX) else self.fields["teacher"]).setFocus()
+
+    def forget(self) -> None:
+        """Let the next form be a fresh one."""
+        self._opened_for = None
+
+    def _reset(self, task: str) -> None:
+        self._opened_for = task
         self.draft = ConfigDraft(task, self._given)
         self.folder.reset()
         self.begin_from.reset()
@@ -182,8 +200,6 @@ class NewSessionForm(QWidget):
         self.fold.setChecked(False)
         self.area.verticalScrollBar().setValue(0)
         self._show_task()
-        self._request_preview()
-        (self.env_id if is_gymnasium else self.fields["teacher"]).setFocus()
 
     def set_preview(self, task: str, preview: Preview) -> None:
         if task == self.draft.task:

@@ -11,6 +11,7 @@ from app.previews.picture_cards import PictureCards
 from app.start_page.goals import effort, goal
 from app.start_page.task_card import HEIGHT, LEAST_WIDTH, Card, NewBehaviourCard, TaskCard
 from app.style.labels import label
+from app.style.layouts import tab_order
 from core.behaviours.shipped import shipped_behaviours
 from core.tasks import PAPER_ROBOTS, get_task
 from core.tasks.behaviour_tasks import is_behaviour_text
@@ -66,7 +67,8 @@ class TaskGrid(PictureCards):
     def set_own(self, tasks: Iterable[str]) -> None:
         """Show the person's own behaviours, given as texts of behaviour files."""
         old, wanted = self._groups[OWN], list(dict.fromkeys(tasks))
-        self._groups[OWN] = {task: old[task] if task in old else self._make_card(OWN, task) for task in wanted}
+        own = self._groups[OWN] = {task: old[task] if task in old else self._make_card(OWN, task) for task in wanted}
+        tab_order(self.new_card, *own.values())
         for task, card in old.items():
             if task not in wanted:
                 if card is self._tab_stop:

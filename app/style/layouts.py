@@ -55,6 +55,15 @@ def tab_order(*widgets: QWidget) -> None:
         QWidget.setTabOrder(before, after)
 
 
+def tab_before(later: QWidget, *widgets: QWidget) -> None:
+    """Let Tab reach these widgets, which were made after it, before a widget of the same window."""
+    before = later.previousInFocusChain()
+    while before is not None and not before.focusPolicy() & Qt.FocusPolicy.TabFocus:
+        before = before.previousInFocusChain()
+    assert before is not None  # the chain is a ring
+    tab_order(before, *widgets, later)
+
+
 def section_header(title: str, about: str, *buttons: QPushButton) -> QHBoxLayout:
     """about: small line below the title."""
     texts = column(label("pageTitle", title), label("settingHelp", about, wrap=True), spacing=2)

@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor, QPainter, QPainterPath
 
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-WRAPPED = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignTop
+WRAPPED = Qt.TextFlag.TextWordWrap | Qt.TextFlag.TextWrapAnywhere | Qt.AlignmentFlag.AlignTop
 
 
 def set_font(painter: QPainter, pixels: int, bold: bool = False, struck: bool = False) -> None:

@@ -19,7 +19,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QAbstractButton,
-    QLineEdit,
     QMainWindow,
     QPushButton,
     QStackedWidget,
@@ -44,6 +43,7 @@ from app.start_page.task_grid import DELETE, DUPLICATE, EDIT, EDIT_COPY, EXPORT,
 from app.style.file_dialog import ask_for_file, ask_for_file_to_open
 from app.style.layouts import column, row, section_header
 from app.style.scroll_area import ScrollArea
+from app.style.search_field import SearchField
 from app.window_state import restore, save
 from app.workers.trash import Trashed
 from core.behaviours.behaviour import SUFFIX, Behaviour
@@ -111,7 +111,8 @@ class StartWindow(QMainWindow):
         self._just_saved = ""
         """Text of the behaviour whose card gets the focus when it is listed."""
         self._quit = QAction("Quit", self)
-        self._quit.triggered.connect(self.close)
+        self._quit.triggered.connect(self._on_quit)
+        self._asked_to_quit = False
         self.addAction(self._quit)
         self._connect()
         restore(self, _STATE_NAME, _SIZE)
@@ -128,8 +129,7 @@ class StartWindow(QMainWindow):
         self.import_behaviour = QPushButton("&Import a behaviour…")
         self.import_behaviour.setToolTip("Add a behaviour file to your behaviours; you can also drop it on this page")
         self.other = QPushButton("A &Gymnasium environment…")
-        self.search = QLineEdit(placeholderText="Search (Ctrl+F)", clearButtonEnabled=True)
-        self.search.setAccessibleName("Search tasks")
+        self.search = SearchField("Search (Ctrl+F)", "Search tasks")
         self.search.textChanged.connect(self.grid.search)
         find = QShortcut(QKeySequence.StandardKey.Find, self)
         find.activated.connect(self._on_find_requested)
@@ -193,7 +193,7 @@ class StartWindow(QMainWindow):
     def show_form(self, task: str) -> None:
         self.show_message("")
         self.pages.setCurrentWidget(self.form)
-        self.form.reset(task)
+        self.form.open(task)
 
     def show_new_behaviour(self) -> None:
         self._show_behaviour_page()
@@ -204,10 +204,13 @@ class StartWindow(QMainWindow):
         self.pages.setCurrentWidget(self.behaviour_page)
 
     def leave_behaviour(self) -> None:
-        """Return to the cards; the page keeps what was typed."""
+        """Return to the cards; the page keeps what was typed, and a message says so."""
         self.pages.setCurrentWidget(self.front)
+        unsaved = self.behaviour_page.unsaved_title
         self.behaviour_page.leave()
         self.grid.focus_card()
+        if unsaved:
+            self.show_message(f"The changes to {unsaved} are not saved. They stay on its page until you quit.")
 
     def go_back(self) -> None:
         task = self.form.draft.task
@@ -273,7 +276,23 @@ class StartWindow(QMainWindow):
         else:
             super().keyPressEvent(event)
 
+    def _on_quit(self) -> None:
+        if not self._keeps_open():
+            self.close()
+
+    def _keeps_open(self) -> bool:
+        """Return whether quitting would discard a draft; the second time the person means it."""
+        unsaved = self.behaviour_page.unsaved_titles()
+        if not unsaved or self._asked_to_quit:
+            return False
+        self._asked_to_quit = True
+        self.show_problem(f"Quitting discards the changes to {' and '.join(unsaved)}: save them first, or quit again.")
+        return True
+
     def closeEvent(self, event: QCloseEvent) -> None:
+        if event.spontaneous() and self._keeps_open():
+            event.ignore()
+            return
         super().closeEvent(event)
         self.closed.emit()
 
@@ -319,7 +338,6 @@ class StartWindow(QMainWindow):
         elif own is not None and action == DUPLICATE:
             self.behaviours.duplicate(own)
         elif own is not None and action == DELETE:
-            self.behaviour_page.forget(own.path)
             self.behaviours.move_to_trash(own)
 
     def _ask_for_behaviour(self) -> None:
@@ -351,14 +369,15 @@ class StartWindow(QMainWindow):
             self.show_error(str(error))
 
     def _on_behaviours_listed(self, listed: list[OwnBehaviour]) -> None:
+        added = {own.text for own in listed} - set(self._own)
         self._own = {own.text: own for own in listed}
         self.grid.set_own(self._own)
+        if any(self.grid.cards[text].isHidden() for text in added):  # the search does not find it
+            self.search.clear()
         for own in listed:
             if own.behaviour.model is not None:
                 self.behaviour_page.add_robot(own.behaviour.robot, own.behaviour.model, chosen=False)
         if self._just_saved in self._own and self.pages.currentWidget() is self.front:
-            if self.grid.cards[self._just_saved].isHidden():  # the search does not find it
-                self.search.clear()
             self.grid.focus_card(self._just_saved)
         self._just_saved = ""
         if self.isVisible():
@@ -418,6 +437,7 @@ class StartWindow(QMainWindow):
         self.pages.setCurrentWidget(self.front)
         self.behaviour_page.leave()
         self.behaviour_page.begin_from.reset()
+        self.form.forget()
         self.opened.emit(session)
 
     def _on_preview_ready(self, task: str, preview: Preview) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from app.behaviours.draft import BehaviourDraft
-from core.behaviours.behaviour import parse
+from core.behaviours.behaviour import CameraView, parse
 
 FILE = {
     "name": "crouch",
@@ -29,3 +29,8 @@ def test_editing_keeps_what_only_a_file_can_say_until_the_robot_changes() -> Non
     draft.check()
     assert draft.behaviour is not None
     assert (draft.behaviour.episode_seconds, draft.behaviour.control_rate) == (None, None)
+    draft.start, draft.camera = "lying", CameraView(80, 5, 6)
+    draft.set_robot("walker")
+    assert (draft.episode_seconds, draft.control_rate, draft.start, draft.camera) == (4, 22.5, "standing", None)
+    draft.set_robot("hopper")  # each robot has what was chosen for it
+    assert (draft.episode_seconds, draft.start, draft.camera) == (None, "lying", CameraView(80, 5, 6))

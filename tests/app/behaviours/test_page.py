@@ -241,6 +241,54 @@ def test_a_card_can_be_edited_copied_exported_and_deleted(page: Page, tmp_path: 
     assert made.title.text() == "Walker: kneeling" and made.draft.path is None and made.fold.isChecked()
 
 
+def test_changes_that_are_not_saved_are_said_on_leaving_and_before_quitting_and_survive_the_trash(page: Page) -> None:
+    (card,) = with_files(page, CROUCH)
+    choose(card, EDIT)
+    made = page.window.behaviour_page
+    page.press(Qt.Key.Key_Escape)
+    assert page.message == ""  # nothing was changed
+    choose(card, EDIT)
+    made.title.setFocus()
+    QTest.keyClicks(made.title, " low")
+    page.press(Qt.Key.Key_Escape)
+    assert page.message.startswith("The changes to Crouching low are not saved.")
+    choose(card, DELETE)
+    page.wait_until(lambda: page.message == "Moved Crouching to Trash.")
+    page.press(Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    page.wait_until(lambda: page.message == "Restored Crouching." and len(own(page)) == 1)
+    choose(own(page)[0], EDIT)
+    assert made.title.text() == "Crouching low"
+    page.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    assert page.window.isVisible() and page.message.startswith("Quitting discards the changes to Crouching low: ")
+    page.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    assert not page.window.isVisible()
+
+
+def test_a_behaviour_with_expressions_is_shown_from_its_beginning(page: Page) -> None:
+    (card,) = with_files(page, {**CROUCH, "oracle": "-height"})
+    choose(card, EDIT)
+    made = page.window.behaviour_page
+    page.wait_until(lambda: made.expressions.oracle.isVisible() and made.area.verticalScrollBar().maximum() > 0)
+    page.wait_until(lambda: made.view.clip is not None)
+    assert made.area.verticalScrollBar().value() == 0
+    for _ in range(2):
+        QTest.mouseClick(made.fold, _LEFT)
+    page.wait_until(lambda: made.area.verticalScrollBar().value() > 0)
+
+
+def test_tab_goes_through_the_expressions_as_they_stand(page: Page) -> None:
+    with_files(page, {**CROUCH, "oracle": "-height"})
+    choose(own(page)[0], EDIT)
+    fields = page.window.behaviour_page.expressions
+    page.wait_until(lambda: fields.oracle.isVisible())
+    QTest.mouseClick(fields.add, _LEFT)
+    page.wait_until(fields.plots[-1].expression.isVisible)
+    assert fields.plots[-1].title.hasFocus()
+    for widget in (fields.plots[-1].expression, None, fields.add, fields.oracle.expression):
+        page.press(Qt.Key.Key_Tab)
+        assert widget is None or widget.hasFocus()  # None: the button that removes the plot
+
+
 def test_a_saved_behaviour_that_the_search_would_hide_is_shown(page: Page) -> None:
     (card,) = with_files(page, {**CROUCH, "title": "Deep crouch"})
     QTest.keyClicks(page.window.search, "deep")
@@ -289,9 +337,10 @@ def test_files_are_dropped(page: Page, tmp_path: Path) -> None:
     page.wait_until(page.window.grid.new_card.hasFocus)
     file = tmp_path / "mine.json"
     file.write_text(json.dumps(CROUCH))
+    QTest.keyClicks(page.window.search, "ant")
     assert drop(page, file) and not drop(page, tmp_path / "mine.txt")
     page.wait_until(lambda: [card.text() for card in own(page)] == ["Crouching"])
-    assert page.message == "Imported Crouching."
+    assert page.message == "Imported Crouching." and page.window.search.text() == "" and own(page)[0].isVisible()
     drop(page, file)
     page.wait_until(lambda: page.message == "Crouching is already among your behaviours.")
     file.write_text(json.dumps({**CROUCH, "robot": "wlker"}))
@@ -393,7 +442,7 @@ def test_a_refused_start_keeps_the_choices_and_the_focus(page: Page) -> None:
     page.press(Qt.Key.Key_Escape)
     (card,) = own(page)
     choose(card, EDIT)
-    assert made.instruction.toPlainText() == SENTENCE + " Or sits." and made.begin_from.chosen is None
+    assert made.instruction.toPlainText() == SENTENCE + " Or sits." and made.begin_from.chosen is not None
 
 
 def test_a_damaged_file_is_reported_and_the_others_are_listed(page: Page, caplog: pytest.LogCaptureFixture) -> None:

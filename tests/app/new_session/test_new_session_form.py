@@ -40,7 +40,7 @@ class Form:
         self.page.show()
         self.page.activateWindow()
         qtbot.waitUntil(self.page.isActiveWindow)
-        self.page.reset(task)
+        self.page.open(task)
 
     @property
     def problem(self) -> str:
@@ -160,17 +160,35 @@ def test_one_setting_is_reset_and_the_focus_stays_there(form: Form) -> None:
 def test_settings_are_searched(form: Form, qtbot: QtBot) -> None:
     form.unfold()
     QTest.keyClicks(form.page.advanced.search, "learning rate")
-    assert form.shown() == {"reward.learning_rate", "policy.learning_rate", "policy.decay", "rollout.finish_steps"}
+    found = "reward.learning_rate", "policy.learning_rate", "policy.decay", "rollout.finish_steps", "query.horizon"
+    assert form.shown() == set(found)
     qtbot.waitUntil(lambda: form.page.area.verticalScrollBar().maximum() < 300)
     QTest.keyClicks(form.page.advanced.search, " xyz")
     assert form.shown() == set() and form.page.advanced.no_match.isVisible()
-    form.page.advanced.search.clear()
-    assert form.shown() == set(form.page.advanced.rows)
+    left: list[None] = []
+    form.page.back_requested.connect(lambda: left.append(None))
+    QTest.keyClick(form.page.advanced.search, Qt.Key.Key_Escape)
+    assert form.shown() == set(form.page.advanced.rows) and left == []
+    QTest.keyClick(form.page.advanced.search, Qt.Key.Key_Escape)
+    assert left == [None]
+
+
+def test_a_form_that_was_left_is_as_it_was_until_a_session_is_made_or_another_task_chosen(form: Form) -> None:
+    form.type_in("seed", "77")
+    form.page.open("reacher")
+    assert form.page.draft.changes == {"seed": 77}
+    form.page.forget()
+    form.page.open("reacher")
+    assert form.page.draft.changes == {}
+    form.type_in("seed", "78")
+    for task in ("hopper", "reacher"):
+        form.page.open(task)
+    assert form.page.draft.changes == {}
 
 
 def test_a_name_that_is_taken_is_refused_and_never_proposed(form: Form, tmp_path: Path) -> None:
     (tmp_path / "sessions" / "reacher-1").mkdir(parents=True)
-    form.page.reset("reacher")
+    form.page.open("reacher")
     assert form.page.folder.name.text() == "reacher-2"
     QTest.keyClick(form.page.folder.name, Qt.Key.Key_Backspace)
     QTest.keyClicks(form.page.folder.name, "1")
@@ -205,7 +223,7 @@ def test_an_invisible_character_in_a_name_is_named_in_words(form: Form) -> None:
 
 def test_a_teacher_that_the_task_has_not_is_reported_below_the_teacher_in_words_of_the_window(form: Form) -> None:
     texts = {"name": "sit", "robot": "walker", "title": "Sitting", "instruction": "Choose the lower one."}
-    form.page.reset(json.dumps({**texts, "clip_seconds": 1.0}))  # without an oracle
+    form.page.open(json.dumps({**texts, "clip_seconds": 1.0}))  # without an oracle
     QTest.keyClick(form.page.fields["teacher"], Qt.Key.Key_Down)
     assert form.problem == form.page.problems["teacher"].text() != "" and "--" not in form.problem
 
@@ -236,7 +254,7 @@ def test_no_key_looks_at_the_disk(form: Form, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_an_environment_of_gymnasium_is_typed_and_looked_for(form: Form, qtbot: QtBot) -> None:
-    form.page.reset("gym:")
+    form.page.open("gym:")
     assert "such as CartPole-v1" in form.problem
     assert form.page.env_id.hasFocus() and form.wanted == ["reacher"]
     QTest.keyClicks(form.page.env_id, "Cart-v1")
