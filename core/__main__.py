@@ -4,12 +4,13 @@ import argparse
 import contextlib
 import dataclasses
 import errno
-import os
+import shlex
 import signal
 import sys
 from typing import Any, NoReturn
 
 from core.config import OracleConfig
+from core.io.error_stream import flush_stdout, keep_stderr_writable
 from core.presets import ABLATIONS, ALGORITHM_PRESETS, PRESETS
 from core.version import COMMAND_LINE, VERSION
 
@@ -26,42 +27,53 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def main() -> int:
+    keep_stderr_writable()
     args = make_parser().parse_args()
     from core.errors import CutShortError, NotFiniteError, StageFailedError, UserError, lack
 
-    ways = {"teach": "continue with --resume", **dict.fromkeys(_SWEEPS, "run the same command to continue")}
-    again = ways.get(args.command, "run the command again")
     try:  # imports after parsing: --help must not wait for torch
         if args.command in _SWEEPS:
             from core.sweep.command import run_sweep
 
-            return run_sweep(args)
-        from core.headless.commands import run_command
+            code = run_sweep(args)
+        else:
+            from core.headless.commands import run_command
 
-        return run_command(args)
+            code = run_command(args)
+        flush_stdout()
+        return code
     except UserError as error:
         code, text = 2, str(error)
     except NotFiniteError as error:
         code, text = 1, str(error)
     except StageFailedError as error:
-        code, text = 1, f"{error}: {again}."
+        code, text = 1, f"{error}: {_how_to_continue(args)}."
     except BrokenPipeError:  # the program that read the output has ended, such as `head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with contextlib.suppress(OSError):
+            flush_stdout()
         return 1
     except (MemoryError, RuntimeError, OSError) as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             code, text = 1, "the disk is full: make room, then try again."
+            with contextlib.suppress(OSError):
+                flush_stdout()
         elif lack(error):
-            code, text = 1, f"there was not enough {lack(error)}; saved work is kept: {again}."
+            code, text = 1, f"there was not enough {lack(error)}; saved work is kept: {_how_to_continue(args)}."
         else:
             raise
     except KeyboardInterrupt as error:
         code = 128 + next(iter(error.args), signal.SIGINT)  # as a shell reports a program that a signal ended
         cut_short = isinstance(error, CutShortError)
-        text = f"stopped at once; the last checkpoint remains: {again}." if cut_short else f"stopped; {again}."
-    with contextlib.suppress(OSError):  # after a SIGHUP there is no terminal
-        print(f"somersault: {text}", file=sys.stderr)
+        text = "stopped at once; the last checkpoint remains: " if cut_short else "stopped; "
+        text += f"{_how_to_continue(args)}."
+    print(f"somersault: {text}", file=sys.stderr)
     return code
+
+
+def _how_to_continue(args: argparse.Namespace) -> str:
+    if args.command == "teach" and args.folder is not None:
+        return f"teach --resume {shlex.quote(str(args.folder))} continues it"
+    return "run the same command to continue" if args.command in _SWEEPS else "run the command again"
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -175,6 +187,7 @@ def _named(text: str) -> str:
 
 
 def _add_teach(teach: argparse.ArgumentParser) -> None:
+    teach.set_defaults(folder=None)  # of the session, once there is one
     teach.add_argument("task", nargs="?", help="a task, a behaviour's name or file, mjcf:FILE or gym:ENV_ID")
     teach.add_argument(
         "--teacher",

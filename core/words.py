@@ -55,7 +55,8 @@ def require_fields(what: str, values: Any, required: Sequence[str], optional: Se
         raise UserError(f"{what} has to be an object with {' and '.join(required)}.")
     for name in values:
         if name not in (*required, *optional):
-            raise UserError(f"There is no field {name!r:.40} in {what}: {suggestion(name, (*required, *optional))}")
+            known = tuple(dict.fromkeys((*required, *optional)))
+            raise UserError(f"There is no field {name!r:.40} in {what}: {suggestion(name, known)}")
     for name in required:
         if name not in values:
             raise UserError(f"The field {name!r} is missing in {what}.")

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from tqdm import tqdm
@@ -104,6 +105,7 @@ def _teach(args: argparse.Namespace) -> None:
     from core.rollout.episodes import random_return
 
     session = _resumed_session(args) if args.resume else new_session(args)
+    args.folder = session.folder
     with closing(session):
         untrained = random_return(session.config)
         with closing(session.reader()) as store:
@@ -156,7 +158,9 @@ def _resumed_session(args: argparse.Namespace) -> Session:
         session.config = replaced(session.config, device=args.device)
     if session.config.teacher == "human":
         session.close()
-        raise UserError(f"{args.resume} is taught by a human: continue it with {WINDOW} --session {args.resume}.")
+        raise UserError(
+            f"{args.resume} is taught by a human: continue it with {WINDOW} --session {quote(args.resume)}."
+        )
     return session
 
 
@@ -424,4 +428,4 @@ def _write_pictures(session: Session, states: Any, video: str | None, strip: str
 
 def _print_result(result: dict[str, Any], as_json: bool) -> None:
     lines = (f"{name:20}{value}" for name, value in result.items())
-    print(json.dumps(without_nan(result), allow_nan=False) if as_json else "\n".join(lines))
+    print(json.dumps(without_nan(result), allow_nan=False) if as_json else "\n".join(lines), flush=True)

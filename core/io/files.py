@@ -131,6 +131,7 @@ def new_folder(target: Path) -> Iterator[Path]:
 
     Raises UserError if it cannot be written.
     """
+    target = target.absolute()  # . has no name
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f"{target.name}.", suffix=".part", dir=target.parent) as made:

@@ -28,7 +28,7 @@ def device_for(config: Config) -> torch.device:
     if available and not problem:
         return torch.device("cuda")
     if config.device == "cuda":
-        raise UserError(problem or "This machine has no CUDA device that torch can use: choose --device cpu or auto.")
+        raise UserError(problem or "This machine has no CUDA device that torch can use: choose the device cpu or auto.")
     if problem:
         log.warning("%s Training continues on the CPU.", problem)
     return torch.device("cpu")
@@ -43,7 +43,7 @@ def _unsupported_gpu() -> str:
         return ""
     return (
         f"The installed PyTorch has no code for {torch.cuda.get_device_name()}, a GPU of compute capability"
-        f" {capability[0]}.{capability[1]}: choose --device cpu."
+        f" {capability[0]}.{capability[1]}: choose the device cpu."
     )
 
 
@@ -75,7 +75,7 @@ def outdated_driver(built_for: str | None, driver: int) -> str:
     supported = f"{driver // 1000}.{driver % 1000 // 10}"
     return (
         f"The NVIDIA driver is too old: it supports CUDA {supported} and this build needs {major}.{minor}. Update the"
-        " driver, or choose --device cpu."
+        " driver, or choose the device cpu."
     )
 
 

@@ -22,6 +22,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -348,7 +349,7 @@ class PreferenceStore:
                 os.replace(part, path)
 
     def _problem(self, path: Path, problem: str) -> UserError:
-        saves = f"{COMMAND_LINE} preferences export {self.folder.parent} FOLDER saves the undamaged answers"
+        saves = f"{COMMAND_LINE} preferences export {quote(str(self.folder.parent))} FOLDER saves the undamaged answers"
         return UserError(f"{path} {problem}: put a copy of it back; {saves}.")
 
     @contextlib.contextmanager

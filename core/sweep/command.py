@@ -47,7 +47,7 @@ def run_sweep(args: argparse.Namespace) -> int:
     resources.require_mujoco_gl()
     plan = _chosen_plan(args)
     cells = plan.cells()
-    _require_runnable(cells)
+    _require_runnable(cells, here=args.on.startswith("local"))
     charts = True
     try:
         require_matplotlib()
@@ -90,13 +90,20 @@ def _chosen_plan(args: argparse.Namespace) -> Plan:
     return only_teachers(plan, args.teachers) if args.teachers else plan
 
 
-def _require_runnable(cells: Sequence[Cell]) -> None:
-    """Make each task's environment once, to find an error now rather than after days. Raises UserError."""
+def _require_runnable(cells: Sequence[Cell], here: bool) -> None:
+    """Make each task's environment once, to find an error now rather than after days. Raises UserError.
+
+    here: the cells run on this machine, which needs the device that they name
+    """
     for config in {cell.config.task: cell.config for cell in cells}.values():
         require_environment(config)
     for cell in cells:
         check_size_limits(cell.config, get_task(cell.config.task, cell.config.true_reward))
         require_whole_clips(cell.config)
+        if here:
+            from core.nn.device import device_for  # imports torch, which a sweep elsewhere does not need
+
+            device_for(cell.config)
 
 
 def _backend(word: str, cells: Sequence[Cell], folder: Path) -> Backend:

@@ -85,7 +85,9 @@ def test_what_a_stage_raises_is_one_sentence_at_the_terminal_and_all_of_it_in_th
         assert "Traceback" not in stderr
         last = stderr.splitlines()[-1]
         assert last.startswith("somersault: the policy stage failed (") and said in last
-        assert "checkpoint 1 and all answers are saved" in last and last.endswith("continue with --resume.")
+        assert "checkpoint 1 and all answers are saved" in last and last.endswith(
+            f"teach --resume {Path('s').absolute()} continues it."
+        )
         log = Path("s/log.txt").read_text()
         assert "Traceback" in log[logged:]
         logged = len(log)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import json
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
@@ -70,6 +73,10 @@ def test_a_session_goes_out_as_one_file_and_comes_back(
     again = Session.open(tmp_path / "back")
     assert again.config.seed == 9
     again.close()
+    (tmp_path / "here").mkdir()
+    with contextlib.chdir(tmp_path / "here"):
+        assert status("import", "../one.somersault", ".") == 0
+    assert (tmp_path / "here" / "config.json").exists()
     capsys.readouterr()
     for words in (("export", "s", "one.somersault"), ("import", "one.somersault", "back"), ("import", "no", "x")):
         assert status(*words) == 2
@@ -365,7 +372,7 @@ def test_without_such_a_device_no_session_is_begun(
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(sys, "argv", ["core", *TEACH, "--device", "cuda"])
     assert main() == 2
-    assert "choose --device cpu" in capsys.readouterr().err and not Path("s").exists()
+    assert "choose the device cpu" in capsys.readouterr().err and not Path("s").exists()
 
 
 @pytest.mark.parametrize(
@@ -396,10 +403,38 @@ def test_errors_of_a_teacher_who_does_not_answer_are_refused(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
 def test_a_full_disk_is_one_sentence() -> None:
-    command = [sys.executable, "-m", "core", "tasks", "--json"]
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert done.returncode == 1 and "the disk is full" in done.stderr and "Traceback" not in done.stderr
+        done = run_command("tasks", "--json", stdout=full)
+    assert done.returncode == 1 and done.stderr == "somersault: the disk is full: make room, then try again.\n"
+
+
+def run_command(*words: str, stdout: Any = subprocess.PIPE, stderr: Any = subprocess.PIPE) -> Any:
+    """Carry out a command in a process of its own, whose output is buffered as usual."""
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = [sys.executable, "-m", "core", *words]
+    return subprocess.run(command, cwd=ROOT, env=environ, stdout=stdout, stderr=stderr, text=True, check=False)
+
+
+@contextlib.contextmanager
+def pipe_that_nobody_reads() -> Iterator[int]:
+    reader, writer = os.pipe()
+    os.close(reader)
+    yield writer
+    os.close(writer)
+
+
+def test_output_that_nobody_reads_is_lost_without_a_word() -> None:
+    with pipe_that_nobody_reads() as pipe:
+        done = run_command("tasks", stdout=pipe)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_messages_that_can_not_be_written_stop_no_training(tmp_path: Path) -> None:
+    """As when Ctrl+C ends `tee`, which has the progress bar, as well."""
+    quick = ["--labels", "2", "--steps", "1000", "--set", "rollout.environments=8", "--set", "query.first_labels=1"]
+    with pipe_that_nobody_reads() as pipe:
+        done = run_command("teach", "pendulum", *quick, "--session", str(tmp_path / "s"), "--json", stderr=pipe)
+    assert done.returncode == 0 and json.loads(done.stdout)["env_steps"] >= 1000
 
 
 def test_fewer_answers_than_asked_are_reported(

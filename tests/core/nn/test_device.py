@@ -27,7 +27,7 @@ def test_without_a_usable_gpu_cuda_is_refused_and_auto_takes_the_cpu(
     monkeypatch.setattr(torch.version, "cuda", build)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(device, "newest_cuda_of_driver", lambda: driver)
-    with pytest.raises(UserError, match=f"{message}.*choose --device cpu"):
+    with pytest.raises(UserError, match=f"{message}.*choose the device cpu"):
         device.device_for(replaced(Config(), device="cuda"))
     with caplog.at_level(logging.WARNING):
         assert device.device_for(replaced(Config(), device="auto")) == torch.device("cpu")
@@ -65,7 +65,7 @@ def test_a_gpu_that_torch_no_longer_supports_is_as_none(
     monkeypatch.setattr(torch.cuda, "get_arch_list", lambda: NEW)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (6, 1))
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA GeForce GTX 1080")
-    with pytest.raises(UserError, match=r"no code for NVIDIA GeForce GTX 1080, .* 6\.1: choose --device cpu"):
+    with pytest.raises(UserError, match=r"no code for NVIDIA GeForce GTX 1080, .* 6\.1: choose the device cpu"):
         device.device_for(replaced(Config(), device="cuda"))
     with caplog.at_level(logging.WARNING):
         assert device.device_for(replaced(Config(), device="auto")) == torch.device("cpu")

@@ -244,6 +244,10 @@ BAD: dict[str, tuple[Any, str]] = {
         "There is no setting 'reward.menbers': did you mean",
     ),
     "an unknown task": (plan_values(tasks=["hoper"]), "There is no task 'hoper'"),
+    "a misspelt field": (
+        plan_values(curves=[{"name": "a", "zz": 1}]),
+        "choose one of name, teacher,",
+    ),
     "too many": (plan_values(seeds=1000, tasks=["reacher"] * 100), "more than 100,000 cells"),
 }
 

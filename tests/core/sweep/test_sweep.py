@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import psutil
 import pytest
+import torch
 
 from core.__main__ import main
 from core.errors import UserError
@@ -324,6 +325,15 @@ def test_a_damaged_file_is_refused_before_the_first_cell(
     refused = sweep(tmp_path / "out")
     assert refused.code == 2 and refused.computed == []  # type: ignore[attr-defined]
     assert f"{name} is damaged: delete it, and its cell is computed again." in capsys.readouterr().err
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has the device")
+def test_a_device_that_this_machine_lacks_is_refused_before_the_first_cell(
+    sweep: Swept, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = sweep(tmp_path / "out", "--set", "device=cuda")
+    assert refused.code == 2 and refused.computed == []  # type: ignore[attr-defined]
+    assert "choose the device cpu" in capsys.readouterr().err
 
 
 def test_results_of_another_version_are_kept_and_reported(
