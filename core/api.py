@@ -33,6 +33,7 @@ from core.seeding import generator
 from core.session.checkpoint import load_newest
 from core.session.restore_errors import checkpoint_errors
 from core.session.session import CHECKPOINTS, read_config
+from core.session.taking import same_body
 from core.tasks import get_task
 from core.types import Float32, Observations
 
@@ -67,17 +68,19 @@ class TaskEnvironment(gymnasium.Env[Observations, Any]):
 
     Episodes are truncated at the task's fixed length and never terminate (Appendix A). When a game is over, the next
     one starts within the same episode.
+
+    task: the task
     """
 
     def __init__(self, config: Config, seed: int = 0) -> None:
-        self._task = get_task(config.task, config.true_reward)
+        self.task = get_task(config.task, config.true_reward)
         self._kinds = spaces(config)
         low, high = (0, 255) if self._kinds.pictures else (-np.inf, np.inf)
         shape, kind = (self._kinds.observations,), _dtype(self._kinds)
         self.observation_space = gymnasium.spaces.Box(low, high, shape, kind)
         self.action_space = _action_space(self._kinds)
         self._rng = generator(seed, "environment")
-        self._env = make_envs(self._task, 1, self._rng, threads=1, staggered=False)
+        self._env = make_envs(self.task, 1, self._rng, threads=1, staggered=False)
         self._steps = 0
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Observations, dict[str, Any]]:
@@ -85,7 +88,7 @@ class TaskEnvironment(gymnasium.Env[Observations, Any]):
         if seed is not None:
             self._rng = generator(seed, "environment")
         self._env.close()
-        self._env = make_envs(self._task, 1, self._rng, threads=1, staggered=False)
+        self._env = make_envs(self.task, 1, self._rng, threads=1, staggered=False)
         self._steps = 0
         return self._env.observations[0].copy(), {}
 
@@ -94,7 +97,7 @@ class TaskEnvironment(gymnasium.Env[Observations, Any]):
         ended = bool(step.ended[0])
         observation = step.end_observations[0] if ended else step.observations[0]
         self._steps += 1
-        truncated = ended or self._steps == self._task.episode_steps
+        truncated = ended or self._steps == self.task.episode_steps
         return observation.copy(), float(np.nan_to_num(step.true_rewards[0])), False, truncated, {}
 
     def close(self) -> None:
@@ -107,16 +110,18 @@ class LearnedReward(gymnasium.Wrapper[Observations, Any, Observations, Any]):
     The environment must have the observations and actions of the session's task, as that of `environment` has. The
     reward is the mean over the members, each normalized to mean 0 and standard deviation 1 over the segments of the
     checkpoint, and normalized again (paper 2.2.3). Raises UserError if no reward has been fitted, or the environment
-    is of another task.
+    is of another robot.
     """
 
     def __init__(self, env: gymnasium.Env[Observations, Any], folder: str | Path) -> None:
         super().__init__(env)
         config, states = load_session(Path(folder))
         self._kinds = spaces(config)
-        same_shape = env.observation_space.shape == (self._kinds.observations,)
-        if not same_shape or env.action_space != _action_space(self._kinds):
-            name = get_task(config.task).name
+        task, inner = get_task(config.task), env.unwrapped
+        fits = env.observation_space.shape == (self._kinds.observations,)
+        fits &= not isinstance(inner, TaskEnvironment) or same_body(inner.task, task)
+        if not fits or env.action_space != _action_space(self._kinds):
+            name = task.name
             raise UserError(
                 f"This environment does not have the observations and actions of {name}: use core.api.environment."
             )
