@@ -10,10 +10,10 @@ from app.previews.moving_picture import MovingPicture
 from app.previews.picture_cards import PictureCard, PictureCards
 from app.style import theme
 from app.style.layouts import tab_order
-from app.style.painting import set_font
+from app.style.painting import narrow, set_font
 
 _WIDTH, _GAP, _MARGIN, _TEXT, _RADIUS = 86, 8, 6, 34, 10
-_WRAPPED = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap | Qt.TextFlag.TextWrapAnywhere
+_WRAPPED = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
 
 
 class RobotCard(PictureCard):
@@ -41,7 +41,8 @@ class RobotCard(PictureCard):
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), _RADIUS, _RADIUS)
         set_font(painter, 12)
         painter.setPen(QColor(palette.text))
-        painter.drawText(QRect(4, self.height() - _TEXT - 1, self.width() - 8, _TEXT), _WRAPPED, self.title)
+        place = QRect(4, self.height() - _TEXT - 1, self.width() - 8, _TEXT)
+        painter.drawText(place, _WRAPPED, narrow(painter, self.title, place.width()))
         self.picture.draw(painter, self.picture_rect, _RADIUS - 3)
         painter.end()
 

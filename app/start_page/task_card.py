@@ -22,7 +22,7 @@ from app.previews.picture_cards import PictureCard
 from app.previews.previews import Preview
 from app.style import theme
 from app.style.labels import tip
-from app.style.painting import WRAPPED, set_font, write_paragraph
+from app.style.painting import WRAPPED, narrow, set_font, write_paragraph
 
 LEAST_WIDTH, HEIGHT = 340, 132
 _MARGIN, _RADIUS, _LINE = 10, 12, 18
@@ -108,8 +108,9 @@ class Card(PictureCard):
         set_font(painter, 16)
         painter.setPen(QColor(palette.text))
         top = room.adjusted(0, 0, -_MENU_WIDTH, 0)
-        title = painter.boundingRect(top, WRAPPED, self.text())
-        painter.drawText(top, WRAPPED, self.text())
+        words = narrow(painter, self.text(), top.width())
+        title = painter.boundingRect(top, WRAPPED, words)
+        painter.drawText(top, WRAPPED, words)
         set_font(painter, 13)
         painter.setPen(QColor(palette.muted))
         write_paragraph(painter, room.adjusted(0, title.height() + 4, 0, -_LINE), self.goal)

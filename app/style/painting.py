@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor, QPainter, QPainterPath
 
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-WRAPPED = Qt.TextFlag.TextWordWrap | Qt.TextFlag.TextWrapAnywhere | Qt.AlignmentFlag.AlignTop
+WRAPPED = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignTop
 
 
 def set_font(painter: QPainter, pixels: int, bold: bool = False, struck: bool = False) -> None:
@@ -27,6 +27,12 @@ def write_line(
     """Write one line, shortened to the width of the area."""
     painter.setPen(QColor(colour))
     painter.drawText(area, align, painter.fontMetrics().elidedText(text, elide, area.width()))
+
+
+def narrow(painter: QPainter, text: str, width: int) -> str:
+    """Return the text with each word shortened that is wider than that in the painter's font, as wrapping would cut it."""
+    elided = painter.fontMetrics().elidedText
+    return " ".join(elided(word, Qt.TextElideMode.ElideMiddle, width) for word in text.split(" "))
 
 
 def write_paragraph(painter: QPainter, area: QRect, text: str) -> None:
