@@ -99,8 +99,11 @@ _SLIPS: Mapping[type, str] = {
 """Advice by what is not known, an expression or its operator: other languages write it so."""
 
 
-_INSTEAD = {"&&": "and", "||": "or", "!": "not", "=": "=="}
-_FOREIGN = re.compile(r"&&|\|\||!(?!=)|(?<![=!<>:])=(?!=)")
+_INSTEAD = {
+    **{"&&": "and", "||": "or", "!": "not", "=": "==", "=>": ">=", "=<": "<=", "AND": "and", "OR": "or", "NOT": "not"},
+    **{"≥": ">=", "≤": "<=", "≠": "!=", "−": "-", "×": "*", "÷": "/", "²": "**2", "³": "**3"},
+}
+_FOREIGN = re.compile(r"&&|\|\||=>|=<|[≥≤≠−×÷²³]|\b(?:AND|OR|NOT)\b|!(?!=)|(?<![=!<>:])=(?!=)")
 """Signs of other languages, and by sign what to write instead."""
 _ARGUMENT = re.compile(r"[(,]\s*(\w+)\s*$")
 """Name of an argument before its =."""
@@ -120,6 +123,11 @@ class Expression:
         """Return the values (N,), finite."""
         with np.errstate(all="ignore"):
             return finite(np.broadcast_to(np.asarray(self.function(signals), np.float64), (signals.count,)))
+
+
+def _blank(text: str) -> str:
+    """Return the text with all that is quoted replaced by _."""
+    return _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), text)
 
 
 def finite(values: Float64) -> Float64:
@@ -151,7 +159,7 @@ class Compiler:
         if len(text) > MAX_TEXT:
             raise UserError(f"{place} has {len(text)} characters: give at most {MAX_TEXT}.")
         self._skipped = len(text) - len(text.lstrip())
-        bare = _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), text)
+        bare = _blank(text)
         comment = bare.find("#")
         if comment >= 0:  # Python would drop what follows, also in the next lines
             raise UserError(f"{place} has a # at column {comment + 1}: leave comments out.")
@@ -165,6 +173,9 @@ class Compiler:
                 warnings.simplefilter("ignore")  # such as those about 1or 2
                 return ast.parse(self._text + "\n", mode="eval").body  # without \n, an unfinished one fails at column 1
         except SyntaxError as error:
+            if found := re.search(r"\bif\b", _blank(self._text)):
+                column = found.start() + 1 + self._skipped
+                raise UserError(f"{self._place}, column {column}: {_SLIPS[ast.IfExp]}") from error
             column = min(max(1, error.offset or 1), len(self._text) + 1) + self._skipped
             raise UserError(f"{self._place} can't be read at column {column}: check the brackets and signs.") from error
         except (ValueError, MemoryError, RecursionError) as error:
@@ -215,9 +226,7 @@ class Compiler:
     def condition(self, node: ast.expr, depth: int) -> Function:
         """Return the function of a condition. Refuses a number that nothing compares, as it would hold always."""
         function = self.read(node, depth)
-        parts = list(ast.walk(node))
-        compared = any(isinstance(part, ast.Compare | ast.BoolOp | ast.Not) for part in parts)
-        if not compared and not any(isinstance(part, ast.Name) and part.id in CONDITIONS for part in parts):
+        if not _is_condition(node):
             written = ast.unparse(node)
             self.fail(node, f"{written} is a number and not a condition: compare it, as in {written} > 0.5.")
         return function
@@ -365,6 +374,22 @@ class Compiler:
             case ast.Name(id=name):
                 self.fail(node, f"tolerance has no shape {name}: {suggestion(name, tuple(SHAPES))}")
         self.fail(node, f"the last value of tolerance is a shape: choose one of {', '.join(SHAPES)}.")
+
+
+def _is_condition(node: ast.expr) -> bool:
+    """Return whether the value is 0 where something does not hold, and more where it does."""
+    match node:
+        case ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
+            return True
+        case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)):
+            return name in CONDITIONS
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Add(), right=right):
+            return _is_condition(left) and _is_condition(right)
+        case ast.BinOp(left=ast.Constant(value=1), op=ast.Sub(), right=right):
+            return _is_condition(right)
+        case ast.Call(func=ast.Name(id="min" | "max" | "abs"), args=arguments):
+            return all(map(_is_condition, arguments))
+    return False
 
 
 def _constant_of(node: ast.expr) -> float | None:

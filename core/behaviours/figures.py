@@ -7,8 +7,8 @@ share(condition): share of the steps
 longest(condition): longest unbroken time in seconds
 count(condition): how often it became true
 turns(angle), turns(angle, condition): full turns in the positive direction since the first step, counting only what is
-    turned while the condition holds. Turning back is subtracted, but a full turn once counted stays. An angle may jump
-    by 2 pi.
+    turned while the condition holds. Turning back is subtracted, but a full turn once counted stays. Roll, pitch and yaw
+    of a robot that turns freely count on here, as those of others do.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from core.behaviours.expressions import FUNCTIONS, Compiler, Function, finite
-from core.behaviours.signals import FAMILIES, PLAIN, SignalNames, Signals
+from core.behaviours.signals import ANGLES, FAMILIES, PLAIN, SignalNames, Signals
 from core.errors import UserError
 from core.types import Float64
 
@@ -45,8 +45,10 @@ class Memory(ABC):
         self.arrays = {name: np.full(environments, value) for name, value in self.initial.items()}
 
     def step(self, signals: Signals) -> None:
-        values = [finite(np.broadcast_to(np.asarray(f(signals), np.float64), (self._count,))) for f in self._functions]
-        self.add(*values)
+        self.add(*(self._values_of(function, signals) for function in self._functions))
+
+    def _values_of(self, function: Function, signals: Signals) -> Float64:
+        return finite(np.broadcast_to(np.asarray(function(signals), np.float64), (self._count,)))
 
     @abstractmethod
     def add(self, *values: Float64) -> None:
@@ -130,23 +132,43 @@ class _Count(Memory):
         return float(self.arrays["events"][index])
 
 
-_FULL = 2 * np.pi + 1e-6
-"""The most by which angles of a free body differ."""
+class _Unwrapped:
+    """Signals of a step in which no angle jumps from pi to -pi, or back (core.behaviours.signals.Signals)."""
+
+    def __init__(self, signals: Signals, arrays: Mapping[str, Float64]) -> None:
+        """arrays: of each angle NAME, NAME_before, its value in the step before, and NAME_turns so far; both change"""
+        self._signals, self._arrays, self.count = signals, arrays, signals.count
+        self.wrapped = frozenset[str]()
+        self._values: dict[str, Float64] = {}
+
+    def __getitem__(self, name: str) -> Float64:
+        if name not in self._signals.wrapped:
+            return self._signals[name]
+        if name not in self._values:
+            angle, before, turns = self._signals[name], self._arrays[f"{name}_before"], self._arrays[f"{name}_turns"]
+            turns -= np.where(np.isnan(before), 0.0, np.round((angle - before) / (2 * np.pi)))
+            before[:] = angle
+            self._values[name] = angle + 2 * np.pi * turns
+        return self._values[name]
 
 
 class _Turns(Memory):
-    initial = {"before": np.nan, "turned": 0.0, "best": 0.0, "low": np.inf, "high": -np.inf}
+    initial = {
+        **{"before": np.nan, "turned": 0.0, "best": 0.0},
+        **{f"{angle}_before": np.nan for angle in ANGLES},
+        **{f"{angle}_turns": 0.0 for angle in ANGLES},
+    }
     arguments = (1, 2)
     condition = 1
 
+    def step(self, signals: Signals) -> None:
+        angle, *conditions = self._functions
+        unwrapped = self._values_of(angle, _Unwrapped(signals, self.arrays))
+        self.add(unwrapped, *(self._values_of(condition, signals) for condition in conditions))
+
     def add(self, *values: Float64) -> None:
         angle, before, turned = values[0], self.arrays["before"], self.arrays["turned"]
-        low, high = self.arrays["low"], self.arrays["high"]
-        np.minimum(low, angle, out=low)
-        np.maximum(high, angle, out=high)
         change = np.where(np.isnan(before), 0.0, angle - before) / (2 * np.pi)
-        wraps = high - low <= _FULL  # an angle with a wider range does not wrap
-        change -= np.where(wraps, np.round(change), 0.0)
         turned += change if len(values) == 1 else change * (values[1] != 0)
         before[:] = angle
         np.maximum(self.arrays["best"], turned, out=self.arrays["best"])

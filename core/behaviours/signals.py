@@ -36,6 +36,7 @@ PLAIN = (
     *("roll", "pitch", "yaw", "roll_rate", "pitch_rate", "yaw_rate", "airborne", "time"),
 )
 """Signals without a name in brackets."""
+ANGLES = ("roll", "pitch", "yaw")
 
 
 class Signals(Protocol):
@@ -43,6 +44,8 @@ class Signals(Protocol):
 
     count: int
     """N"""
+    wrapped: frozenset[str]
+    """Those of ANGLES that jump from pi to -pi, and back; the others count on."""
 
     def __getitem__(self, name: str) -> Float64:
         """Return the signal, (N,). Raises KeyError if the robot has none of this name."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from core.behaviours.signals import CONTACT_HEIGHT, PLAIN, SignalNames, write
+from core.behaviours.signals import ANGLES, CONTACT_HEIGHT, SignalNames, write
 from core.robots.kinematics import Kinematics, Poses
 from core.robots.structure import (
     BALL,
@@ -50,6 +50,7 @@ class StepSignals:
         """poses: after the step, if they have been computed"""
         self.source, self.states = source, states
         self.count = len(states.positions)
+        self.wrapped = source.wrapped
         self.poses = poses or Poses(source.kinematics, states.positions)
         self._earlier: Poses | None = None
         self._values: dict[str, Float64] = {}
@@ -74,6 +75,7 @@ class SignalSource:
 
     def __init__(self, kinematics: Kinematics) -> None:
         self.kinematics, self.model = kinematics, kinematics.model
+        self.wrapped = frozenset[str]()
         self.signals: dict[str, Signal] = {
             **dict(zip(("x", "y", "height"), map(self._place, range(3)), strict=True)),
             **dict(zip(("forward_speed", "side_speed", "vertical_speed"), map(self._speed, range(3)), strict=True)),
@@ -145,6 +147,7 @@ class SignalSource:
         def row(step: StepSignals, k: int) -> Float64:
             return step.poses.body(root, k)[1]
 
+        self.wrapped = frozenset(ANGLES)
         angles: dict[str, Signal] = {
             "roll": lambda step: np.arctan2(row(step, 2)[:, 1], row(step, 2)[:, 2]),
             "pitch": lambda step: np.arctan2(-row(step, 2)[:, 0], row(step, 2)[:, 2]),
@@ -241,15 +244,18 @@ def signal_series(model: mujoco.MjModel, states: Float64, actions: Float32, step
 
 
 def constant_signals(model: mujoco.MjModel) -> list[str]:
-    """Return the signals without brackets that are the same whatever the robot does."""
+    """Return the signals that are the same whatever the robot does."""
     source, rng = SignalSource(Kinematics(model)), np.random.default_rng(0)
     before, after = np.tile(model.qpos0, (2, _POSES, 1))
     for pose in (*before, *after):
         mujoco.mj_integratePos(model, pose, rng.normal(size=model.nv), 1)
-    rates, none = rng.normal(size=(_POSES, model.nv)), np.zeros((_POSES, model.nu), np.float32)
-    step = source.step(StepStates(before, after, rates, none, np.arange(_POSES, dtype=np.float64), 1))
-    same = [name for name in PLAIN if np.ptp(step[name]) < _ROUNDING]
-    return [name for name in same if name != "airborne" or not source.kinematics.standing]
+    rates, actions = rng.normal(size=(_POSES, model.nv)), rng.normal(size=(_POSES, model.nu)).astype(np.float32)
+    step = source.step(StepStates(before, after, rates, actions, np.arange(_POSES, dtype=np.float64), 1))
+    kinematics = source.kinematics
+    may_touch = {write("contact", name) for name, geom in kinematics.geoms.items() if geom in kinematics.sensed}
+    may_touch |= {"airborne"} if kinematics.standing else set()
+    same = [name for name in signal_names(model).all() if np.ptp(step[name]) < _ROUNDING]
+    return [name for name in same if name not in may_touch]
 
 
 def joint_names(model: mujoco.MjModel) -> dict[str, int]:

@@ -16,6 +16,7 @@ from core.types import Float32, Float64
 
 class _NoSignals:
     count = 0
+    wrapped: frozenset[str] = frozenset()
 
     def __getitem__(self, name: str) -> Float64:
         raise KeyError(f"{name}: the task does not ask for signals")

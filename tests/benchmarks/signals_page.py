@@ -6,9 +6,28 @@ python -m tests.benchmarks.signals_page > docs/signals.md
 from __future__ import annotations
 
 from core.behaviours.behaviour import STARTS
-from core.behaviours.signals import FAMILIES, PLAIN
+from core.behaviours.signals import FAMILIES, PLAIN, SignalNames, write
 from core.headless.catalogue import robot_entries
 from core.tasks.robots import ROBOTS
+
+_NOTES = {
+    "ant": (
+        "Facing along x, with y to its left: `hip_1`, `ankle_1` and `left_ankle_geom` are of the front left leg, those"
+        " with `_2` and\n`right` of the back left, `_3` and `third` of the back right, `_4` and `fourth` of the front"
+        " right. The `..._ankle_geom`s are the feet."
+    )
+}
+"""What the names of a robot's parts do not say, by its name."""
+
+
+def _grouped(signals: list[str], names: SignalNames) -> list[str]:
+    """Return the signals with FAMILY[...] in place of all of a family."""
+    shown = [signal for signal in signals if "[" not in signal]
+    for family in FAMILIES:
+        whole = [write(family, name) for name in names.of(family)]
+        same = [signal for signal in whole if signal in signals]
+        shown += [f"{family}[...]"] if same and same == whole else same
+    return shown
 
 
 def signals_page() -> str:
@@ -31,7 +50,8 @@ def signals_page() -> str:
         for family in FAMILIES:
             shown.setdefault(robot.names.of(family), []).append(f"`{family}[...]`")
         lines += [f"| {', '.join(titles)} | {', '.join(f'`{n}`' for n in names)} |" for names, titles in shown.items()]
-        constant = entry["constant"]
+        lines += ["", _NOTES[robot.name]] if robot.name in _NOTES else []
+        constant = _grouped(entry["constant"], robot.names)
         lines += ["", f"Constant: {', '.join(f'`{name}`' for name in constant)}."] if constant else []
     return "\n".join(lines) + "\n"
 

@@ -10,6 +10,7 @@ class Given:
 
     def __init__(self, **values: list[float]) -> None:
         self.values: Mapping[str, np.ndarray] = {name: np.array(value, np.float64) for name, value in values.items()}
+        self.wrapped = frozenset[str]()
         self.count = max(map(len, self.values.values()), default=2)
 
     def __getitem__(self, name: str) -> np.ndarray:

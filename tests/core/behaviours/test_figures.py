@@ -12,11 +12,16 @@ from tests.core.given_signals import Given
 NAMES = SignalNames(geoms=("foot",))
 
 
-def measured(text: str, **signals: list[tuple[float, float]]) -> tuple[float, float]:
-    """The figure of both environments, of which the first gets each first value; a step lasts 0.5 s."""
+def measured(text: str, wrapped: str = "", **signals: list[tuple[float, float]]) -> tuple[float, float]:
+    """The figure of both environments, of which the first gets each first value; a step lasts 0.5 s.
+
+    wrapped: the angle that jumps
+    """
     counted = EpisodeFigures({"it": compile_figure(text, NAMES)}, 2, 0.5)
     for step in zip(*signals.values(), strict=True):
-        counted.step_signals(Given(**dict(zip(signals, map(list, step), strict=True))))
+        given = Given(**dict(zip(signals, map(list, step), strict=True)))
+        given.wrapped = frozenset({wrapped})
+        counted.step_signals(given)
     return counted.finish(0)["it"], counted.finish(1)["it"]
 
 
@@ -29,6 +34,8 @@ HEIGHTS = [(1.0, 0.0), (3.0, 0.0), (2.0, 5.0), (2.5, -1.0)]
         ("mean(height)", (2.125, 1.0)),
         ("share(height > 1.5)", (0.75, 0.25)),
         ("share((height > 1.5) * (height < 9))", (0.75, 0.25)),
+        ("share(max(1 - (height > 1.5), height > 9))", (0.25, 0.75)),
+        ("share((height > 2.2) + (height < 1.5))", (0.75, 1.0)),
         ("longest(height >= 2)", (1.5, 0.5)),
         ("last(height)", (2.5, -1.0)),
         ("highest(height) - lowest(height)", (2.0, 6.0)),
@@ -63,6 +70,9 @@ def circling(*turns: float) -> list[float]:
         ("turns(pitch)", (0.99,), 0),
         ("turns(pitch - 0.5)", (2.0,), 2),
         ("turns(-pitch + 3)", (-1.5, -1.5), 3),
+        ("turns(2 * pitch)", (3.2,), 6),
+        ("turns(pitch / 2 + pitch / 2)", (2.0,), 2),
+        ("turns(pitch / 2)", (3.2,), 1),
     ],
 )
 def test_full_turns_are_counted_whether_the_angle_jumps_or_counts_on(
@@ -70,12 +80,17 @@ def test_full_turns_are_counted_whether_the_angle_jumps_or_counts_on(
 ) -> None:
     jumping = circling(*turns)
     unwrapped = np.unwrap(jumping).tolist()
-    assert measured(text, pitch=list(zip(jumping, unwrapped, strict=True))) == (counted, counted)
+    assert measured(text, "pitch", pitch=list(zip(jumping, jumping, strict=True))) == (counted, counted)
+    assert measured(text, pitch=list(zip(unwrapped, unwrapped, strict=True))) == (counted, counted)
 
 
 def test_turns_of_more_than_half_a_turn_a_step_are_counted_where_the_angle_counts_on() -> None:
     angles = [number * 2 * np.pi * 1.2 for number in range(11)]
     assert measured("turns(pitch)", pitch=list(zip(angles, angles, strict=True))) == (12, 12)
+    there_and_back = [0, 1, 2.9, 0.4, -2.9, -1, 1, 2.9, 2.9]  # of a joint with limits
+    falling = [0, -3.3, -6.4, -6.4, -6.4, -6.4, -6.4, -6.4, -6.4]
+    assert measured("turns(-pitch)", pitch=list(zip(falling, there_and_back, strict=True))) == (1, 0)
+    assert measured("turns(pitch)", pitch=list(zip(falling, there_and_back, strict=True))) == (0, 0)
 
 
 def test_turns_count_only_while_the_condition_holds() -> None:
@@ -123,6 +138,9 @@ def test_each_episode_starts_anew_and_its_state_can_be_saved() -> None:
         ("longest(height[foot])", "height[foot] is a number and not a condition"),
         ("count(height - 1)", "compare it, as in height - 1 > 0.5."),
         ("turns(pitch, height)", "column 14: height is a number"),
+        ("share(contact[foot] - airborne)", "contact[foot] - airborne is a number"),
+        ("longest(up + airborne)", "up + airborne is a number"),
+        ("count(vertical_speed * airborne)", "vertical_speed * airborne is a number"),
     ],
 )
 def test_a_wrong_figure_is_one_sentence(text: str, words: str) -> None:
