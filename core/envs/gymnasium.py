@@ -26,7 +26,7 @@ from core.envs.base import CaptureSchedule, Step
 from core.errors import UserError
 from core.io import image_codec
 from core.robots.models import has_diverged
-from core.tasks.gymnasium import GymTask
+from core.tasks.gymnasium import PREFIX, GymTask
 from core.types import Float32, Mask
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,10 @@ class GymVectorEnv:
         self._replay.start(rows, seeds)
         with self._reported():
             observations, _ = self._envs.reset(seed=seeds.tolist(), options={"reset_mask": rows})
-        return _flatten(observations)
+        flat = _flatten(observations)
+        if not np.isfinite(flat[rows]).all():
+            raise UserError(f"{self.task.name} starts with an observation that is not a finite number.")
+        return flat
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -122,14 +125,19 @@ class GymVectorEnv:
         return Step(observations, rewards, ended, end_observations, finished, rows, diverged)
 
     def controls(self, actions: Float32) -> npt.NDArray[Any]:
-        """Convert actions (N, a) to the environment's own form: (N, ...) within a Box, or (N,) numbers of a Discrete."""
+        """Convert actions (N, a) to the environment's own form: (N, ...) within a Box, or (N,) numbers of a Discrete.
+
+        Whole numbers of a Box have equal parts of the range from -1 to 1.
+        """
         space = self._envs.single_action_space
         if isinstance(space, Discrete):
             return space.start + actions.argmax(axis=1)
         assert isinstance(space, Box)
         shares = (np.clip(actions, -1, 1).reshape(-1, *space.shape) + 1) / 2
-        scaled = space.low + (space.high - space.low) * shares
-        return np.clip(scaled, space.low, space.high).astype(space.dtype)
+        low, high = space.low.astype(np.float64), space.high.astype(np.float64)
+        whole = np.issubdtype(space.dtype, np.integer)
+        scaled = np.floor(low + (high - low + 1) * shares) if whole else low + (high - low) * shares
+        return np.clip(scaled, low, high).astype(space.dtype)
 
     def _mend_diverged(self, observations: Float32, rewards: Float32) -> Mask:
         """Replace diverged rows in place, and end their episodes unreported. Returns which (N,)."""
@@ -159,6 +167,7 @@ class GymVectorEnv:
 
         The end of an attempt is kept too, for a recording that begins while it is shown, after the reset.
         """
+        self.clip_available = np.ones(self.count, np.bool_)
         if self._film is None:
             return
         self.clip_available = self._film.rows(self._time, self.count)
@@ -168,8 +177,10 @@ class GymVectorEnv:
         for row in np.flatnonzero(kept & (changed | ~self.states[:, 0].astype(np.bool_))):
             with self._reported():
                 frame = self._envs.envs[row].render()
-            if not isinstance(frame, np.ndarray) or frame.ndim != 3:
+            if not (isinstance(frame, np.ndarray) and frame.ndim == 3 and frame.shape[2] == 3 and frame.size):
                 raise UserError(f"{self.task.name} renders no pictures (rgb_array) for clips.")
+            if frame.dtype != np.uint8:
+                raise UserError(f"{self.task.name} renders pictures of {frame.dtype}: clips need uint8, from 0 to 255.")
             self.states[row] = image_codec.encode_image(frame)
 
     def _figures(self, index: int) -> tuple[float, dict[str, float]]:
@@ -204,6 +215,7 @@ class GymVectorEnv:
         if not np.array_equal(replayed[shown], self.observations[shown]):
             log.info("The episodes of %s start again: a replay did not reach their state.", self.task.name)
             self._start_all()
+            self.clip_available[:] = False  # for one step: a clip in progress does not continue with another attempt
             return
         if arrays["states"].shape == self.states.shape:
             self.states = np.array(arrays["states"])
@@ -215,6 +227,13 @@ def _make(task: GymTask, environments: int, pictures: bool) -> SyncVectorEnv[Any
     """Make the vector environment. Raises UserError if the ID is unknown or it can't be made."""
     if task.env_id.startswith(_ATARI):
         raise UserError(f"{task.name} is an Atari game: choose one of the tasks for games, such as pong.")
+    if ":" in task.env_id:
+        raise UserError(
+            f"{task.name} names a module, and none is imported for it: register the environment in an installed package"
+            " (its entry point gymnasium.envs), and leave the module out."
+        )
+    if versions := [known for known in gymnasium.registry if known.rpartition("-v")[0] == task.env_id]:
+        raise UserError(f"{task.name} has no version: write {PREFIX}{versions[-1]}.")
     options: dict[str, Any] = {"render_mode": "rgb_array"} if pictures else {}
     try:
         spec = copy.deepcopy(gymnasium.spec(task.env_id))

@@ -33,7 +33,8 @@ from core.session.taking import PARTS, begun, parts_of, take, with_answers
 from core.system import resources
 from core.tasks import CATALOGUE, behaviours, get_task
 from core.tasks.base import RobotTask
-from core.tasks.behaviour_tasks import MJCF, task_text
+from core.tasks.behaviour_tasks import MJCF, is_behaviour_text, task_text
+from core.tasks.gymnasium import GymTask
 from core.tasks.robots import ROBOTS
 from core.types import Choice, Teacher
 from core.version import WINDOW
@@ -119,7 +120,8 @@ def _teach(args: argparse.Namespace) -> None:
         config = session.config
         if config.teacher == Teacher.ORACLE and _has_only_ties(session):
             print(
-                "All answers were ties: the oracle's reward is the same in every clip. Check its expression.",
+                "All answers were ties, as the oracle's reward is the same in every clip: "
+                + ("check its expression." if is_behaviour_text(config.task) else "give more --steps."),
                 file=sys.stderr,
             )
         if config.teacher != Teacher.NONE and outcome.labels < config.labels:
@@ -145,7 +147,11 @@ def _teach(args: argparse.Namespace) -> None:
         }
         _print_result(result, args.json)
         if math.isnan(outcome.true_return) and get_task(config.task).has_true_reward:
-            print("No episode has ended, so there are no means: give more --steps.", file=sys.stderr)
+            spoiled = f"{outcome.divergences} steps gave numbers that are not finite" if outcome.divergences else ""
+            print(
+                f"No episode has ended, so there are no means: {spoiled or 'give more --steps'}.",
+                file=sys.stderr,
+            )
         if args.video:
             from core.rollout.episodes import evaluate
 
@@ -384,10 +390,16 @@ def _require_memory(name: str | None) -> None:
 
 def _require_renderer(task: str) -> None:
     """Raise UserError if the task can't be drawn here: before the work rather than after it."""
+    from core.envs import make_envs
+    from core.envs.base import CaptureSchedule
     from core.envs.renderer import renderer_for
+    from core.seeding import generator
 
-    with closing(renderer_for(get_task(task))) as renderer:
+    chosen = get_task(task)
+    with closing(renderer_for(chosen)) as renderer:
         renderer.prepare()
+    if isinstance(chosen, GymTask):  # whose environment draws by itself
+        make_envs(chosen, 1, generator(0, "shapes"), threads=1, film=CaptureSchedule(1, 1)).close()
 
 
 def _check_picture_paths(video: str | None, strip: str | None = None) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from core.config import Config
 from core.envs.base import VectorEnv
 from core.envs.emulators import interface, rom
+from core.errors import UserError
 from core.portable.graphs import IR_VERSION, OPSET, Controls
 from core.portable.observation import observation_numbers
 from core.robots.models import load_model
@@ -29,6 +30,8 @@ def controls_of(task: Task, env: VectorEnv) -> Controls:
         first = int(env.controls(np.eye(actions, dtype=np.float32)[:1])[0])
         return Controls(shape, bool(task.pictures), (), first=first)
     low, rest, high = (env.controls(np.full((1, actions), side, np.float32))[0] for side in (-1, 0, 1))
+    if np.issubdtype(low.dtype, np.integer):
+        raise UserError(f"{task.name} takes whole numbers as actions, which no exported policy gives.")
     dtype = str(low.dtype) if isinstance(task, GymTask) else "float32"
     lowest, middle, highest = (part.astype(np.float32).reshape(-1) for part in (low, rest, high))
     return Controls(shape, False, low.shape, lowest, middle, highest, dtype=dtype)

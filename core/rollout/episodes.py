@@ -1,5 +1,6 @@
 """Whole episodes of a policy: demonstrations, evaluation, and the untrained policy's return."""
 
+import math
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
@@ -109,7 +110,7 @@ def random_return(config: Config) -> float:
     count = 8 if task.pictures else 32
     with closing(make_envs(task, count, rng, config.rollout.threads, staggered=False)) as env:
         finished, _ = run_episodes(env, actor, 1, task.longest_episode)
-    return float(np.mean([total for total, _ in finished]))
+    return float(np.mean([total for total, _ in finished])) if finished else math.nan
 
 
 def evaluate(
@@ -137,7 +138,7 @@ def evaluate(
     with closing(make_envs(task, count, rng, threads, staggered=False, film=film)) as env:
         finished, states = run_episodes(env, actor, each, each * task.longest_episode, task.episode_steps)
     finished = finished[:episodes]
-    returns = [total for total, _ in finished]
+    returns = [total for total, _ in finished] or [math.nan]
     figures = {"true_return": float(np.mean(returns)), "true_return_std": float(np.std(returns))}
     trained = loaded[1]["rollout"].values["env_steps"] if loaded and "rollout" in loaded[1] else 0
     return {"env_steps": trained, **figures, "measure": mean_measure(finished), "states": states}

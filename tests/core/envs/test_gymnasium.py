@@ -80,6 +80,22 @@ def test_actions_are_scaled_to_the_bounds_and_clipped(batch: MakeBatch) -> None:
     assert rewards.tolist() == [-2, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("kind", "low", "high", "taken"),
+    [(np.int8, -100, 100, {-100: 1, 0: 1, 100: 1}), (np.int64, 0, 3, {0: 250, 1: 250, 2: 250, 3: 250})],
+)
+def test_whole_numbers_of_a_box_are_taken_equally_often(
+    batch: MakeBatch, kind: Any, low: int, high: int, taken: dict[int, int]
+) -> None:
+    registered(done=Box(low, high, (1,), kind))
+    env = batch(environments=1)
+    actions = np.linspace(-1, 1, 2 * len(range(low, high)) + 1 if kind is np.int8 else 1000, dtype=np.float32)
+    own = env.controls(actions[:, None])
+    assert own.dtype == kind and own.min() == low and own.max() == high
+    numbers = own.ravel().tolist()
+    assert all(abs(numbers.count(number) - times) <= 2 for number, times in taken.items())
+
+
 def test_a_discrete_action_is_the_largest_of_a_row(batch: MakeBatch) -> None:
     registered(done=Discrete(3, start=5))
     env = batch(environments=3)
@@ -252,8 +268,11 @@ def test_what_does_not_repeat_itself_starts_anew_after_a_resume_and_differs_from
     forward(env, 7)
     again.set_state({name: np.array(array) for name, array in env.get_state().items()})
     assert again.observations[:, 0].tolist() == [0, 0] and again.observations[:, 1].tolist() != first
-    steps = forward(again, again.task.episode_steps)
-    assert np.flatnonzero([step.ended.all() for step in steps]).tolist() == [again.task.episode_steps - 8]
+    assert not again.clip_available.any()  # no clip continues from one attempt to another
+    forward(again, 1)
+    assert again.clip_available.all()
+    steps = forward(again, again.task.episode_steps - 1)
+    assert np.flatnonzero([step.ended.all() for step in steps]).tolist() == [again.task.episode_steps - 9]
     assert not any(step.finished for step in steps)  # it was not seen whole
 
 
@@ -277,6 +296,7 @@ def test_a_state_that_is_not_of_these_environments_is_refused(batch: MakeBatch, 
         ({"done": Box(-np.inf, np.inf, (2,))}, "bounded"),
         ({"bogus": 1}, "bogus"),
         ({"fails_at": 0}, "the wheels came off"),
+        ({"nan_at": 0}, "starts with an observation that is not a finite number"),
     ],
 )
 def test_what_cannot_be_taught_is_reported_in_one_sentence(batch: MakeBatch, given: dict[str, Any], words: str) -> None:
@@ -290,6 +310,8 @@ def test_what_cannot_be_taught_is_reported_in_one_sentence(batch: MakeBatch, giv
     ("name", "words"),
     [
         ("Nowhere-v0", "No environment named Nowhere-v0"),
+        ("CartPole", "gym:CartPole has no version: write gym:CartPole-v1."),
+        ("somewhere:Walk-v0", "gym:somewhere:Walk-v0 names a module"),
         ("ALE/Pong-v5", "^gym:ALE/Pong-v5 is an Atari game: .*such as pong"),
     ],
 )
@@ -299,9 +321,10 @@ def test_what_is_no_gymnasium_task_is_reported(batch: MakeBatch, name: str, word
 
 
 def test_an_environment_without_pictures_is_reported(batch: MakeBatch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Walk, "render", lambda self: None)
-    with pytest.raises(UserError, match="no pictures"):
-        batch(film=STEADY)
+    for picture, words in ((None, "no pictures"), (np.zeros((60, 90, 3)), "pictures of float64: clips need uint8")):
+        monkeypatch.setattr(Walk, "render", lambda self, picture=picture: picture)
+        with pytest.raises(UserError, match=words):
+            batch(film=STEADY)
 
 
 def taught(session: Session) -> tuple[list[Any], Any]:
