@@ -14,7 +14,12 @@ _MODIFIERS = (
     Qt.Key.Key_Meta,
     Qt.Key.Key_AltGr,
     Qt.Key.Key_unknown,
+    Qt.Key.Key_CapsLock,
+    Qt.Key.Key_NumLock,
+    Qt.Key.Key_ScrollLock,
 )
+_UNUSABLE = "another key…"
+"""Shown where a key was pressed that can't be used."""
 _CAUGHT = (QEvent.Type.ShortcutOverride, QEvent.Type.KeyPress)
 
 
@@ -56,10 +61,15 @@ class KeyButton(QPushButton):
         key = Qt.Key(event.key())
         if key in _MODIFIERS:
             return
+        pressed = pressed_key(event)
+        if not pressed:
+            self.setText(_UNUSABLE)
+            self.setAccessibleDescription(_UNUSABLE)
+            return
         self.setChecked(False)
         if key == Qt.Key.Key_Escape:
             return
-        self.key_chosen.emit("" if key == Qt.Key.Key_Delete else pressed_key(event))
+        self.key_chosen.emit("" if key == Qt.Key.Key_Delete else pressed)
 
     def _refresh(self) -> None:
         text = "press a key…" if self.isChecked() else key_symbol(self.key) or "–"
@@ -68,11 +78,14 @@ class KeyButton(QPushButton):
 
 
 def pressed_key(event: QKeyEvent) -> str:
-    """Return the name of the key that was pressed, as in a KeyMap; a keypad key has the name of its main key."""
+    """Return the name of the key that was pressed, as in a KeyMap; a keypad key has the name of its main key.
+
+    '' for a key without a name of its own: a dead key, such as ^ on some keyboards.
+    """
     modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-    return _without_shift(
-        QKeySequence(modifiers | Qt.Key(event.key())).toString(QKeySequence.SequenceFormat.PortableText)
-    )
+    combination = QKeySequence(modifiers | Qt.Key(event.key()))
+    name = combination.toString(QKeySequence.SequenceFormat.PortableText)
+    return _without_shift(name) if QKeySequence(name) == combination else ""
 
 
 def _without_shift(key: str) -> str:

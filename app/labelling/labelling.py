@@ -34,6 +34,7 @@ class Labelling(QObject):
     """The labeller's side of a session.
 
     teacher: labeller of the next pairs
+    teacher_after_demo: the teacher to whom the session returns, while demo mode has its own; else None
     open: answers are accepted
     pairs: the queue of pairs
     clip_size: pixels of the next clips that are rendered
@@ -77,6 +78,7 @@ class Labelling(QObject):
     ) -> None:
         super().__init__(parent)
         self.teacher = Teacher.HUMAN
+        self.teacher_after_demo: Teacher | None = None
         self.open, self._replay_incomplete = False, False
         self.pairs, self.clip_size = PairQueue(requests.tokens), CLIP_SIZE
         self.repeats = Repeats(config.query, Teacher.HUMAN, np.random.default_rng())
@@ -147,6 +149,11 @@ class Labelling(QObject):
             self._writing = True
             self.oracle_timer.stop()
             request()
+
+    @property
+    def lasting_teacher(self) -> Teacher:
+        """The teacher with whom the session is opened again."""
+        return self.teacher_after_demo or self.teacher
 
     def set_teacher(self, teacher: str) -> None:
         """Let this Teacher answer from now on; the oracle only where there is a true reward to answer by."""

@@ -123,16 +123,25 @@ class Progress:
         """
         if self.course.finishing is not None or self.course.finished:
             return False
-        return self._usable < self._config.labels and (self._usable < self.due or self.course.holding)
+        return not self.gives_no_more and (self._usable < self.due or self.course.holding)
+
+    @property
+    def gives_no_more(self) -> bool:
+        """True once as many answers have been given as the oracle gives."""
+        return self._usable >= self._config.labels
 
     def offered(self) -> None:
         self._offers.append(self._clock())
 
     def resumed(
-        self, env_steps: int, agreement: float, fitted: bool, returns: Iterable[tuple[int, float]] = ()
+        self, env_steps: int, agreement: float, best: float, fitted: bool, returns: Iterable[tuple[int, float]] = ()
     ) -> None:
-        """Take the figures of a checkpoint from which training continues. fitted, returns: as of TrainingCourse"""
-        self.env_steps, self.agreement, self._best_agreement = env_steps, agreement, agreement
+        """Take the figures of a checkpoint from which training continues.
+
+        best: the highest agreement of the session so far; nan if unknown
+        fitted, returns: as of TrainingCourse
+        """
+        self.env_steps, self.agreement, self._best_agreement = env_steps, agreement, best
         self.course.resumed(env_steps, fitted, returns)
 
     def reported(self, env_steps: int, divergences: int = 0, agreement: float = math.nan) -> None:
@@ -145,7 +154,7 @@ class Progress:
 
     @property
     def seconds_since_better(self) -> float | None:
-        """Time since the agreement last rose noticeably above its best in this run; None if it never did."""
+        """Time since the agreement last rose noticeably above its best before; None if it did not in this run."""
         return None if self._better_at is None else self._clock() - self._better_at
 
     @property

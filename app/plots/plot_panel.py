@@ -5,6 +5,7 @@ import zipfile
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QDialog, QFrame, QPushButton, QTabWidget, QWidget
 
 from app.labelling.true_reward_visibility import TrueRewardVisibility
@@ -205,3 +206,11 @@ class EnlargedPlot(QDialog):
             buttons.append(QPushButton(text, autoDefault=False))
             buttons[-1].clicked.connect(lambda _, slot=slot: slot())
         column((self.plot, 1), row(None, *buttons), of=self, margins=None)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Press the focused button on Enter, as on Space; without a default button, Qt presses none."""
+        focused = self.focusWidget()
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and isinstance(focused, QPushButton):
+            focused.click()
+        else:
+            super().keyPressEvent(event)

@@ -6,6 +6,7 @@ import time
 from enum import StrEnum
 from pathlib import Path
 
+import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.history.preference_history import PreferenceHistory
@@ -19,7 +20,7 @@ from app.live.policy_history import PolicyHistory
 from app.live.replays import Replays
 from app.session.factory import window_config
 from app.session.folder_guard import FolderGuard
-from app.session.metrics_recorder import PREDICTED, EpisodeRewards, of_figure, record, record_labels
+from app.session.metrics_recorder import AGREEMENT, PREDICTED, EpisodeRewards, of_figure, record, record_labels
 from app.session.recovery import RecoveryAction, failure_sentence, recovery_action, saved_elsewhere, saved_work
 from app.voting.room import Room
 from app.workers.checkpointer import Checkpointer
@@ -362,7 +363,8 @@ class Controller(QObject):
             )
             thousands, returns = self.metrics.snapshot(PREDICTED)
             batches = zip((1000 * thousands).round().astype(int).tolist(), returns.tolist(), strict=True)
-            self.progress.resumed(steps, known, kept_reward(states) is not None, batches)
+            best = float(np.fmax.reduce([known, *self.metrics.snapshot(AGREEMENT)[1]]))
+            self.progress.resumed(steps, known, best, kept_reward(states) is not None, batches)
 
     def _on_event(self, event: Event) -> None:
         self.progress.passed()

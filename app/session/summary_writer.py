@@ -49,7 +49,7 @@ class SummaryWriter(QObject):
         controller, task = self._controller, self._controller.task
         current = Summary(
             task=controller.session.config.task,
-            teacher=controller.labelling.teacher,
+            teacher=controller.labelling.lasting_teacher,
             labels=0,
             env_steps=controller.progress.env_steps,
             measure_title=task.measure_title,

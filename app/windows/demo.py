@@ -37,7 +37,7 @@ _DETAILS = {
     State.PAUSED: "It continues when the presenter resumes it.",
 }
 """Texts that replace the main window's buttons, which this window lacks."""
-_ORACLE_ANSWERS = "The computer is choosing"
+_ORACLE_ANSWERS, _ORACLE_RESTS = "The computer is choosing", "The computer has chosen enough for now"
 _DESIGNED = 1280, 720
 """Screen size in pixels that all sizes refer to; they scale with the screen."""
 _SIZES = {
@@ -69,7 +69,7 @@ class DemoWindow(QWidget):
     def __init__(self, controller: Controller, keys: KeyMap, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
         self._controller, self._keys = controller, keys
-        self._teacher_before = controller.labelling.teacher
+        controller.labelling.teacher_after_demo = controller.labelling.teacher
         self.code: VoteCode | None = None
         """The code for the audience's phones, while it votes."""
         self._verdict = ""
@@ -142,7 +142,7 @@ class DemoWindow(QWidget):
             Command.PLAYBACK: self.clips.toggle_playback,
             Command.RESTART_CLIPS: self.clips.restart,
             Command.HUMAN: partial(self._controller.labelling.set_teacher, Teacher.HUMAN),
-            Command.ORACLE: partial(self._controller.labelling.set_teacher, Teacher.ORACLE),
+            Command.ORACLE: self._let_oracle_answer,
             Command.PAUSE: self._controller.pause_or_resume,
             Command.VOTE: self.vote_requested.emit,
             Command.DEMO: self.close,
@@ -160,11 +160,16 @@ class DemoWindow(QWidget):
         voting = self._controller.room.on
         vote = (Command.VOTE, "End the votes" if voting else "Audience votes")
         hints = [(Command.HUMAN, "You answer" if voting else "Guests answer"), vote, (Command.UNDO, "Undo")]
-        if self._controller.task.has_true_reward:
+        if self._controller.task.has_true_reward and not voting:
             hints.insert(0, (Command.ORACLE, "Computer answers"))
         texts = [f"{key_symbol(self._keys.keys_for(c)[0])} {name}" for c, name in hints if self._keys.keys_for(c)]
         guest = [] if voting else [f"{_NEXT_GUEST} Next guest (now {self.guests.name})"]
         return "      ".join([*texts, *guest, "Esc Leave"])
+
+    def _let_oracle_answer(self) -> None:
+        """Let the oracle answer, unless the audience votes: its votes would be lost."""
+        if not self._controller.room.on:
+            self._controller.labelling.set_teacher(Teacher.ORACLE)
 
     def _connect(self) -> None:
         controller, labelling = self._controller, self._controller.labelling
@@ -229,8 +234,7 @@ class DemoWindow(QWidget):
     def refresh(self) -> None:
         """Update the figures; called several times a second."""
         self.side.refresh()
-        paused = "  ·  training is paused" if self._controller.state == State.PAUSED else ""
-        self.title.setText(f"{self._controller.task.title}{paused}{self._verdict}")
+        self.title.setText(f"{self._controller.task.title}{self._special_state}{self._verdict}")
         self._update_question()
         if not self.pair_page.has_pair:
             headline, detail = explanation(self._controller)
@@ -238,6 +242,14 @@ class DemoWindow(QWidget):
             detail = what_is_saved(self._controller) if stopped else _DETAILS.get(self._controller.state, detail)
             self.headline.setText(headline)
             self.detail.setText(detail)
+
+    @property
+    def _special_state(self) -> str:
+        """Text after the title on what the main window would say in its bars; '' while training runs as usual."""
+        if self._controller.state == State.PAUSED:
+            return "  ·  training is paused"
+        share = self._controller.course.finishing
+        return "" if share is None else f"  ·  finishing training: {100 * share:.0f}%, which an answer would end"
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         scale = min(self.width() / _DESIGNED[0], self.height() / _DESIGNED[1])
@@ -256,7 +268,9 @@ class DemoWindow(QWidget):
         self.restart_timer.stop()
         self.clips.show_pair(None)
         self.side.close_players()
-        self._controller.labelling.set_teacher(self._teacher_before)
+        labelling = self._controller.labelling
+        before, labelling.teacher_after_demo = labelling.lasting_teacher, None
+        labelling.set_teacher(before)
         event.accept()
         self.left.emit()
 
@@ -314,7 +328,9 @@ class DemoWindow(QWidget):
     def _update_question(self) -> None:
         oracle = self._controller.labelling.teacher == Teacher.ORACLE
         task = self._controller.task
-        self.question.setText(_ORACLE_ANSWERS if oracle else _QUESTION)
+        progress = self._controller.progress
+        rests = progress.gives_no_more or self._controller.course.finishing is not None
+        self.question.setText((_ORACLE_RESTS if rests else _ORACLE_ANSWERS) if oracle else _QUESTION)
         self.instruction.setText(goal(task) if oracle else task.instruction)
 
 

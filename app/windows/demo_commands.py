@@ -37,7 +37,7 @@ class DemoCommands(QObject):
         super().__init__(controller)
         self._controller, self._clips, self._live, self._keys = controller, clips, live, keys
         self.demo: DemoWindow | None = None
-        self._clips_played = False
+        self._clips_played, self._pair_before = False, clips.shown
         self.handlers: dict[Command, Callable[[], object]] = {
             Command.EARLIER_POLICY: lambda: live.step(-1),
             Command.LATER_POLICY: lambda: live.step(1),
@@ -60,7 +60,7 @@ class DemoCommands(QObject):
         """Open demo mode and pause the playback of the main window. self_running: the oracle answers."""
         if self.demo is not None:
             return
-        self._clips_played = self._clips.clock.playing
+        self._clips_played, self._pair_before = self._clips.clock.playing, self._clips.shown
         self.demo = DemoWindow(self._controller, self._keys())
         self.demo.left.connect(self._on_left)
         self.demo.vote_requested.connect(self.ask_to_vote)
@@ -112,8 +112,9 @@ class DemoCommands(QObject):
         self.demo = None
         for shown in (self._controller.labelling.pair_shown, self._controller.demonstrations.demonstration_drawn):
             shown.disconnect(self._pause_playback)
-        if self._clips.shown and self._clips_played:
-            self._clips.clock.resume()
+        if self._clips.shown and (self._clips_played or self._clips.shown is not self._pair_before):
+            self._clips.clock.resume()  # a new pair plays, as ever
+            self._clips.playback_changed.emit()
         self._live.policy.clock.resume()
         if (snapshot := self._live.snapshot) is not None:  # demo mode may have requested another in its place
             self._controller.replays.show(snapshot)

@@ -4,24 +4,37 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter
 
+from app import settings
 from app.live.live_view import LiveView
 from app.plots.plot_panel import PlotPanel
 
+_STATE = "window/division"
 _AROUND, _MOST = 122, 0.6
 """Pixels of the live view above and below its square picture, and its largest share of the height."""
 
 
 class ProgressPanel(QSplitter):
-    """Gives the live view the height at which its picture fills the width, and the plots the rest."""
+    """Gives the live view the height at which its picture fills the width, and the plots the rest.
+
+    Once the person has moved the division, both keep their shares, in later sessions too.
+    """
 
     def __init__(self, live: LiveView, plots: PlotPanel) -> None:
         super().__init__(Qt.Orientation.Vertical)
         self.setContentsMargins(10, 10, 14, 14)
         self.addWidget(live)
         self.addWidget(plots)
+        chosen = settings.blob(_STATE)
+        self._is_chosen = chosen is not None and self.restoreState(chosen)
+        self.splitterMoved.connect(self._on_moved)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        room = self.contentsRect()
-        live = min(room.width() + _AROUND, round(_MOST * room.height()))
-        self.setSizes([live, room.height() - live])
+        if not self._is_chosen:
+            room = self.contentsRect()
+            live = min(room.width() + _AROUND, round(_MOST * room.height()))
+            self.setSizes([live, room.height() - live])
+
+    def _on_moved(self) -> None:
+        self._is_chosen = True
+        settings.keep(_STATE, self.saveState())

@@ -51,6 +51,14 @@ def test_when_the_predictors_last_agreed_noticeably_more(progress: Progress, clo
     assert progress.seconds_since_better == 90
 
 
+def test_after_a_restart_the_best_agreement_is_that_of_the_whole_session(progress: Progress) -> None:
+    progress.resumed(1000, 0.3, best=0.45, fitted=True)
+    progress.reported(2000, agreement=0.4)
+    assert progress.seconds_since_better is None
+    progress.reported(3000, agreement=0.6)
+    assert progress.seconds_since_better == 0
+
+
 def test_the_next_pair_is_expected_at_the_recent_pace(progress: Progress, clock: Clock) -> None:
     assert progress.seconds_to_next_offer is None
     for _ in range(4):
@@ -68,7 +76,7 @@ def test_training_starts_once() -> None:
     progress.answered()
     assert progress.passes_mark() == "Training starts."
     taken_over = Progress(replaced(Config(), labels=100, query__schedule="answers", query__first_labels=2), Clock())
-    taken_over.resumed(1000, 0.5, fitted=True)
+    taken_over.resumed(1000, 0.5, best=0.5, fitted=True)
     taken_over.counted(1)
     taken_over.answered()
     assert taken_over.passes_mark() == ""

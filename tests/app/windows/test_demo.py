@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QInputDialog, QWidget
 from shiboken6 import isValid
 
+from app.labelling.last_teacher import last_teacher
 from app.session.controller import State
 from app.windows.demo import DemoWindow
 from core.events import JobSpec, Waited
@@ -17,7 +18,7 @@ from core.jobs.job_process import JobProcess
 from core.types import Choice, Teacher
 from tests.app.fakes import KEYS, Face, FakeProcess, make_query
 from tests.app.live_view_driver import open_demo
-from tests.app.tape import flashed
+from tests.app.tape import flashed, report
 from tests.processes import children, parts
 
 
@@ -142,8 +143,25 @@ def test_the_oracle_plays_by_itself_until_one_leaves(face: Face) -> None:
     face.wait_until(lambda: len(face.answers()) == 2)
     assert [(p.choice, p.labeller) for p in face.answers()] == [(Choice.LEFT, "oracle"), (Choice.RIGHT, "oracle")]
     assert demo.tiles[Choice.RIGHT].chosen
+    face.wait_until(lambda: last_teacher(face.controller.session) == Teacher.HUMAN)  # after a crash, too
     QTest.keyClick(demo, Qt.Key.Key_Escape)
     assert face.labelling.teacher == Teacher.HUMAN and face.controller.state == State.RUNNING
+
+
+def test_it_says_that_training_is_finishing_and_that_the_oracle_rests_meanwhile(face: Face, demo: DemoWindow) -> None:
+    face.engine["rollout"].play(report(1000, finishing=0.34))
+    face.wait_until(lambda: face.controller.course.finishing is not None)
+    QTest.keyClick(demo, Qt.Key.Key_F7)
+    demo.refresh()
+    assert demo.title.text().endswith("finishing training: 34%, which an answer would end")
+    assert demo.question.text() == "The computer has chosen enough for now"
+
+
+def test_a_pair_that_came_meanwhile_plays_in_the_main_window(face: Face) -> None:
+    open_demo(face)
+    face.offer(make_query())
+    face.window.demo_commands.leave_demo()
+    assert face.window.clips.clock.playing
 
 
 def test_a_guests_key_takes_over_from_the_oracle_and_a_key_gives_back(face: Face) -> None:

@@ -20,7 +20,7 @@ from core.errors import UserError
 from core.events import Failed
 from core.preferences.store import PreferenceStore
 from core.service_events import VoteKept, VoteOpened, VotesCounted, VotingServed
-from core.types import AUDIENCE, Choice
+from core.types import AUDIENCE, Choice, Teacher
 from tests.app.fakes import Face, FakeProcess, make_query
 from tests.core.builders import raising
 
@@ -78,6 +78,8 @@ def test_the_majority_is_one_answer_with_its_votes(voting: tuple[Face, DemoWindo
     face, demo, child = voting
     assert scanned(demo.code) == URL and demo.bars.isVisible() and not demo.tiles[Choice.LEFT].isVisible()
     assert "End the votes" in demo.hints.text() and "guest" not in demo.hints.text()
+    QTest.keyClick(demo, Qt.Key.Key_F7)  # the computer does not answer in place of the room
+    assert face.labelling.teacher == Teacher.HUMAN and "Computer" not in demo.hints.text()
     face.wait_until(lambda: demo.code.height() > demo.height() / 2)  # to be read from the back of a room
     face.offer(make_query(), make_query())
     face.wait_until(lambda: bool(child.got(VoteOpened)))
