@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
 
 from app.live.demonstrations import Demonstration
 from app.session.summary_writer import SummaryWriter
@@ -14,6 +15,7 @@ from core.session import summary
 from core.session.summary import Summary
 from core.types import Teacher
 from tests.app.fakes import Face, make_frames
+from tests.app.live_view_driver import open_demo
 from tests.app.tape import report
 
 Keep = Callable[[Face], SummaryWriter]
@@ -55,6 +57,18 @@ def test_it_has_the_task_at_once_and_answers_steps_and_the_best_figure_with_the_
     face.controller.checkpointer.request()
     face.wait_until(lambda: read(face).best == 4.5)
     assert (read(face).labels, read(face).env_steps, read(face).teacher) == (1, 3000, "oracle")
+
+
+def test_after_a_crash_in_demo_mode_the_teacher_is_the_one_before(face: Face, keep: Keep) -> None:
+    keep(face)
+    face.wait_until((face.folder / summary.NAME).exists)
+    demo = open_demo(face, Qt.KeyboardModifier.ShiftModifier)
+    face.engine["rollout"].play(report(1000))
+    face.wait_until(lambda: face.controller.progress.env_steps == 1000)
+    face.controller.checkpointer.request()
+    face.wait_until(lambda: read(face).env_steps == 1000)
+    assert face.labelling.teacher == Teacher.ORACLE and read(face).teacher == "human"
+    demo.close()
 
 
 def test_the_best_of_earlier_runs_stays(open_face: Callable[..., Face], keep: Keep) -> None:

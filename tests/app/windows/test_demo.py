@@ -10,7 +10,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QInputDialog, QWidget
 from shiboken6 import isValid
 
-from app.labelling.last_teacher import last_teacher
 from app.session.controller import State
 from app.windows.demo import DemoWindow
 from core.events import JobSpec, Waited
@@ -143,7 +142,6 @@ def test_the_oracle_plays_by_itself_until_one_leaves(face: Face) -> None:
     face.wait_until(lambda: len(face.answers()) == 2)
     assert [(p.choice, p.labeller) for p in face.answers()] == [(Choice.LEFT, "oracle"), (Choice.RIGHT, "oracle")]
     assert demo.tiles[Choice.RIGHT].chosen
-    face.wait_until(lambda: last_teacher(face.controller.session) == Teacher.HUMAN)  # after a crash, too
     QTest.keyClick(demo, Qt.Key.Key_Escape)
     assert face.labelling.teacher == Teacher.HUMAN and face.controller.state == State.RUNNING
 
