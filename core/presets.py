@@ -132,7 +132,7 @@ PAPER_GAME: dict[str, tuple[Any, str]] = {
     "query.half_life": (1.25e6, "A.2"),  # 5 million frames, of which a step has four
 }
 DECAYED_AT = 80_000_000
-"""Environment steps at which a game's learning rate reaches zero, on a line from the start (A.2)."""
+"""Environment steps at which a game's learning rate reaches zero, on a line from the start (A.2); later in longer sessions."""
 PAPER_BEHAVIOURS: dict[str, dict[str, Any]] = {  # 3.2
     "hopper-backflip": {"labels": 900, "query.segment_steps": 60},
     "half-cheetah-one-leg": {"labels": 800},

@@ -250,8 +250,10 @@ class BehaviourPage(QWidget):
         return self._title_of(self._key) if self._key in self._unsaved and self._has_changes(self._key) else ""
 
     def unsaved_titles(self) -> list[str]:
-        """Titles of all drafts with changes that are not saved."""
-        return [self._title_of(key) for key in self._unsaved if self._has_changes(key)]
+        """Titles of all drafts with changes that are not saved, except those of behaviours that are in the trash."""
+        paths = {key: draft.path for key, draft in self._unsaved.items()}
+        there = [key for key, path in paths.items() if path is None or path.exists()]
+        return [self._title_of(key) for key in there if self._has_changes(key)]
 
     def _has_changes(self, key: str) -> bool:
         draft, origin = self._unsaved[key], self._origin[key]

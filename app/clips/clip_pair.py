@@ -56,7 +56,7 @@ class ClipPair(QWidget):
         self.playback_changed.emit()
 
     def flash(self, choice: Choice, predicted: tuple[float, ...] = ()) -> None:
-        """Confirm a choice on top of the answered clips, until the next pair is shown.
+        """Confirm a choice on top of the answered clips, until the next pair is shown or `end_flash` is called.
 
         predicted: P[left preferred] of each ensemble member for the answered pair, to be shown with it
         """
@@ -67,7 +67,7 @@ class ClipPair(QWidget):
         self._prediction_end.start()
 
     def end_flash(self) -> None:
-        """End the confirmation at once: the answer has been undone."""
+        """End the confirmation at once."""
         self._show_flash(("", ""))
         self.overlay.show_prediction(())
 

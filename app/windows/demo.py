@@ -329,7 +329,8 @@ class DemoWindow(QWidget):
         oracle = self._controller.labelling.teacher == Teacher.ORACLE
         task = self._controller.task
         progress = self._controller.progress
-        rests = progress.gives_no_more or self._controller.course.finishing is not None
+        course = self._controller.course
+        rests = progress.gives_no_more or course.finished or course.finishing is not None
         self.question.setText((_ORACLE_RESTS if rests else _ORACLE_ANSWERS) if oracle else _QUESTION)
         self.instruction.setText(goal(task) if oracle else task.instruction)
 

@@ -27,8 +27,6 @@ _SELECTION_MS = 150
 """Time an answer must stay selected before its clips are rendered; scrolling through the list renders none."""
 _TICK_MS = 1500
 """Time for which a changed choice is confirmed over the clips."""
-_TICK_MS = 1500
-"""Time for which a changed choice is confirmed over the clips."""
 _NOT_RUNNING = "The clips can't be rendered now", "The session is stopped: press Start in the main window."
 _FAILED = "The clips can't be rendered now", "The main window says why."
 
@@ -51,7 +49,6 @@ class HistoryPage(QWidget):
         self.stack.addWidget(self.empty)
         self.stack.addWidget(self.list)
         self.selection_timer = QTimer(self, singleShot=True, interval=_SELECTION_MS)
-        self._tick_end = QTimer(self, singleShot=True, interval=_TICK_MS)
         self._tick_end = QTimer(self, singleShot=True, interval=_TICK_MS)
         left = column(self.filter, (self.stack, 1), self.count, spacing=10)
         right = column((self.pane, 1), self.consistency, spacing=10)
@@ -84,7 +81,6 @@ class HistoryPage(QWidget):
         self.pane.choice_requested.connect(self._on_choice_requested)
         self.pane.list_requested.connect(self.list.setFocus)
         self.selection_timer.timeout.connect(self._on_selection_settled)
-        self._tick_end.timeout.connect(self.pane.clips.end_flash)
         self._tick_end.timeout.connect(self.pane.clips.end_flash)
         self._controller.state_changed.connect(self._on_state_changed)
 
@@ -218,7 +214,6 @@ class HistoryPage(QWidget):
         row = self.pane.row
         if row and row.id == preference.id:
             self.pane.clips.flash(preference.choice)
-            self._tick_end.start()
             self._tick_end.start()
             # The store's reader may be faster, so that the row has the new choice already.
             earlier = [row.choice, *(choice for choice, *_ in reversed(row.changes))]

@@ -8,7 +8,7 @@ from app import settings
 from app.live.live_view import LiveView
 from app.plots.plot_panel import PlotPanel
 
-_STATE = "window/division"
+_SHARE = "window/live share"
 _AROUND, _MOST = 122, 0.6
 """Pixels of the live view above and below its square picture, and its largest share of the height."""
 
@@ -24,17 +24,28 @@ class ProgressPanel(QSplitter):
         self.setContentsMargins(10, 10, 14, 14)
         self.addWidget(live)
         self.addWidget(plots)
-        chosen = settings.blob(_STATE)
-        self._is_chosen = chosen is not None and self.restoreState(chosen)
+        self.setChildrenCollapsible(False)
+        self._share = _chosen_share()
         self.splitterMoved.connect(self._on_moved)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if not self._is_chosen:
-            room = self.contentsRect()
-            live = min(room.width() + _AROUND, round(_MOST * room.height()))
-            self.setSizes([live, room.height() - live])
+        room = self.contentsRect()
+        live = min(room.width() + _AROUND, round(_MOST * room.height()))
+        if self._share is not None:
+            live = round(self._share * room.height())
+        self.setSizes([live, room.height() - live])
 
     def _on_moved(self) -> None:
-        self._is_chosen = True
-        settings.keep(_STATE, self.saveState())
+        live, plots = self.sizes()
+        self._share = live / (live + plots)
+        settings.keep(_SHARE, f"{self._share:.4f}")
+
+
+def _chosen_share() -> float | None:
+    """Return the live view's share of the height that the person has chosen; None if they have chosen none."""
+    try:
+        share = float(settings.text(_SHARE))
+    except ValueError:
+        return None
+    return share if 0 < share < 1 else None

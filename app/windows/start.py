@@ -88,6 +88,7 @@ class StartWindow(QMainWindow):
         self.library, self.previews, self.behaviours, self.scenes = library, previews, behaviours, scenes
         self._given = dict(given or {})
         self._own: dict[str, OwnBehaviour] = {}
+        self._own_listed = False
         self._starts_when_saved = False
         self._practised: Practised = ()
         """Answers with which the behaviour that is being saved starts."""
@@ -112,7 +113,8 @@ class StartWindow(QMainWindow):
         """Text of the behaviour whose card gets the focus when it is listed."""
         self._quit = QAction("Quit", self)
         self._quit.triggered.connect(self._on_quit)
-        self._asked_to_quit = False
+        self._asked_about: list[str] = []
+        """Titles of the drafts that quitting would have discarded when the person was asked last."""
         self.addAction(self._quit)
         self._connect()
         restore(self, _STATE_NAME, _SIZE)
@@ -283,9 +285,9 @@ class StartWindow(QMainWindow):
     def _keeps_open(self) -> bool:
         """Return whether quitting would discard a draft; the second time the person means it."""
         unsaved = self.behaviour_page.unsaved_titles()
-        if not unsaved or self._asked_to_quit:
+        if not unsaved or unsaved == self._asked_about:
             return False
-        self._asked_to_quit = True
+        self._asked_about = unsaved
         self.show_problem(f"Quitting discards the changes to {' and '.join(unsaved)}: save them first, or quit again.")
         return True
 
@@ -369,8 +371,8 @@ class StartWindow(QMainWindow):
             self.show_error(str(error))
 
     def _on_behaviours_listed(self, listed: list[OwnBehaviour]) -> None:
-        added = {own.text for own in listed} - set(self._own)
-        self._own = {own.text: own for own in listed}
+        added = {own.text for own in listed} - set(self._own) if self._own_listed else set()
+        self._own, self._own_listed = {own.text: own for own in listed}, True
         self.grid.set_own(self._own)
         if any(self.grid.cards[text].isHidden() for text in added):  # the search does not find it
             self.search.clear()

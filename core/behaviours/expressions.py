@@ -103,7 +103,7 @@ _INSTEAD = {
     **{"&&": "and", "||": "or", "!": "not", "=": "==", "=>": ">=", "=<": "<=", "AND": "and", "OR": "or", "NOT": "not"},
     **{"≥": ">=", "≤": "<=", "≠": "!=", "−": "-", "×": "*", "÷": "/", "²": "**2", "³": "**3"},
 }
-_FOREIGN = re.compile(r"&&|\|\||=>|=<|[≥≤≠−×÷²³]|\b(?:AND|OR|NOT)\b|!(?!=)|(?<![=!<>:])=(?!=)")
+_FOREIGN = re.compile(r"&&|\|\||=>|=<|[≥≤≠−×÷²³]|\b(?<!\[)(?:AND|OR|NOT)\b(?!\])|!(?!=)|(?<![=!<>:])=(?!=)")
 """Signs of other languages, and by sign what to write instead."""
 _ARGUMENT = re.compile(r"[(,]\s*(\w+)\s*$")
 """Name of an argument before its =."""
@@ -383,11 +383,17 @@ def _is_condition(node: ast.expr) -> bool:
             return True
         case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)):
             return name in CONDITIONS
+        case ast.BinOp(left=ast.Constant(value=int() | float() as factor), op=ast.Mult(), right=part):
+            return factor > 0 and _is_condition(part)
+        case ast.BinOp(left=part, op=ast.Mult() | ast.Pow(), right=ast.Constant(value=int() | float() as factor)):
+            return factor > 0 and _is_condition(part)
         case ast.BinOp(left=left, op=ast.Mult() | ast.Add(), right=right):
             return _is_condition(left) and _is_condition(right)
         case ast.BinOp(left=ast.Constant(value=1), op=ast.Sub(), right=right):
             return _is_condition(right)
-        case ast.Call(func=ast.Name(id="min" | "max" | "abs"), args=arguments):
+        case ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(left=left, op=ast.Sub(), right=right)]):
+            return _is_condition(left) and _is_condition(right)
+        case ast.Call(func=ast.Name(id="min" | "max"), args=arguments):
             return all(map(_is_condition, arguments))
     return False
 

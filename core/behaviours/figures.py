@@ -152,6 +152,10 @@ class _Unwrapped:
         return self._values[name]
 
 
+_OF_ANGLES = tuple(f"_{angle}_{what}" for angle in ANGLES for what in ("before", "turns"))
+"""How the names of arrays end that `_Unwrapped` changes."""
+
+
 class _Turns(Memory):
     initial = {
         **{"before": np.nan, "turned": 0.0, "best": 0.0},
@@ -309,4 +313,5 @@ class EpisodeFigures:
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         for name, array in self.get_state().items():
-            array[:] = arrays[name]
+            if name in arrays or not name.endswith(_OF_ANGLES):  # which earlier versions did not keep
+                array[:] = arrays[name]

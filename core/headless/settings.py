@@ -44,7 +44,7 @@ def make_config(name: str, preset: str, given: Changes, ablation: Changes, setti
         kept = {name: usual.get(name, _default(name)) for name in _PLANNING if name in ablation}
         config = replaced(config, steps=steps_for_answers(replaced(config, **kept)))
     if game and preset == "paper" and config.policy.algorithm == "a2c" and "policy.decay" not in {**given, **settings}:
-        config = replaced(config, **{"policy.decay": min(1.0, config.steps / DECAYED_AT)})
+        config = replaced(config, **{"policy.decay": min(1.0, config.planned_steps / DECAYED_AT)})
     if not game and preset != "paper" and "rollout.environments" not in {**given, **settings}:
         most = max(_FEWEST, config.steps // (_BATCHES * config.rollout.steps))
         config = replaced(config, **{"rollout.environments": min(config.rollout.environments, most)})

@@ -76,7 +76,9 @@ def read_mjcf(path: Path) -> tuple[str, dict[str, bytes]]:
             if element.tag not in _FOLDERS:
                 raise UserError(f"{path.name} has a {element.tag} with a file, which can't be used: leave it out.")
             named = element.attrib[attribute].replace("\\", "/")  # as MuJoCo reads paths of Windows
-            source = _found(folder / folders[_FOLDERS[element.tag]], places.get(element, ""), named)
+            inside, place = folder / folders[_FOLDERS[element.tag]], places.get(element, "")
+            # MuJoCo finds the second with a relative path of the main file, and the third with an absolute one.
+            source = _first_found(inside / named, inside / place / named, folder / place / named)
             if attribute == "file" and element.tag in _NAMED_BY_FILE:
                 element.attrib.setdefault("name", PurePosixPath(named).stem)
             if source not in names:
@@ -192,10 +194,9 @@ def _require_few(root: Element) -> None:
         raise UserError(f"it has more than {_MAX_ELEMENTS:,} elements or {_MAX_DEPTH} levels: use a simpler model.")
 
 
-def _found(folder: Path, place: str, name: str) -> Path:
-    """Return the file of that name in a folder, else, if there is one, in its subfolder `place`, as MuJoCo does."""
-    nearer = folder / place / name
-    return nearer if os.path.exists(nearer) and not os.path.exists(folder / name) else folder / name
+def _first_found(*paths: Path) -> Path:
+    """Return the first of these files that exists; if there is none, the first, so that its absence is reported."""
+    return next(filter(os.path.exists, paths), paths[0])
 
 
 def _include(
@@ -215,7 +216,7 @@ def _include(
                 name = child.attrib.get("file", "")
                 if not name:
                     raise UserError("an <include> names no file: give it one, or leave it out.")
-                source = _found(folder, place, name)
+                source = _first_found(folder / name, folder / place / name)
                 if source in outer:
                     raise UserError("the robot's files include each other in a circle.")
                 done.append(name)

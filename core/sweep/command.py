@@ -100,10 +100,10 @@ def _require_runnable(cells: Sequence[Cell], here: bool) -> None:
     for cell in cells:
         check_size_limits(cell.config, get_task(cell.config.task, cell.config.true_reward))
         require_whole_clips(cell.config)
-        if here:
-            from core.nn.device import device_for  # imports torch, which a sweep elsewhere does not need
+    if here and (asked := [cell.config for cell in cells if cell.config.device == "cuda"]):
+        from core.nn.device import device_for  # imports torch, which a sweep elsewhere does not need
 
-            device_for(cell.config)
+        device_for(asked[0])
 
 
 def _backend(word: str, cells: Sequence[Cell], folder: Path) -> Backend:

@@ -81,6 +81,7 @@ def test_the_learning_rate_of_the_papers_games_falls_as_if_to_zero_at_80_million
         make_config("pong", "paper", {"steps": 4_000_000}, {}, {}).policy.decay,
     ]
     assert decays == [1 / 80, 1 / 20]  # A.2
+    assert make_config("pong", "paper", {}, {}, {"query.horizon": 4_000_000}).policy.decay == 1 / 20
     assert make_config("pong", "paper", {"steps": 4_000_000}, {}, {"policy.decay": 0.5}).policy.decay == 0.5
 
 

@@ -19,6 +19,7 @@ from app.live.demonstrations import LARGE_SIZE, SIZE
 from app.style import theme
 from app.window_state import restore
 from app.windows.main import MainWindow
+from app.windows.progress_panel import ProgressPanel
 from core.events import DemonstrationRecorded
 from core.service_events import ClipsRequested
 from core.tasks import CATALOGUE
@@ -100,6 +101,23 @@ def test_the_window_comes_back_as_it_was_left(open_face: Callable[..., Face]) ->
     assert again.window.dock.isHidden() and not again.window.commands[Command.PROGRESS_PANEL].isChecked()
     again.window.commands[Command.PROGRESS_PANEL].trigger()
     assert again.window.dock.isVisible()
+
+
+def test_a_division_that_was_moved_stays_and_leaves_something_of_both(open_face: Callable[..., Face]) -> None:
+    face = open_face()
+    sized(face)
+    panel = face.window.findChild(ProgressPanel)
+    usual, _ = panel.sizes()
+    handle = panel.handle(1)
+    QTest.mousePress(handle, Qt.MouseButton.LeftButton)
+    QTest.mouseMove(handle, QPoint(5, -2000))
+    QTest.mouseRelease(handle, Qt.MouseButton.LeftButton, pos=QPoint(5, -2000))
+    live, plots = panel.sizes()
+    assert 0 < live < usual
+    face.close()
+    again = open_face()
+    sized(again)
+    again.wait_until(lambda: again.window.findChild(ProgressPanel).sizes() == pytest.approx([live, plots], abs=2))
 
 
 @pytest.mark.parametrize("command", [Command.REWARD_PLOTS, Command.EARLIER_POLICY, Command.NEWEST_POLICY])

@@ -116,13 +116,15 @@ def test_files_may_be_named_as_seen_from_the_file_that_names_them() -> None:
     Path("parts").mkdir()
     Path("common.xml").rename("parts/inner.xml")
     Path("parts/outer.xml").write_text('<mujoco><include file="inner.xml"/></mujoco>')
-    Path("meshes/parts").mkdir()
-    Path("meshes/trunk.obj").rename("meshes/parts/trunk.obj")
     asset = next(line for line in DOG.splitlines() if "trunk.obj" in line)
     Path("parts/mesh.xml").write_text(f"<mujoco>{asset}</mujoco>")
     text = DOG.replace(asset, '<include file="parts/mesh.xml"/>').replace("common.xml", "parts/outer.xml")
     Path("dog.xml").write_text(text)
-    assert replace(import_robot(Path("dog.xml")), packed=whole.packed) == whole
+    mesh = Path("meshes/trunk.obj")
+    for place in ("meshes/trunk.obj", "meshes/parts/trunk.obj", "parts/trunk.obj"):
+        Path(place).parent.mkdir(exist_ok=True)
+        mesh = mesh.rename(place)
+        assert replace(import_robot(Path("dog.xml")), packed=whole.packed) == whole
 
 
 def refuse(name: str, expected: str, **changes: str) -> None:
