@@ -32,6 +32,8 @@ from core.tasks.robots import ROBOTS, imported_robot
 
 FIRST_ROBOT = "hopper"
 USUAL_SECONDS = 1.5
+_OF_ROBOT = ("clip_seconds", "start", "camera", "episode_seconds", "control_rate")
+"""Choices that suit one robot alone."""
 _NAMELESS = "Give the behaviour a name."
 _WORDLESS = "Write the sentence that is shown above the clips."
 
@@ -46,17 +48,6 @@ class Plot:
     @property
     def empty(self) -> bool:
         return not self.title.strip() and not self.expression.strip()
-
-
-@dataclass(frozen=True)
-class _OfRobot:
-    """Choices that suit one robot alone."""
-
-    clip_seconds: float
-    start: str
-    camera: CameraView | None
-    episode_seconds: float | None
-    control_rate: float | None
 
 
 @dataclass
@@ -86,7 +77,7 @@ class BehaviourDraft:
     behaviour: Behaviour | None = None
     missing: str = ""
     """Sentence about the first field that is still empty; '' if none is."""
-    of_robots: dict[str, _OfRobot] = field(default_factory=dict, compare=False)
+    of_robots: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False)
     """What was chosen for robots that were left for another one, by their names."""
     kept_name: tuple[str, str] = ("", "")
     """Title and name of the behaviour that is being edited: the name stays as long as the title does."""
@@ -157,12 +148,12 @@ class BehaviourDraft:
 
     def set_robot(self, robot: str, model: RobotModel | None = None) -> None:
         """Switch to another robot; reset or limit the settings that do not suit it, unless it had its own before."""
-        usual, names = self.plots == self.usual_plots(), [part.name for part in dataclasses.fields(_OfRobot)]
-        self.of_robots[self.robot] = _OfRobot(**{name: getattr(self, name) for name in names})
+        usual = self.plots == self.usual_plots()
+        self.of_robots[self.robot] = {name: getattr(self, name) for name in _OF_ROBOT}
         self.robot, self.model = robot, model
         if robot in self.of_robots:
-            for name in names:
-                setattr(self, name, getattr(self.of_robots[robot], name))
+            for name, chosen in self.of_robots[robot].items():
+                setattr(self, name, chosen)
         else:
             self.camera = self.episode_seconds = self.control_rate = None
             self.start = self.start if self.start in self.starts else STARTS[0]

@@ -4,9 +4,10 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QAbstractSlider, QApplication, QWidget
 
+from app.style.labels import ENTER
+
 _ARROWS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)
 _PRESS = (Qt.Key.Key_Space,)
-_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _CONTROL_KEYS: tuple[tuple[type[QWidget], tuple[Qt.Key, ...]], ...] = (
     (QAbstractButton, _PRESS),
     (QAbstractSlider, _ARROWS),
@@ -51,7 +52,7 @@ class Focus(QObject):
         if event.key() == Qt.Key.Key_Escape:
             self._home.setFocus()
             return True
-        if event.key() in _ENTER and isinstance(control, QAbstractButton):
+        if event.key() in ENTER and isinstance(control, QAbstractButton):
             if not event.isAutoRepeat():  # held, it presses once, as Space does
                 control.click()
             return True

@@ -7,7 +7,6 @@ from typing import Any
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QAbstractButton,
     QFormLayout,
     QLabel,
     QLineEdit,
@@ -24,7 +23,7 @@ from app.new_session.setting_row import Editor, editor_for, show_value
 from app.previews.preview_view import PreviewView
 from app.previews.previews import Preview
 from app.session.config_draft import HIDDEN, PLAIN, TEACHERS, ConfigDraft, setting
-from app.style.labels import fold_button, label, set_property
+from app.style.labels import ENTER, fold_button, label, press_on_enter, set_property
 from app.style.layouts import column, row, tab_order
 from app.style.scroll_area import ScrollArea
 from core.tasks import get_task
@@ -294,12 +293,11 @@ class NewSessionForm(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Press the focused button on Enter, or create the session from any other field except the search."""
-        focused = self.focusWidget()
-        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        if press_on_enter(self, event):
+            return
+        if event.key() not in ENTER:
             super().keyPressEvent(event)
-        elif isinstance(focused, QAbstractButton):
-            focused.click()
-        elif self.advanced is None or focused is not self.advanced.search:
+        elif self.advanced is None or self.focusWidget() is not self.advanced.search:
             self._on_create_requested()
 
 

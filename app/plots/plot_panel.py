@@ -13,6 +13,7 @@ from app.plots.plot import Plot
 from app.plots.plot_specs import STEPS, PlotSpec, groups
 from app.plots.plot_text import all_x
 from app.session.metrics_recorder import LABELS, EpisodeRewards
+from app.style.labels import press_on_enter
 from app.style.layouts import column, row
 from app.style.scroll_area import ScrollArea
 from core.config import RewardConfig
@@ -208,9 +209,5 @@ class EnlargedPlot(QDialog):
         column((self.plot, 1), row(None, *buttons), of=self, margins=None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Press the focused button on Enter, as on Space; without a default button, Qt presses none."""
-        focused = self.focusWidget()
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and isinstance(focused, QPushButton):
-            focused.click()
-        else:
+        if not press_on_enter(self, event):
             super().keyPressEvent(event)

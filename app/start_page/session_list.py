@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOpti
 from app.labelling.guests import name_of
 from app.start_page.session_model import ENTRY, Index, SessionModel, figures, shows_best, title
 from app.style import theme
+from app.style.labels import ENTER
 from app.style.painting import RIGHT, rounded, set_font, write_line
 from core.formatting import format_age, pluralize
 from core.session.library import SessionEntry
@@ -137,7 +138,7 @@ class SessionList(QListView):
             self.selected.emit(None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.current:
+        if event.key() in ENTER and self.current:
             self.open_requested.emit(self.current)
         else:
             super().keyPressEvent(event)

@@ -21,7 +21,7 @@ from app.previews.moving_picture import MovingPicture
 from app.previews.picture_cards import PictureCard
 from app.previews.previews import Preview
 from app.style import theme
-from app.style.labels import tip
+from app.style.labels import ENTER, tip
 from app.style.painting import WRAPPED, narrow, set_font, write_paragraph
 
 LEAST_WIDTH, HEIGHT = 340, 132
@@ -64,7 +64,7 @@ class Card(PictureCard):
         self.setToolTip(f"<p><b>{escape(self.text())}</b></p>{tip(text)}")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        if event.key() in ENTER:
             self.click()
         else:
             super().keyPressEvent(event)

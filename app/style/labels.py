@@ -3,8 +3,10 @@
 from html import escape
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessible, QAccessibleEvent
-from PySide6.QtWidgets import QLabel, QPushButton, QToolButton, QWidget
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QKeyEvent
+from PySide6.QtWidgets import QAbstractButton, QLabel, QPushButton, QToolButton, QWidget
+
+ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 def label(style: str, text: str = "", *, wrap: bool = False, centred: bool = False, rich: bool = False) -> QLabel:
@@ -60,6 +62,15 @@ def read_out(widget: QWidget, text: str) -> None:
     """Let a screen reader say at once what the widget now shows."""
     widget.setAccessibleDescription(text)
     QAccessible.updateAccessibility(QAccessibleEvent(widget, QAccessible.Event.Alert))
+
+
+def press_on_enter(page: QWidget, event: QKeyEvent) -> bool:
+    """Press the page's focused button on Enter, as on Space; Qt does this in dialogs only. Return whether there is one."""
+    focused = page.focusWidget()
+    if event.key() not in ENTER or not isinstance(focused, QAbstractButton):
+        return False
+    focused.click()
+    return True
 
 
 def button(text: str) -> QPushButton:

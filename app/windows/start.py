@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QMimeData, QSize, Qt, Signal
+from PySide6.QtCore import QMimeData, QSize, Signal
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
@@ -18,7 +18,6 @@ from PySide6.QtGui import (
     QShowEvent,
 )
 from PySide6.QtWidgets import (
-    QAbstractButton,
     QMainWindow,
     QPushButton,
     QStackedWidget,
@@ -41,6 +40,7 @@ from app.start_page.message_bar import MessageBar
 from app.start_page.sessions_panel import SessionsPanel
 from app.start_page.task_grid import DELETE, DUPLICATE, EDIT, EDIT_COPY, EXPORT, SETTINGS, TaskGrid
 from app.style.file_dialog import ask_for_file, ask_for_file_to_open
+from app.style.labels import press_on_enter
 from app.style.layouts import column, row, section_header
 from app.style.scroll_area import ScrollArea
 from app.style.search_field import SearchField
@@ -271,11 +271,7 @@ class StartWindow(QMainWindow):
             self.behaviour_page.leave()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Press the focused button on Enter, as on Space; Qt does this in dialogs only."""
-        focused = self.focusWidget()
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and isinstance(focused, QAbstractButton):
-            focused.click()
-        else:
+        if not press_on_enter(self, event):
             super().keyPressEvent(event)
 
     def _on_quit(self) -> None:

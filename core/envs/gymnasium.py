@@ -77,7 +77,6 @@ class GymVectorEnv:
         self._resting = np.zeros(self.count, np.int64)
         self._attempts, self._returns = np.ones(self.count), np.zeros(self.count)
         self.states = np.zeros((self.count, image_codec.ROW_BYTES if self._film else 0), np.uint8)
-        self.clip_available = np.ones(self.count, np.bool_)
         self._capture(np.ones(self.count, np.bool_))
 
     def _reset(self, rows: Mask, seed_offset: int = 0) -> npt.NDArray[Any]:
@@ -219,7 +218,6 @@ class GymVectorEnv:
             return
         if arrays["states"].shape == self.states.shape:
             self.states = np.array(arrays["states"])
-        self.clip_available = np.ones(self.count, np.bool_)
         self._capture(np.zeros(self.count, np.bool_))
 
 
