@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -367,7 +368,10 @@ class Config(_Checked):
             sections = {section: kind(**kept[section]) for section, kind in _SECTIONS.items() if section in kept}
             return Config(**{**values, **sections})
         except (TypeError, AttributeError) as error:
-            raise UserError(f"These are not the settings of a session of this version ({error}).") from error
+            problem = re.sub(r"^\w+\.__init__\(\) got an unexpected keyword argument", "unknown setting", str(error))
+            raise UserError(
+                f"These are not the settings of a session of this version ({problem}): use the version that wrote them."
+            ) from error
 
 
 _SECTIONS: dict[str, type[_Checked]] = {

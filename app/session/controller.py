@@ -321,7 +321,8 @@ class Controller(QObject):
     def _finish_moving(self, trained: bool) -> None:
         assert self._moved_to is not None
         self._moving_checkpoint = 0
-        counts = *self._moved_counts, len(self.policy_history.snapshots)
+        answers, policies = self._moved_counts
+        counts = (answers, self.progress.labels), (policies, len(self.policy_history.snapshots))
         self.moved.emit(self._moved_to, saved_elsewhere(self._moved_to.folder, *counts, trained))
 
     def _on_loaded(self, states: dict[str, JobState]) -> None:

@@ -9,9 +9,10 @@ from app.workers.answer_copy import AnswerCopy
 from app.workers.background_thread import BackgroundThread
 from app.workers.file_copy import FileCopy
 from app.workers.preference_writer import PreferenceWriter
+from core.io import files
 from core.io.tensor_file import DAMAGE
 from core.preferences.store import FOLDER
-from core.session.session import CONFIG, Session
+from core.session.session import Session
 
 log = logging.getLogger(__name__)
 _CHECK_MS = 1000
@@ -37,6 +38,8 @@ class FolderGuard(QObject):
     def __init__(self, session: Session, writer: PreferenceWriter, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session, self.gone, self.copied, self._checking = session, False, 0, False
+        self._behind = False
+        """True if the answers could not be copied when they changed last."""
         self._copy, self._others = AnswerCopy(session.folder / FOLDER), FileCopy(session.folder)
         self._thread = BackgroundThread(self)
         self._thread.start()
@@ -79,10 +82,12 @@ class FolderGuard(QObject):
         self._thread.close()
 
     def _look(self) -> bool:
-        """Return whether the folder is gone; if not, what is new in it is copied next. In the guard's thread."""
-        gone = not (self._session.folder / CONFIG).is_file()
+        """Return whether the folder is gone; if not, what is not copied yet is copied next. In the guard's thread."""
+        gone = not files.is_session(self._session.folder)
         if not gone:
             self.copy_policies()
+            if self._behind:
+                self._on_answers_changed()
         return gone
 
     def _on_copied(self, number: int) -> None:
@@ -94,8 +99,11 @@ class FolderGuard(QObject):
     def _update(self) -> None:
         try:
             self._copy.update(lambda: self._thread.ending)
+            self._behind = False
         except DAMAGE as error:  # the store itself reports what it can't read
-            log.warning("The answers were not copied: %s", error)
+            if not self._behind:
+                log.warning("The answers were not copied: %s", error)
+            self._behind = True
 
     def _on_checked(self, gone: bool | str) -> None:
         """gone: whether the folder is gone, or a sentence if the check failed"""

@@ -182,7 +182,7 @@ def elsewhere() -> list[Path]:
 
     Looks at the disk, which may be slow.
     """
-    return [folder for folder in _known_elsewhere() if (folder / CONFIG).is_file()]
+    return [folder for folder in _known_elsewhere() if files.is_session(folder)]
 
 
 def _known_elsewhere() -> list[Path]:
@@ -202,7 +202,7 @@ def _move_to_trash(folder: Path) -> Trashed:
     inside = next((path.parent for path in folder.rglob(CONFIG) if path.parent != folder), None)
     if inside is not None:
         raise UserError(f"{folder.name} contains another session, {inside}: move that one out first.")
-    if not (folder / CONFIG).is_file():
+    if not files.is_session(folder):
         raise UserError(f"There is no session in {folder} any more.")
     acquire_lock(folder).release()  # no program may have it open
     return trash.move_to_trash(folder, folder.name)

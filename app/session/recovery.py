@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from core.config import Config, replaced
@@ -61,18 +62,19 @@ def saved_work(answers: int, checkpoint_at: float | None) -> str:
     return f"{saved}; the last checkpoint is from {time.strftime('%H:%M:%S', time.localtime(checkpoint_at))}."
 
 
-def saved_elsewhere(folder: Path, answers: int, policies: int, known: int, trained: bool) -> str:
+def saved_elsewhere(folder: Path, answers: tuple[int, int], policies: tuple[int, int], trained: bool) -> str:
     """Say what was saved in a new folder in place of one that is gone, and what could not be.
 
-    policies: earlier policies that were saved; known: those that the session had; trained: its training was saved
+    answers, policies: numbers of answers and earlier policies that were saved, and that the session had; trained: its
+        training was saved
     """
-    parts = [pluralize(answers, "answer"), *(["the training"] if trained else [])]
-    if policies:
-        parts.append(_policies(policies))
+    parts = [pluralize(answers[0], "answer"), *(["the training"] if trained else [])]
+    if policies[0]:
+        parts.append(_policies(policies[0]))
     saved = f"Saved {', '.join(parts[:-1])}{' and ' if parts[1:] else ''}{parts[-1]} in {folder}."
-    if policies < known:
-        lost = known - policies
-        saved += f" {_policies(lost)} {'was' if lost == 1 else 'were'} deleted before a copy was made."
+    for (kept, known), named in ((answers, partial(pluralize, noun="answer")), (policies, _policies)):
+        if kept < known:
+            saved += f" {named(known - kept)} {'was' if known - kept == 1 else 'were'} deleted before a copy was made."
     return saved if trained else f"{saved} The training could not be saved: it starts again with these answers."
 
 

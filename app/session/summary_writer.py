@@ -13,7 +13,6 @@ from app.live.demonstrations import Demonstration
 from app.session.controller import Controller, State
 from app.style.images import encoded, of_pixels
 from app.workers.background_thread import BackgroundThread
-from core.errors import UserError
 from core.events import Event, RolloutReported
 from core.io import files
 from core.session import library, summary
@@ -93,19 +92,9 @@ class SummaryWriter(QObject):
 
 
 def _write_summary(folder: Path, current: Summary, lower_is_better: bool) -> None:
-    """Write the summary; figures unknown to this run so far come from the summary on disk."""
     files.require_session(folder)
-    best, steps = current.best, current.env_steps
-    try:
-        earlier = summary.read(folder)
-    except UserError as error:
-        log.warning("%s Writing a new one.", error)
-        earlier = None
-    if earlier is not None:
-        best = earlier.best if best is None else summary.better(best, earlier.best, lower_is_better)
-        steps = steps or earlier.env_steps
     labels = library.answers(require_answers(folder))
-    summary.write(folder, replace(current, labels=labels, best=best, env_steps=steps))
+    summary.renew(folder, replace(current, labels=labels), lower_is_better)
 
 
 def _write_picture(folder: Path, demonstration: Demonstration) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import IO
 
 from core.config import Config
-from core.errors import UserError
 from core.io import files
 from core.preferences.store import LOG, MAX_LOG, Contents, decode
 from core.session.preference_export import write_store
@@ -23,7 +22,7 @@ class AnswerCopy:
     def __init__(self, store: Path) -> None:
         self._store = store
         self._file: IO[bytes] | None = None
-        self._log = b""
+        self._log = bytearray()
         self._places: dict[str, tuple[int, int]] = {}
         """Start and length of each answer's file in the copy."""
 
@@ -34,7 +33,7 @@ class AnswerCopy:
         """
         log = bytes(files.read_regular(self._store / LOG, MAX_LOG))
         log = log[: log.rfind(b"\n") + 1]
-        if not log.startswith(self._log):
+        if log[: len(self._log)] != self._log:
             raise ValueError("another store has taken its place")
         self._file = self._file or tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         for line in log[len(self._log) :].splitlines(keepends=True):
@@ -50,19 +49,12 @@ class AnswerCopy:
 
         write_more: writes other files of the session into the folder; may raise OSError
         """
-        session = Session.create(folder, config)
-        try:
-            write_store(self._contents(), folder)
-            write_more(folder)
-            files.sync_tree(folder)
-            with closing(session.reader()):
-                return session
-        except OSError as error:
-            session.close()
-            raise files.unwritable(folder, error) from error
-        except UserError:
-            session.close()
-            raise
+        files.require_empty(folder)
+        with files.new_folder(folder) as inside, closing(Session.create(inside, config)) as session:
+            write_store(self._contents(), inside)
+            write_more(inside)
+            session.reader().close()  # raises UserError unless the copy is a whole store
+        return Session.open(folder)
 
     def close(self) -> None:
         if self._file:
@@ -83,7 +75,7 @@ class AnswerCopy:
         self._places[name] = start, len(content)
 
     def _contents(self) -> Contents:
-        yield LOG, self._log
+        yield LOG, bytes(self._log)
         if self._file:
             for name, (start, length) in self._places.items():
                 self._file.seek(start)

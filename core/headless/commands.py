@@ -26,6 +26,7 @@ from core.io.session_log import session_log, warnings_to_stderr
 from core.presets import ABLATIONS
 from core.service_events import FilmMade, FilmProgressed, FilmRequested
 from core.session.archive import export_session, import_session
+from core.session.library import teacher_of
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session, read_config
 from core.session.size_limits import check_size_limits
@@ -162,7 +163,9 @@ def _resumed_session(args: argparse.Namespace) -> Session:
     session = Session.open(Path(args.resume))
     if args.device:  # the session may have been started on another machine
         session.config = replaced(session.config, device=args.device)
-    if session.config.teacher == "human":
+    with closing(session.reader()) as store:
+        last = teacher_of(store.labels(), session.config)
+    if Teacher.HUMAN in (session.config.teacher, last):
         session.close()
         raise UserError(
             f"{args.resume} is taught by a human: continue it with {WINDOW} --session {quote(args.resume)}."
@@ -413,9 +416,9 @@ def _check_picture_paths(video: str | None, strip: str | None = None) -> None:
     for path in (video, strip):
         if path is None:
             continue
-        if not Path(path).parent.is_dir():
+        if not os.path.isdir(Path(path).parent):
             raise UserError(f"There is no folder {Path(path).parent}: make it first.")
-        if Path(path).is_dir():
+        if os.path.isdir(path):
             raise UserError(f"{path} is a folder: name a file.")
         if not os.access(Path(path).parent, os.W_OK):
             raise UserError(f"{Path(path).parent} can't be written: name a file in another folder.")

@@ -6,6 +6,7 @@ came after it, asks the same pairs again, and takes their answers from the store
 """
 
 import logging
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -38,6 +39,7 @@ from core.session.policy_snapshots import SnapshotInfo
 from core.session.restore_errors import checkpoint_errors
 from core.session.routing import DRIVER, JOBS, SNAPSHOTS, deliver
 from core.session.session import Session
+from core.session.summary import Summary, better, renew
 from core.system.interrupts import Interrupts
 from core.system.resources import free_memory
 from core.tasks import get_task
@@ -92,6 +94,9 @@ class HeadlessRun:
         checkpoint_seconds: most seconds of work between two checkpoints
         """
         self._session, self._config = session, session.config
+        self._task = get_task(session.config.task)
+        self._best: float | None = None
+        """Best measure of this run."""
         self._listener = listener
         self._checkpoints = CheckpointSchedule(checkpoint_seconds)
         self._checkpoint, states = session.resume()
@@ -186,6 +191,7 @@ class HeadlessRun:
             case RolloutReported():
                 self._report = event
                 self._steps_taken += event.batch_steps
+                self._best = better(self._measure(), self._best, self._task.measure_falls)
             case PolicyPublished():
                 self._policy = event
                 self._save_snapshot()
@@ -213,6 +219,7 @@ class HeadlessRun:
         self._session.save(number, {**{name: port.state() for name, port in self._ports.items()}, DRIVER: own})
         self._checkpoint = number
         self._checkpoints.saved()
+        self._save_summary()
 
     def close(self) -> None:
         for port in self._ports.values():
@@ -229,14 +236,27 @@ class HeadlessRun:
         policy = self._policy
         if policy is None or policy.env_steps is None or policy.env_steps < self._snapshot_due and not always:
             return
-        figures = self._report.measure if self._report else {}
-        measure = figures.get(get_task(self._config.task).measure_name, float("nan"))
-        info = SnapshotInfo(policy.env_steps, self._answers.count, time.monotonic() - self._started, measure)
+        seconds = time.monotonic() - self._started
+        info = SnapshotInfo(policy.env_steps, self._answers.count, seconds, self._measure())
         try:
             self._snapshots.add(info, policy.weights, always)
         except UserError as error:
             log.warning("%s", error)
         self._snapshot_due = self._snapshots.next_due()
+
+    def _save_summary(self) -> None:
+        """Write what the start page of the window says about the session; a failure is only logged."""
+        config, steps = self._config, self._report.env_steps if self._report else 0
+        labels, title = self._store.count(), self._task.measure_title
+        current = Summary(config.task, config.teacher, labels, steps, title, self._best, time.time())
+        try:
+            renew(self._session.folder, current, self._task.measure_falls)
+        except UserError as error:
+            log.warning("%s", error)
+
+    def _measure(self) -> float:
+        """Return the mean of the task's measure over recent episodes; NaN before the first."""
+        return self._report.measure.get(self._task.measure_name, math.nan) if self._report else math.nan
 
     @contextmanager
     def _stage_errors(self) -> Iterator[None]:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from core.errors import UserError
 
+CONFIG = "config.json"
+"""File that makes a folder a session."""
+
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write, sync and rename: after a crash or power loss the file has its old or its new content, nothing else.
@@ -33,11 +36,7 @@ def replaced(path: Path) -> Iterator[Path]:
         os.replace(part, path)
         sync_folder(path.parent)
     except OSError as error:
-        if error.filename and Path(error.filename) not in (part, path.parent):  # of what was to be written there
-            raise UserError(
-                f"{error.filename} can't be read ({reason(error)}): check that it is still there and may be read."
-            ) from error
-        raise unwritable(path, error) from error
+        raise _failed(path, part, error) from error
     finally:
         clear_away(part)
 
@@ -127,24 +126,30 @@ def read_linked(path: Path, limit: int) -> bytearray:
 
 @contextlib.contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """Yield an empty folder next to `target` that becomes `target`, on disk, at the end; or leave no trace.
+    """Yield an empty folder that becomes `target`, on disk, at the end; or leave no trace.
 
-    Raises UserError if it cannot be written.
+    An existing `target`, which must be empty, stays and gets the content: it may be the working directory, a link to a
+    folder, or a disk. Raises UserError for an OSError.
     """
     target = target.absolute()  # . has no name
+    part = target.parent
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f"{target.name}.", suffix=".part", dir=target.parent) as made:
-            inside = Path(made) / target.name
+        there = os.path.isdir(target)
+        part = target if there else target.parent
+        part.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f"{target.name}.", suffix=".part", dir=part) as made:
+            part, inside = Path(made), Path(made) / target.name
             inside.mkdir()
             yield inside
             sync_tree(inside)
-            if target.exists():
-                target.rmdir()
-            os.replace(inside, target)
-            sync_folder(target.parent)
+            if there:
+                for path in sorted(inside.iterdir(), key=lambda path: path.name == CONFIG):  # last: it is a session now
+                    os.replace(path, target / path.name)
+            else:
+                os.replace(inside, target)
+            sync_folder(target if there else target.parent)
     except OSError as error:
-        raise unwritable(target, error) from error
+        raise _failed(target, part, error) from error
 
 
 def make_inside(folder: Path) -> None:
@@ -165,8 +170,13 @@ def make_inside(folder: Path) -> None:
 
 def require_session(folder: Path) -> None:
     """Raise UserError if an open session's folder was moved away or deleted."""
-    if not (folder / "config.json").is_file():
+    if not is_session(folder):
         raise _gone(folder)
+
+
+def is_session(folder: Path) -> bool:
+    """Return whether there is a session in the folder; False if that can't be seen."""
+    return os.path.isfile(folder / CONFIG)  # Path.is_file raises an error where a folder may not be read
 
 
 def identity(path: Path) -> tuple[int, int] | None:
@@ -220,6 +230,14 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _failed(target: Path, part: Path, error: OSError) -> UserError:
+    """Return the sentence for an error in writing `target` by way of `part`, or in reading something else for it."""
+    named = Path(error.filename) if isinstance(error.filename, str) else part
+    if named.is_relative_to(part) or target.is_relative_to(named):
+        return unwritable(target, error)
+    return UserError(f"{named} can't be read ({reason(error)}): check that it is still there and may be read.")
 
 
 def unwritable(path: Path, error: OSError) -> UserError:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,7 @@ def export_onnx(folder: Path, target: Path) -> Exported:
     if target.suffix != ".onnx":
         raise UserError(f"{target} does not end in .onnx: name an .onnx file for the policy.")
     reward_path, contract_path = _reward_path(target), target.with_name(CONTRACT)
-    if not (target.exists() and contract_path.exists()):
+    if not (os.path.exists(target) and os.path.exists(contract_path)):
         files.require_new(reward_path)
         files.require_new(contract_path, "name an .onnx file in a folder of its own")
     require_onnx()

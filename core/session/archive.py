@@ -13,6 +13,7 @@ import re
 import shutil
 import stat
 import struct
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -23,7 +24,8 @@ from typing import Any
 from core.errors import UserError
 from core.io import files
 from core.preferences.store import FOLDER, LOG, MAX_LOG, PreferenceStore
-from core.session import checkpoint, policy_snapshots
+from core.session import checkpoint, policy_snapshots, summary
+from core.session.library import derived_summary
 from core.session.preference_export import require_whole
 from core.session.session import CONFIG, Session, read_config, training_files
 from core.voting import record
@@ -48,6 +50,8 @@ _MAX_READ = 8 << 20
 _MAX_SMALL = 4 << 20
 """Bytes of the format's number and of the config."""
 _CHUNK = 1 << 18
+_PUT_BACK = "put a copy"
+"""Start of the advice in sentences about a session's damaged files, which is of no use about an exported session."""
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -62,7 +66,9 @@ _DAMAGE = (
 
 
 def export_session(session: Session, target: Path, check_cancelled: Callable[[], None] = lambda: None) -> None:
-    """Write the session to one file, and replace an existing one. Raises UserError if it cannot be written.
+    """Write the session to one file, and replace an existing one.
+
+    Raises UserError if it cannot be written, or if an answer is damaged, as the file could not be imported then.
 
     The session may be in use: a checkpoint that is replaced before its turn is left out.
     check_cancelled: called many times a second; an exception that it raises ends the export without a trace.
@@ -80,6 +86,9 @@ def export_session(session: Session, target: Path, check_cancelled: Callable[[],
             for path in training_files(session.folder):
                 with suppress(FileNotFoundError):  # a newer checkpoint, listed too, has replaced it
                     archive.write(path, path.relative_to(session.folder).as_posix())
+            for row in store.rows():
+                check_cancelled()
+                store.answer(row.id)
             for name, content in store.snapshot():
                 files.add_to_zip(archive, f"{FOLDER}/{name}", content)
         file.flush()
@@ -106,19 +115,15 @@ def import_session(source: Path, folder: Path) -> None:
         try:
             config = read_config(inside)
             with closing(PreferenceStore(inside / FOLDER, read_only=True)) as store:
-                require_whole(store, config, "ask for another copy")
+                require_whole(store, config, _PUT_BACK)
             checkpoint.load_newest(inside / "checkpoints")
             policy_snapshots.PolicySnapshots(inside).infos()  # leaves out damaged ones
             record.require_sound(inside)
+            summary.write(inside, derived_summary(inside, config, inside / FOLDER, time.time()))
         except (UserError, ValueError) as error:
-            reason = (
-                str(error)
-                .replace(f"{inside}{os.sep}", "")
-                .replace(str(inside), "its session")
-                .split(": put a copy")[0]
-                .rstrip(".")
-            )
-            raise UserError(f"{source} was not imported: {reason}.") from error
+            reason = str(error).replace(f"{inside}{os.sep}", "").replace(str(inside), "its session")
+            reason = reason.split(f": {_PUT_BACK}")[0].rstrip(".")
+            raise UserError(f"{source} was not imported: {reason}; ask for a new export of the session.") from error
 
 
 def _unpack(source: Path, inside: Path) -> None:

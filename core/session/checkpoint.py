@@ -10,13 +10,11 @@ from pathlib import Path
 from core.errors import UserError
 from core.events import JobState
 from core.io import tensor_file
-from core.io.files import make_inside, reason, unwritable, write_atomically
+from core.io.files import make_inside, reason, write_atomically
 from core.types import require_count
 
 log = logging.getLogger(__name__)
 _VERSION = 2
-_ASIDE = ".unreadable"
-"""Suffix of checkpoints that could not be used."""
 _MAX_BYTES = 512 << 20
 """Loading takes as much memory. A robot's checkpoint has some 4 MB, a game's 25 to 40."""
 _MAX_VALUES_BYTES = 16 << 20
@@ -83,18 +81,10 @@ def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tupl
                     f"No checkpoint in {folder} can be read ({reason(cause)}): check the disk and that the files may be read."
                 ) from cause
         raise UnreadableError(
-            f"No checkpoint in {folder} can be read: delete that folder, and training starts again with all answers."
+            f"No checkpoint in {folder} can be read: put a copy of one back, or open the session, which is then trained"
+            " again with all its answers."
         )
     return None
-
-
-def set_aside(folder: Path) -> None:
-    """Rename all checkpoints, so that none is loaded or overwritten. Raises UserError if that fails."""
-    for path in checkpoint_files(folder):
-        try:
-            path.replace(path.with_suffix(_ASIDE))
-        except OSError as error:
-            raise unwritable(path, error) from error
 
 
 def _load(path: Path) -> tuple[int, dict[str, JobState]]:

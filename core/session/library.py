@@ -1,20 +1,23 @@
 """List of the sessions in a folder, and copies of sessions."""
 
 import logging
+import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.config import Config
 from core.errors import UserError
 from core.io import files as disk
-from core.preferences.store import PreferenceStore
+from core.preferences.store import PreferenceStore, PreferenceSummary
 from core.session import summary
 from core.session.policy_snapshots import PolicySnapshots
 from core.session.preference_export import write_store
 from core.session.session import CONFIG, Session, read_config, require_answers, training_files
 from core.session.summary import Summary
+from core.types import Choice, Teacher
 from core.voting import record
 
 log = logging.getLogger(__name__)
@@ -38,7 +41,7 @@ def sessions(root: Path, elsewhere: Iterable[Path] = ()) -> list[SessionEntry]:
     elsewhere: sessions in other folders, which are listed as long as they exist
     Raises UserError if `root` cannot be read.
     """
-    folders = [path for path in elsewhere if path.is_dir() and path.parent != root]
+    folders = [path for path in elsewhere if os.path.isdir(path) and path.parent != root]
     try:
         folders += [path for path in root.iterdir() if path.is_dir() and not path.name.endswith(".part")]
     except FileNotFoundError:
@@ -59,11 +62,26 @@ def entry(folder: Path) -> SessionEntry:
         store = require_answers(folder)
         found = _read_summary(folder)
         if found is None:
-            steps = max(PolicySnapshots(folder).env_steps(), default=0)
-            found = Summary(config.task, config.teacher, answers(store), steps, "", None, changed)
+            found = derived_summary(folder, config, store, changed)
     except UserError as error:
         return SessionEntry(folder, None, changed, str(error))
     return SessionEntry(folder, found, found.used_at)
+
+
+def derived_summary(folder: Path, config: Config, store: Path, used_at: float) -> Summary:
+    """Summary of a session that has none, without its best figure. Raises UserError if the store is damaged."""
+    with closing(PreferenceStore(store, read_only=True)) as read:
+        labels = read.labels()
+    steps = max(PolicySnapshots(folder).env_steps(), default=0)
+    return Summary(config.task, teacher_of(labels, config), len(labels), steps, "", None, used_at)
+
+
+def teacher_of(labels: Sequence[PreferenceSummary], config: Config) -> Teacher:
+    """Teacher who gave the newest of a session's labels, or the one in its config if it has none but those it took over."""
+    if sum(row.choice is not Choice.CANT_TELL for row in labels) <= config.query.taken:
+        return Teacher(config.teacher)
+    labeller = labels[-1].labeller
+    return Teacher(labeller) if labeller in (Teacher.ORACLE, Teacher.PERSON) else Teacher.HUMAN
 
 
 def _read_summary(folder: Path) -> Summary | None:

@@ -51,7 +51,6 @@ def _check(folder: Path) -> None:
             if kind is None and stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
                 kind = "a hard link to another file"
             if kind:
-                raise UserError(
-                    f"{entry.path} is {kind}, and a session has only files of its own: put a copy of the file in its "
-                    "place, or delete it."
-                )
+                linked = "link" in kind
+                remedy = "copy the folder with what its links point to, and use the copy" if linked else "delete it"
+                raise UserError(f"{entry.path} is {kind}, and a session has only files of its own: {remedy}.")

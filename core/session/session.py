@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,12 @@ from core.tasks import get_task
 
 log = logging.getLogger(__name__)
 
-CONFIG, LOCK = "config.json", "lock"
+CONFIG, LOCK = files.CONFIG, "lock"
 """Names in a session's folder. The answers, policy snapshots, metrics, log and summary name their own."""
 
+_REMEDY = "put a copy of it back, or that of a session of the same task; the answers are not affected"
+_ASIDE = ".unreadable"
+"""Suffix of files that could not be used."""
 _MAX_CONFIG_BYTES = 4 << 20
 """A real config has about two thousand bytes, and an imported robot up to 3 MB."""
 
@@ -118,7 +121,8 @@ class Session:
     def resume(self, tell: Callable[[str], None] = log.warning) -> tuple[int, dict[str, JobState]]:
         """Number and job states to continue training from; 0 and none if training is to start with the answers alone.
 
-        That is the case without a checkpoint, and if none can be read; unreadable ones are set aside.
+        That is the case without a checkpoint, and if none can be read; unreadable ones are set aside, and with them the
+        earlier policies, which training would overwrite.
         tell: called with one sentence if a checkpoint was damaged or set aside. Raises UserError if the disk fails.
         """
         try:
@@ -126,8 +130,11 @@ class Session:
         except checkpoint.UnreadableError as error:
             log.info("%s", error)
             self._require_folder()
-            checkpoint.set_aside(self.folder / CHECKPOINTS)
-            tell("No checkpoint could be used, so training starts again with all answers; the files were set aside.")
+            set_aside(checkpoint.checkpoint_files(self.folder / CHECKPOINTS) + self.snapshots().files())
+            tell(
+                "No checkpoint could be used, so training starts again with all answers; checkpoints and earlier policies"
+                " were set aside."
+            )
             return 0, {}
 
     def snapshots(self) -> PolicySnapshots:
@@ -149,6 +156,15 @@ class Session:
                 f"{lock} was deleted or replaced while the session was open, so another Somersault may have opened "
                 "the session too: close it and open it again."
             )
+
+
+def set_aside(paths: Iterable[Path]) -> None:
+    """Rename files so that they are neither loaded nor overwritten. Raises UserError if that fails."""
+    for path in paths:
+        try:
+            path.replace(path.with_suffix(_ASIDE))
+        except OSError as error:
+            raise files.unwritable(path, error) from error
 
 
 def training_files(folder: Path) -> list[Path]:
@@ -178,9 +194,7 @@ def read_config(folder: Path) -> Config:
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UserError(f"{folder} is not a session: it has no {CONFIG}.") from error
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(
-            f"{path} can't be read ({files.reason(error)}): name the folder of a Somersault session."
-        ) from error
+        raise UserError(f"{path} can't be read ({files.reason(error)}): {_REMEDY}.") from error
     try:
         return Config.from_dict(values)
     except UserError as error:

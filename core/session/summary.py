@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from core.errors import UserError
 from core.io import files
 from core.types import is_number
 
+log = logging.getLogger(__name__)
 NAME, PICTURE = "summary.json", "picture.jpg"
 _MAX_BYTES = 4 << 20
 """Most of this is for an imported robot, which the task's text contains."""
@@ -37,6 +39,24 @@ class Summary:
 def write(folder: Path, summary: Summary) -> None:
     """Replace the summary atomically. Raises UserError if it can't be written."""
     files.write_atomically(folder / NAME, json.dumps(asdict(summary), indent=1, allow_nan=False).encode())
+
+
+def renew(folder: Path, current: Summary, lower_is_better: bool) -> None:
+    """Replace the summary; figures that this run does not know yet come from the earlier one.
+
+    Raises UserError if it can't be written.
+    """
+    files.require_session(folder)
+    best, steps = current.best, current.env_steps
+    try:
+        earlier = read(folder)
+    except UserError as error:
+        log.warning("%s Writing a new one.", error)
+        earlier = None
+    if earlier is not None:
+        best = earlier.best if best is None else better(best, earlier.best, lower_is_better)
+        steps = steps or earlier.env_steps
+    write(folder, replace(current, best=best, env_steps=steps))
 
 
 def read(folder: Path) -> Summary | None:

@@ -15,7 +15,7 @@ from core.events import JobState
 from core.io import files
 from core.preferences.store import FOLDER, PreferenceStore
 from core.seeding import generator, get_rng_state
-from core.session.checkpoint import load_newest
+from core.session.checkpoint import UnreadableError, load_newest
 from core.session.compatibility import require_fitting
 from core.session.preference_export import write_store
 from core.session.routing import DRIVER
@@ -68,17 +68,7 @@ def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
             f"{source} teaches {get_task(old.task).title}, which uses a different robot or"
             f" control rate from {get_task(config.task).title}: name a session of the same robot and rate."
         )
-    states = dict[str, JobState]()
-    if {"reward", "policy"} & set(parts):
-        loaded = load_newest(source / CHECKPOINTS)
-        if loaded is None:
-            raise UserError(f"{source} has learned nothing yet: take its answers alone.")
-        states = {name: state for name, state in loaded[1].items() if name in parts}
-        for name in ("reward", "policy"):
-            if name in parts and name not in states:  # it began from another session and has no checkpoint of its own
-                raise UserError(
-                    f"{source} has no {name} of its own yet: teach it for a minute first, or leave that out."
-                )
+    states = _learned(source, parts) if {"reward", "policy"} & set(parts) else {}
     if "policy" in parts:
         _require_same("policy", old.policy, config.policy, _POLICY_SHAPE)
         states["policy"] = _fresh_policy(states["policy"], config.seed)
@@ -93,9 +83,27 @@ def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
     return Taken(source, frozenset(parts), states, answers)
 
 
+def _learned(source: Path, parts: Collection[str]) -> dict[str, JobState]:
+    """States of the jobs among `parts`. Raises UserError if one is missing."""
+    try:
+        loaded = load_newest(source / CHECKPOINTS)
+    except UnreadableError as error:
+        raise UserError(f"No checkpoint of {source} can be read: take its answers alone.") from error
+    if loaded is None:
+        raise UserError(f"{source} has learned nothing yet: take its answers alone.")
+    states = {name: state for name, state in loaded[1].items() if name in parts}
+    for name in ("reward", "policy"):
+        if name in parts and name not in states:  # it began from another session and has no checkpoint of its own
+            raise UserError(f"{source} has no {name} of its own yet: teach it for a minute first, or leave that out.")
+    return states
+
+
 def _usable_answers(source: Path, config: Config) -> int:
+    """Number of answers that the new session begins with. Raises UserError if one is damaged or does not fit."""
     with closing(PreferenceStore(require_answers(source), read_only=True)) as store:
         require_fitting(store, config, remedy="take the reward and the policy alone")
+        for row in store.rows():  # withdrawn ones are copied, too
+            store.answer(row.id)
         return sum(row.choice is not Choice.CANT_TELL for row in store.labels())
 
 

@@ -58,21 +58,24 @@ def test_a_change_that_was_not_accepted_is_offered_again(face: Face) -> None:
 
 
 @pytest.mark.parametrize(
-    ("policies", "trained", "expected"),
+    ("answers", "policies", "trained", "expected"),
     [
-        (4, True, "Saved 3 answers, the training and 4 earlier policies in there."),
+        (3, 4, True, "Saved 3 answers, the training and 4 earlier policies in there."),
         (
+            3,
             3,
             True,
             "Saved 3 answers, the training and 3 earlier policies in there. 1 earlier policy was deleted before a copy was made.",
         ),
         (
+            5,
             0,
             False,
-            "Saved 3 answers in there. 4 earlier policies were deleted before a copy was made."
+            "Saved 3 answers in there. 2 answers were deleted before a copy was made."
+            " 4 earlier policies were deleted before a copy was made."
             " The training could not be saved: it starts again with these answers.",
         ),
     ],
 )
-def test_what_could_not_be_saved_elsewhere_is_said(policies: int, trained: bool, expected: str) -> None:
-    assert saved_elsewhere(Path("there"), 3, policies, 4, trained) == expected
+def test_what_could_not_be_saved_elsewhere_is_said(answers: int, policies: int, trained: bool, expected: str) -> None:
+    assert saved_elsewhere(Path("there"), (3, answers), (policies, 4), trained) == expected

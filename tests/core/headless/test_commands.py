@@ -27,12 +27,14 @@ from core.headless import bench
 from core.headless.commands import new_session, progress_bar
 from core.preferences.schedule import steps_for_answers
 from core.rollout.episodes import random_return
+from core.session import library
 from core.session.archive import export_session
 from core.session.preference_export import export_preferences
 from core.session.session import Session, read_config
 from core.tasks import CATALOGUE, get_task
+from core.types import Choice
 from tests.benchmarks.signals_page import signals_page
-from tests.core.builders import QUICK, raising, tiny
+from tests.core.builders import QUICK, query, raising, tiny
 from tests.screens import ROOT, run_python
 
 SETTINGS = [part for name, value in QUICK.items() for part in ("--set", f"{name}={value}")]
@@ -164,6 +166,9 @@ def test_a_behaviour_file_is_taught_kept_and_evaluated(call: Called) -> None:
     assert json.loads(config.task) == {**LOW, **measured}
     assert call("evaluate", "s", "--episodes", "2", "--json")["measure"].keys() == {"mean_height"}
     assert call("teach", "--resume", "s", "--json")["task"] == "low"
+    found = library.entry(Path("s")).summary  # as the window's start page shows it
+    assert found and (found.labels, found.env_steps, found.teacher) == (4, result["env_steps"], "oracle")
+    assert found.best is not None and found.best >= result["measure"]["mean_height"]
 
 
 DOCUMENTED = {
@@ -340,6 +345,7 @@ def test_a_task_without_a_true_reward_has_no_oracle(
         (["teach", "foreign/thesis.tex", "--session", "s"], "whose name ends in .json"),
         ([*TEACH, "--video", "folder.mp4"], "folder.mp4 is a folder"),
         (["bench", "--steps", "-1"], "--steps has to be at least 0"),
+        ([*TEACH, "--video", f"{'x' * 300}/film.mp4"], "There is no folder xxx"),
         (["teach", "--resume", "nowhere"], "nowhere"),
         (["teach", "--resume", "foreign"], "foreign"),
         (["teach", "hopper-backflip", "--session", "foreign"], "foreign"),
@@ -473,10 +479,14 @@ def test_as_a_process_it_says_no_more_than_that() -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("begun_with", ["human", "oracle"])
 def test_the_oracle_does_not_go_on_with_what_a_person_taught(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], begun_with: str
 ) -> None:
-    Session.create(Path("s"), tiny(teacher="human")).close()
+    session = Session.create(Path("s"), tiny(teacher=begun_with))
+    with closing(session), closing(session.store()) as store:
+        if begun_with == "oracle":  # and the person took over in the window
+            store.add(query(1), Choice.LEFT, "human")
     monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", "s"])
     assert main() == 2
     assert "python -m app --session s" in capsys.readouterr().err

@@ -187,3 +187,28 @@ def test_a_half_file_that_is_a_link_is_not_written_to_what_it_points_at(
     make(tmp_path / "config.json.part", tmp_path / "letter")
     files.write_atomically(tmp_path / "config.json", b"x")
     assert (tmp_path / "letter").read_text() == "Dear Jane" and (tmp_path / "config.json").read_bytes() == b"x"
+
+
+def test_an_empty_folder_that_exists_stays_and_gets_the_session(
+    session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder may be the one that the user is in, or a link to a folder on another disk."""
+    source = imported(session).with_name("shared.somersault")
+    (tmp_path / "here").mkdir()
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "disk")
+    monkeypatch.chdir(tmp_path / "here")
+    before = inode(tmp_path / "here")
+    for folder in (Path(), tmp_path / "link"):
+        import_session(source, folder)
+        opened = Session.open(folder)
+        assert opened.labels() == 1
+        opened.close()
+    assert inode(Path().absolute()) == before and (tmp_path / "link").is_symlink()
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_what_can_not_be_read_for_a_new_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"source can't be read \(No such file"), files.new_folder(tmp_path / "new"):
+        (tmp_path / "source").read_bytes()
+    assert not list(tmp_path.iterdir())

@@ -23,10 +23,11 @@ from core.io.segment_codec import (
     to_arrays,
 )
 from core.preferences.store import PreferenceStore
-from core.session.archive import export_session, import_session
+from core.session.archive import import_session
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session
 from core.types import Choice, Query, Segment
+from tests.core.builders import packed
 
 STACK = 4
 GAMES = ("beam_rider", "breakout", "enduro", "pong", "qbert", "seaquest", "space_invaders")
@@ -148,7 +149,7 @@ def test_a_session_whose_pictures_are_none_is_not_taken_in(tmp_path: Path) -> No
     session = Session.create(tmp_path / "s", replaced(Config(task="pong"), query__segment_steps=5))
     with closing(session.store()) as store:
         store.add(Query(1, kept, kept, 0.5), Choice.LEFT, "oracle")
-    export_session(session, tmp_path / "shared")
+    packed(session, tmp_path / "shared")
     export_preferences(session, tmp_path / "answers")
     session.close()
     with pytest.raises(UserError, match="not imported: Answer 1 is damaged .a compressed array is damaged"):

@@ -19,7 +19,7 @@ from core.errors import UserError
 from core.events import JobState
 from core.metrics import Metrics
 from core.preferences.store import PreferenceStore
-from core.session import metrics_file
+from core.session import library, metrics_file
 from core.session.archive import export_session, import_session
 from core.session.diagnostics import collect
 from core.session.session import Session
@@ -266,3 +266,25 @@ def test_a_copy_has_the_answers_of_one_moment_however_many_are_given_meanwhile(s
             store.add(query(20), Choice.TIE, "human")
             names.append(name)
     assert names == ["log.jsonl", *(f"{number:08d}.safetensors" for number in range(1, 5))]
+
+
+def test_a_session_with_a_damaged_answer_is_not_exported(session: Session, tmp_path: Path) -> None:
+    """The file could not be imported, and the session may be deleted once it is there."""
+    damaged = session.folder / "preferences" / "00000002.safetensors"
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
+    with pytest.raises(UserError, match=r"00000002.safetensors is damaged .*preferences export .*undamaged answers"):
+        export_session(session, tmp_path / "shared.somersault")
+    assert not list(tmp_path.glob("shared*"))
+
+
+def test_who_taught_an_exported_session_last_is_known_where_it_is_imported(tmp_path: Path) -> None:
+    for labeller, expected in (("human", "human"), ("guest: Ada", "human"), ("oracle", "oracle"), ("person", "person")):
+        made = Session.create(tmp_path / "source" / labeller, tiny(teacher="oracle", query__segment_steps=5))
+        with closing(made.store()) as store:
+            store.add(query(1), Choice.LEFT, "human" if labeller == "oracle" else "oracle")
+            store.add(query(2), Choice.LEFT, labeller)
+        export_session(made, tmp_path / labeller)
+        made.close()
+        import_session(tmp_path / labeller, tmp_path / "back" / labeller)
+        found = library.entry(tmp_path / "back" / labeller).summary
+        assert found and (found.teacher, found.labels) == (expected, 2)

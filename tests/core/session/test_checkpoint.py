@@ -131,7 +131,7 @@ def test_one_that_is_too_large_to_be_loaded_again_is_not_written(tmp_path: Path)
 def test_when_all_are_damaged_it_says_so(tmp_path: Path) -> None:
     for number in (1, 2):
         cut_short(save_checkpoint(tmp_path, number, states(number)))
-    with pytest.raises(UnreadableError, match="training starts again with all answers"):
+    with pytest.raises(UnreadableError, match="trained again with all its answers"):
         load_newest(tmp_path)
 
 

@@ -17,11 +17,11 @@ from core.headless.run import HeadlessRun
 from core.io import tensor_file
 from core.io.segment_codec import from_arrays, to_arrays
 from core.preferences.store import encode
-from core.session.archive import export_session, import_session
+from core.session.archive import import_session
 from core.session.compatibility import require_fitting
 from core.session.session import Session
 from core.types import Choice, Query, Segment
-from tests.core.builders import query, segment, tiny
+from tests.core.builders import packed, query, segment, tiny
 from tests.core.picture_toys import packed_whole
 
 
@@ -48,7 +48,7 @@ def run(session: Session) -> None:
 
 
 def pass_on(session: Session) -> None:
-    export_session(session, session.folder.parent / "shared")
+    packed(session, session.folder.parent / "shared")
     import_session(session.folder.parent / "shared", session.folder.parent / "back")
 
 

@@ -118,3 +118,9 @@ def test_a_session_opened_in_one_thread_can_be_closed_in_another(make: Make) -> 
         acquire_lock(folder).release()
     opened[0].close()
     acquire_lock(folder).release()
+
+
+def test_a_folder_that_can_not_be_reached_hides_no_other_session(make: Make, tmp_path: Path) -> None:
+    make("here")
+    unreachable = tmp_path / ("x" * 300)
+    assert [found.folder.name for found in library.sessions(tmp_path / "sessions", [unreachable])] == ["here"]

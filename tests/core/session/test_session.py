@@ -7,12 +7,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core.errors import UserError
 from core.events import (
     AnswersReplayed,
     Event,
+    JobState,
     PolicyPublished,
     PreferenceAdded,
     PreferenceChanged,
@@ -21,6 +23,7 @@ from core.events import (
     RewardPublished,
 )
 from core.service_events import ClipsRequested
+from core.session.policy_snapshots import SnapshotInfo
 from core.session.routing import deliver
 from core.session.session import Session
 from core.types import Choice
@@ -114,3 +117,25 @@ def test_the_rollout_counts_answers_and_is_sent_no_segments(kind: type[Preferenc
     counted = heard.preference
     assert (counted.id, counted.query.id, counted.choice) == (7, 3, Choice.TIE)
     assert counted.query.left.length == counted.query.right.length == 0
+
+
+def test_with_damaged_checkpoints_the_earlier_policies_are_set_aside_too(tmp_path: Path) -> None:
+    session, sentences = Session.create(tmp_path / "s", tiny()), list[str]()
+    for steps in (0, 5_000):
+        session.snapshots().add(SnapshotInfo(steps, 0, 0.0, 0.0), {"x": np.ones(3)}, always=True)
+    before = {path.stem: path.read_bytes() for path in session.snapshots().files()}
+    session.save(1, {"policy": JobState({}, {})})
+    (session.folder / "checkpoints" / "00000001.safetensors").write_bytes(b"damaged")
+    assert session.resume(sentences.append) == (0, {})
+    (sentence,) = sentences
+    assert "checkpoints and earlier policies were set aside" in sentence
+    assert session.snapshots().add(SnapshotInfo(0, 0, 0.0, 0.0), {"x": np.zeros(3)})
+    aside = (session.folder / "policies").glob("*.unreadable")
+    assert {path.stem: path.read_bytes() for path in aside} == before
+    session.close()
+
+
+def test_what_another_version_wrote_is_named_in_the_users_words(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"colour": 1}')
+    with pytest.raises(UserError, match="unknown setting 'colour'.*the version that wrote them"):
+        Session.open(tmp_path)

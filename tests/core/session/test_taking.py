@@ -264,3 +264,20 @@ def test_a_run_killed_before_its_own_first_checkpoint_ends_with_the_same_numbers
     for name in ("policy", "reward"):
         arrays = other[1][name].arrays
         assert all(np.array_equal(array, arrays[key]) for key, array in one[1][name].arrays.items())
+
+
+def test_damaged_answers_or_checkpoints_are_refused_before_anything_is_made(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (source / "preferences" / "00000002.safetensors").write_bytes(b"damaged")
+    for path in (source / "checkpoints").iterdir():
+        path.write_bytes(b"damaged")
+    words = ["core", "teach", "low.json", "--session", "new", *SMALL, "--from", "old", "--take"]
+    for take, expected in (
+        ("answers", "old/preferences/00000002.safetensors is damaged"),
+        ("policy", "take its answers"),
+    ):
+        monkeypatch.setattr(sys, "argv", [*words, take])
+        assert main() == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert expected in line and not Path("new").exists(), line
