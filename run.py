@@ -1,4 +1,4 @@
-"""Set up Somersault and start it. Standard library only: this runs before anything is installed.
+"""Set up Somersault and start it.
 
 python3 run.py [ARGS]        set up, then open the window, which gets ARGS;
                              without a display, teach the Hopper headless and write a video
@@ -8,6 +8,7 @@ python3 run.py slow [ARGS]   set up, then run only the tests marked slow
 SOMERSAULT_TORCH_INDEX       the package index to look for PyTorch in besides pip's own (see CONTRIBUTING.md)
 """
 
+# Standard library only: this runs before anything is installed.
 from __future__ import annotations
 
 import ctypes

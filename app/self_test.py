@@ -75,7 +75,7 @@ def _left_behind(folder: Path, labels: int) -> str:
 class _Driver(QObject):
     """Presses keys as a person does, one step after the other, and gives up if one takes too long.
 
-    failure: what it waited for in vain, in words; '' if all happened
+    failure: what it timed out waiting for, in words; '' if all happened
     labels: answers that count at the end
     """
 
@@ -101,7 +101,7 @@ class _Driver(QObject):
             else:
                 self._wait, self._since = following, time.monotonic()
         elif self._controller.state == State.FAILED or time.monotonic() - self._since > _PATIENCE_SECONDS:
-            self.failure = f"waited in vain for {what}"
+            self.failure = f"timed out waiting for {what}"
             self._timer.stop()
             self._save(self._window, "failure")
             self._application.quit()

@@ -64,15 +64,14 @@ def main() -> int:
     except KeyboardInterrupt as error:
         code = 128 + next(iter(error.args), signal.SIGINT)  # as a shell reports a program that a signal ended
         cut_short = isinstance(error, CutShortError)
-        text = "stopped at once; the last checkpoint remains: " if cut_short else "stopped; "
-        text += f"{_how_to_continue(args)}."
+        text = f"{'stopped at once, with the last checkpoint' if cut_short else 'stopped'}: {_how_to_continue(args)}."
     print(f"somersault: {text}", file=sys.stderr)
     return code
 
 
 def _how_to_continue(args: argparse.Namespace) -> str:
     if args.command == "teach" and args.folder is not None:
-        return f"teach --resume {shlex.quote(str(args.folder))} continues it"
+        return f"continue it with {COMMAND_LINE} teach --resume {shlex.quote(str(args.folder))}"
     return "run the same command to continue" if args.command in _SWEEPS else "run the command again"
 
 

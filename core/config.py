@@ -95,7 +95,7 @@ class RewardConfig(_Checked):
     )
     error_rate: float = number(0.1, "assumed chance that the labeller answers at random", "2.2.3", 0, 0.999)
     holdout: float = number(math.exp(-1), "share of answers held out for validation", "2.2.3", 0, 0.9)
-    std: float = number(1.0, "standard deviation of the normalized predicted reward (Atari: .05)", "A", 1e-6)
+    std: float = number(1.0, "standard deviation of the normalized predicted reward (Atari: 0.05)", "A", 1e-6)
     learning_rate: float = number(1e-3, "Adam's learning rate", "", 0, 1)
     l2: float = number(1e-4, "weight decay at the start", "2.2.3", 0)
     sparsity: float = number(
@@ -112,7 +112,7 @@ class RewardConfig(_Checked):
     interval: int = number(1, "fewest environment steps between two rounds of fitting without a new answer", "", 1)
     steps_per_label: float = number(0.0, "fewest steps between rounds per answer fitted to (paper: 10)", "A.2", 0)
     max_labels: int = number(0, "fit only to this many of the latest answers; 0 for all (Atari: 3,000)", "A.2", 0)
-    dropout: float = number(0.0, "share of hidden units dropped (Atari: .5)", "2.2.3, A.2", 0, 0.9)
+    dropout: float = number(0.0, "share of hidden units dropped (Atari: 0.5)", "2.2.3, A.2", 0, 0.9)
     last_layer_scale: float = number(0.02, "initial scale of the last layer", "", 0, 1)
     target: str = choice("comparisons", "what the predictors are fitted to", ("comparisons", "returns"), "3.3")
 
@@ -173,14 +173,14 @@ class OracleConfig(_Checked):
     mistakes: float = number(0.0, "chance that the oracle chooses the wrong side", "", 0, 1)
     skip: float = number(
         0.0,
-        "answer can't tell if both returns are less than this share of the way from the pool's worst to its mean",
+        "answer 'can't tell' if both returns are less than worst + skip * (mean - worst) of the pool",
         "",
         0,
         1,
     )
     equal: float = number(
         0.0,
-        "answer tie if the returns differ by less than this share of the distance from the pool's worst to its mean",
+        "answer 'tie' if the returns differ by less than equal * (mean - worst) of the pool",
         "",
         0,
         100,
@@ -196,7 +196,7 @@ class PersonConfig(_Checked):
     pace: float = number(12.0, "answers per minute, with query.schedule=answers", "", 0.01, 10_000)
     wrong: float = number(0.15, "share of wrong answers, more of them the more alike two clips are", "", 0, 0.499)
     ties: float = number(0.05, "share of ties", "", 0, 0.4)
-    cant_tell: float = number(0.03, "share of can't tell", "", 0, 0.9)
+    cant_tell: float = number(0.03, "share of 'can't tell'", "", 0, 0.9)
     speed: float = number(30_000.0, "environment steps that are trained on per second of the person's time", "", 1)
 
 
@@ -404,8 +404,10 @@ def replaced(config: Config, **changes: Any) -> Config:
         target = values.get(section) if section else values
         if not isinstance(target, dict) or field not in target or isinstance(target[field], dict):
             given = name.replace("__", ".")
-            near = nearest(given, setting_names(config))
-            advice = f"did you mean {near}?" if near else "see Settings in docs/headless.md."
+            names = setting_names(config)
+            near = nearest(given, names)
+            alike = [known for known in names if known.startswith(f"{given.partition('.')[0]}.")] or names
+            advice = f"did you mean {near}?" if near else f"choose one of {', '.join(alike)}."
             raise UserError(f"There is no setting {given!r:.60}: {advice}")
         target[field] = value
     return Config.from_dict(values)

@@ -82,7 +82,7 @@ class Job(Protocol):
 
 @dataclass(frozen=True)
 class Waited(Event):
-    """A job can't continue until an event arrives. `reason` is shown to the user."""
+    """Report of a job that can't continue until an event arrives. `reason` is shown to the user."""
 
     job: str
     reason: str
@@ -132,28 +132,28 @@ class RolloutReported(Event):
 
 @dataclass(frozen=True)
 class QueryOffered(Event):
-    """A query is ready for a labeller."""
+    """A query that is ready for a labeller."""
 
     query: Query
 
 
 @dataclass(frozen=True)
 class PreferenceAdded(Event):
-    """A labeller answered a query."""
+    """An answer to a query."""
 
     preference: Preference
 
 
 @dataclass(frozen=True)
 class PreferenceWithdrawn(Event):
-    """The labeller took an answer back."""
+    """Number of an answer that the labeller took back."""
 
     preference_id: int
 
 
 @dataclass(frozen=True)
 class PreferenceChanged(Event):
-    """The labeller changed an earlier answer. `preference` has its old ID and the new choice."""
+    """An earlier answer that the labeller changed. `preference` has its old ID and the new choice."""
 
     preference: Preference
 
@@ -167,19 +167,19 @@ class QueryWithdrawn(Event):
 
 @dataclass(frozen=True)
 class HoldChanged(Event):
-    """The human lets training continue without answers (`on` is False), or makes it hold again."""
+    """Request to let training continue without answers (`on` is False), or to hold again."""
 
     on: bool
 
 
 @dataclass(frozen=True)
 class FinishRequested(Event):
-    """The human gives no more answers for now: training should take its last steps. The next answer ends the finish."""
+    """Request to finish training: to take its last steps. The next answer ends the finish."""
 
 
 @dataclass(frozen=True)
 class JudgementRequested(Event):
-    """The reward job should predict all answers that it fits to, with its latest snapshot. The reply has `token`."""
+    """Request for predictions of all answers that the reward is fitted to. The reply has `token`."""
 
     token: int
 
@@ -200,7 +200,7 @@ class AnswersJudged(Event):
 
 @dataclass(frozen=True)
 class AnswersReplayed(Event):
-    """All stored preferences have been replayed to the reward and rollout jobs. Sent once, at the start.
+    """End of the replay of all stored preferences to the reward and rollout jobs. Sent once, at the start.
 
     waiting: queries still in front of the labeller, offered by a rollout that has been restarted since
     undone: queries of answers that were undone and can be restored
@@ -220,7 +220,7 @@ class RewardPublished(Event):
 
 @dataclass(frozen=True)
 class RewardFitted(Event):
-    """One round of fitting finished. Losses are per member, nan for a member without held-out answers."""
+    """Result of a round of fitting. Losses are per member, nan for a member without held-out answers."""
 
     preferences: int
     train_loss: tuple[float, ...]
@@ -242,7 +242,7 @@ class PolicyPublished(Event):
 
 @dataclass(frozen=True)
 class PolicyUpdated(Event):
-    """The policy has learned from one batch. `version` counts the updates made."""
+    """Report that the policy has learned from one batch. `version` counts the updates made."""
 
     version: int
 
@@ -266,7 +266,7 @@ class DemonstrationRecorded(Event):
 
 @dataclass(frozen=True)
 class StateRequested(Event):
-    """Each job should reply with StateSaved at its next boundary. `number` is that of the checkpoint."""
+    """Request for a job's state at its next boundary; the reply is StateSaved. `number` is that of the checkpoint."""
 
     number: int
 
@@ -282,14 +282,14 @@ class StateSaved(Event):
 
 @dataclass(frozen=True)
 class Paused(Event):
-    """A child's loop, not its job, should pause (or continue) at the next boundary."""
+    """Request to a child's loop, not its job, to pause or continue at the next boundary."""
 
     on: bool
 
 
 @dataclass(frozen=True)
 class Failed(Event):
-    """A job raised an exception. `text` is for the log; `summary` is one sentence for the user."""
+    """Exception that a job raised. `text` is for the log; `summary` is one sentence for the user."""
 
     job: str
     summary: str
@@ -302,7 +302,7 @@ class Failed(Event):
 
 @dataclass(frozen=True)
 class Logged(Event):
-    """A child logged a message; `level` as in the logging module."""
+    """Message that a child logged; `level` as in the logging module."""
 
     job: str
     level: int

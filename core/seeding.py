@@ -7,7 +7,7 @@ import numpy as np
 
 
 def seed_for(root: int, name: str) -> int:
-    """Return the 63-bit seed of the stream `name`, a function of `root` and `name` alone."""
+    """Return the 63-bit seed of the stream `name`, which depends only on `root` and `name`."""
     sequence = np.random.SeedSequence([root, zlib.crc32(name.encode())])
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
 

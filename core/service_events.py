@@ -15,7 +15,7 @@ from core.types import Float32, Frames, Query, Segment
 
 @dataclass(frozen=True)
 class ClipsRequested(Event):
-    """Segments should be drawn, their longer side `size` pixels. The reply has `token`."""
+    """Request to render segments, their longer side `size` pixels. The reply has `token`."""
 
     token: int
     segments: tuple[Segment, ...]
@@ -33,7 +33,7 @@ class ClipsRendered(Event):
 
 @dataclass(frozen=True)
 class PreviewRequested(Event):
-    """A preview of a task should be drawn for the catalogue."""
+    """Request for a task's preview, for the catalogue."""
 
     task: str
 
@@ -48,7 +48,7 @@ class PreviewDrawn(Event):
 
 @dataclass(frozen=True)
 class PreviewRefused(Event):
-    """The task can't be drawn; `sentence` says why."""
+    """Refusal of a preview; `sentence` says why."""
 
     task: str
     sentence: str
@@ -56,7 +56,7 @@ class PreviewRefused(Event):
 
 @dataclass(frozen=True)
 class SceneRequested(Event):
-    """Clips of a behaviour's robot in random motion should be drawn. A newer request replaces it.
+    """Request for clips of a behaviour's robot in random motion. A newer request replaces it.
 
     behaviour: text of the behaviour file
     still: index of the only frame that is wanted; None for all
@@ -77,7 +77,7 @@ class SceneDrawn(Event):
 
 @dataclass(frozen=True)
 class SceneRefused(Event):
-    """The frames can't be rendered; `sentence` says why."""
+    """Refusal to render a scene or practice pairs; `sentence` says why."""
 
     token: int
     sentence: str
@@ -85,7 +85,7 @@ class SceneRefused(Event):
 
 @dataclass(frozen=True)
 class PracticeRequested(Event):
-    """Practice pairs of this behaviour should be drawn, one after the other; a newer request ends an older one.
+    """Request for practice pairs of this behaviour, one after the other; a newer request ends an older one.
 
     behaviour: text of the behaviour file
     """
@@ -107,7 +107,7 @@ class PracticePairDrawn(Event):
 
 @dataclass(frozen=True)
 class ReplayRequested(Event):
-    """A policy with these weights should act for an episode without noise, and be drawn. The reply has `token`."""
+    """Request to render an episode of a policy without noise. The reply has `token`."""
 
     token: int
     weights: Arrays
@@ -128,7 +128,7 @@ class ReplayRendered(Event):
 
 @dataclass(frozen=True)
 class ReplayRefused(Event):
-    """The requested policy can't be shown; `reason` is one sentence."""
+    """Refusal of a replay; `reason` is one sentence."""
 
     token: int
     reason: str
@@ -136,7 +136,7 @@ class ReplayRefused(Event):
 
 @dataclass(frozen=True)
 class FilmRequested(Event):
-    """A film of the policies kept in a session's folder should be made.
+    """Request for a film of the policies kept in a session's folder.
 
     before_after: show the untrained and the newest policy side by side, instead of the course of learning
     height: in pixels, a multiple of 18; the width is 16/9 of it
@@ -150,14 +150,14 @@ class FilmRequested(Event):
 
 @dataclass(frozen=True)
 class FilmProgressed(Event):
-    """`share` of the film is made, from 0 to 1."""
+    """Progress of a film, from 0 to 1."""
 
     share: float
 
 
 @dataclass(frozen=True)
 class FilmMade(Event):
-    """The film is at `target`.
+    """Report of a finished film at `target`.
 
     note: sentences about anything left out, and about a format that few programs play; or ''
     codec: the format's name, such as "H.264"
@@ -177,7 +177,7 @@ class FilmMade(Event):
 
 @dataclass(frozen=True)
 class PortableRequested(Event):
-    """Policy and predicted reward of the newest checkpoint in a session's folder should be written as ONNX files.
+    """Request to write policy and predicted reward of a session's newest checkpoint as ONNX files.
 
     target: path of the policy's file
     """
@@ -188,7 +188,7 @@ class PortableRequested(Event):
 
 @dataclass(frozen=True)
 class PortableMade(Event):
-    """The ONNX files are written.
+    """Report of written ONNX files.
 
     difference: largest difference between their results and this program's
     note: a sentence about anything left out, or ''
@@ -201,14 +201,14 @@ class PortableMade(Event):
 
 @dataclass(frozen=True)
 class VotingServed(Event):
-    """Guests can vote at this address from now on."""
+    """Address at which guests can vote from now on."""
 
     url: str
 
 
 @dataclass(frozen=True)
 class VoteOpened(Event):
-    """Guests vote on another pair for this many seconds; 0 for no vote until the next pair."""
+    """Start of a round of votes that lasts this many seconds; 0 for no vote until the next pair."""
 
     round: int
     seconds: float
@@ -226,7 +226,7 @@ class VotesCounted(Event):
 
 @dataclass(frozen=True)
 class VoteKept(Event):
-    """The majority of a round is on disk as this answer of the session in `folder`."""
+    """Report that the majority of a round is on disk, as this answer of the session in `folder`."""
 
     folder: str
     round: int

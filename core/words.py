@@ -10,7 +10,7 @@ from typing import Any
 from core.errors import UserError
 
 _ALIKE = 0.61
-"""Least likeness, from 0 to 1, of a name that is suggested."""
+"""Minimum likeness, from 0 to 1, of a name that is suggested."""
 _MEANT = {
     **dict.fromkeys(("speed", "velocity", "vx", "x_speed", "speed_x", "forward_velocity"), "forward_speed"),
     **dict.fromkeys(("z", "altitude"), "height"),

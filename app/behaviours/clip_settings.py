@@ -14,7 +14,7 @@ _STARTS = {
     "lying": "Lying",
     "tilted": "Tilted",
     "air": "In the air",
-    "mixed": "Mixed: one of these at random",
+    "mixed": "Mixed: any of the above",
     "random": "In any pose",
 }
 _WHY_FEWER = {1: "The environment itself starts its episodes.", 2: "This robot can't be laid down or lifted."}

@@ -33,7 +33,7 @@ from core.tasks.robots import ROBOTS, imported_robot
 FIRST_ROBOT = "hopper"
 USUAL_SECONDS = 1.5
 _OF_ROBOT = ("clip_seconds", "start", "camera", "episode_seconds", "control_rate")
-"""Choices that suit one robot alone."""
+"""Choices that suit only one robot."""
 _NAMELESS = "Give the behaviour a name."
 _WORDLESS = "Write the sentence that is shown above the clips."
 

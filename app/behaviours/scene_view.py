@@ -12,7 +12,7 @@ from core.behaviours.behaviour import CAMERA, CameraView
 from core.types import Frames
 
 SIDE = 380
-"""Least width and height in pixels."""
+"""Minimum width and height in pixels."""
 _DEGREES_PER_PIXEL, _KEY_DEGREES, _NEARER = 0.5, 5.0, 0.9
 _SETTLED_MS = 250
 """Time after the last key press or turn of the wheel until the clip is drawn again."""

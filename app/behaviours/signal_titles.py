@@ -28,7 +28,7 @@ _FAMILIES = {
     "contact": ("{} on the floor", "share of the time"),
     "joint": ("Joint {}", ""),
     "joint_rate": ("Speed of joint {}", ""),
-    "action": ("Effort of {}", "-1 to 1"),
+    "action": ("Action of {}", "-1 to 1"),
 }
 
 

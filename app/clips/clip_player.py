@@ -17,7 +17,7 @@ _END = QColor(0, 0, 0, 60)
 """Shade over the last frame, so that the loop's beginning is seen as a change of light."""
 _SCREEN = QImage.Format.Format_RGB32
 _KEPT_BYTES = 128 << 20
-"""Most bytes of scaled frames: an episode of eight seconds at 370 pixels, a clip at 1,000."""
+"""Maximum bytes of scaled frames: an episode of eight seconds at 370 pixels, a clip at 1,000."""
 
 
 _WRAPPED = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap

@@ -7,7 +7,7 @@ from app.clips.clip_pair import ClipPair
 from app.style.labels import label
 
 _HALF_MS = 30_000
-"""Half of the time after which the clips rest. Input counts in the second half alone: to listen costs time at each event."""
+"""Half of the time after which the clips rest. Input counts only in the second half, as listening costs time at each event."""
 _INPUT = {
     QEvent.Type.KeyPress,
     QEvent.Type.ShortcutOverride,

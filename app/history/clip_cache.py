@@ -27,7 +27,7 @@ _ONE_FRAME = 1.0
 _MAX_STILLS, _MAX_PAIRS = 64, 2
 """14 MB of stills, and 120 MB of clips."""
 _MAX_WAITING = 24
-"""Most rows that wait for stills; earlier ones were scrolled past."""
+"""Maximum number of rows that wait for stills; earlier ones were scrolled past."""
 Stills = tuple[QPixmap, QPixmap]
 
 

@@ -49,7 +49,7 @@ class TrainingCourse:
         self._returns.extend((steps, value) for steps, value in returns if math.isfinite(value))
 
     def waited(self, reason: str) -> None:
-        """Take the rollout's reason for waiting."""
+        """Update the state from the rollout's reason for waiting."""
         self.holding, self.finished, self.done = reason == HOLDS, reason == FINISHED, reason == DONE
         if self.holding or self.finished or self.done:
             self.finishing = None

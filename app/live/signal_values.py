@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTab
 from core.types import Float32
 
 _LEAST, _MOST = 96, 190
-"""Least and greatest height in pixels; where there is little room, the picture gets more of it."""
+"""Minimum and maximum height in pixels; where there is little room, the picture gets more of it."""
 _VALUES = "Now (SI units)"
 
 

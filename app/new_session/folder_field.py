@@ -18,7 +18,7 @@ _FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 """Characters that the name of a folder can't have, here or on another system to which the session may be moved."""
 _LONGEST = 100
 _WIDTH = 640
-"""Most pixels, so that the button stays near the folder that it changes."""
+"""Maximum width in pixels, so that the button stays near the folder that it changes."""
 
 
 class FolderField(QWidget):

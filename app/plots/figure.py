@@ -27,7 +27,7 @@ _TITLE, _TEXT = 19, 15
 _TOP, _BOTTOM, _SIDE, _EDGE = 100, 62, 84, 22
 """Margins around the axes: above and below, at a side with a scale, and at a side without."""
 _TICKS = 6
-"""Most intervals between ticks."""
+"""Maximum number of intervals between ticks."""
 _ALPHA = 26
 _RIGHT, _LEFT, _CENTRE = Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignHCenter
 _MIDDLE = Qt.AlignmentFlag.AlignVCenter

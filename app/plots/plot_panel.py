@@ -24,7 +24,7 @@ from core.metrics import Metrics
 from core.tasks.base import Task
 
 _SCALE, _MARGIN = 54, 8
-"""Width in pixels beside the plots of a tab: of a scale, and of the right margin if none of them has a right scale."""
+"""Width in pixels next to the plots of a tab: of a scale, and of the right margin if none of them has a right scale."""
 
 
 class PlotPanel(QTabWidget):

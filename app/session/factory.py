@@ -33,7 +33,7 @@ _UNLIMITED_LABELS = 10_000
 _READY = 2
 """Pairs of a robot: one on screen and one ahead, so that a pair is never about long outdated behaviour."""
 _MAX_FIRST_LABELS = 30
-"""Most answers asked for before training starts, in a game."""
+"""Maximum number of answers asked for before training starts, in a game."""
 _CAPTURED_ENVS = 4
 """Environments that record frames, for tasks whose clips can't be rendered from simulator states."""
 _DEMONSTRATE_EVERY = 4

@@ -1,4 +1,4 @@
-"""A scroll area for a page: it scrolls vertically alone, and to the control that gets the focus from the keyboard."""
+"""A scroll area for a page: it scrolls only vertically, and to the control that gets the focus from the keyboard."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget

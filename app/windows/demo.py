@@ -37,7 +37,7 @@ _DETAILS = {
     State.PAUSED: "It continues when the presenter resumes it.",
 }
 """Texts that replace the main window's buttons, which this window lacks."""
-_ORACLE_ANSWERS, _ORACLE_RESTS = "The computer is choosing", "The computer has chosen enough for now"
+_ORACLE_ANSWERS, _ORACLE_RESTS = "The computer is choosing", "The computer has given all its answers"
 _DESIGNED = 1280, 720
 """Screen size in pixels that all sizes refer to; they scale with the screen."""
 _SIZES = {
@@ -249,7 +249,7 @@ class DemoWindow(QWidget):
         if self._controller.state == State.PAUSED:
             return "  ·  training is paused"
         share = self._controller.course.finishing
-        return "" if share is None else f"  ·  finishing training: {100 * share:.0f}%, which an answer would end"
+        return "" if share is None else f"  ·  finishing training: {100 * share:.0f}% (an answer stops this)"
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         scale = min(self.width() / _DESIGNED[0], self.height() / _DESIGNED[1])

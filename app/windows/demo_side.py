@@ -121,7 +121,7 @@ class DemoSide(QWidget):
         self.curve_title.setText(_PREDICTED_TITLE if hidden else f"{controller.task.measure_title} since the start")
 
     def make_room(self, made: bool) -> None:
-        """Show the counters alone, or everything."""
+        """Show only the counters, or everything."""
         for part in (self.players, self.now.reward_timeline, self.now.legend, self.curve, self.curve_title):
             part.setVisible(not made)
 

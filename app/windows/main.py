@@ -42,7 +42,7 @@ from core.types import Choice, Preference, Teacher
 _REFRESH_MS = 250
 _MESSAGE_MS = 6000
 _DOCK, _DOCK_SHARE = 390, 0.22
-"""Least width of the progress panel in pixels, and its share of a wider window."""
+"""Minimum width of the progress panel in pixels, and its share of a wider window."""
 _LEAST_HEIGHT = 560
 """Pixels: a longer instruction then wraps without cutting off the clips."""
 _IN_PANEL = (

@@ -14,7 +14,7 @@ from app.style.layouts import row
 from core.types import Teacher
 
 _SETTLED_SECONDS = 2.0
-"""Least time between two changes of the text, so that it does not flicker."""
+"""Minimum time between two changes of the text, so that it does not flicker."""
 
 
 class TrainingLine(QWidget):
@@ -72,7 +72,7 @@ def _sentence(controller: Controller) -> str:
     if (share := course.finishing) is not None:
         return f"Finishing training: {100 * share:.0f}%. Your next answer ends this and resumes teaching."
     if course.done:
-        return "All steps of this session are used. Begin a new session with what it has learned."
+        return "All steps of this session are used. Begin a new session with what this one has learned."
     if course.finished:
         return _result(course)
     if course.holding:
@@ -95,7 +95,7 @@ def _hold(controller: Controller) -> str:
 def _result(course: TrainingCourse) -> str:
     results = {
         None: "Your next answer resumes training.",
-        True: "The last phase raised the predicted return; finishing again may raise it further.",
-        False: "The last phase did not raise the predicted return. Your next answer resumes training.",
+        True: "This raised the predicted return; finishing again may raise it further.",
+        False: "This did not raise the predicted return. Your next answer resumes training.",
     }
     return f"Training is finished. {results[course.gained]}"

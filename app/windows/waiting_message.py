@@ -56,7 +56,7 @@ def _while_running(controller: Controller) -> tuple[str, str]:
 def _what_is_written(controller: Controller) -> str:
     if not controller.file_tasks.running:
         return "Writing the last checkpoint."
-    late = " The file is cancelled if it takes longer than two seconds." if controller.file_tasks.deadline_set else ""
+    late = " The export is cancelled if it takes longer than two seconds." if controller.file_tasks.deadline_set else ""
     return f"Writing the last checkpoint and the file you asked for.{late}"
 
 

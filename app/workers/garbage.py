@@ -1,4 +1,4 @@
-"""Garbage collection in the window's thread alone.
+"""Garbage collection only in the window's thread.
 
 Python collects in the thread that happens to allocate. Widgets of a closed window that are left in a reference cycle, as
 pyqtgraph leaves some, would be deleted there: under a lock of Qt that the window's thread may wait for, with Python's lock

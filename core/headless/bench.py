@@ -112,7 +112,7 @@ def _rates(workloads: list[_Workload], turns: int, seconds: float) -> Float64:
 
 
 def _workloads(config: Config, task: Task) -> list[_Workload]:
-    """Return the workloads: the simulator alone, and collecting.
+    """Return the workloads: only the simulator, and collecting.
 
     A game's network, which sees pictures, is slower than the emulator: there the second is collecting with random
     actions, and collecting with the policy is a third.

@@ -442,5 +442,8 @@ def _write_pictures(session: Session, states: Any, video: str | None, strip: str
 
 
 def _print_result(result: dict[str, Any], as_json: bool) -> None:
-    lines = (f"{name:20}{value}" for name, value in result.items())
+    """Print one JSON object, or a line for each value; a measure has a line for each of its figures."""
+    flat = {name: value for name, value in result.items() if name != "measure"} | result.get("measure", {})
+    width = max(map(len, flat)) + 2
+    lines = (f"{name:{width}}{value}" for name, value in flat.items())
     print(json.dumps(without_nan(result), allow_nan=False) if as_json else "\n".join(lines), flush=True)

@@ -28,7 +28,7 @@ class ErrorStream:
 
 
 def keep_stderr_writable() -> None:
-    """Let all that is written to stderr be lost, instead of raising an error, where it can't be written."""
+    """Discard what is written to stderr, instead of raising an error, where it can't be written."""
     if not isinstance(sys.stderr, ErrorStream):
         nowhere = open(os.devnull, "w", encoding="utf-8") if sys.stderr is None else None  # noqa: SIM115, it stays
         sys.stderr = cast(TextIO, ErrorStream(nowhere or sys.stderr))

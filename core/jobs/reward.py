@@ -69,7 +69,7 @@ class RewardJob(Job):
         self._snapshot: Arrays | None = None
         """Weights published last; during a round the ensemble's own weights differ."""
         self._taken_over = False
-        """The reward comes from another session, and is to be published before the first round."""
+        """True if the reward was taken from another session and has to be published before the first round."""
         self._borrowed = False
         """That reward has not been fitted here yet: a fit to one or two answers would soon undo it."""
         self._judgement_token: int | None = None

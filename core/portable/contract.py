@@ -31,7 +31,7 @@ def controls_of(task: Task, env: VectorEnv) -> Controls:
         return Controls(shape, bool(task.pictures), (), first=first)
     low, rest, high = (env.controls(np.full((1, actions), side, np.float32))[0] for side in (-1, 0, 1))
     if np.issubdtype(low.dtype, np.integer):
-        raise UserError(f"{task.name} takes whole numbers as actions, which no exported policy gives.")
+        raise UserError(f"{task.name} has integer vectors as actions, which can't be exported.")
     dtype = str(low.dtype) if isinstance(task, GymTask) else "float32"
     lowest, middle, highest = (part.astype(np.float32).reshape(-1) for part in (low, rest, high))
     return Controls(shape, False, low.shape, lowest, middle, highest, dtype=dtype)

@@ -1,4 +1,4 @@
-"""The oracle: a synthetic labeller that judges by the true reward alone (paper 3.1).
+"""The oracle: a synthetic labeller that judges only by the true reward (paper 3.1).
 
 By default it is the paper's: it prefers the segment with the larger true return, answers with a tie if the returns are
 equal, and never errs. OracleConfig turns it into the teachers of B-Pref (Lee et al., 2021): skipping, equal,

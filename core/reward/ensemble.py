@@ -96,7 +96,7 @@ class RewardEnsemble(torch.nn.Module):
 def build_ensemble(
     config: Config, device: torch.device, dtype: torch.dtype | None = None
 ) -> RewardEnsemble | ImageEnsemble:
-    """The untrained ensemble of a session; depends on config.seed alone.
+    """The untrained ensemble of a session; depends only on config.seed.
 
     dtype: of convolutions, None for the device's best
     """

@@ -13,7 +13,7 @@ FLOOR = "somersault_floor"
 """Name of an added floor, and of the texture and material of every robot's floor."""
 _PLANE, _BOX, _FIELD = (getattr(mujoco.mjtGeom, f"mjGEOM_{name}") for name in ("PLANE", "BOX", "HFIELD"))
 _LEVEL, _SLOPE = 1 - 1e-9, 0.5
-"""Least cosine to the vertical of the normal of a plane that is level, and of one on which a robot can stand."""
+"""Minimum cosine to the vertical of the normal of a plane that is level, and of one on which a robot can stand."""
 _CONTACT = (
     *("contype", "conaffinity", "condim", "priority", "friction"),
     *("solmix", "solref", "solimp", "margin", "gap"),

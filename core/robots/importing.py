@@ -64,7 +64,7 @@ _MARGIN, _FIXED_MARGIN = 1.9, 1.2
 _FAR = 5.0
 """Range of a slide, relative to the robot's size, from which the camera follows the robot."""
 _ACROSS, _ALONG = 0.99, 0.01
-"""Least component across a plane of an axis that counts as normal to it, and largest of one that counts as within it."""
+"""Minimum component across a plane of an axis that counts as normal to it, and maximum of one that counts as within it."""
 _ABOVE = 0.12
 """Height of the picture's middle above that of a robot that may jump, relative to its size."""
 

@@ -88,7 +88,7 @@ def _simpler_mesh(name: str, content: bytes, most: int) -> bytes | None:
 
 
 def _compiled(name: str, content: bytes, inertia: str) -> mujoco.MjModel | None:
-    """Return a model of this mesh alone; None if MuJoCo refuses it."""
+    """Return a model of only this mesh; None if MuJoCo refuses it."""
     alone = (
         f'<mujoco><asset><mesh name="m" file="{name}" inertia="{inertia}"/></asset>'
         '<worldbody><body><geom type="mesh" mesh="m"/></body></worldbody></mujoco>'

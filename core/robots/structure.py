@@ -18,7 +18,7 @@ FREE, BALL, SLIDE, HINGE = (
 _SHOWN_GROUPS = 3
 """Groups of geoms that MuJoCo draws."""
 _UPRIGHT, _LEVEL = 0.999, 0.5
-"""Least and largest cosine to the vertical of an axis that counts as vertical, and as level."""
+"""Minimum and maximum cosine to the vertical of an axis that counts as vertical, and as level."""
 _OF_JOINT, _OF_SITE = int(mujoco.mjtWrap.mjWRAP_JOINT), int(mujoco.mjtWrap.mjWRAP_SITE)
 
 

@@ -17,7 +17,7 @@ from core.types import Float32, Observations
 
 
 def build_policy(config: Config, device: torch.device | None = None, dtype: torch.dtype | None = None) -> ActorCritic:
-    """The untrained policy of a session, which depends on config.seed alone.
+    """The untrained policy of a session, which depends only on config.seed.
 
     device: None for the config's; dtype: of convolutions, None for the device's best
     """

@@ -24,7 +24,7 @@ class CheckpointSchedule:
         """Answers of the newest fit, and of the newest one in a checkpoint."""
         self._worked = False
         self.progress = 0
-        """Batches and fits of which the jobs have told."""
+        """Batches and fits that the jobs have reported."""
         self._saved_at = clock()
 
     def note(self, event: Event) -> None:

@@ -24,14 +24,14 @@ def require_fitting(
         observation, action = (sizes[:1], sizes[1]) if sizes else (first.observation, first.action)
         observation = task.pictures or observation
         if shape.observation != observation:
-            lack = f"it shows {_size(shape.observation)} a step and not {_size(observation)}"
+            lack = f"{_size(shape.observation)} a step and not {_size(observation)}"
         elif shape.action != action:
             lack = f"an action has {shape.action} numbers and not {action}"
         elif shape.steps != steps:
             lack = f"a segment has {shape.steps} steps and not {steps}"
         else:
             continue
-        raise UserError(f"Answer {key} is not an answer about {task.name} ({lack}): {remedy}.")
+        raise UserError(f"Answer {key} does not fit {task.name} ({lack}): {remedy}.")
 
 
 def _size(observation: tuple[int, ...]) -> str:

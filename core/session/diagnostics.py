@@ -17,7 +17,7 @@ from core.session.session import CHECKPOINTS, CONFIG
 from core.version import VERSION, library_versions
 
 _MAX_BYTES = 4 << 20
-"""Most bytes that are read, from the end of a file."""
+"""Maximum number of bytes that are read, from the end of a file."""
 
 
 def collect(folder: Path, target: Path, before_each: Callable[[], None] = lambda: None) -> None:

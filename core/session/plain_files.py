@@ -1,4 +1,4 @@
-"""Check that a session's folder holds files of its own alone, before any of them is read or written.
+"""Check that a session's folder holds only files of its own, before any of them is read or written.
 
 A session may come from another person. A pipe in a file's place would block the program forever, and through a link it
 would read or write a file elsewhere.

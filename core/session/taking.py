@@ -53,7 +53,7 @@ def parts_of(text: str) -> frozenset[str]:
         if word not in PARTS:
             raise UserError(f"{word!r:.40} can't be taken from a session: choose from {', '.join(PARTS)}.")
     if not words:
-        raise UserError(f"Nothing is to be taken from the session: choose from {', '.join(PARTS)}.")
+        raise UserError(f"--take is empty: choose from {', '.join(PARTS)}.")
     return frozenset(words)
 
 

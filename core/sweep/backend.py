@@ -15,14 +15,14 @@ from core.system.resources import release_memory
 
 @dataclass(frozen=True)
 class Started:
-    """A cell that was submitted has begun."""
+    """Start of a cell that was submitted."""
 
     digest: str
 
 
 @dataclass(frozen=True)
 class Progressed:
-    """A running cell has taken this many environment steps."""
+    """Number of environment steps that a running cell has taken."""
 
     digest: str
     env_steps: int
@@ -30,7 +30,7 @@ class Progressed:
 
 @dataclass(frozen=True)
 class Ended:
-    """A cell has ended. content: its document as core.sweep.cell.compute returns it"""
+    """End of a cell. content: its document as core.sweep.cell.compute returns it"""
 
     digest: str
     content: bytes
@@ -38,7 +38,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Lost:
-    """The process or machine that carried out a cell is gone. reason: one sentence"""
+    """Loss of the process or machine that carried out a cell. reason: one sentence"""
 
     digest: str
     reason: str

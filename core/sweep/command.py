@@ -156,8 +156,8 @@ def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, chart
     if lost:
         first = sweep.document(lost[0]) or {}
         print(
-            f"somersault: {len(lost)} of {len(sweep.cells)} cells failed; the first ({lost[0].title}) because: "
-            f"{first.get('reason', '')} The same command tries them again.",
+            f"somersault: {len(lost)} of {len(sweep.cells)} cells failed, which the same command tries again; the first,"
+            f" {lost[0].title}: {first.get('reason', '')}",
             file=sys.stderr,
         )
     return 1 if lost else 0

@@ -23,7 +23,7 @@ from core.system.child_link import Link
 from core.system.child_process import ChildDiedError, ChildProcess, log_from_child
 
 _REPORT_SECONDS = 1.0
-"""Least time between two messages on how far a cell has come."""
+"""Minimum time between two messages on how far a cell has come."""
 
 
 class LocalBackend:

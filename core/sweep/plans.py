@@ -40,7 +40,7 @@ _OPTIONS = {
 
 @dataclass(frozen=True)
 class PlannedCurve:
-    """One line of a chart: runs that differ in their seed alone.
+    """One line of a chart: runs that differ only in their seed.
 
     labels: 0 for the preset's own number. On the true reward, 0 stands for the largest number of the other curves: if
         environment steps follow from the labels, it then takes as many as the curves that it is compared with
@@ -196,7 +196,7 @@ def find_plan(word: str, task_text: Callable[[str], str], labels: Sequence[int] 
 
 
 def only_teachers(plan: Plan, teachers: Sequence[str]) -> Plan:
-    """Return the plan that runs the curves of these teachers alone. Raises UserError if there are none.
+    """Return the plan that runs only the curves of these teachers. Raises UserError if there are none.
 
     The other curves still determine how long the true reward is trained on.
     """

@@ -21,7 +21,7 @@ except ImportError as missing:
     raise missing_packages("--on slurm", "submitit>=1.5,<2") from missing
 
 _ROOM = 256
-"""Most jobs that wait or run at the same time."""
+"""Maximum number of jobs that wait or run at the same time."""
 _LOOK_SECONDS = 0.25
 _PATIENCE_SECONDS = 60.0
 """Time after the end of the last job in which sbatch may still refuse the next one: Slurm counts jobs until it has tidied up."""

@@ -286,7 +286,7 @@ def _run(pipe: Connection, name: str, nice: int, target: Callable[..., None], ar
 
 
 def _kill_children() -> None:
-    """Kill the children of this process: multiprocessing asks them to stop at its end, and waits for them in vain."""
+    """Kill the children of this process: at exit, multiprocessing would ask them to stop and then hang."""
     for child in multiprocessing.active_children():
         child.kill()
 

@@ -59,7 +59,7 @@ def get_task(name: str, true_reward: str = "task") -> Task:
         raise UserError(f"There is no task {name!r:.80}: if it is an MJCF file, write {MJCF}{name:.80}.")
     else:
         names = (*CATALOGUE, *shipped_behaviours())
-        near, others = nearest(name, names), "a behaviour file, whose name ends in .json, or gym:ENV_ID."
+        near, others = nearest(name, names), "a behaviour file (.json), mjcf:FILE or gym:ENV_ID."
         advice = f"did you mean {near}? Else name {others}" if near else f"choose one of {', '.join(names)}, {others}"
         raise UserError(f"There is no task {name!r:.80}: {advice}")
     if true_reward == "task":

@@ -26,7 +26,7 @@ STACK, SIDE = 4, 84
 """Pictures in an observation, and their sides in pixels (A.2)."""
 PIXELS = STACK * SIDE * SIDE
 NO_OPS = 30
-"""Most frames of a new game before the first action (A.2)."""
+"""Maximum frames of a new game before the first action (A.2)."""
 GAME_STEPS = 18_000 // FRAME_SKIP
 """Steps in five minutes, after which a game is ended, as in Mnih et al. (2015); some would never end otherwise."""
 _TRAFFIC = 24

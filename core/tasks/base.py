@@ -143,7 +143,7 @@ class Task(ABC):
 
     @property
     def longest_episode(self) -> int:
-        """Most steps of an episode as the metrics count them."""
+        """Maximum steps of an episode as the metrics count them."""
         return self.episode_steps
 
     @property

@@ -147,8 +147,8 @@ def _timed(robot: RobotTask, behaviour: Behaviour) -> RobotTask:
             rates = [1 / (robot.timestep * number) for number in numbers if number]
             near = [rate for rate in rates if CONTROL_RATE[0] <= rate <= CONTROL_RATE[1]]
             raise UserError(
-                f"control_rate is {behaviour.control_rate:g}, but the robot's physics has {1 / robot.timestep:g} steps a"
-                f" second, so that an action takes a whole number of them: give {' or '.join(f'{r:.10g}' for r in near)}."
+                f"control_rate is {behaviour.control_rate:g}, but an action must last a whole number of physics steps"
+                f" ({1 / robot.timestep:g} per second): give {' or '.join(f'{r:.10g}' for r in near)}."
             )
         robot = replace(robot, frame_skip=round(skip))
     return replace(robot, episode_steps=max(2, round(seconds / robot.step_seconds)))

@@ -22,7 +22,7 @@ const shown=document.getElementById("left"),told=document.getElementById("told")
 const buttons=[...document.querySelectorAll("button")];
 const me=[...crypto.getRandomValues(new Uint8Array(16))].map(b=>b.toString(16).padStart(2,"0")).join("");
 let state=JSON.parse(document.getElementById("state").textContent),until=0,chosen="";
-const words={counted:"Your vote counts. You can change it until time is up.",changed:"Your vote was changed.",
+const words={counted:"Vote recorded. You can change it until time is up.",changed:"Your vote was changed.",
 late:"Too late for this pair.",refused:"Too many votes from this address: vote again for the next pair.",
 offline:"No connection to the presenter's computer: is your phone on the same network?"};
 function take(next){if(next.round!==state.round){chosen="";told.textContent="";}state=next;

@@ -11,6 +11,7 @@ code is 1 if it is above a millionth.
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -59,11 +60,13 @@ _SIDES = {"somersault": (PYTHON, ours), "imitation": (PEER.python, peers)}
 
 
 def main() -> int:
-    if len(sys.argv) > 1:
-        print(json.dumps(_SIDES[sys.argv[1]][1]()))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--side", choices=_SIDES, help="print the probabilities of one side as JSON")
+    if side := parser.parse_args().side:
+        print(json.dumps(_SIDES[side][1]()))
         return 0
     set_up(PEER)
-    one, other = (last_line(python, Path(__file__).resolve(), side) for side, (python, _) in _SIDES.items())
+    one, other = (last_line(python, Path(__file__).resolve(), "--side", side) for side, (python, _) in _SIDES.items())
     largest = max(abs(a - b) for a, b in zip(one, other, strict=True))
     between = sum(0.051 < chance < 0.949 and chance != 0.5 for chance in other)
     print(f"{_PAIRS} pairs, P from {min(other):.6f} to {max(other):.6f}, {between} of them neither tied nor certain")

@@ -17,6 +17,7 @@ from core.events import Event, PolicyUpdated, PreferenceAdded, RolloutBatchReady
 from core.reward.trainer import EpochReport, RewardTrainer
 from core.session import checkpoint
 from core.system.interrupts import STOPPING
+from core.version import COMMAND_LINE
 from tests.core.builders import raising
 from tests.e2e.taught import SHORT, Finished, Taught, Teach, same
 
@@ -86,7 +87,7 @@ def test_what_a_stage_raises_is_one_sentence_at_the_terminal_and_all_of_it_in_th
         last = stderr.splitlines()[-1]
         assert last.startswith("somersault: the policy stage failed (") and said in last
         assert "checkpoint 1 and all answers are saved" in last and last.endswith(
-            f"teach --resume {Path('s').absolute()} continues it."
+            f"continue it with {COMMAND_LINE} teach --resume {Path('s').absolute()}."
         )
         log = Path("s/log.txt").read_text()
         assert "Traceback" in log[logged:]

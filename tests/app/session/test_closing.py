@@ -48,7 +48,7 @@ def test_a_window_that_closes_gives_up_a_file_that_takes_too_long(
     file_tasks.deadline.setInterval(500)
     with face.wait_signal(face.window.closed):
         face.window.close()
-        face.wait_until(lambda: "file is cancelled" in face.window.empty.detail.text())
+        face.wait_until(lambda: "export is cancelled" in face.window.empty.detail.text())
     assert target.read_bytes() == b"as it was" and not later.exists()
     assert "mine.somersault was not saved because the session was closed" in caplog.text
     assert face.controller.session.config.query.repeats == "on"  # what is soon done is done

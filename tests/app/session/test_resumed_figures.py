@@ -56,7 +56,7 @@ def test_what_was_reached_is_shown_as_soon_as_the_session_is_open(taught: Path, 
     assert not face.window.live.policy.reward_timeline.known  # so that it does not say that there is no reward
 
 
-@pytest.mark.parametrize(("reached", "result"), [(6.0, "The last phase raised"), (4.0, "The last phase did not raise")])
+@pytest.mark.parametrize(("reached", "result"), [(6.0, "This raised"), (4.0, "This did not raise")])
 def test_whether_a_finish_has_gained_is_known_after_a_restart(
     taught: Path, open_face: Callable[..., Face], reached: float, result: str
 ) -> None:

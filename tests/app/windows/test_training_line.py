@@ -104,15 +104,15 @@ def test_training_can_go_on_without_answers_even_after_a_restart(face: Face) -> 
     [
         (
             6.0,
-            "Training is finished. The last phase raised the predicted return; finishing again may raise it further.",
+            "Training is finished. This raised the predicted return; finishing again may raise it further.",
         ),
         (
             4.0,
-            "Training is finished. The last phase did not raise the predicted return. Your next answer resumes training.",
+            "Training is finished. This did not raise the predicted return. Your next answer resumes training.",
         ),
         (
             3.0,
-            "Training is finished. The last phase did not raise the predicted return. Your next answer resumes training.",
+            "Training is finished. This did not raise the predicted return. Your next answer resumes training.",
         ),
     ],
 )

@@ -342,7 +342,7 @@ def test_a_task_without_a_true_reward_has_no_oracle(
         ([*TEACH, "--set", "rollout=0"], "There is no setting 'rollout'"),
         ([*TEACH, "--set", "policy.discont=0.9"], "'policy.discont': did you mean policy.discount?"),
         (["teach", "walker-kneell", "--session", "s"], "did you mean walker-kneel?"),
-        (["teach", "foreign/thesis.tex", "--session", "s"], "whose name ends in .json"),
+        (["teach", "foreign/thesis.tex", "--session", "s"], "a behaviour file (.json)"),
         ([*TEACH, "--video", "folder.mp4"], "folder.mp4 is a folder"),
         (["bench", "--steps", "-1"], "--steps has to be at least 0"),
         ([*TEACH, "--video", f"{'x' * 300}/film.mp4"], "There is no folder xxx"),

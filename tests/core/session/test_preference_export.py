@@ -78,7 +78,7 @@ def test_answers_that_are_damaged_or_of_another_task_are_not_imported(session: S
     config = tmp_path / "out" / "config.json"
     right = config.read_text()
     config.write_text(right.replace("hopper-backflip", "walker"))
-    with pytest.raises(UserError, match="Answer 1 is not an answer about walker"):
+    with pytest.raises(UserError, match="Answer 1 does not fit walker"):
         import_preferences(tmp_path / "out", tmp_path / "back")
     config.write_text(right)
     os.truncate(tmp_path / "out" / "preferences" / "00000004.safetensors", 200)

@@ -132,7 +132,10 @@ def test_a_failed_cell_stops_no_other_and_is_tried_again(
     assert entry["reason"].startswith("There was not enough memory: ") and "true_return" not in entry
     document = json.loads((tmp_path / "out" / "cells" / f"{entry['cell']}.json").read_bytes())
     assert document["state"] == "failed" and "MemoryError" in document["traceback"]
-    assert "1 of 3 cells failed; the first (reacher (default), 4 labels, seed 0) because: " in capsys.readouterr().err
+    assert (
+        "1 of 3 cells failed, which the same command tries again; the first, reacher (default), 4 labels, seed 0: "
+        in capsys.readouterr().err
+    )
     again = sweep(tmp_path / "out")
     assert again.computed == [entry["cell"]] and again.code == 0  # type: ignore[attr-defined]
     assert_same(tmp_path / "out", undisturbed)

@@ -112,7 +112,7 @@ def test_every_robot_has_a_behaviour_that_ships() -> None:
         ),
         (
             {"control_rate": 70},
-            "physics has 200 steps a second, so that an action takes a whole number of them: give 66.6666",
+            "whole number of physics steps (200 per second): give 66.6666",
         ),
         ({"robot": "gym:CartPole-v1"}, "gym:CartPole-v1 has no signals, so the behaviour can't have an oracle"),
     ],

@@ -201,7 +201,7 @@ def test_a_browser_shows_the_round_and_votes_by_its_buttons(browser: Browser, se
     )
     assert 0 < int(browser.value("document.getElementById('left').textContent")) <= 600
     browser.value("document.querySelector('[data-choice=left]').click()")
-    browser.wait_for("document.getElementById('told').textContent.startsWith('Your vote counts')")
+    browser.wait_for("document.getElementById('told').textContent.startsWith('Vote recorded')")
     assert counts_after(served, {"left": 1})
     browser.value("document.querySelector('[data-choice=right]').click()")
     browser.wait_for("document.getElementById('told').textContent === 'Your vote was changed.'")
