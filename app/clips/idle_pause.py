@@ -47,8 +47,11 @@ class IdlePause(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() not in _INPUT:
             return False
-        if not self.text.isVisible():
+        if self.text.isHidden():
             self._begin()
+            return False
+        if not self._clips.isVisible():  # another page took their place: nothing keeps them at rest
+            self._clips.toggle_playback()
             return False
         here = self._clips.isActiveWindow()  # keys for a dialog are the dialog's
         plain = here and isinstance(event, QKeyEvent) and not event.modifiers() & _COMMANDS

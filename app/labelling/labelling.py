@@ -183,7 +183,7 @@ class Labelling(QObject):
         """Queue a query of the rollout."""
         self._progress.offered()
         self.pairs.offer(query)
-        if self.teacher == Teacher.HUMAN and self.repeats.due():
+        if self.teacher == Teacher.HUMAN and self.teacher_after_demo is None and self.repeats.due():  # guests get none
             self.preference_writer.find_repeat(self.repeats)
         self._render_next()
 

@@ -26,6 +26,8 @@ class PolicyPlayer(QWidget):
         self.legend = RewardLegend(self)
         self.shown: Demonstration | None = None
         self._next: Demonstration | None = None
+        self._index = 0
+        """Frame on screen."""
         self.clock = FrameClock(self)
         self.clock.frame_due.connect(self._on_frame_due)
         column((self.player, 1), self.reward_timeline, self.legend, of=self, spacing=4)
@@ -38,7 +40,7 @@ class PolicyPlayer(QWidget):
             self._next = demonstration
 
     def play_now(self, demonstration: Demonstration) -> None:
-        self.shown, self._next = demonstration, None
+        self.shown, self._next, self._index = demonstration, None, 0
         frames = self.shown.frames
         self.player.set_frames(frames)
         self.reward_timeline.set_predicted(self.shown.predicted)
@@ -46,7 +48,8 @@ class PolicyPlayer(QWidget):
         self.clock.play(len(frames.pixels), frames.fps)
 
     def _on_frame_due(self, index: int) -> None:
-        if index == 0 and self._next:
+        looped, self._index = index < self._index or index == 0, index
+        if looped and self._next:
             self.play_now(self._next)
         elif self.shown:
             self.player.show_frame(index)

@@ -16,7 +16,7 @@ from app.plots.plot_specs import CurveSpec, PlotSpec, Source
 from app.session.metrics_recorder import EpisodeRewards
 from app.style import theme
 from app.style.glossary import explain, help_button
-from app.style.labels import label
+from app.style.labels import ElidedLabel, label
 from app.style.layouts import column, row
 from app.style.palette import LIGHT
 from core.metrics import SHOWN, Metrics
@@ -35,9 +35,10 @@ KEY_TEXTS = (
     ("Enter", "Open in its own window"),
 )
 """Keys and their effects, for tooltips and the key list."""
+_PART = "Only a part is shown; a double-click shows everything."
 Action = Callable[[], object]
 _HELP = (
-    "Drag to pan; scroll to zoom (after a click, or with Ctrl), also on an axis; double-click to show everything.\n"
+    "Drag to pan; scroll with Ctrl to zoom, also on an axis; double-click to show everything.\n"
     "Double-click the title to open the plot in its own window. Keys: "
     + "; ".join(f"{keys}: {effect[0].lower()}{effect[1:]}" for keys, effect in KEY_TEXTS)
     + "."
@@ -122,6 +123,7 @@ class Plot(QWidget):
                 canvas.axes["right"].setLabel(spec.right_title)
         canvas.pointed_at.connect(self.read_off)
         canvas.pointer_left.connect(self.stop_reading)
+        canvas.x_chosen.connect(lambda: self.update_note())
         canvas.view.sigResized.connect(lambda: self._place_overlays())
         return canvas
 
@@ -129,7 +131,10 @@ class Plot(QWidget):
         """Make title, legend and menu button; the button takes no focus, as keys and the context menu do the same."""
         header = QWidget()
         header.setToolTip(_HELP)
-        self.title, self.legend = label("plotTitle", self.spec.title), label("plotKey", rich=True)
+        self.title = ElidedLabel(
+            "plotTitle", self.spec.title, Qt.TextElideMode.ElideMiddle
+        )  # a figure stands at its end
+        self.legend = label("plotKey", rich=True)
         self.legend.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.legend.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # the plot may be narrow
         button = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -188,10 +193,7 @@ class Plot(QWidget):
         title = plot_text.headline(self.spec, self.source, self._hidden)
         self.title.setText(title)
         self.setAccessibleName(title)
-        self.note.clear()
-        if isinstance(self.source, EpisodeRewards) and not self._hidden:
-            self.note.setText(plot_text.agreement_text(self.source))
-        self.note.setVisible(bool(self.note.text()))
+        self.update_note()
         shown = self.spec.visible_curves(self._hidden)
         self.message.setText(self.spec.empty_message)
         left, right = (
@@ -200,6 +202,16 @@ class Plot(QWidget):
         )
         self.canvas.show_ticks(left, right)
         self.message.setVisible(not left and not right)
+
+    def update_note(self) -> None:
+        """Say below the title that only a part is shown, or how predicted and true reward agree."""
+        text = ""
+        if self.canvas.chosen_x is not None:
+            text = _PART
+        elif isinstance(self.source, EpisodeRewards) and not self._hidden:
+            text = plot_text.agreement_text(self.source)
+        self.note.setText(text)
+        self.note.setVisible(bool(text))
 
     def _refresh_look(self) -> None:
         """Redraw with the palette on screen and the visible curves."""
@@ -318,13 +330,9 @@ class Plot(QWidget):
         if self.header.geometry().contains(event.position().toPoint()):
             self.enlarge_requested.emit()
 
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        super().focusInEvent(event)
-        self.canvas.takes_wheel = True
-
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
-        self.canvas.takes_wheel = self._in_window
+        self.stop_reading()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -163,6 +163,7 @@ class PlotPanel(QTabWidget):
         for plot in self._made.values():
             if plot.spec.axis is STEPS and plot.canvas is not self.sender():
                 plot.canvas.follow_x(chosen)
+                plot.update_note()
 
     def _set_source(self, plot: Plot) -> None:
         plot.source = self._episode if plot.spec.of_episode else self._metrics

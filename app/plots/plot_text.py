@@ -44,7 +44,7 @@ def legend(spec: PlotSpec, hidden: bool, palette: Palette) -> str:
 
 
 def _legend_entry(curve: CurveSpec, palette: Palette) -> str:
-    side = " (right)" if curve.right else ""
+    side = " →" if curve.right else ""  # its scale is on the right
     dashes = "┅ " if curve.dashed else ""
     return f"<span style='color:{curve.colour(palette)}'>{dashes}{escape(curve.short or curve.name)}{side}</span>"
 

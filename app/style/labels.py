@@ -2,9 +2,9 @@
 
 from html import escape
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessible, QAccessibleEvent, QKeyEvent
-from PySide6.QtWidgets import QAbstractButton, QLabel, QPushButton, QToolButton, QWidget
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QHelpEvent, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QLabel, QPushButton, QStyleOption, QToolButton, QToolTip, QWidget
 
 ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
@@ -21,6 +21,37 @@ def label(style: str, text: str = "", *, wrap: bool = False, centred: bool = Fal
     if centred:
         widget.setAlignment(Qt.AlignmentFlag.AlignCenter)
     return widget
+
+
+class ElidedLabel(QLabel):
+    """One line of plain text that is cut off with an ellipsis where there is no room; the tooltip then has all of it."""
+
+    def __init__(self, style: str, text: str = "", where: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
+        super().__init__(text)
+        self._where = where
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setObjectName(style)
+
+    @property
+    def elided(self) -> bool:
+        return self.fontMetrics().horizontalAdvance(self.text()) > self.contentsRect().width()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        place, option = self.contentsRect(), QStyleOption()
+        option.initFrom(self)
+        text = self.fontMetrics().elidedText(self.text(), self._where, place.width())
+        align = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        painter, role = QPainter(self), self.foregroundRole()
+        self.style().drawItemText(painter, place, align, option.palette, self.isEnabled(), text, role)
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip and self.elided:
+            QToolTip.showText(event.globalPos(), tip(self.text()), self)
+            return True
+        return super().event(event)
 
 
 def tip(text: str) -> str:

@@ -263,10 +263,10 @@ class MainWindow(QMainWindow):
             self.empty.set_message(*explanation(self._controller))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        panel, before, now = self.dock.width(), event.oldSize().width(), event.size().width()
         super().resizeEvent(event)
-        if event.oldSize().width() not in (-1, event.size().width()):  # otherwise keep the person's own width
-            width = max(_DOCK, round(_DOCK_SHARE * event.size().width()))
-            self.resizeDocks([self.dock], [width], Qt.Orientation.Horizontal)
+        if before not in (-1, now) and panel in (_DOCK, _panel_width(before)):  # another width is the person's own
+            self.resizeDocks([self.dock], [_panel_width(now)], Qt.Orientation.Horizontal)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -410,3 +410,8 @@ def window_title(controller: Controller) -> str:
     """Return the session's name, what it teaches, and whether training is paused."""
     paused = " (paused)" if controller.state == State.PAUSED else ""
     return f"{controller.session.folder.name}{paused} – {controller.task.title} – Somersault"
+
+
+def _panel_width(window: int) -> int:
+    """Return the width of the progress panel in a window of this width, in pixels, unless the person has moved its edge."""
+    return max(_DOCK, round(_DOCK_SHARE * window))

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app.labelling.training_course import TrainingCourse
 from app.session.controller import Controller, State
 from app.style.glossary import explain
-from app.style.labels import button, keep_place, label
+from app.style.labels import ElidedLabel, button, keep_place
 from app.style.layouts import row
 from core.types import Teacher
 
@@ -32,7 +32,7 @@ class TrainingLine(QWidget):
         super().__init__(parent)
         self._controller, self._finish = controller, finish
         self._changed_at = -math.inf
-        self.text, self.keep, self.finish = label("stages"), button("Keep training"), button("Finish training")
+        self.text, self.keep, self.finish = ElidedLabel("stages"), button("Keep training"), button("Finish training")
         for part in (self.keep, self.finish):
             keep_place(part, controller.course.follows_answers)
             part.hide()  # until the first refresh: else the clips would jump
@@ -72,7 +72,7 @@ def _sentence(controller: Controller) -> str:
     if (share := course.finishing) is not None:
         return f"Finishing training: {100 * share:.0f}%. Your next answer ends this and resumes teaching."
     if course.done:
-        return "All steps of this session are used. Begin a new session with what this one has learned."
+        return "All steps are used. Begin a new session with what this one has learned."
     if course.finished:
         return _result(course)
     if course.holding:
@@ -94,8 +94,8 @@ def _hold(controller: Controller) -> str:
 
 def _result(course: TrainingCourse) -> str:
     results = {
-        None: "Your next answer resumes training.",
-        True: "This raised the predicted return; finishing again may raise it further.",
-        False: "This did not raise the predicted return. Your next answer resumes training.",
+        None: "Training is finished. Your next answer resumes it.",
+        True: "Finished: the predicted return rose. Finishing again may raise it further.",
+        False: "Finished: the predicted return did not rise. Your next answer resumes training.",
     }
-    return f"Training is finished. {results[course.gained]}"
+    return results[course.gained]

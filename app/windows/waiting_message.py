@@ -34,9 +34,7 @@ def what_is_saved(controller: Controller) -> str:
 def _while_running(controller: Controller) -> tuple[str, str]:
     pairs, progress = controller.labelling.pairs, controller.progress
     if pairs.waits_for_undone:
-        ahead = (pairs.rendering - 1) * (progress.drawing.expected or 0.0)
-        seconds = None if progress.drawing.left is None else progress.drawing.left + ahead
-        return _with_countdown("Restoring the pair", seconds), "Rendering its clips again."
+        return "Restoring the pair", "Rendering its clips again."
     if pairs.rendering:
         seconds = progress.first_pair.left if progress.drawing.left is None else progress.drawing.left
         return _with_countdown("Rendering the next pair", seconds), "It appears as soon as both clips are ready."

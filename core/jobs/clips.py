@@ -1,6 +1,5 @@
 """The clips job: renders segments, and episodes of earlier policies, on request."""
 
-from collections import deque
 from collections.abc import Iterator
 
 from core.config import Config
@@ -19,16 +18,17 @@ from core.tasks import get_task
 
 
 class ClipsJob(Job):
-    """Answers each ClipsRequested with a ClipsRendered, in order, and then the newest ReplayRequested.
+    """Answers each ClipsRequested with a ClipsRendered, the newest first, and then the newest ReplayRequested.
 
-    Clips come first because a person waits for them; of several replays requested by a moving slider only the last is
+    Clips come before replays because a person waits for them, and the newest of them first: who undoes several answers in
+    a row requests a pair for each and sees only the last. Of several replays requested by a moving slider only the last is
     shown. Replays have random streams of their own, so training is not affected, and every policy starts the same.
     """
 
     def __init__(self, config: Config) -> None:
         self._config, self._task = config, get_task(config.task, config.true_reward)
         self._renderer = renderer_for(self._task)
-        self._requests: deque[ClipsRequested] = deque()
+        self._requests: list[ClipsRequested] = []
         self._replay: ReplayRequested | None = None
         self._actor: Actor | None = None
         self._reward: RewardPublished | None = None
@@ -45,7 +45,7 @@ class ClipsJob(Job):
     def run(self) -> Iterator[Event | None]:
         while True:
             if self._requests:
-                yield from self._render(self._requests.popleft())
+                yield from self._render(self._requests.pop())
             elif self._replay:
                 request, self._replay = self._replay, None
                 try:

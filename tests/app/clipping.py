@@ -18,9 +18,16 @@ def clipped(window: QWidget) -> list[str]:
     return found
 
 
-def _scrolls(part: QWidget | None) -> bool:
-    """True if it can be brought into view."""
-    return part is not None and (isinstance(part, QAbstractScrollArea) or _scrolls(part.parentWidget()))
+def _area(part: QWidget | None) -> QAbstractScrollArea | None:
+    """The area that can bring it into view."""
+    return part if part is None or isinstance(part, QAbstractScrollArea) else _area(part.parentWidget())
+
+
+def _out_of_reach(part: QWidget, area: QAbstractScrollArea) -> bool:
+    """True if it stands left or right of what can be seen, and the area does not scroll sideways."""
+    left = part.mapTo(area, QPoint(0, 0)).x()
+    sideways = area.horizontalScrollBarPolicy() != Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+    return part is not area and not sideways and not 0 <= left <= left + part.width() <= area.width()
 
 
 def _inside(part: QWidget, window: QWidget) -> bool:
@@ -29,7 +36,8 @@ def _inside(part: QWidget, window: QWidget) -> bool:
 
 
 def _cut(part: QLabel | QAbstractButton, window: QWidget) -> bool:
-    if not _scrolls(part) and not _inside(part, window):
+    area = _area(part)
+    if _out_of_reach(part, area) if area else not _inside(part, window):
         return True
     if isinstance(part, QLabel) and part.wordWrap():
         return part.heightForWidth(part.width()) > part.height()

@@ -95,6 +95,18 @@ def test_a_repeat_can_be_undone_redone_and_answered_again_and_is_never_a_label(o
     assert not face.engine["reward"].got(PreferenceWithdrawn)
 
 
+def test_guests_of_demo_mode_get_no_repeats_of_the_persons_pairs(opened: Callable[..., Face]) -> None:
+    face = opened(MIXED[:3] + [(Choice.LEFT, "human")] * 2, **SOON)
+    face.press(Qt.Key.Key_F11)
+    face.wait_until(lambda: face.labelling.teacher_after_demo is not None)
+    for number in range(1, 6):
+        face.offer(make_query())
+        face.wait_until(lambda number=number: face.labelling.pairs.shown is not None)
+        assert face.query.repeats is None
+        with face.wait_signal(face.labelling.answer_kept):
+            face.labelling.answer(Choice.LEFT)
+
+
 def test_no_repeat_is_put_to_the_oracle(opened: Callable[..., Face]) -> None:
     face = with_a_repeat(opened)
     query = face.query

@@ -129,7 +129,7 @@ def test_while_the_session_is_stopped_no_replay_is_requested(face: Face, renderi
     face.stop()
     with face.wait_signal(face.controller.replays.replay_refused):
         live.slider.setValue(1)
-    assert "until the session runs again" in face.window.banner.text.text()
+    assert "Start the session to watch" in face.window.banner.text.text()
     assert live.snapshot is None and live.title.text() == "Newest: after 12 answers, 120k steps"
     face.window.pause_action.trigger()
     face.wait_until(lambda: face.controller.state == State.RUNNING)

@@ -78,6 +78,26 @@ def test_without_input_the_clips_rest_and_any_key_plays_them(face: Face) -> None
     face.wait_until(lambda: face.controller.progress.labels == 1)
 
 
+def test_a_rest_ends_with_input_while_another_page_is_in_the_clips_place(face: Face) -> None:
+    """Else the text that no key counts as an answer would stand over clips whose keys count."""
+    face.offer(make_query())
+    clips, rest, guard, folder = (
+        face.window.clips,
+        face.window.rest,
+        face.controller.folder_guard,
+        face.controller.session.folder,
+    )
+    let_rest(face)
+    folder.rename(folder.with_name("away"))
+    guard.check()
+    face.wait_until(lambda: not clips.isVisible())
+    face.press(Qt.Key.Key_Shift)
+    folder.with_name("away").rename(folder)
+    guard.check()
+    face.wait_until(clips.isVisible)
+    assert clips.clock.playing and not rest.text.isVisible()
+
+
 def test_input_restarts_the_minute_and_the_mouse_plays_the_clips(face: Face) -> None:
     face.offer(make_query())
     clips, rest = face.window.clips, face.window.rest

@@ -144,10 +144,24 @@ def test_the_mouse_zooms_pans_and_fits_along_x(open_face: Callable[..., Face]) -
     QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=middle + QPoint(40, 0))
     assert span(measure)[0] < near[0] and span(measure)[1] - span(measure)[0] == pytest.approx(near[1] - near[0])
     dragged = span(measure)
-    turn_wheel(measure)  # it was clicked
-    assert span(measure)[1] - span(measure)[0] < dragged[1] - dragged[0]
+    turn_wheel(measure)  # though it was clicked
+    assert span(measure) == dragged
+    others = [plot(face, key) for key in ("measure", "loss")]
+    assert all(one.note.isVisibleTo(one) and "Only a part is shown" in one.note.text() for one in others)
     QTest.mouseDClick(viewport, Qt.MouseButton.LeftButton, pos=middle)
     face.wait_until(lambda: fits(measure))
+    assert not any("Only a part" in one.note.text() for one in others)
+
+
+def test_values_read_by_keys_are_left_on_screen_no_longer_than_the_focus(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face)
+    show_true_reward(face)
+    measure = plot(face, "measure")
+    measure.setFocus()
+    QTest.keyClick(measure, Qt.Key.Key_Left, Qt.KeyboardModifier.ShiftModifier)
+    assert measure.readout.isVisible()
+    plot(face, "loss").setFocus()
+    assert not measure.readout.isVisible()
 
 
 def choose(face: Face, target: Path) -> str:

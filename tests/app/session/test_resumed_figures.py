@@ -56,7 +56,7 @@ def test_what_was_reached_is_shown_as_soon_as_the_session_is_open(taught: Path, 
     assert not face.window.live.policy.reward_timeline.known  # so that it does not say that there is no reward
 
 
-@pytest.mark.parametrize(("reached", "result"), [(6.0, "This raised"), (4.0, "This did not raise")])
+@pytest.mark.parametrize(("reached", "result"), [(6.0, "rose"), (4.0, "did not rise")])
 def test_whether_a_finish_has_gained_is_known_after_a_restart(
     taught: Path, open_face: Callable[..., Face], reached: float, result: str
 ) -> None:
@@ -68,7 +68,7 @@ def test_whether_a_finish_has_gained_is_known_after_a_restart(
     face.engine["rollout"].play(Waited("rollout", FINISHED))
     face.wait_until(lambda: face.controller.course.finished)
     face.window.training_line.refresh(at_once=True)
-    assert face.window.training_line.text.text().startswith(f"Training is finished. {result} the predicted return")
+    assert face.window.training_line.text.text().startswith(f"Finished: the predicted return {result}.")
 
 
 def test_an_imported_session_is_listed_with_its_steps(taught: Path, page: Page, tmp_path: Path) -> None:

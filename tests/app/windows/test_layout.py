@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -57,6 +58,33 @@ def test_nothing_is_cut_off_on_a_small_screen(open_face: Callable[..., Face], pi
     face.wait_until(lambda: window.banner.shows_failure)
     face.wait_until(lambda: clipped(window) == [])
     assert window.size() == SMALL
+
+
+def test_a_long_title_of_a_plot_pushes_no_curve_out_of_view(open_face: Callable[..., Face], picture: Any) -> None:
+    title = "Mean height of the torso above the floor in whole metres"
+    behaviour = {
+        **{"name": "high", "robot": "hopper", "title": "High", "instruction": "Which?", "clip_seconds": 1},
+        "plots": [{"title": title, "expression": "mean(height)"}],
+    }
+    face = open_face(task=json.dumps(behaviour))
+    window = sized(face)
+    plots = window.plots.all_plots().values()
+    face.wait_until(lambda: any(plot.title.text().startswith(title) and plot.title.isVisible() for plot in plots))
+    face.wait_until(lambda: clipped(window) == [])
+    assert any(plot.title.elided for plot in plots if plot.isVisible())
+    picture(window, "small-long-plot-title")
+
+
+def test_a_panel_whose_edge_was_moved_keeps_its_width(face: Face) -> None:
+    window = sized(face, QSize(1400, 800))
+    for width in (1900, 1500):
+        sized(face, QSize(width, 800))
+        face.wait_until(lambda width=width: abs(window.dock.width() - max(390, 0.22 * width)) < 2)
+    window.resizeDocks([window.dock], [600], Qt.Orientation.Horizontal)
+    face.wait_until(lambda: window.dock.width() == 600)
+    sized(face, QSize(1520, 800))
+    face.wait_until(lambda: window.width() == 1520)
+    assert window.dock.width() == 600
 
 
 def test_the_first_window_leaves_room_for_its_frame_on_the_screen(face: Face) -> None:

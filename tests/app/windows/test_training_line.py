@@ -104,15 +104,15 @@ def test_training_can_go_on_without_answers_even_after_a_restart(face: Face) -> 
     [
         (
             6.0,
-            "Training is finished. This raised the predicted return; finishing again may raise it further.",
+            "Finished: the predicted return rose. Finishing again may raise it further.",
         ),
         (
             4.0,
-            "Training is finished. This did not raise the predicted return. Your next answer resumes training.",
+            "Finished: the predicted return did not rise. Your next answer resumes training.",
         ),
         (
             3.0,
-            "Training is finished. This did not raise the predicted return. Your next answer resumes training.",
+            "Finished: the predicted return did not rise. Your next answer resumes training.",
         ),
     ],
 )
@@ -163,7 +163,7 @@ def test_the_answer_to_a_repeated_pair_ends_no_finish(face: Face) -> None:
 def test_a_session_that_has_taken_all_its_steps_says_so(face: Face) -> None:
     hold(face, 20_000)
     face.engine["rollout"].play(Waited("rollout", DONE))
-    face.wait_until(lambda: shown(face).startswith("All steps of this session are used."))
+    face.wait_until(lambda: shown(face).startswith("All steps are used."))
     assert not face.window.training_line.finish.isVisible()
 
 

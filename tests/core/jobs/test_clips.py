@@ -73,6 +73,13 @@ def test_of_policies_that_a_slider_passed_over_only_the_last_acts_and_pairs_come
     assert [(type(event), event.token) for event in drawn[:2]] == [(ClipsRendered, 3), (ReplayRendered, 2)]
 
 
+def test_the_newest_clips_come_first() -> None:
+    """Several undone answers request a pair each, and only the last is shown."""
+    clips = Played("clips")
+    drawn = clips.turn(*(ClipsRequested(token, (segment(token),), 32, 10.0) for token in (1, 2, 3)))
+    assert [event.token for event in of(ClipsRendered, drawn)] == [3, 2, 1]
+
+
 def test_weights_of_another_session_are_refused_and_pairs_still_drawn() -> None:
     clips = Played("clips")
     (refused,) = of(ReplayRefused, clips.turn(ReplayRequested(1, {"weights": np.zeros(3, np.float32)}, 16, 5.0)))
