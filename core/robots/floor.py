@@ -29,6 +29,15 @@ def level_planes(model: mujoco.MjModel) -> dict[int, float]:
     return {int(geom): float(data.geom_xpos[geom, 2]) for geom in np.flatnonzero(touched if touched.any() else level)}
 
 
+def needs_floor(model: mujoco.MjModel) -> bool:
+    """Return whether a robot has no level plane, or only drawn ones and stands on a box or on a height field."""
+    planes = list(level_planes(model))
+    if not planes or solid(model)[planes].any() or lift_of(model, root_of(model)) is None:
+        return not planes
+    data = data_at_zero(model)
+    return _ground_box(model, data) is not None or _terrain_base(model, data) is not None
+
+
 def floor_of(model: mujoco.MjModel) -> tuple[int, float]:
     """Return the geom that is the floor, the highest level plane, and its height. Raises ValueError if there is none."""
     return max(level_planes(model).items(), key=lambda plane: plane[1])
@@ -40,7 +49,7 @@ def has_own_floor(model: mujoco.MjModel) -> bool:
 
 
 def add_floor(spec: mujoco.MjSpec, model: mujoco.MjModel, drawn_floor: float | None) -> None:
-    """Add a level plane to a robot without one.
+    """Add a level plane to a robot that needs one, in place of planes that are only drawn.
 
     A robot that stands has it in place of the box on which it stands, else below its height fields, else at height 0.
 
@@ -48,7 +57,7 @@ def add_floor(spec: mujoco.MjSpec, model: mujoco.MjModel, drawn_floor: float | N
     drawn_floor: height in m of a floor on which only loose objects lie; None for one on which the robot stands
     Raises UserError if the robot stands on a slope.
     """
-    data = data_at_zero(model)
+    data, drawn = data_at_zero(model), level_planes(model)
     stands = lift_of(model, root_of(model)) is not None
     box = _ground_box(model, data) if stands else None
     if box is not None:
@@ -56,15 +65,22 @@ def add_floor(spec: mujoco.MjSpec, model: mujoco.MjModel, drawn_floor: float | N
         geom = next(geom for geom in spec.geoms if geom.id == number)
         kept = {name: np.array(getattr(geom, name)).tolist() for name in _CONTACT}
         name = geom.name
-        spec.delete(geom)
+        _delete(spec, {number, *drawn})
         spec.worldbody.add_geom(name=name or FLOOR, type=_PLANE, pos=top, size=[1, 1, 1], **kept)
         return
     if stands and _has_slope(model, data):
         raise UserError("its ground is a slope: replace it with a level plane, box or height field.")
     base = _terrain_base(model, data) if stands else None
+    _delete(spec, {*drawn})
     kind = int(drawn_floor is None or (model.jnt_type == mujoco.mjtJoint.mjJNT_FREE).any())
     height = base if base is not None else drawn_floor or 0.0
     spec.worldbody.add_geom(name=FLOOR, type=_PLANE, pos=[0, 0, height], size=[1, 1, 1], contype=kind, conaffinity=kind)
+
+
+def _delete(spec: mujoco.MjSpec, geoms: set[int]) -> None:
+    """Delete geoms by their numbers in the compiled model, which a deletion changes."""
+    for geom in [geom for geom in spec.geoms if geom.id in geoms]:
+        spec.delete(geom)
 
 
 def _ground_box(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[int, Float64] | None:

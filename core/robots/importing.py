@@ -96,21 +96,31 @@ def import_robot(path: Path) -> RobotModel:
 
 def _require_teachable(model: mujoco.MjModel) -> None:
     """Raise UserError if a part is missing or too large."""
-    if model.nu == 0:
-        raise UserError("it has no actuators, so nothing can move it.")
+    _require_actuators(model)
     if not model.geom_bodyid.any():
         raise UserError("its bodies have no geoms, so nothing of it can be seen.")
     if not all(
         np.isfinite(places).all() for places in (model.body_pos, model.geom_pos, model.geom_size, model.jnt_pos)
     ):
         raise UserError("a position or size in it is not a number: correct it.")
-    if model.nu != model.nactuator:
-        raise UserError("one of its actuators has more than one control: use actuators with one.")
     if model.nu > _MAX_ACTIONS or model.nq > _MAX_POSITIONS or max(model.ngeom, model.njnt) > MAX_PARTS:
         raise UserError(
             f"it has {model.nu} actuators, {model.njnt} joints and {model.ngeom} geoms: use at most {_MAX_ACTIONS},"
             f" {MAX_PARTS} and {MAX_PARTS}."
         )
+    if not _FASTEST <= model.opt.timestep <= _SLOWEST:
+        raise UserError(f"its timestep is {model.opt.timestep:g} s: give one from {_FASTEST:g} to {_SLOWEST:g} s.")
+
+
+def _require_actuators(model: mujoco.MjModel) -> None:
+    """Raise UserError if nothing can move the robot, or an actuator has no range of its one control."""
+    if model.nu == 0:
+        raise UserError("it has no actuators, so nothing can move it.")
+    disabled = 1 << np.clip(model.actuator_group, 0, 30) & model.opt.disableactuator
+    if model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_ACTUATION or disabled.all():
+        raise UserError("its actuators are switched off in <option>, so nothing can move it: switch them on.")
+    if model.nu != model.nactuator:
+        raise UserError("one of its actuators has more than one control: use actuators with one.")
     low, high = model.actuator_ctrlrange.T
     for index in np.flatnonzero(~(model.actuator_ctrllimited.astype(bool) & (low < high))):
         name = model.actuator(index).name or f"number {index + 1}"
@@ -119,8 +129,6 @@ def _require_teachable(model: mujoco.MjModel) -> None:
         raise UserError(f"actuator {name} has no ctrlrange: give it one, to define full effort.")
     if not np.isfinite(model.actuator_ctrlrange).all() or np.abs(model.actuator_ctrlrange).max() > 1e6:
         raise UserError("an actuator's ctrlrange is larger than 1e6: give a smaller one.")
-    if not _FASTEST <= model.opt.timestep <= _SLOWEST:
-        raise UserError(f"its timestep is {model.opt.timestep:g} s: give one from {_FASTEST:g} to {_SLOWEST:g} s.")
 
 
 def _require_upright(model: mujoco.MjModel) -> None:

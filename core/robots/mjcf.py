@@ -73,6 +73,11 @@ def read_mjcf(path: Path) -> tuple[str, dict[str, bytes]]:
     names: dict[Path, str] = {}
     for element in root.iter():
         for attribute in [name for name in element.attrib if name.startswith("file")]:
+            if element.tag == "model":
+                raise UserError(
+                    f"{path.name} attaches the model of another file: save it whole, for example with"
+                    f" mujoco.MjSpec.from_file({path.name!r}), its compile() and its to_xml()."
+                )
             if element.tag not in _FOLDERS:
                 raise UserError(f"{path.name} has a {element.tag} with a file, which can't be used: leave it out.")
             named = element.attrib[attribute].replace("\\", "/")  # as MuJoCo reads paths of Windows

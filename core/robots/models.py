@@ -13,7 +13,7 @@ from core.errors import UserError
 from core.formatting import unique_name
 from core.robots.actuators import complete_ranges
 from core.robots.appearance import add_appearance, colour, lay_floor, show_every_body
-from core.robots.floor import add_floor, level_planes
+from core.robots.floor import add_floor, needs_floor
 from core.robots.mjcf import unpack
 from core.tasks.base import RobotTask
 
@@ -70,13 +70,15 @@ def compile_mjcf(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about outdated attributes, which change nothing
             spec = mujoco.MjSpec.from_string(_TOTAL_MASS.sub("", xml), assets=assets)
-            if total_mass:
+            if total_mass and float(total_mass[1]) > 0:  # 0 leaves the masses as they are
                 _set_total_mass(spec, float(total_mass[1]))
             spec.compiler.discardvisual = False  # or the floor's material and all that is only seen would go
             for sensor in spec.sensors:  # nothing reads them
                 spec.delete(sensor)
             for light in spec.lights:
                 spec.delete(light)
+            headlight = spec.visual.headlight  # as in every model that does not change it
+            headlight.active, headlight.diffuse[:], headlight.specular[:] = 1, 0.4, 0.5
             if task:
                 spec.option.timestep = task.timestep
             if spec.option.integrator == mujoco.mjtIntegrator.mjINT_RK4:  # four times the work
@@ -84,7 +86,7 @@ def compile_mjcf(
             _name_moving_bodies(spec)
             add_appearance(spec)
             model = spec.compile()
-            if not level_planes(model):
+            if needs_floor(model):
                 add_floor(spec, model, drawn_floor)
                 model = spec.compile()
     except (ValueError, mujoco.FatalError) as error:

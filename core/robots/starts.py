@@ -142,8 +142,19 @@ class Starts:
             0.0, -float(within.min(initial=0.0)), float(np.maximum(low - lengths, lengths - high).max(initial=0.0))
         )
 
+    def _ground(self, usual: Float64) -> float:
+        """Return the height in m above the floor of what is below the root body in its usual start (nq,), as a table."""
+        if not self._obstacles:
+            return 0.0
+        model, data = self._kinematics.model, self._data
+        data.qpos[:] = usual
+        mujoco.mj_kinematics(model, data)
+        place, down = data.xpos[self._kinematics.root], np.array([0.0, 0.0, -1.0])
+        away = [_distance(model, data, geom, place, down) for geom in [self._kinematics.floor, *self._obstacles]]
+        return away[0] - min([one for one in away if one >= 0])
+
     def _turn_and_lift(self, rng: np.random.Generator, positions: Float64) -> None:
-        count = len(positions)
+        count, usual = len(positions), positions[0].copy()
         kinds = np.full(count, _KINDS.index(self._start)) if self._start in _KINDS else rng.integers(4, size=count)
         sides = rng.choice([-1.0, 1.0], count)
         lying = np.pi / 2 * np.where(rng.random(count) < 0.5, 1, 2 if self._free else 1)  # a free body also on its back
@@ -160,7 +171,7 @@ class Starts:
             positions[moved, self._turn : self._turn + 4] = turned[moved]
         else:
             positions[moved, self._turn] += angles[moved]
-        lift = gaps - self._kinematics.lowest(positions)
+        lift = gaps + self._ground(usual) - self._kinematics.lowest(positions)
         positions[moved, self._lift] += self._lift_sign * lift[moved]
 
     def _randomize(self, rng: np.random.Generator, positions: Float64) -> None:
@@ -185,6 +196,18 @@ class Starts:
         if self._movable:
             below = np.maximum(0.0, -self._kinematics.lowest(positions))
             positions[:, self._lift] += self._lift_sign * below
+
+
+def _distance(model: mujoco.MjModel, data: mujoco.MjData, geom: int, place: Float64, way: Float64) -> float:
+    """Return the distance in m from a place (3,) to a geom, that way (3,); -1 if it is not there."""
+    match model.geom_type[geom]:
+        case mujoco.mjtGeom.mjGEOM_MESH:
+            return float(mujoco.mj_rayMesh(model, data, geom, place, way, None))
+        case mujoco.mjtGeom.mjGEOM_HFIELD:
+            return float(mujoco.mj_rayHfield(model, data, geom, place, way, None))
+        case kind:
+            at, turned = data.geom_xpos[geom], data.geom_xmat[geom]
+            return float(mujoco.mju_rayGeom(at, turned, model.geom_size[geom], place, way, kind, None))
 
 
 def _uncoupled_joints(model: mujoco.MjModel, trees: list[int]) -> list[int]:

@@ -253,7 +253,12 @@ def joints_in(model: mujoco.MjModel, trees: Sequence[int]) -> Mask:
 
 
 def geom_names(model: mujoco.MjModel) -> dict[str, int]:
-    """Return the geoms of the robot, not of the world, by name; one without a name has that of its body."""
+    """Return the geoms of the robot, not of the world, by name; one without a name has that of its body.
+
+    Of several in a body, those that can touch something come first: an oracle of contact[calf] means them.
+    """
     geoms = np.flatnonzero(model.geom_bodyid).tolist()
-    bodies = [model.body(model.geom_bodyid[geom]).name or f"geom_{geom}" for geom in geoms]
-    return dict(zip(unique_names([model.geom(geom).name for geom in geoms], bodies), geoms, strict=True))
+    ranked = sorted(geoms, key=(~solid(model)).__getitem__)
+    bodies = [model.body(model.geom_bodyid[geom]).name or f"geom_{geom}" for geom in ranked]
+    named = dict(zip(ranked, unique_names([model.geom(geom).name for geom in ranked], bodies), strict=True))
+    return {named[geom]: geom for geom in geoms}

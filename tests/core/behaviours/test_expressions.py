@@ -10,7 +10,7 @@ from core.behaviours.signals import SignalNames, write
 from core.errors import UserError
 from tests.core.given_signals import Given
 
-NAMES = SignalNames(("knee", "left-hip"), ("knee",), ("foot", "trunk", "shin_left", "foot_left"))
+NAMES = SignalNames(("knee", "left-hip", "left hip"), ("knee",), ("foot", "trunk", "shin_left", "foot_left"))
 
 
 def value(text: str, **signals: list[float]) -> list[float]:
@@ -122,8 +122,9 @@ def test_what_is_not_finite_becomes_zero_or_the_largest_value(text: str, expecte
         ("joints[knee]", "column 1: joints is unknown: did you mean joint?"),
         ("pitch[knee]", "pitch has no name in brackets"),
         ("joint", "joint needs a name in brackets, such as joint[knee]"),
-        ("joint[1]", "joint needs one name in brackets: choose one of knee, left-hip."),
+        ("joint[1]", "joint needs one name in brackets: choose one of knee, left-hip, left hip."),
         ("joint[left-hip]", "column 7: the name has to be quoted: write joint['left-hip']."),
+        ("2 * joint[left hip]", "column 11: the name has to be quoted: write joint['left hip']."),
         ("contact[left_foot]", "did you mean foot_left?"),
         ("speed", "did you mean forward_speed?"),
         ("joint_speed[knee]", "joint_speed is unknown: did you mean joint_rate?"),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.behaviours.behaviour import parse
+from core.behaviours.behaviour import Behaviour, parse
 from core.behaviours.robot_model import robot_model
 from core.envs.mujoco import MujocoVectorEnv
 from core.errors import UserError
@@ -20,8 +20,9 @@ from core.presets import DEFAULT
 from core.robots.importing import import_robot
 from core.robots.kinematics import Kinematics
 from core.robots.mjcf import pack, read_mjcf, unpack
+from core.robots.models import load_model
 from core.tasks import get_task
-from core.tasks.behaviour_tasks import task_text
+from core.tasks.behaviour_tasks import behaviour_task, task_text
 from tests.core.robot_toys import DOG, TRUNK, write_dog
 
 MakeBatch = Callable[..., MujocoVectorEnv]
@@ -190,11 +191,33 @@ def test_what_cannot_be_taught_is_refused_with_the_reason(changes: dict[str, str
     refuse("dog.xml", expected, **changes)
 
 
+MOVED = (
+    "<worldbody><body><joint name='j'/><geom size='1'/></body></worldbody>"
+    "<actuator><motor joint='j' ctrlrange='-1 1'/></actuator>"
+)
+
+
+def test_a_total_mass_of_0_leaves_the_masses_as_they_are() -> None:
+    masses = []
+    for compiler in ("", "<compiler settotalmass='0'/>"):
+        Path("other.xml").write_text(f"<mujoco>{compiler}{MOVED}</mujoco>")
+        model = import_robot(Path("other.xml"))
+        task = behaviour_task(Behaviour("trial", "mjcf:other.xml", "Trial", "Which one?", 1.0, model=model))
+        masses.append(load_model(task).body_mass.tolist())
+    assert masses[0] == masses[1]
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
         ("<mujoco><worldbody><body><geom size='1'/></body></worldbody></mujoco>", "no joints"),
         ("<mujoco><worldbody><body><joint/><geom size='1'/></body></worldbody></mujoco>", "no actuators"),
+        (
+            "<mujoco><asset><model file='leg.xml'/></asset></mujoco>",
+            "attaches the model of another file: save it whole",
+        ),
+        (f"<mujoco><option><flag actuation='disable'/></option>{MOVED}</mujoco>", "actuators are switched off"),
+        (f"<mujoco><option actuatorgroupdisable='0'/>{MOVED}</mujoco>", "actuators are switched off"),
         ("<robot/>", "not an MJCF file"),
         ("", "not XML"),
         ("<mujoco>\n<worldbody><geom foo='1'/></worldbody></mujoco>", r"'foo' Element 'geom'\)\.$"),  # of no known line

@@ -113,6 +113,60 @@ def test_robots_start_above_a_table_and_not_within_it(start: str, batch: MakeBat
     assert model.on_floor and deepest > -0.02
 
 
+@pytest.mark.parametrize("kind", ["box", "cylinder"])
+def test_robots_start_on_the_high_table_that_they_stand_on(kind: str, batch: MakeBatch) -> None:
+    size = "4 4 .4" if kind == "box" else "4 .4"
+    table = f'<geom name="table" type="{kind}" size="{size}" pos="0 0 1.2"/>'
+    _, task = imported(FLOOR + table + walker(height=1.9))
+    for start in ("lying", "tilted", "air"):
+        env = batch(replace(task, start=start), 40)
+        assert env.states[:, 1 + 2].min() > 1.6  # and not below the table, whose top is there
+    env = batch(task, 40, varied_starts=0.5)
+    assert env.states[:, 1 + 2].min() > 1.6
+
+
+GROUNDS = {
+    "a box": ('<geom type="box" size="6 6 .5" pos="0 0 -.5"/>', ""),
+    "a low box": ('<geom type="box" size="6 6 .5" pos="0 0 -2.5"/>', ""),
+    "a height field": (
+        '<geom type="hfield" hfield="hills"/>',
+        '<asset><hfield name="hills" nrow="2" ncol="2" size="6 6 .1 .1" elevation="0 0 0 0"/></asset>',
+    ),
+}
+
+
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_a_plane_that_is_only_drawn_is_no_floor_where_something_solid_is(ground: str, batch: MakeBatch) -> None:
+    drawn = '<geom name="sea" type="plane" size="5 5 .1" contype="0" conaffinity="0"/>'
+    solid, asset = GROUNDS[ground]
+    height = -2.0 + 0.3 if "low" in ground else 0.3
+    model, task = imported(drawn + solid + walker(height=height), asset)
+    env = batch(replace(task, start="lying"), 20)
+    for _ in range(40):
+        env.step(np.zeros((20, 1), np.float32))
+    kinematics = Kinematics(env.model)
+    assert model.on_floor and np.abs(kinematics.lowest(env.states[:, 1 : 1 + env.model.nq])).max() < 0.02
+
+
+def test_a_body_gives_its_name_to_what_can_touch_and_not_to_what_is_only_drawn() -> None:
+    seen = '<geom type="box" size=".2 .1 .06" contype="0" conaffinity="0" group="2"/>'
+    trunk = walker().replace('<geom name="trunk"', seen + "<geom")
+    model, task = imported(FLOOR + trunk)
+    assert {"trunk", "trunk_2"} < set(model.geoms)
+    assert "contact[trunk_2]" in constant_signals(load_model(task))
+    assert "contact[trunk]" not in constant_signals(load_model(task))
+
+
+def test_a_robot_whose_file_switches_its_lamps_off_is_lit() -> None:
+    off = '<visual><headlight active="0" diffuse="0 0 0"/></visual>'
+    pictures = []
+    for first in ("", off):
+        _, task = imported(FLOOR + walker(), first)
+        with closing(MujocoRenderer(task)) as renderer:
+            pictures.append(renderer.render(np.zeros((1, 1 + 8 + 7)) + [0, 0, 0, 0.3, 1, *[0] * 11], 64, 30.0).pixels)
+    assert np.array_equal(*pictures)
+
+
 def test_random_starts_leave_loose_objects_and_coupled_joints_as_they_are(batch: MakeBatch) -> None:
     crate = '<body name="crate" pos="1 0 .3"><freejoint/><geom name="crate" type="box" size=".3 .3 .3"/></body>'
     foot = '<body name="foot"><joint name="toe" axis="0 1 0" range="-60 60"/><geom name="foot" size=".02"/></body>'
