@@ -225,6 +225,13 @@ class VotesCounted(Event):
 
 
 @dataclass(frozen=True)
+class VotesNotStored(Event):
+    """Report that the votes behind an answer, which is itself on disk, could not be written. reason: one sentence"""
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class VoteKept(Event):
     """Report that the majority of a round is on disk, as this answer of the session in `folder`."""
 

@@ -9,7 +9,7 @@ from app.workers.job_worker import MakeProcess
 from app.workers.own_child import OwnChild
 from core.errors import UserError
 from core.events import Event, JobSpec
-from core.service_events import VoteKept, VoteOpened, VotesCounted, VotingServed
+from core.service_events import VoteKept, VoteOpened, VotesCounted, VotesNotStored, VotingServed
 from core.types import AUDIENCE, Choice, Preference, Teacher
 from core.voting.ballot import majority
 
@@ -86,6 +86,8 @@ class Room(QObject):
                 self.opened.emit(url)
                 if self._labelling.pairs.shown is not None:
                     self._open_round()
+            case VotesNotStored(reason):
+                self._labelling.trouble_arose.emit(f"The answer is saved, but not its votes: {reason}")
             case VotesCounted(number, counts, seconds, final) if number == self._round:
                 self.votes_changed.emit(counts, seconds)
                 choice = majority(counts)

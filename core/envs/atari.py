@@ -131,10 +131,8 @@ class AtariVectorEnv:
 
     def _blank_score(self, pixels: Pixels) -> Pixels:
         """Black out the task's score boxes, in place, in pictures of any size: (n, h, w) or (n, h, w, 3) uint8."""
-        down, across = pixels.shape[1] / HEIGHT, pixels.shape[2] / WIDTH
-        for box in self.task.blanked:
-            rows = slice(int(box.top * down), math.ceil(box.bottom * down))
-            pixels[:, rows, int(box.left * across) : math.ceil(box.right * across)] = 0
+        for rows, columns in score_boxes(self.task, *pixels.shape[1:3]):
+            pixels[:, rows, columns] = 0
         return pixels
 
     def _observe(self, views: Screens) -> None:
@@ -184,3 +182,15 @@ class AtariVectorEnv:
         for game in range(1, int(self._games[rows].max()) + 1):
             views = self._emulators.start(rows[self._games[rows] >= game])
         return views
+
+
+def score_boxes(task: AtariTask, height: int, width: int) -> list[tuple[slice, slice]]:
+    """Return rows and columns of the task's score boxes in pictures of this size."""
+    down, across = height / HEIGHT, width / WIDTH
+    return [
+        (
+            slice(int(box.top * down), math.ceil(box.bottom * down)),
+            slice(int(box.left * across), math.ceil(box.right * across)),
+        )
+        for box in task.blanked
+    ]

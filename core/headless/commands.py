@@ -15,6 +15,8 @@ from typing import Any
 
 from tqdm import tqdm
 
+from core.behaviours.behaviour import parse as parse_behaviour
+from core.behaviours.expressions import compile_expression
 from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, JobSpec, PreferenceAdded, RolloutReported
@@ -213,6 +215,7 @@ def new_session(args: argparse.Namespace) -> Session:
     check_size_limits(config, task)
     require_whole_clips(config)
     require_environment(config)  # fails here if it can't be made
+    _refuse_constant_oracle(config.task)
     build_ensemble(config, CPU)  # fails here if the predictors can't be made
     if args.take is not None and not args.begin_from:
         raise UserError("--take needs --from DIR: name the session to take from.")
@@ -236,6 +239,21 @@ def _refuse_other_teachers(args: argparse.Namespace, person: Mapping[str, Any], 
         )
     if args.teacher == "person" and (_oracle_settings(args) or "oracle" in sections):
         raise UserError("--oracle-* and oracle.* describe the oracle: give --teacher oracle, or leave them out.")
+
+
+def _refuse_constant_oracle(name: str) -> None:
+    """Raise UserError if nothing that the robot does changes what a behaviour's oracle says."""
+    from core.robots.models import load_model
+    from core.robots.signals import constant_signals
+
+    task = get_task(name)
+    oracle = parse_behaviour(name).oracle if is_behaviour_text(name) else None
+    if oracle is not None and isinstance(task, RobotTask):
+        read = compile_expression(oracle, task.names).signals
+        if read <= set(constant_signals(load_model(task))):
+            raise UserError(
+                f"The oracle reads only signals that never change on this robot: {', '.join(sorted(read))}."
+            )
 
 
 def named_task(word: str) -> str:
@@ -305,7 +323,13 @@ def _evaluate(args: argparse.Namespace) -> None:
         states = result.pop("states")
         if not result["env_steps"]:
             print("The session has no trained policy yet: these figures are of the untrained one.", file=sys.stderr)
-        _print_result({"task": get_task(session.config.task).name, "episodes": args.episodes, **result}, args.json)
+        if result["episodes"] < args.episodes:
+            print(
+                f"Only {result['episodes']} of {args.episodes} episodes count, as {result['divergences']} simulations"
+                " diverged.",
+                file=sys.stderr,
+            )
+        _print_result({"task": get_task(session.config.task).name, **result}, args.json)
         if args.video or args.strip:
             _write_pictures(session, states, args.video, args.strip)
 
@@ -326,6 +350,7 @@ def _film(args: argparse.Namespace) -> None:
     folder = Path(args.session)
     if args.talk and args.before_after:
         raise UserError("Give --talk or --before-after, not both: they are different films.")
+    _check_picture_paths(args.out)
     job = build(JobSpec("talk" if args.talk else "film", read_config(folder).to_dict()))
     usual = 1080 if args.talk else 720
     height = usual if args.height is None else args.height

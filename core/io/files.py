@@ -6,7 +6,7 @@ import os
 import stat
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from core.errors import UserError
@@ -22,6 +22,13 @@ def write_atomically(path: Path, content: bytes) -> None:
     """
     with replaced(path) as part:
         write_synced(part, content)
+
+
+def write_together(contents: Mapping[Path, bytes]) -> None:
+    """Write files as `write_atomically` does, each only once all are on disk. Raises UserError."""
+    with contextlib.ExitStack() as parts:
+        for path, content in contents.items():
+            write_synced(parts.enter_context(replaced(path)), content)
 
 
 @contextlib.contextmanager

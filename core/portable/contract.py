@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from core.config import Config
+from core.envs.atari import score_boxes
 from core.envs.base import VectorEnv
 from core.envs.emulators import interface, rom
 from core.errors import UserError
@@ -85,10 +86,15 @@ def _observation(task: Task, controls: Controls) -> dict[str, Any]:
     if isinstance(task, AtariTask):
         text = (
             "the last pictures, oldest first: of each step the brighter of its last two frames in grey, made smaller with"
-            " OpenCV's INTER_AREA, with the rows and columns in `blanked` (of 210 x 160) set to 0"
+            " OpenCV's INTER_AREA, and then with the rows and columns in `blanked` (from the first to before the last) set"
+            " to 0"
         )
-        boxes = [{"rows": [box.top, box.bottom], "columns": [box.left, box.right]} for box in task.blanked]
-        return {"meaning": text, "blanked": boxes}
+        assert task.pictures is not None
+        boxes = score_boxes(task, *task.pictures[1:])
+        blanked = [
+            {"rows": [rows.start, rows.stop], "columns": [columns.start, columns.stop]} for rows, columns in boxes
+        ]
+        return {"meaning": text, "blanked": blanked}
     numbers = [{"name": f"observation[{index}]", "unit": ""} for index in range(controls.observation[0])]
     return {"meaning": "the environment's own, flattened to a row", "numbers": numbers}
 

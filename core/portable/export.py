@@ -116,14 +116,14 @@ def _write(
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise files.unwritable(target.parent, error) from error
+    contract_path, contents = target.with_name(CONTRACT), dict[Path, bytes]()
     for path, model in models.items():
         entry = model.metadata_props.add()
         entry.key, entry.value = CONTRACT, text  # a file that was moved alone still explains itself
-        files.write_atomically(path, model.SerializeToString())
+        contents[path] = model.SerializeToString()
+    files.write_together({**contents, contract_path: f"{text}\n".encode()})
     if (reward_path := _reward_path(target)) not in models:
         files.clear_away(reward_path)  # of the export that this one replaces
-    contract_path = target.with_name(CONTRACT)
-    files.write_atomically(contract_path, f"{text}\n".encode())
     return Exported((*models, contract_path), differences, note)
 
 
@@ -159,11 +159,11 @@ def policy_difference(model: bytes, policy: ActorCritic, env: VectorEnv, observa
         logs = distribution[0].numpy()
         difference = float(np.abs(outputs["log_probability"] - logs).max())
         two_best = np.sort(logs, axis=1)[:, -2:]
-        certain = two_best[:, 1] - two_best[:, 0] > 2 * LIMIT  # otherwise either is as good
+        certain = two_best[:, -1] - two_best[:, 0] > 2 * LIMIT  # otherwise either is as good, or there is only one
         same = outputs["action"] == env.controls(rows)
         return difference if same[certain].all() else math.inf
     expected, reach = env.controls(np.clip(rows, -1, 1)), _reach(env)
-    return float((np.abs(outputs["action"] - expected) / reach).max())
+    return float((np.abs(outputs["action"] - expected) / np.where(reach > 0, reach, 1.0)).max())
 
 
 def reward_difference(

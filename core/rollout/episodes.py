@@ -118,8 +118,8 @@ def evaluate(
 ) -> dict[str, Any]:
     """Evaluate the saved policy (before the first checkpoint: the untrained one), acting without noise.
 
-    Returns env_steps that the policy was trained for, true_return, true_return_std and measure over `episodes` episodes, and states
-    (steps, S) of one of them.
+    Returns env_steps that the policy was trained for, true_return, true_return_std and measure over `episodes` episodes,
+    their number, which is less if simulations diverge, that of divergences, and states (steps, S) of one episode.
 
     task: other physics to act in than the session's own
     filmed: record pictures as states if the task has no simulator state to draw
@@ -141,4 +141,5 @@ def evaluate(
     returns = [total for total, _ in finished] or [math.nan]
     figures = {"true_return": float(np.mean(returns)), "true_return_std": float(np.std(returns))}
     trained = loaded[1]["rollout"].values["env_steps"] if loaded and "rollout" in loaded[1] else 0
-    return {"env_steps": trained, **figures, "measure": mean_measure(finished), "states": states}
+    counts = {"env_steps": trained, "episodes": len(finished), "divergences": env.divergences}
+    return {**counts, **figures, "measure": mean_measure(finished), "states": states}

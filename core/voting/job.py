@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.errors import UserError
 from core.events import Event, Job, Waited
-from core.service_events import VoteKept, VoteOpened, VotesCounted, VotingServed
+from core.service_events import VoteKept, VoteOpened, VotesCounted, VotesNotStored, VotingServed
 from core.types import Choice
 from core.voting.ballot import Ballot
 from core.voting.record import append_votes
@@ -48,7 +48,10 @@ class VotingJob(Job):
                         ballot.open(opened.round, opened.seconds)
                         sent, final = {}, opened.seconds <= 0
                     case VoteKept(folder, number, answer, choice) if number == ballot.round:
-                        append_votes(Path(folder), answer, Choice(choice), ballot.votes())
+                        try:
+                            append_votes(Path(folder), answer, Choice(choice), ballot.votes())
+                        except UserError as error:  # the answer itself is stored: the room votes on
+                            yield VotesNotStored(str(error))
             ended = ballot.seconds_left <= 0
             counts = ballot.counts()
             if not final and ended and not any(counts.values()):
@@ -77,6 +80,6 @@ def _network_address() -> str:
         raise UserError(
             "This computer is not connected to a network: connect it to the one that the guests' phones use."
         ) from error
-    if not ipaddress.ip_address(address).is_private:
+    if ipaddress.ip_address(address).is_global:
         raise UserError(f"This computer's address, {address}, can be reached from anywhere: use a local network.")
     return address

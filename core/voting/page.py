@@ -20,24 +20,30 @@ button:disabled{opacity:.4}button.chosen{border-color:#4cc38a;background:#24405c
 "use strict";
 const shown=document.getElementById("left"),told=document.getElementById("told");
 const buttons=[...document.querySelectorAll("button")];
-const me=[...crypto.getRandomValues(new Uint8Array(16))].map(b=>b.toString(16).padStart(2,"0")).join("");
-let state=JSON.parse(document.getElementById("state").textContent),until=0,chosen="";
+function fresh(){return[...crypto.getRandomValues(new Uint8Array(16))].map(b=>b.toString(16).padStart(2,"0")).join("");}
+function kept(){try{return localStorage.me||(localStorage.me=fresh());}catch{return fresh();}}
+const me=kept();
+let state=JSON.parse(document.getElementById("state").textContent),until=0,chosen="",said="";
 const words={counted:"Vote recorded. You can change it until time is up.",changed:"Your vote was changed.",
 late:"Too late for this pair.",refused:"Too many votes from this address: vote again for the next pair.",
+failed:"That did not work: try again.",
 offline:"No connection to the presenter's computer: is your phone on the same network?"};
-function take(next){if(next.round!==state.round){chosen="";told.textContent="";}state=next;
-until=performance.now()+1000*state.seconds;draw();}
+function take(next){if(next.round!==state.round)chosen=said="";state=next;
+until=performance.now()+1000*state.seconds;told.textContent=said;draw();}
 function draw(){const left=(until-performance.now())/1000,open=left>0;
 shown.textContent=open?Math.ceil(left):"";if(!open&&!chosen)told.textContent="The next pair will appear soon.";
 for(const b of buttons){b.disabled=!open;b.classList.toggle("chosen",b.dataset.choice===chosen);}}
-async function look(){try{const text=await(await fetch(location.href,{cache:"no-store"})).text();
-const page=new DOMParser().parseFromString(text,"text/html");take(JSON.parse(page.getElementById("state").textContent));
-}catch{told.textContent=words.offline;}setTimeout(look,1000);}
-async function vote(choice){const round=state.round;try{const reply=await fetch(location.href,{method:"POST",
-headers:{"Content-Type":"application/json"},body:JSON.stringify({voter:me,round:round,choice:choice})});
-const verdict=(await reply.text()).trim();told.textContent=words[verdict]||"That did not work: try again.";
-if(verdict==="counted"||verdict==="changed"){chosen=choice;draw();}
-}catch{told.textContent=words.offline;}}
+async function ask(options){const end=new AbortController(),timer=setTimeout(()=>end.abort(),5000);
+try{const reply=await fetch(location.href,{cache:"no-store",signal:end.signal,...options});
+return reply.ok?await reply.text():"failed";}catch{return"offline";}finally{clearTimeout(timer);}}
+async function look(){const text=await ask({});if(text==="offline")told.textContent=words.offline;
+else if(text!=="failed"){const page=new DOMParser().parseFromString(text,"text/html");
+take(JSON.parse(page.getElementById("state").textContent));}setTimeout(look,1000);}
+async function vote(choice){const round=state.round;
+const verdict=(await ask({method:"POST",headers:{"Content-Type":"application/json"},
+body:JSON.stringify({voter:me,round:round,choice:choice})})).trim();
+if(round!==state.round)return;said=told.textContent=words[verdict]||words.failed;
+if(verdict==="counted"||verdict==="changed"){chosen=choice;draw();}}
 for(const b of buttons)b.addEventListener("click",()=>vote(b.dataset.choice));
 take(state);setInterval(draw,200);setTimeout(look,1000);
 </script></body></html>

@@ -344,8 +344,10 @@ def test_a_task_without_a_true_reward_has_no_oracle(
         (["teach", "walker-kneell", "--session", "s"], "did you mean walker-kneel?"),
         (["teach", "foreign/thesis.tex", "--session", "s"], "a behaviour file (.json)"),
         ([*TEACH, "--video", "folder.mp4"], "folder.mp4 is a folder"),
+        (["film", "s", "--out", "folder.mp4"], "folder.mp4 is a folder"),
         (["bench", "--steps", "-1"], "--steps has to be at least 0"),
         ([*TEACH, "--video", f"{'x' * 300}/film.mp4"], "There is no folder xxx"),
+        (["teach", "still.json", "--session", "s"], "signals that never change on this robot: roll_rate, side_speed"),
         (["teach", "--resume", "nowhere"], "nowhere"),
         (["teach", "--resume", "foreign"], "foreign"),
         (["teach", "hopper-backflip", "--session", "foreign"], "foreign"),
@@ -363,6 +365,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     Path("folder.mp4").mkdir()
     Path("foreign").mkdir()
     Path("foreign/thesis.tex").write_text("x")
+    Path("still.json").write_text(json.dumps({**LOW, "robot": "hopper", "oracle": "side_speed - abs(roll_rate)"}))
     monkeypatch.setattr(sys, "argv", ["core", *words])
     assert main() == 2
     printed = capsys.readouterr()

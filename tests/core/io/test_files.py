@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -206,6 +207,24 @@ def test_an_empty_folder_that_exists_stays_and_gets_the_session(
         opened.close()
     assert inode(Path().absolute()) == before and (tmp_path / "link").is_symlink()
     assert not list(tmp_path.rglob("*.part"))
+
+
+def test_of_files_that_belong_together_all_are_replaced_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    files.write_together({one: b"1", other: b"2"})
+    write = files.write_synced
+
+    def full(path: Path, content: bytes) -> None:
+        if path.name.startswith("other"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(path, content)
+
+    monkeypatch.setattr(files, "write_synced", full)
+    with pytest.raises(UserError, match="other can't be written .*make room"):
+        files.write_together({one: b"3", other: b"4"})
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"one": b"1", "other": b"2"}
 
 
 def test_what_can_not_be_read_for_a_new_folder_is_named(tmp_path: Path) -> None:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from core.errors import UserError
-from core.service_events import VoteOpened, VotesCounted, VotingServed
+from core.events import Waited
+from core.service_events import VoteKept, VoteOpened, VotesCounted, VotesNotStored, VotingServed
+from core.session.session import Session
 from core.voting import job
 from core.voting.ballot import Ballot
+from core.voting.record import read_votes
 from tests.clock import Clock
+from tests.core.builders import tiny
 from tests.core.voting.voter import vote
 
 
@@ -30,6 +35,33 @@ def test_nothing_is_served_outside_a_local_network(
     monkeypatch.setattr(job, "local_address", address)
     with pytest.raises(UserError, match=words):
         next(job.VotingJob().run())
+
+
+def test_the_votes_behind_an_answer_are_stored_and_a_failure_ends_no_vote(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    Session.create(tmp_path / "s", tiny()).close()
+    monkeypatch.setattr(job, "local_address", lambda: "127.0.0.1")
+    voting = job.VotingJob()
+    with closing(voting.run()) as events:
+        served = next(events)
+        assert isinstance(served, VotingServed)
+        for number, stored in ((1, True), (2, False)):
+            voting.receive(VoteOpened(number, 15.0))
+            next(event for event in events if isinstance(event, VotesCounted))
+            assert vote(served.url, "a" * 32, number)[2] == b"counted\n"
+            if not stored:
+                (tmp_path / "s" / "votes.jsonl").rename(tmp_path / "votes")
+                (tmp_path / "s" / "votes.jsonl").mkdir()
+            voting.receive(VoteKept(str(tmp_path / "s"), number, 6 + number, "left"))
+            voting.receive(VoteKept(str(tmp_path / "s"), 99, 50, "left"))  # of a round that is over
+            told = next(event for event in events if isinstance(event, VotesNotStored | Waited))
+            assert isinstance(told, Waited) == stored
+        assert "votes.jsonl can't be written" in told.reason
+        assert next(events) is not None
+    (tmp_path / "s" / "votes.jsonl").rmdir()
+    (tmp_path / "votes").rename(tmp_path / "s" / "votes.jsonl")
+    assert {number: one.voters for number, one in read_votes(tmp_path / "s").items()} == {7: {"a" * 32: "left"}}
 
 
 def test_a_round_without_a_vote_lasts_as_long_again(monkeypatch: pytest.MonkeyPatch) -> None:
