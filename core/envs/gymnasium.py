@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
+import importlib.metadata
 import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -221,6 +223,16 @@ class GymVectorEnv:
         self._capture(np.zeros(self.count, np.bool_))
 
 
+@functools.cache
+def _register_installed() -> None:
+    """Let installed packages register their environments (entry point gymnasium.envs), which Gymnasium no longer does."""
+    for plugin in importlib.metadata.entry_points(group="gymnasium.envs"):
+        try:
+            plugin.load()()
+        except Exception as error:  # of another's package: the others are still there
+            log.warning("The environments of %s can't be registered (%s).", plugin.value, _one_line(error))
+
+
 def _make(task: GymTask, environments: int, pictures: bool) -> SyncVectorEnv[Any, Any]:
     """Make the vector environment. Raises UserError if the ID is unknown or it can't be made."""
     if task.env_id.startswith(_ATARI):
@@ -233,6 +245,7 @@ def _make(task: GymTask, environments: int, pictures: bool) -> SyncVectorEnv[Any
     if versions := [known for known in gymnasium.registry if known.rpartition("-v")[0] == task.env_id]:
         raise UserError(f"{task.name} has no version: write {PREFIX}{versions[-1]}.")
     options: dict[str, Any] = {"render_mode": "rgb_array"} if pictures else {}
+    _register_installed()
     try:
         spec = copy.deepcopy(gymnasium.spec(task.env_id))
         if pictures and str(spec.entry_point).startswith("gymnasium.envs.mujoco"):

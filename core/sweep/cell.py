@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from core.config import Config, OracleConfig, PersonConfig, QueryConfig, RewardConfig
-from core.errors import lack, summary
+from core.errors import StageFailedError, lack, summary
 from core.events import Event, RolloutReported
 from core.formatting import capitalized, without_nan
 from core.headless.run import HeadlessRun
@@ -110,7 +110,10 @@ def reason_of(error: BaseException) -> str:
     for cause in causes:
         if missing := lack(cause):
             return f"There was not enough {missing}: run fewer cells at once, or give it smaller settings."
-    text = summary(error).rstrip(".")
+    told = (
+        error.__cause__ if isinstance(error, StageFailedError) and error.__cause__ else error
+    )  # without what is saved
+    text = summary(told).rstrip(".")
     return f"{capitalized(text)}."
 
 

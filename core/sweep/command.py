@@ -67,9 +67,10 @@ def run_sweep(args: argparse.Namespace) -> int:
                 *(other, files.folder),
             )
         if sweep.counts[CellState.QUEUED]:
-            backend.check()
-            with closing(ProgressBar(sweep.cells, sweep.states)) as bar, stopped_by_signals():
-                sweep.run(backend, bar)
+            with stopped_by_signals():
+                backend.check()
+                with closing(ProgressBar(sweep.cells, sweep.states)) as bar:
+                    sweep.run(backend, bar)
         return _report(plan, cells, sweep, files.folder, charts)
 
 
@@ -152,6 +153,11 @@ def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, chart
                 "%s: %s with fewer answers than asked for, as there were too few clips to ask about; give more steps.",
                 *(curve, pluralize(len(fewer), "run")),
             )
+    if endless := [cell for cell in sweep.cells if _has_no_return(cell, sweep)]:
+        log.warning(
+            "%s no return, as no episode was finished or its simulation diverged; give more steps.",
+            f"{pluralize(len(endless), 'run')} {'has' if len(endless) == 1 else 'have'}",
+        )
     lost = [cell for cell in sweep.cells if sweep.states[cell.digest] == CellState.FAILED]
     if lost:
         first = sweep.document(lost[0]) or {}
@@ -168,6 +174,12 @@ def _answers_missing(cell: Cell, sweep: Sweep) -> bool:
     document = sweep.document(cell) or {}
     answers = document.get("result", {}).get("labels", math.inf)
     return cell.config.teacher != Teacher.NONE and answers < cell.config.labels
+
+
+def _has_no_return(cell: Cell, sweep: Sweep) -> bool:
+    """Return whether a cell is done without a true return."""
+    result = (sweep.document(cell) or {}).get("result")
+    return result is not None and result["true_return"] is None
 
 
 def _entry(cell: Cell, sweep: Sweep) -> dict[str, Any]:

@@ -30,6 +30,7 @@ class Sweep:
         Raises UserError if a document is damaged.
         """
         self._files = files
+        environment()  # of the code that runs now: its files may change later
         self._cells = {cell.digest: cell for cell in cells}
         self._documents: dict[str, Document] = {}
         for digest, cell in self._cells.items():
@@ -90,6 +91,9 @@ class Sweep:
                 self._end(cell, failed(cell.config, reason), bar)
 
     def _end(self, cell: Cell, document: Document, bar: ProgressBar) -> None:
+        if document["state"] == CellState.DONE and document["made_with"] != environment():
+            shutil.rmtree(self._files.session(cell), ignore_errors=True)  # it must not be continued by other code
+            document = failed(cell.config, "The program's files changed while the sweep ran: start it again.")
         self._files.write(cell, document)
         self._documents[cell.digest] = document
         state = CellState(document["state"])

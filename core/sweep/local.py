@@ -97,7 +97,9 @@ class LocalBackend:
 
     def _lost(self, digest: str, death: str) -> Lost:
         self._busy.pop(digest).close()
-        return Lost(digest, f"{capitalized(death)}, possibly because it ran out of memory: run fewer cells at once.")
+        killed = death.endswith("exit code -9")
+        memory = ", possibly because it ran out of memory: run fewer cells at once" if killed else ""
+        return Lost(digest, f"{capitalized(death)}{memory}.")
 
     def close(self) -> None:
         for child in (*self._busy.values(), *self._idle):

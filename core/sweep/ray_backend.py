@@ -41,8 +41,8 @@ class RayBackend:
 
         Raises UserError if nothing answers there, or it runs another version of Ray or Python.
         """
-        if address:
-            _require_answer(address)
+        if named := address or os.environ.get("RAY_ADDRESS", ""):
+            _require_answer(named)
         own = {} if address or os.environ.get("RAY_ADDRESS") else {"include_dashboard": False}
         try:
             ray.init(address=address or None, log_to_driver=False, logging_level=logging.ERROR, **own)
@@ -137,7 +137,7 @@ def _cluster_errors() -> Iterator[None]:
 
 def _require_answer(address: str) -> None:
     """Raise UserError if nothing listens at the address; Ray itself would wait for minutes."""
-    if address == "auto":
+    if address in ("auto", "local"):
         return
     if not _answers(address):
         raise UserError(

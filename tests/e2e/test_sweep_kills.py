@@ -319,7 +319,7 @@ def test_jobs_that_slurm_ends_are_one_sentence_each_and_the_others_are_done(tmp_
     print(*(f"{name}: {cell['state']}. {cell.get('reason', '')}" for name, cell in cells.items()), sep="\n")
     assert sweep.returncode == 1 and "2 of 3 cells failed" in stderr.splitlines()[-1] and "Traceback" not in stderr
     assert [cell["state"] for cell in cells.values()] == ["failed", "failed", "done"]
-    assert cells["huge"]["reason"].startswith("There was not enough memory: its job may take 4 GB")
+    assert cells["huge"]["reason"].startswith("There was not enough memory: its job is limited to 4 GB")
     assert cells["long"]["reason"].startswith("It did not finish within 24 hours")
     assert stderr.count("restarts") == 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import count
@@ -31,6 +32,7 @@ from core.session.session import Session
 from core.tasks import get_task
 from tests.core.builders import tiny
 from tests.core.gym_toys import NUMBERS, Walk
+from tests.screens import ROOT, run_python
 
 STEADY = CaptureSchedule(1, 10**6)
 """The first environment, all the time."""
@@ -378,3 +380,23 @@ def test_a_filmed_session_asks_about_what_can_be_shown_and_resumes(create: Creat
     assert evaluate(session, 2, filmed=True)["states"].shape == (300, ROW_BYTES)
     session.reconfigure(steps=8 * 32 * 26)
     assert taught(session)[1].env_steps == 8 * 32 * 26
+
+
+def test_environments_of_installed_packages_are_found_and_a_broken_package_hides_none(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import gymnasium\n"
+        "def register():\n"
+        "    gymnasium.register('Mine-v0', 'gymnasium.envs.classic_control:PendulumEnv', max_episode_steps=200)\n"
+    )
+    for name, place in (("aaa", "nowhere:register"), ("mine", "mine:register")):
+        (tmp_path / f"{name}-1.0.dist-info").mkdir()
+        (tmp_path / f"{name}-1.0.dist-info" / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
+        )
+        (tmp_path / f"{name}-1.0.dist-info" / "entry_points.txt").write_text(f"[gymnasium.envs]\n__root__ = {place}\n")
+    code = (
+        "from core.config import Config; from core.envs.spaces import require_environment;"
+        "print(require_environment(Config(task='gym:Mine-v0')).observations)"
+    )
+    done = run_python("-c", code, PYTHONPATH=f"{ROOT}{os.pathsep}{tmp_path}")
+    assert done.stdout == "3\n" and "The environments of nowhere:register can't be registered" in done.stderr

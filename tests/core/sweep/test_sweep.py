@@ -19,13 +19,13 @@ import pytest
 import torch
 
 from core.__main__ import main
-from core.errors import UserError
+from core.errors import StageFailedError, UserError
 from core.headless.run import HeadlessRun
 from core.rollout.episodes import random_return
 from core.session.session import acquire_lock
 from core.sweep import cell as cell_module
 from core.sweep import command
-from core.sweep.backend import Lost, Report
+from core.sweep.backend import Ended, Lost, Report
 from core.sweep.cell import Cell, compute
 from core.sweep.cell_files import CellFiles
 from core.sweep.local import LocalBackend, slots_for
@@ -347,6 +347,43 @@ def test_results_of_another_version_are_kept_and_reported(
         (tmp_path / "out" / "cells" / name).write_text(text.replace('"somersault": "', '"somersault": "9.'))
     assert sweep(tmp_path / "out").computed == []
     assert "3 results in" in caplog.text and "made by another version" in caplog.text
+
+
+def test_a_result_of_files_that_changed_meanwhile_is_not_kept(
+    sweep: Swept, tmp_path: Path, capsys: pytest.CaptureFixture[str], undisturbed: Path
+) -> None:
+    """The process or machine that carried the cell out had read other sources than the driver."""
+    changed: list[str] = []
+
+    def other(cell: Cell) -> Report | None:
+        if changed:
+            return None
+        changed.append(cell.digest)
+        folder = CellFiles(tmp_path / "out").session(cell)
+        document = json.loads(compute(cell.config, folder, 1, lambda steps: None))
+        document["made_with"]["sources"] = "other"
+        document["result"]["true_return"] = 1e6
+        return Ended(cell.digest, json.dumps(document).encode())
+
+    assert sweep(tmp_path / "out", interfere=other).code == 1  # type: ignore[attr-defined]
+    assert "files changed while the sweep ran: start it again" in capsys.readouterr().err
+    assert sweep(tmp_path / "out").computed == changed
+    assert (tmp_path / "out/table.md").read_bytes() == (undisturbed / "table.md").read_bytes()
+
+
+def test_a_run_without_a_finished_episode_is_reported(
+    sweep: Swept, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert sweep(tmp_path / "out", steps=8 * 32, curves=[{"name": "true reward", "teacher": "none"}]).code == 0  # type: ignore[attr-defined]
+    assert "1 run has no return, as no episode was finished" in caplog.text
+
+
+def test_a_reason_promises_nothing_that_is_deleted() -> None:
+    error = StageFailedError(
+        "the policy stage failed (boom); all answers are saved, and the session's log has the details"
+    )
+    error.__cause__ = ValueError("boom")
+    assert cell_module.reason_of(error) == "ValueError: boom."
 
 
 def test_fewer_answers_than_a_curve_is_named_after_are_reported(
