@@ -13,8 +13,9 @@ from core.envs.motion_marks import TRACE_HZ, TRACE_SECONDS, MotionMarks
 from core.envs.physics import FULL
 from core.errors import UserError, lack
 from core.io.image_codec import Pixels, decode_image, fit_to_square, fitted_size
+from core.robots.floor import floor_of
 from core.robots.models import load_model
-from core.robots.structure import extent
+from core.robots.structure import drawn_geoms, extent, ray_distance, still
 from core.tasks.base import Camera, RobotTask, Task
 from core.types import Float64, Frames
 
@@ -25,6 +26,10 @@ _NEAR = 0.05
 """Largest distance at which drawing begins, relative to the camera's distance from the robot."""
 _BELOW, _ABOVE = 0.3, 0.29
 """How far below and above its middle the picture reaches, in metres for each metre of the camera's distance."""
+_THROUGH = 0.15
+"""Opacity of what stands between the camera and the robot."""
+_STEEP = 0.5
+"""Largest angle in rad at which the camera looks down on a robot for which its near side is kept in the picture."""
 _LEAST_SIZE = 64
 """Pixels of a picture that shows whether there is OpenGL."""
 _NO_OPENGL = "Clips can't be rendered, as OpenGL is missing here: sudo apt-get install libegl1 libgl1-mesa-dri"
@@ -104,6 +109,10 @@ class MujocoRenderer(Renderer):
         self._body, self._fixed = self._model.body(task.camera.body).id, task.camera.fixed
         tree = self._model.body_treeid[self._model.geom_bodyid]
         self._geoms = np.flatnonzero(tree == self._model.body_treeid[self._body])
+        surroundings = still(self._model) & drawn_geoms(self._model) & (tree != self._model.body_treeid[self._body])
+        self._surroundings = [
+            geom for geom in np.flatnonzero(surroundings).tolist() if geom != floor_of(self._model)[0]
+        ]
         self._own_near = self._model.vis.map.znear
         self._camera = mujoco.MjvCamera()  # free: its point of view is set for each frame
         self.look_from(task.camera)
@@ -143,6 +152,8 @@ class MujocoRenderer(Renderer):
                 self._follow(position)
                 start = position if start is None else start
             renderer.update_scene(self._data, camera=self._camera)
+            if self._surroundings:
+                self._uncover(renderer.scene, position)
             self._marks.add(renderer.scene, self._data, [*path, position], start)
             if number % every == 0:
                 path.append(position)
@@ -152,10 +163,27 @@ class MujocoRenderer(Renderer):
 
     def _follow(self, position: Float64) -> None:
         """Look at the robot, whose centre of mass is at `position` (3,), at the usual height if all of it is seen."""
-        lowest, highest = extent(self._model, self._data, self._geoms)[:, 2].tolist()
-        height = max(self._height, highest - _ABOVE * self._camera.distance)
-        height = min(height, lowest + _BELOW * self._camera.distance)
+        low, high = extent(self._model, self._data, self._geoms)
+        turned, tilt = np.radians([self._camera.azimuth, -self._camera.elevation])
+        nearer = float(np.abs([np.cos(turned), np.sin(turned)]) @ (high - low)[:2]) / 2  # than its middle
+        height = max(self._height, float(high[2]) - _ABOVE * self._camera.distance)
+        height = min(height, float(low[2] - nearer * np.tan(min(tilt, _STEEP))) + _BELOW * self._camera.distance)
         self._camera.lookat[:] = *position[:2], height
+
+    def _uncover(self, scene: mujoco.MjvScene, position: Float64) -> None:
+        """Let the robot, whose centre of mass is at `position` (3,), be seen through walls between it and the camera."""
+        eye: Float64 = np.array([camera.pos for camera in scene.camera], np.float64).mean(0)
+        low, high = extent(self._model, self._data, self._geoms)
+        near, covering = float(np.linalg.norm(high - low)) / 2, set[int]()
+        for height in (position[2], low[2], high[2]):
+            way = np.array([*position[:2], height]) - eye
+            far = float(np.linalg.norm(way))
+            for geom in self._surroundings:
+                if 0 <= ray_distance(self._model, self._data, geom, eye, way / far) < far - near:
+                    covering.add(geom)
+        for geom in scene.geoms[: scene.ngeom]:
+            if geom.objtype == mujoco.mjtObj.mjOBJ_GEOM and geom.objid in covering:
+                geom.rgba[3], geom.transparent = _THROUGH, 1
 
     def _renderer_of_size(self, size: int) -> mujoco.Renderer:
         """Return a renderer for size x size pixels. Raises UserError if OpenGL or its driver is missing."""

@@ -91,7 +91,8 @@ def import_robot(path: Path) -> RobotModel:
             model.opt.timestep = timestep
         return _describe(model, packed, start, drawn_floor, extents)
     except UserError as error:
-        raise UserError(f"{path} can't be used as a robot: {error}") from error
+        named = str(error).startswith(str(path))
+        raise UserError(str(error) if named else f"{path} can't be used as a robot: {error}") from error
 
 
 def _require_teachable(model: mujoco.MjModel) -> None:

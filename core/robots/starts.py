@@ -20,6 +20,7 @@ from core.robots.structure import (
     joints_in,
     lift_of,
     moved_trees,
+    ray_distance,
     solid,
     still,
     turn_of,
@@ -150,7 +151,7 @@ class Starts:
         data.qpos[:] = usual
         mujoco.mj_kinematics(model, data)
         place, down = data.xpos[self._kinematics.root], np.array([0.0, 0.0, -1.0])
-        away = [_distance(model, data, geom, place, down) for geom in [self._kinematics.floor, *self._obstacles]]
+        away = [ray_distance(model, data, geom, place, down) for geom in [self._kinematics.floor, *self._obstacles]]
         return away[0] - min([one for one in away if one >= 0])
 
     def _turn_and_lift(self, rng: np.random.Generator, positions: Float64) -> None:
@@ -196,18 +197,6 @@ class Starts:
         if self._movable:
             below = np.maximum(0.0, -self._kinematics.lowest(positions))
             positions[:, self._lift] += self._lift_sign * below
-
-
-def _distance(model: mujoco.MjModel, data: mujoco.MjData, geom: int, place: Float64, way: Float64) -> float:
-    """Return the distance in m from a place (3,) to a geom, that way (3,); -1 if it is not there."""
-    match model.geom_type[geom]:
-        case mujoco.mjtGeom.mjGEOM_MESH:
-            return float(mujoco.mj_rayMesh(model, data, geom, place, way, None))
-        case mujoco.mjtGeom.mjGEOM_HFIELD:
-            return float(mujoco.mj_rayHfield(model, data, geom, place, way, None))
-        case kind:
-            at, turned = data.geom_xpos[geom], data.geom_xmat[geom]
-            return float(mujoco.mju_rayGeom(at, turned, model.geom_size[geom], place, way, kind, None))
 
 
 def _uncoupled_joints(model: mujoco.MjModel, trees: list[int]) -> list[int]:

@@ -262,3 +262,15 @@ def geom_names(model: mujoco.MjModel) -> dict[str, int]:
     bodies = [model.body(model.geom_bodyid[geom]).name or f"geom_{geom}" for geom in ranked]
     named = dict(zip(ranked, unique_names([model.geom(geom).name for geom in ranked], bodies), strict=True))
     return {named[geom]: geom for geom in geoms}
+
+
+def ray_distance(model: mujoco.MjModel, data: mujoco.MjData, geom: int, place: Float64, way: Float64) -> float:
+    """Return the distance in m from a place (3,) to a geom along a unit vector (3,); -1 if it is not there."""
+    match model.geom_type[geom]:
+        case mujoco.mjtGeom.mjGEOM_MESH:
+            return float(mujoco.mj_rayMesh(model, data, geom, place, way, None))
+        case mujoco.mjtGeom.mjGEOM_HFIELD:
+            return float(mujoco.mj_rayHfield(model, data, geom, place, way, None))
+        case kind:
+            at, turned = data.geom_xpos[geom], data.geom_xmat[geom]
+            return float(mujoco.mju_rayGeom(at, turned, model.geom_size[geom], place, way, kind, None))

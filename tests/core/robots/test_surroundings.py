@@ -167,6 +167,31 @@ def test_a_robot_whose_file_switches_its_lamps_off_is_lit() -> None:
     assert np.array_equal(*pictures)
 
 
+def test_a_robot_is_seen_through_a_wall_between_it_and_the_camera() -> None:
+    pictures = []
+    for wall in ("", '<geom type="box" size="9 .05 2" pos="0 -1 2"/>', '<geom type="box" size="9 .05 2" pos="0 2 2"/>'):
+        _, task = imported(FLOOR + wall + walker().replace('name="trunk" type', 'name="trunk" rgba="1 0 0 1" type'))
+        state = np.zeros((1, 1 + 8 + 7))
+        state[0, 3:5] = 0.3, 1
+        with closing(MujocoRenderer(task)) as renderer:
+            picture = renderer.render(state, 64, 30.0).pixels[0].astype(int)
+        pictures.append((picture[..., 0] - picture[..., 1:].max(-1) > 60).sum())
+    free, before, behind = pictures
+    assert free > 50 and before > 0.8 * free and behind == free
+
+
+def test_the_near_side_of_a_flat_robot_below_its_usual_height_is_in_the_picture() -> None:
+    flat = """<body name="root" pos="0 0 1.5"><freejoint/><geom type="box" size=".4 .4 .05" rgba="1 0 0 1"/>
+      <body pos=".4 0 0"><joint name="hip" axis="0 1 0"/><geom size=".05" rgba="1 0 0 1"/></body></body>"""
+    _, task = imported(FLOOR + flat)
+    state = np.zeros((1, 1 + 8 + 7))
+    state[0, 3:5] = 0.05, 1
+    with closing(MujocoRenderer(task)) as renderer:
+        picture = renderer.render(state, 64, 30.0).pixels[0].astype(int)
+    red = picture[..., 0] - picture[..., 1:].max(-1) > 60
+    assert red.sum() > 100 and not red[-1].any()
+
+
 def test_random_starts_leave_loose_objects_and_coupled_joints_as_they_are(batch: MakeBatch) -> None:
     crate = '<body name="crate" pos="1 0 .3"><freejoint/><geom name="crate" type="box" size=".3 .3 .3"/></body>'
     foot = '<body name="foot"><joint name="toe" axis="0 1 0" range="-60 60"/><geom name="foot" size=".02"/></body>'
