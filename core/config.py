@@ -406,8 +406,9 @@ def replaced(config: Config, **changes: Any) -> Config:
             given = name.replace("__", ".")
             names = setting_names(config)
             near = nearest(given, names)
-            alike = [known for known in names if known.startswith(f"{given.partition('.')[0]}.")] or names
-            advice = f"did you mean {near}?" if near else f"choose one of {', '.join(alike)}."
+            alike = [known for known in names if known.startswith(f"{given.partition('.')[0]}.")]
+            known = f"choose one of {', '.join(alike)}." if alike else f"its section is one of {', '.join(_SECTIONS)}."
+            advice = f"did you mean {near}?" if near else known
             raise UserError(f"There is no setting {given!r:.60}: {advice}")
         target[field] = value
     return Config.from_dict(values)

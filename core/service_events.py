@@ -15,12 +15,16 @@ from core.types import Float32, Frames, Query, Segment
 
 @dataclass(frozen=True)
 class ClipsRequested(Event):
-    """Request to render segments, their longer side `size` pixels. The reply has `token`."""
+    """Request to render segments, their longer side `size` pixels. The reply has `token`.
+
+    first: before the requests that are not so, and the newest of several first
+    """
 
     token: int
     segments: tuple[Segment, ...]
     size: int
     fps: float
+    first: bool = False
 
 
 @dataclass(frozen=True)

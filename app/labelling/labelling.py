@@ -223,10 +223,10 @@ class Labelling(QObject):
         for token, query in self.pairs.next_renderings():
             self._request_clips(token, query)
 
-    def _request_clips(self, token: int, query: Query) -> None:
+    def _request_clips(self, token: int, query: Query, first: bool = False) -> None:
         if self.pairs.rendering == 1:  # the first; an earlier one may have been dropped without an end
             self._progress.drawing.begin()
-        request = ClipsRequested(token, (query.left, query.right), self.clip_size, CLIP_FPS)
+        request = ClipsRequested(token, (query.left, query.right), self.clip_size, CLIP_FPS, first)
         self._job_requests.send(request, self._on_clips_rendered)
 
     def _on_clips_rendered(self, event: ClipsRendered) -> None:
@@ -292,7 +292,9 @@ class Labelling(QObject):
             self.pairs.show_first(pair)
             self._show(pair)
         else:
-            self._request_clips(*self.pairs.render_first(preference.query))
+            self._request_clips(
+                *self.pairs.render_first(preference.query), first=True
+            )  # of several undone the last one
             self.pair_awaited.emit()
         self._carry_out_queued()
 

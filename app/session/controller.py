@@ -172,8 +172,8 @@ class Controller(QObject):
         if self.state == State.STOPPED:
             self._jobs_to_start = set(JOB_NAMES)
             self._enter(State.STARTING)
-            self.policy_history.list()
             self.checkpointer.load()
+            self.policy_history.list()  # afterwards, as policies are set aside with damaged checkpoints
 
     def pause(self, on: bool) -> None:
         if self.state == (State.RUNNING if on else State.PAUSED):

@@ -37,7 +37,7 @@ _DETAILS = {
     State.PAUSED: "It continues when the presenter resumes it.",
 }
 """Texts that replace the main window's buttons, which this window lacks."""
-_ORACLE_ANSWERS, _ORACLE_RESTS = "The computer is choosing", "The computer has given all its answers"
+_ORACLE_ANSWERS, _ORACLE_RESTS = "The computer is choosing", "The computer has stopped answering"
 _DESIGNED = 1280, 720
 """Screen size in pixels that all sizes refer to; they scale with the screen."""
 _SIZES = {

@@ -7,6 +7,7 @@ from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QLabel, QMainWindow, QToolBar, QToolButton, QWidget
 
+from app import settings
 from app.clips.idle_pause import IdlePause
 from app.keys.actions import Actions
 from app.keys.commands import COMMANDS, Command, KeyAction
@@ -41,6 +42,7 @@ from core.types import Choice, Preference, Teacher
 
 _REFRESH_MS = 250
 _MESSAGE_MS = 6000
+_PANEL_MOVED = "window/panel moved"
 _DOCK, _DOCK_SHARE = 390, 0.22
 """Minimum width of the progress panel in pixels, and its share of a wider window."""
 _LEAST_HEIGHT = 560
@@ -69,6 +71,8 @@ class MainWindow(QMainWindow):
         super().__init__(parent)
         self._controller = controller
         self._closing = self._can_undo = self._can_redo = False
+        self._panel_moved, self._pressed_width = settings.text(_PANEL_MOVED) == "yes", 0
+        """Whether the person has chosen the panel's width; its width when a button was pressed last."""
         self.true_reward = controller.true_reward
         self.setWindowTitle(window_title(controller))
         self.commands = Actions(load_key_map(), self)
@@ -262,10 +266,19 @@ class MainWindow(QMainWindow):
         if not self.pair_page.has_pair:
             self.empty.set_message(*explanation(self._controller))
 
+    def event(self, event: QEvent) -> bool:
+        """Note whether the person moves the edge of the panel, the only thing of the window itself to press."""
+        if event.type() == QEvent.Type.MouseButtonPress:
+            self._pressed_width = self.dock.width()
+        elif event.type() == QEvent.Type.MouseButtonRelease and self.dock.width() != self._pressed_width:
+            self._panel_moved = True
+            settings.keep(_PANEL_MOVED, "yes")
+        return super().event(event)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
-        panel, before, now = self.dock.width(), event.oldSize().width(), event.size().width()
         super().resizeEvent(event)
-        if before not in (-1, now) and panel in (_DOCK, _panel_width(before)):  # another width is the person's own
+        before, now = event.oldSize().width(), event.size().width()
+        if before not in (-1, now) and not self._panel_moved:
             self.resizeDocks([self.dock], [_panel_width(now)], Qt.Orientation.Horizontal)
 
     def changeEvent(self, event: QEvent) -> None:

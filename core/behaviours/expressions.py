@@ -178,13 +178,10 @@ class Compiler:
                 raise UserError(f"{self._place}, column {column}: {_SLIPS[ast.IfExp]}") from error
             column = min(max(1, error.offset or 1), len(self._text) + 1) + self._skipped
             for found in re.finditer(r"([a-z_]+)\[\s*([^\[\]'\"]+?)\s*\]", self._text):
-                if found[1] in FAMILIES and found[2] in self.names.of(
-                    found[1]
-                ):  # and more than a word, or it could be read
-                    raise UserError(
-                        f"{self._place}, column {found.start(2) + 1 + self._skipped}: the name has to be quoted: write"
-                        f" {write(found[1], found[2])}."
-                    ) from error
+                quoted = write(found[1], found[2])
+                if found[1] in FAMILIES and found[2] in self.names.of(found[1]) and "'" in quoted:
+                    place = f"{self._place}, column {found.start(2) + 1 + self._skipped}"
+                    raise UserError(f"{place}: the name has to be quoted: write {quoted}.") from error
             raise UserError(f"{self._place} can't be read at column {column}: check the brackets and signs.") from error
         except (ValueError, MemoryError, RecursionError) as error:
             raise UserError(f"{self._place} can't be read: write a shorter one, in plain characters.") from error

@@ -242,10 +242,10 @@ def _make(task: GymTask, environments: int, pictures: bool) -> SyncVectorEnv[Any
             f"{task.name} names a module, and none is imported for it: register the environment in an installed package"
             " (its entry point gymnasium.envs), and leave the module out."
         )
+    _register_installed()
     if versions := [known for known in gymnasium.registry if known.rpartition("-v")[0] == task.env_id]:
         raise UserError(f"{task.name} has no version: write {PREFIX}{versions[-1]}.")
     options: dict[str, Any] = {"render_mode": "rgb_array"} if pictures else {}
-    _register_installed()
     try:
         spec = copy.deepcopy(gymnasium.spec(task.env_id))
         if pictures and str(spec.entry_point).startswith("gymnasium.envs.mujoco"):

@@ -325,8 +325,8 @@ def _evaluate(args: argparse.Namespace) -> None:
             print("The session has no trained policy yet: these figures are of the untrained one.", file=sys.stderr)
         if result["episodes"] < args.episodes:
             print(
-                f"Only {result['episodes']} of {args.episodes} episodes count, as {result['divergences']} simulations"
-                " diverged.",
+                f"Only {result['episodes']} of {args.episodes} episodes count:"
+                f" {pluralize(result['divergences'], 'simulation')} diverged.",
                 file=sys.stderr,
             )
         _print_result({"task": get_task(session.config.task).name, **result}, args.json)
@@ -469,7 +469,8 @@ def _write_pictures(session: Session, states: Any, video: str | None, strip: str
 
 def _print_result(result: dict[str, Any], as_json: bool) -> None:
     """Print one JSON object, or a line for each value; a measure has a line for each of its figures."""
-    flat = {name: value for name, value in result.items() if name != "measure"} | result.get("measure", {})
+    flat = {name: value for name, value in result.items() if name != "measure"}
+    flat |= {f"measure {name}": value for name, value in result.get("measure", {}).items()}
     width = max(map(len, flat)) + 2
     lines = (f"{name:{width}}{value}" for name, value in flat.items())
     print(json.dumps(without_nan(result), allow_nan=False) if as_json else "\n".join(lines), flush=True)

@@ -135,14 +135,13 @@ def read_linked(path: Path, limit: int) -> bytearray:
 def new_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder that becomes `target`, on disk, at the end; or leave no trace.
 
-    An existing `target`, which must be empty, stays and gets the content: it may be the working directory, a link to a
-    folder, or a disk. Raises UserError for an OSError.
+    An existing `target`, which must be empty, stays and gets the content: it may be the working directory. Raises
+    UserError for an OSError.
     """
-    target = target.absolute()  # . has no name
+    target = Path(os.path.realpath(target))  # . has no name, and a link may lead to another disk
     part = target.parent
     try:
         there = os.path.isdir(target)
-        part = target if there else target.parent
         part.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f"{target.name}.", suffix=".part", dir=part) as made:
             part, inside = Path(made), Path(made) / target.name

@@ -1,5 +1,6 @@
 """The clips job: renders segments, and episodes of earlier policies, on request."""
 
+from collections import deque
 from collections.abc import Iterator
 
 from core.config import Config
@@ -18,17 +19,16 @@ from core.tasks import get_task
 
 
 class ClipsJob(Job):
-    """Answers each ClipsRequested with a ClipsRendered, the newest first, and then the newest ReplayRequested.
+    """Answers each ClipsRequested with a ClipsRendered, in order, and then the newest ReplayRequested.
 
-    Clips come before replays because a person waits for them, and the newest of them first: who undoes several answers in
-    a row requests a pair for each and sees only the last. Of several replays requested by a moving slider only the last is
+    Clips come first because a person waits for them; of several replays requested by a moving slider only the last is
     shown. Replays have random streams of their own, so training is not affected, and every policy starts the same.
     """
 
     def __init__(self, config: Config) -> None:
         self._config, self._task = config, get_task(config.task, config.true_reward)
         self._renderer = renderer_for(self._task)
-        self._requests: list[ClipsRequested] = []
+        self._requests: deque[ClipsRequested] = deque()
         self._replay: ReplayRequested | None = None
         self._actor: Actor | None = None
         self._reward: RewardPublished | None = None
@@ -36,7 +36,7 @@ class ClipsJob(Job):
     def receive(self, event: Event) -> None:
         match event:
             case ClipsRequested():
-                self._requests.append(event)
+                (self._requests.appendleft if event.first else self._requests.append)(event)
             case ReplayRequested():
                 self._replay = event
             case RewardPublished():
@@ -45,7 +45,7 @@ class ClipsJob(Job):
     def run(self) -> Iterator[Event | None]:
         while True:
             if self._requests:
-                yield from self._render(self._requests.pop())
+                yield from self._render(self._requests.popleft())
             elif self._replay:
                 request, self._replay = self._replay, None
                 try:

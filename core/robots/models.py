@@ -15,6 +15,7 @@ from core.robots.actuators import complete_ranges
 from core.robots.appearance import add_appearance, colour, lay_floor, show_every_body
 from core.robots.floor import add_floor, needs_floor
 from core.robots.mjcf import unpack
+from core.robots.structure import geom_names
 from core.tasks.base import RobotTask
 
 log = logging.getLogger(__name__)
@@ -89,6 +90,8 @@ def compile_mjcf(
             if needs_floor(model):
                 add_floor(spec, model, drawn_floor)
                 model = spec.compile()
+            if task and tuple(geom_names(model)) != task.names.geoms:
+                model = _with_names(spec, model, task.names.geoms)
     except (ValueError, mujoco.FatalError) as error:
         said = _LINE.sub("", " ".join(str(error).split()))
         raise UserError(f"MuJoCo refuses it ({said[:200]}).") from error
@@ -98,6 +101,14 @@ def compile_mjcf(
     if task and signal_sizes(model) != (task.names.sizes, len(task.start_positions)):
         raise UserError("The robot in the behaviour is damaged: create the session again from its file.")
     return model
+
+
+def _with_names(spec: mujoco.MjSpec, model: mujoco.MjModel, names: tuple[str, ...]) -> mujoco.MjModel:
+    """Give the robot's geoms without a name those of an earlier version, which a session's expressions have."""
+    kept = dict(zip(geom_names(model).values(), names, strict=False))
+    for geom in spec.geoms:
+        geom.name = geom.name or kept.get(geom.id, "")
+    return spec.compile()
 
 
 def has_diverged(data: mujoco.MjData) -> bool:

@@ -151,8 +151,9 @@ class Starts:
         data.qpos[:] = usual
         mujoco.mj_kinematics(model, data)
         place, down = data.xpos[self._kinematics.root], np.array([0.0, 0.0, -1.0])
-        away = [ray_distance(model, data, geom, place, down) for geom in [self._kinematics.floor, *self._obstacles]]
-        return away[0] - min([one for one in away if one >= 0])
+        above = float(place[2]) - self._kinematics.floor_height
+        away = [ray_distance(model, data, geom, place, down) for geom in self._obstacles]
+        return max(0.0, above - min([one for one in away if one >= 0], default=above))
 
     def _turn_and_lift(self, rng: np.random.Generator, positions: Float64) -> None:
         count, usual = len(positions), positions[0].copy()

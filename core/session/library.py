@@ -17,7 +17,7 @@ from core.session.policy_snapshots import PolicySnapshots
 from core.session.preference_export import write_store
 from core.session.session import CONFIG, Session, read_config, require_answers, training_files
 from core.session.summary import Summary
-from core.types import Choice, Teacher
+from core.types import GUEST, Choice, Teacher
 from core.voting import record
 
 log = logging.getLogger(__name__)
@@ -77,11 +77,14 @@ def derived_summary(folder: Path, config: Config, store: Path, used_at: float) -
 
 
 def teacher_of(labels: Sequence[PreferenceSummary], config: Config) -> Teacher:
-    """Teacher who gave the newest of a session's labels, or the one in its config if it has none but those it took over."""
-    if sum(row.choice is not Choice.CANT_TELL for row in labels) <= config.query.taken:
+    """Teacher who gave the newest of a session's labels, apart from guests, or else the one in its config.
+
+    The config's also if the session has only labels that it took over.
+    """
+    own = [row.labeller for row in labels if not row.labeller.startswith(GUEST)]
+    if not own or sum(row.choice is not Choice.CANT_TELL for row in labels) <= config.query.taken:
         return Teacher(config.teacher)
-    labeller = labels[-1].labeller
-    return Teacher(labeller) if labeller in (Teacher.ORACLE, Teacher.PERSON) else Teacher.HUMAN
+    return Teacher(own[-1]) if own[-1] in (Teacher.ORACLE, Teacher.PERSON) else Teacher.HUMAN
 
 
 def _read_summary(folder: Path) -> Summary | None:

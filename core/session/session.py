@@ -130,7 +130,8 @@ class Session:
         except checkpoint.UnreadableError as error:
             log.info("%s", error)
             self._require_folder()
-            set_aside(checkpoint.checkpoint_files(self.folder / CHECKPOINTS) + self.snapshots().files())
+            # In this order, so that after a failure the checkpoints are found again.
+            set_aside(self.snapshots().files() + checkpoint.checkpoint_files(self.folder / CHECKPOINTS))
             tell(
                 "No checkpoint could be used, so training starts again with all answers; checkpoints and earlier policies"
                 " were set aside."
@@ -161,8 +162,9 @@ class Session:
 def set_aside(paths: Iterable[Path]) -> None:
     """Rename files so that they are neither loaded nor overwritten. Raises UserError if that fails."""
     for path in paths:
+        names = (path.with_name(f"{path.stem}{number}{_ASIDE}") for number in ("", *(f"-{n}" for n in range(2, 1000))))
         try:
-            path.replace(path.with_suffix(_ASIDE))
+            path.replace(next(name for name in names if not os.path.exists(name)))
         except OSError as error:
             raise files.unwritable(path, error) from error
 

@@ -152,7 +152,7 @@ def test_it_says_that_training_is_finishing_and_that_the_oracle_rests_meanwhile(
     QTest.keyClick(demo, Qt.Key.Key_F7)
     demo.refresh()
     assert demo.title.text().endswith("finishing training: 34% (an answer stops this)")
-    assert demo.question.text() == "The computer has given all its answers"
+    assert demo.question.text() == "The computer has stopped answering"
 
 
 def test_a_pair_that_came_meanwhile_plays_in_the_main_window(face: Face) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QByteArray, QPoint, QSize, Qt
+from PySide6.QtCore import QByteArray, QEvent, QPoint, QPointF, QSize, Qt
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QWidget
 
@@ -77,14 +78,20 @@ def test_a_long_title_of_a_plot_pushes_no_curve_out_of_view(open_face: Callable[
 
 def test_a_panel_whose_edge_was_moved_keeps_its_width(face: Face) -> None:
     window = sized(face, QSize(1400, 800))
-    for width in (1900, 1500):
+    for width in (1990, 1280, 1900, 1500):
         sized(face, QSize(width, 800))
         face.wait_until(lambda width=width: abs(window.dock.width() - max(390, 0.22 * width)) < 2)
-    window.resizeDocks([window.dock], [600], Qt.Orientation.Horizontal)
-    face.wait_until(lambda: window.dock.width() == 600)
+    edge = window.dock.geometry().topLeft() + QPoint(-2, 300)
+    QTest.mousePress(window, Qt.MouseButton.LeftButton, pos=edge)
+    place = QPointF(window.width() - 600 - 2, edge.y())
+    move = (place, window.mapToGlobal(place), Qt.MouseButton.NoButton, Qt.MouseButton.LeftButton)
+    QApplication.sendEvent(window, QMouseEvent(QEvent.Type.MouseMove, *move, Qt.KeyboardModifier.NoModifier))
+    face.wait_until(lambda: abs(window.dock.width() - 600) < 5)
+    QTest.mouseRelease(window, Qt.MouseButton.LeftButton, pos=place.toPoint())
+    chosen = window.dock.width()
     sized(face, QSize(1520, 800))
     face.wait_until(lambda: window.width() == 1520)
-    assert window.dock.width() == 600
+    assert window.dock.width() == chosen
 
 
 def test_the_first_window_leaves_room_for_its_frame_on_the_screen(face: Face) -> None:

@@ -125,6 +125,7 @@ def test_what_is_not_finite_becomes_zero_or_the_largest_value(text: str, expecte
         ("joint[1]", "joint needs one name in brackets: choose one of knee, left-hip, left hip."),
         ("joint[left-hip]", "column 7: the name has to be quoted: write joint['left-hip']."),
         ("2 * joint[left hip]", "column 11: the name has to be quoted: write joint['left hip']."),
+        ("joint[knee] + height +", "can't be read at column 23: check the brackets and signs."),
         ("contact[left_foot]", "did you mean foot_left?"),
         ("speed", "did you mean forward_speed?"),
         ("joint_speed[knee]", "joint_speed is unknown: did you mean joint_rate?"),

@@ -73,11 +73,11 @@ def test_of_policies_that_a_slider_passed_over_only_the_last_acts_and_pairs_come
     assert [(type(event), event.token) for event in drawn[:2]] == [(ClipsRendered, 3), (ReplayRendered, 2)]
 
 
-def test_the_newest_clips_come_first() -> None:
+def test_of_several_pairs_that_are_to_come_first_the_newest_does() -> None:
     """Several undone answers request a pair each, and only the last is shown."""
-    clips = Played("clips")
-    drawn = clips.turn(*(ClipsRequested(token, (segment(token),), 32, 10.0) for token in (1, 2, 3)))
-    assert [event.token for event in of(ClipsRendered, drawn)] == [3, 2, 1]
+    clips, first = Played("clips"), (False, False, True, True)
+    drawn = clips.turn(*(ClipsRequested(token, (segment(1),), 32, 10.0, first[token]) for token in range(4)))
+    assert [event.token for event in of(ClipsRendered, drawn)] == [3, 2, 0, 1]
 
 
 def test_weights_of_another_session_are_refused_and_pairs_still_drawn() -> None:

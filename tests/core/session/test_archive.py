@@ -278,7 +278,12 @@ def test_a_session_with_a_damaged_answer_is_not_exported(session: Session, tmp_p
 
 
 def test_who_taught_an_exported_session_last_is_known_where_it_is_imported(tmp_path: Path) -> None:
-    for labeller, expected in (("human", "human"), ("guest: Ada", "human"), ("oracle", "oracle"), ("person", "person")):
+    for labeller, expected in (
+        ("human", "human"),
+        ("guest: Ada", "oracle"),
+        ("oracle", "oracle"),
+        ("person", "person"),
+    ):
         made = Session.create(tmp_path / "source" / labeller, tiny(teacher="oracle", query__segment_steps=5))
         with closing(made.store()) as store:
             store.add(query(1), Choice.LEFT, "human" if labeller == "oracle" else "oracle")
