@@ -49,6 +49,7 @@ class Demonstrations(QObject):
     """Renders the newest recording, one at a time, and the next once the last has been shown.
 
     size: side of the next demonstrations, in pixels
+    wanted: whether anybody sees them; the newest recording is rendered once somebody does
 
     Signals:
         demonstration_drawn(object): the newest Demonstration.
@@ -59,7 +60,7 @@ class Demonstrations(QObject):
     def __init__(self, measure: str, requests: JobRequests, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._measure, self._job_requests = measure, requests
-        self.size = SIZE
+        self.size, self.wanted = SIZE, True
         self._newest: tuple[DemonstrationRecorded, int] | None = None
         """The recording to render next, with its number of labels."""
         self._drawing: tuple[int, tuple[DemonstrationRecorded, int]] | None = None
@@ -75,7 +76,7 @@ class Demonstrations(QObject):
         Without a ready pair, pairs are rendered first, for some seconds at most.
         """
         now = time.monotonic()
-        if self._newest is None or self._drawing or now < self._next_at:
+        if self._newest is None or not self.wanted or self._drawing or now < self._next_at:
             return
         if not pair_ready and now < self._next_at + _PATIENCE_SECONDS:
             return

@@ -172,8 +172,8 @@ class Controller(QObject):
         if self.state == State.STOPPED:
             self._jobs_to_start = set(JOB_NAMES)
             self._enter(State.STARTING)
+            self.policy_history.list()
             self.checkpointer.load()
-            self.policy_history.list()  # afterwards, as policies are set aside with damaged checkpoints
 
     def pause(self, on: bool) -> None:
         if self.state == (State.RUNNING if on else State.PAUSED):
@@ -326,6 +326,8 @@ class Controller(QObject):
         self.moved.emit(self._moved_to, saved_elsewhere(self._moved_to.folder, *counts, trained))
 
     def _on_loaded(self, states: dict[str, JobState]) -> None:
+        if not states:  # earlier policies may have been set aside with damaged checkpoints
+            self.policy_history.list()
         names = self._jobs_to_start
         if self.state not in (State.STARTING, State.RESTARTING) or names & set(self.job_group.running):
             return  # another job is still ending: the checkpoint is loaded again after it

@@ -263,6 +263,7 @@ class MainWindow(QMainWindow):
         self.status_strip.refresh()
         self.plots.refresh(self._controller.metrics, self._controller.episode)
         self.training_line.refresh()
+        self._controller.demonstrations.wanted = not self.dock.isHidden() or self.demo_commands.demo is not None
         if not self.pair_page.has_pair:
             self.empty.set_message(*explanation(self._controller))
 

@@ -73,3 +73,18 @@ def test_a_reopened_session_sends_the_clips_job_its_reward(open_face: Callable[.
     first.wait_until(lambda: len(again.engine["clips"].got(RewardPublished)) == 1)
     (event,) = again.engine["clips"].got(RewardPublished)
     assert {name: weights.tolist() for name, weights in event.weights.items()} == {"mean": [1, 2]}
+
+
+def test_policies_set_aside_with_damaged_checkpoints_are_not_listed(open_face: Callable[..., Face]) -> None:
+    first = open_face()
+    PolicySnapshots(first.folder).add(
+        SnapshotInfo(500, 3, 60.0, 0.25), {"weights": np.zeros(2, np.float32)}, always=True
+    )
+    first.close()
+    (first.folder / "checkpoints").mkdir(exist_ok=True)
+    for path in (first.folder / "checkpoints").iterdir():
+        path.unlink()
+    (first.folder / "checkpoints" / "00000001.safetensors").write_bytes(b"damaged")
+    again = open_face()
+    again.wait_until(lambda: "were set aside" in again.window.banner.text.text())
+    again.wait_until(lambda: snapshot_steps(again.controller) == [])

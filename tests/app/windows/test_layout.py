@@ -28,6 +28,7 @@ from core.tasks import CATALOGUE
 from core.types import Choice
 from tests.app.clipping import clipped
 from tests.app.fakes import Face, make_query, make_segment
+from tests.app.tape import report
 
 SMALL = QSize(1280, 720)
 
@@ -74,6 +75,26 @@ def test_a_long_title_of_a_plot_pushes_no_curve_out_of_view(open_face: Callable[
     face.wait_until(lambda: clipped(window) == [])
     assert any(plot.title.elided for plot in plots if plot.isVisible())
     picture(window, "small-long-plot-title")
+
+
+def test_while_the_panel_is_hidden_no_demonstration_is_rendered(face: Face) -> None:
+    face.offer(make_query(), make_query())  # else pairs are rendered first
+    requests = face.engine["clips"].got
+
+    def shown() -> list[int]:
+        return [len(event.segments) for event in requests(ClipsRequested)].count(1)
+
+    face.press(Qt.Key.Key_F9)
+    face.window.refresh()
+    face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(0, np.float32), 1000))
+    face.engine["rollout"].play(report(env_steps=1000))  # which is seen after it
+    face.wait_until(lambda: face.controller.progress.env_steps == 1000)
+    face.controller.demonstrations.draw_if_due(pair_ready=True)
+    assert shown() == 0
+    face.press(Qt.Key.Key_F9)
+    face.window.refresh()
+    face.engine["rollout"].play(report(env_steps=2000))
+    face.wait_until(lambda: shown() == 1)
 
 
 def test_a_panel_whose_edge_was_moved_keeps_its_width(face: Face) -> None:
