@@ -6,11 +6,14 @@ limited, and what does not look like a vote is refused. It keeps no cookies and 
 
 import contextlib
 import io
+import ipaddress
 import json
 import re
 import secrets
 import socket
 import socketserver
+import struct
+import sys
 import threading
 import time
 from collections import OrderedDict
@@ -31,6 +34,8 @@ _MAX_SECONDS = 10.0
 _RATE, _BURST = 10.0, 30.0
 """Requests a second of one address, and how many it may send at once."""
 _MAX_ADDRESSES = 4096
+_GET_ADDRESS = 0x8915
+"""Linux's SIOCGIFADDR: the IPv4 address of an interface."""
 _VOTER = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 
@@ -218,5 +223,28 @@ def _parse_vote(content: bytes) -> tuple[str, int, Choice] | None:
 def local_address() -> str:
     """Return this machine's address in its network, without sending anything. Raises OSError without a network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect(("10.255.255.255", 1))
+        try:
+            probe.connect(("10.255.255.255", 1))
+        except OSError:
+            if address := _address_without_route(probe):
+                return address
+            raise
         return str(probe.getsockname()[0])
+
+
+def _address_without_route(probe: socket.socket) -> str:
+    """Return the first private address of an interface on Linux; '' if there is none.
+
+    A network without a way out, such as this machine's own hotspot, has no route to elsewhere.
+    """
+    if sys.platform != "linux":
+        return ""
+    import fcntl  # other systems have none
+
+    for _, name in socket.if_nameindex():
+        with contextlib.suppress(OSError):  # it has no address
+            found = fcntl.ioctl(probe.fileno(), _GET_ADDRESS, struct.pack("256s", name.encode()))
+            address = ipaddress.ip_address(found[20:24])
+            if address.is_private and not address.is_loopback and not address.is_link_local:
+                return str(address)
+    return ""

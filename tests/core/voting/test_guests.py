@@ -117,6 +117,15 @@ def test_a_guest_at_another_address_votes_once(network: Network, served: subproc
     assert counts_after(served, {"right": 1})["left"] == 0
 
 
+def test_a_network_without_a_way_out_is_found_too(network: Network) -> None:
+    """As a hotspot of the presenter's own computer is."""
+    subprocess.run([*network.host, "ip", "route", "del", "default"], check=True)
+    code = "from core.voting.server import local_address; print(local_address())"
+    command = [*network.host, sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT, check=True)
+    assert done.stdout.strip() == _HOST
+
+
 _CHOICES = ((1, "left"), (1, "right"), (0, "left"))
 
 
