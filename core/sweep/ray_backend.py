@@ -16,6 +16,9 @@ from core.sweep.cell import Cell, encode, failed, reason_of
 from core.sweep.environment import require_equal
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+if os.path.isfile(os.path.expanduser("~/.ray/auth_token")):
+    # Ray makes this file at its first start. From then on a cluster asks for it, and a driver sends it only if told to.
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
 try:
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
