@@ -37,7 +37,7 @@ class IdlePause(QObject):
     def __init__(self, clips: ClipPair) -> None:
         super().__init__(clips)
         self._clips, self._listens = clips, False
-        self.text = label("readout", "Press any key to resume; it does not count as an answer")
+        self.text = label("readout", "Press any key to play the clips; it does not count as an answer")
         self.text.setParent(clips)
         self.text.hide()
         self.timer = QTimer(self, singleShot=True, interval=_HALF_MS)

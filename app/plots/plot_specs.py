@@ -130,7 +130,7 @@ def _returns(task: Task) -> PlotSpec:
     curves = _predicted_and_true(task, "return", metrics_recorder.PREDICTED, metrics_recorder.TRUE)
     return PlotSpec(
         "return",
-        "Return",
+        "Return" if task.has_true_reward else "Predicted return",
         curves,
         f"{_AFTER_TRAINING} and episodes have finished.",
         left_title="predicted return",

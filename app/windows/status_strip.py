@@ -17,7 +17,7 @@ _STEPS = "Steps"
 _DIVERGED = "Diverged"
 _DIVERGED_TIP = "The simulation diverged this many times. It was reset each time, and no clip shows it."
 _LONGEST = ("99,999", "999,999,999", "100%", "999")
-_LONGEST_BETTER, _LONGEST_COUNT = "improved 59 minutes ago", "9,999"
+_LONGEST_BETTER, _LONGEST_COUNT = "best 59 minutes ago", "9,999"
 """Texts that the cells have room for, so that nothing moves as the figures grow."""
 
 
@@ -53,7 +53,7 @@ class StatusStrip(QWidget):
         )
         self._captions[_START].setText(_CAPTIONS[_START] if progress.labels_to_start else _STEPS)
         better = progress.seconds_since_better
-        self._better.setText("" if better is None else f"improved {format_age(better)}")
+        self._better.setText("" if better is None else f"best {format_age(better)}")
         for figure, name, text in zip(self._figures, self._captions, texts, strict=True):
             figure.setText(text)
             figure.setAccessibleName(f"{name.text()}: {text}")

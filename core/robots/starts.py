@@ -38,6 +38,8 @@ _AIR = (0.3, 1.0)
 """The same for a robot in the air."""
 _DEEP = 0.01
 """Depth in m within a table, a step or a wall, beyond that of the usual start, above which a placed robot is raised."""
+_SLACK = 0.05
+"""Rad or m by which a joint may be beyond its limits at the start."""
 _RAISES, _RAISED = 5, 0.25
 """Number of raises, or of further poses of a robot that can't be lifted, and metres of each raise.
 
@@ -143,6 +145,19 @@ class Starts:
             0.0, -float(within.min(initial=0.0)), float(np.maximum(low - lengths, lengths - high).max(initial=0.0))
         )
 
+    def _bend(self, positions: Float64, rows: Mask) -> None:
+        """Bring the joints of these robots within their limits where they are beyond them by more than noise.
+
+        The Ant's usual start, a drop, is beyond them: on the floor its legs would snap down and throw it metres high.
+        """
+        model = self._kinematics.model
+        for joint in self._joints:
+            if model.jnt_limited[joint] and model.jnt_type[joint] in (HINGE, SLIDE):
+                low, high = model.jnt_range[joint]
+                place = positions[:, int(model.jnt_qposadr[joint])]
+                beyond = rows & ((place < low - _SLACK) | (place > high + _SLACK))
+                place[beyond] = place[beyond].clip(low, high)
+
     def _ground(self, usual: Float64) -> float:
         """Return the height in m above the floor of what is below the root body in its usual start (nq,), as a table."""
         if not self._obstacles:
@@ -173,6 +188,7 @@ class Starts:
             positions[moved, self._turn : self._turn + 4] = turned[moved]
         else:
             positions[moved, self._turn] += angles[moved]
+        self._bend(positions, moved & (kinds != _KINDS.index("air")))
         lift = gaps + self._ground(usual) - self._kinematics.lowest(positions)
         positions[moved, self._lift] += self._lift_sign * lift[moved]
 

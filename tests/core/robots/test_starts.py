@@ -44,6 +44,17 @@ def test_a_robot_starts_as_asked_and_never_below_the_floor(name: str, start: str
         assert 0.3 < (np.abs(up) > 0.95).mean() < 0.8
 
 
+@pytest.mark.parametrize("start", ["lying", "tilted", "mixed"])
+def test_no_robot_on_the_floor_is_thrown_up_by_its_own_joints(start: str, batch: MakeBatch) -> None:
+    """The Ant's usual start, a drop, has its ankles beyond their limits."""
+    env = batch(dataclasses.replace(ROBOTS["ant"], start=start), 60)
+    before, highest = env.states[:, 3].copy(), env.states[:, 3].copy()
+    for _ in range(40):
+        env.step(np.zeros((60, 8), np.float32))
+        highest = np.maximum(highest, env.states[:, 3])
+    assert (highest - before).max() < 0.3
+
+
 def test_a_small_robot_starts_less_high_in_the_air(batch: MakeBatch) -> None:
     env = batch(dataclasses.replace(ROBOTS["ant"], start="air", start_scale=0.25), 400)
     lowest = Kinematics(env.model).lowest(env.states[:, 1 : 1 + env.model.nq])
