@@ -184,7 +184,7 @@ class Application(QObject):
         controller.labelling.set_teacher(teacher or last_teacher(session))  # the window says why if it can't be
         window.closed.connect(self._on_closed)
         window.start_page_requested.connect(self._on_start_page_requested)
-        window.quit_requested.connect(self.quit)
+        window.quit_requested.connect(self._on_quit_requested)
         controller.moved.connect(self._on_moved)
         self.crash_reporter.log_file = str(session.folder / NAME)
         self.open = _OpenSession(controller, window, SummaryWriter(controller), stack)
@@ -200,6 +200,11 @@ class Application(QObject):
             return
         self._moved_to, self._moved_text = session, text
         self.open.window.close()
+
+    def _on_quit_requested(self) -> None:
+        """Quit after the session, or return to the start page if it has unsaved changes, as it says then."""
+        if self.start is None or not self.start.keeps_open():
+            self.quit()
 
     def _on_start_page_requested(self) -> None:
         self._returns_to_start = True

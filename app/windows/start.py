@@ -275,10 +275,10 @@ class StartWindow(QMainWindow):
             super().keyPressEvent(event)
 
     def _on_quit(self) -> None:
-        if not self._keeps_open():
+        if not self.keeps_open():
             self.close()
 
-    def _keeps_open(self) -> bool:
+    def keeps_open(self) -> bool:
         """Return whether quitting would discard a draft; the second time the person means it."""
         unsaved = self.behaviour_page.unsaved_titles()
         if not unsaved or unsaved == self._asked_about:
@@ -288,7 +288,7 @@ class StartWindow(QMainWindow):
         return True
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        if event.spontaneous() and self._keeps_open():
+        if event.spontaneous() and self.keeps_open():
             event.ignore()
             return
         super().closeEvent(event)

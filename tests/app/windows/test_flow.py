@@ -218,6 +218,28 @@ def test_a_session_named_on_the_command_line_is_listed_from_then_on_while_it_exi
     assert not again.program.start.banner.isVisible()
 
 
+def test_quitting_a_session_with_an_unsaved_behaviour_on_the_start_page_says_so_first(begin: Begin) -> None:
+    flow = begin()
+    flow.wait_for_start()
+    start = flow.program.start
+    flow.wait_until(start.grid.new_card.hasFocus)
+    flow.press(Qt.Key.Key_Return)
+    flow.wait_until(start.behaviour_page.robots.cards["hopper"].hasFocus)
+    flow.press(Qt.Key.Key_Tab)
+    QTest.keyClicks(QApplication.focusWidget(), "Kneeling")
+    flow.press(Qt.Key.Key_Escape)
+    flow.begin_session("hopper")
+    flow.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    flow.wait_for_start()
+    assert (
+        "Quitting discards the changes to Kneeling: save them first" in start.banner.words.text()
+        and start.banner.isVisible()
+    )
+    assert not flow.ended
+    flow.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    flow.wait_until(lambda: bool(flow.ended))
+
+
 def answer(flow: Flow, count: int) -> None:
     """Give so many more answers by keys."""
     labelling, progress = flow.controller.labelling, flow.controller.progress
