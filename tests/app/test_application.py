@@ -153,7 +153,9 @@ def test_a_signal_or_the_time_given_closes_the_window_cleanly(tmp_path: Path, nu
         "from PySide6.QtCore import QTimer\n"
         "start = p.Controller.start\n"
         f"kill = lambda: {int(number)} and os.kill(os.getpid(), {int(number)})\n"
-        "p.Controller.start = lambda c: (start(c), QTimer.singleShot(0, kill))\n"
+        "from app.session.controller import State\n"
+        "begun = lambda state: state == State.RUNNING and QTimer.singleShot(0, kill)\n"  # before, there is nothing to save
+        "p.Controller.start = lambda c: (c.state_changed.connect(begun), start(c))\n"
         f"raise SystemExit(p.run(['--session', {str(tmp_path / 's')!r}, *{[] if number else ['--quit-after', '1']}]))"
     )
     done = run_python("-c", script)
