@@ -292,9 +292,8 @@ class Labelling(QObject):
             self.pairs.show_first(pair)
             self._show(pair)
         else:
-            self._request_clips(
-                *self.pairs.render_first(preference.query), first=True
-            )  # of several undone the last one
+            token, query = self.pairs.render_first(preference.query)
+            self._request_clips(token, query, first=True)  # of several that are undone, the last one
             self.pair_awaited.emit()
         self._carry_out_queued()
 

@@ -110,9 +110,8 @@ class MujocoRenderer(Renderer):
         tree = self._model.body_treeid[self._model.geom_bodyid]
         self._geoms = np.flatnonzero(tree == self._model.body_treeid[self._body])
         surroundings = still(self._model) & drawn_geoms(self._model) & (tree != self._model.body_treeid[self._body])
-        self._surroundings = [
-            geom for geom in np.flatnonzero(surroundings).tolist() if geom != floor_of(self._model)[0]
-        ]
+        surroundings[floor_of(self._model)[0]] = False
+        self._surroundings = np.flatnonzero(surroundings).tolist()
         self._own_near = self._model.vis.map.znear
         self._camera = mujoco.MjvCamera()  # free: its point of view is set for each frame
         self.look_from(task.camera)

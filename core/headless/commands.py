@@ -121,8 +121,8 @@ def _teach(args: argparse.Namespace) -> None:
         ):
             outcome = run.run()
         config = session.config
-        own = is_behaviour_text(config.task) and isinstance(get_task(config.task), RobotTask)
         if config.teacher == Teacher.ORACLE and _has_only_ties(session):
+            own = is_behaviour_text(config.task) and isinstance(get_task(config.task), RobotTask)
             print(
                 "All answers were ties, as the oracle's reward is the same in every clip: "
                 + ("check its expression." if own else "give more --steps."),

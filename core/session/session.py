@@ -16,6 +16,7 @@ from filelock import FileLock, Timeout
 from core.config import Config, replaced
 from core.errors import UserError
 from core.events import JobState
+from core.formatting import first_free
 from core.io import files
 from core.preferences.store import FOLDER, LOG, PreferenceStore
 from core.session import checkpoint, metrics_file
@@ -162,11 +163,19 @@ class Session:
 def set_aside(paths: Iterable[Path]) -> None:
     """Rename files so that they are neither loaded nor overwritten. Raises UserError if that fails."""
     for path in paths:
-        names = (path.with_name(f"{path.stem}{number}{_ASIDE}") for number in ("", *(f"-{n}" for n in range(2, 1000))))
         try:
-            path.replace(next(name for name in names if not os.path.exists(name)))
+            path.replace(_name_aside(path))
         except OSError as error:
             raise files.unwritable(path, error) from error
+
+
+def _name_aside(path: Path) -> Path:
+    """Return the name that a file is given when it is set aside, which no other file has."""
+
+    def numbered(number: int) -> str:
+        return f"{path.stem}{f'-{number}' if number > 1 else ''}{_ASIDE}"
+
+    return path.with_name(first_free(numbered, lambda name: os.path.exists(path.with_name(name))))
 
 
 def training_files(folder: Path) -> list[Path]:

@@ -42,11 +42,10 @@ def write(folder: Path, summary: Summary) -> None:
 
 
 def renew(folder: Path, current: Summary, lower_is_better: bool) -> None:
-    """Replace the summary; figures that this run does not know yet come from the earlier one.
+    """Replace the summary of a session that is there; figures that this run does not know yet come from the earlier one.
 
     Raises UserError if it can't be written.
     """
-    files.require_session(folder)
     best, steps = current.best, current.env_steps
     try:
         earlier = read(folder)

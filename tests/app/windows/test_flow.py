@@ -108,11 +108,17 @@ def begin(qtbot: QtBot, engine: Engine, tmp_path: Path, monkeypatch: pytest.Monk
         flow.close()
 
 
-def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Begin) -> None:
+def at_the_first_card(begin: Begin) -> Flow:
+    """A program whose start page is shown, with the focus on its first card."""
     flow = begin()
     flow.wait_for_start()
+    flow.wait_until(flow.program.start.grid.new_card.hasFocus)
+    return flow
+
+
+def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Begin) -> None:
+    flow = at_the_first_card(begin)
     start = flow.program.start
-    flow.wait_until(start.grid.new_card.hasFocus)
     flow.press(Qt.Key.Key_Right)
     assert start.grid.cards["hopper-backflip"].hasFocus()
     flow.press(Qt.Key.Key_Return)
@@ -141,10 +147,8 @@ def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Beg
 
 
 def test_a_behaviour_of_ones_own_is_made_practised_and_taught_by_keys_alone(begin: Begin) -> None:
-    flow = begin()
-    flow.wait_for_start()
+    flow = at_the_first_card(begin)
     page = flow.program.start.behaviour_page
-    flow.wait_until(flow.program.start.grid.new_card.hasFocus)
     flow.press(Qt.Key.Key_Return)
     flow.wait_until(page.robots.cards["hopper"].hasFocus)
     for words in ("Kneeling", "Choose the clip in which the robot kneels."):
@@ -219,10 +223,8 @@ def test_a_session_named_on_the_command_line_is_listed_from_then_on_while_it_exi
 
 
 def test_quitting_a_session_with_an_unsaved_behaviour_on_the_start_page_says_so_first(begin: Begin) -> None:
-    flow = begin()
-    flow.wait_for_start()
+    flow = at_the_first_card(begin)
     start = flow.program.start
-    flow.wait_until(start.grid.new_card.hasFocus)
     flow.press(Qt.Key.Key_Return)
     flow.wait_until(start.behaviour_page.robots.cards["hopper"].hasFocus)
     flow.press(Qt.Key.Key_Tab)
