@@ -27,9 +27,8 @@ from core.words import suggestion
 
 LARGEST = 1e6
 """Largest absolute value of a result."""
-MAX_TEXT, MAX_DEPTH = 500, 60
-"""Characters of an expression, and levels of brackets and operations."""
-MAX_NUMBER, MAX_EXPONENT = 1e9, 8.0
+MAX_TEXT, MAX_NUMBER = 500, 1e9
+"""Characters of an expression, and its largest number."""
 
 Value = Any
 """A float, or an array (N,)."""
@@ -114,7 +113,6 @@ _WORDS = {"true": "1", "True": "1", "false": "0", "False": "0"}
 class Expression:
     """A compiled expression of a step."""
 
-    text: str
     signals: frozenset[str]
     """Names of the signals that it reads."""
     function: Function
@@ -142,7 +140,7 @@ def compile_expression(text: str, names: SignalNames, place: str = "The expressi
     place: what the sentence calls the expression
     """
     compiler = Compiler(text, names, place)
-    return Expression(text, frozenset(compiler.signals), compiler.function)
+    return Expression(frozenset(compiler.signals), compiler.function)
 
 
 class Compiler:
@@ -165,7 +163,10 @@ class Compiler:
             raise UserError(f"{place} has a # at column {comment + 1}: leave comments out.")
         self._text = " ".join(text.strip().splitlines())
         self._refuse_other_languages(bare)
-        self.function = self.read(self._parse(), 1)
+        try:
+            self.function = self.read(self._parse())
+        except RecursionError as error:
+            raise UserError(f"{place} has too many brackets or signs inside each other: write a simpler one.") from error
 
     def _parse(self) -> ast.expr:
         try:
@@ -183,7 +184,7 @@ class Compiler:
                     place = f"{self._place}, column {found.start(2) + 1 + self._skipped}"
                     raise UserError(f"{place}: the name has to be quoted: write {quoted}.") from error
             raise UserError(f"{self._place} can't be read at column {column}: check the brackets and signs.") from error
-        except (ValueError, MemoryError, RecursionError) as error:
+        except (ValueError, MemoryError) as error:
             raise UserError(f"{self._place} can't be read: write a shorter one, in plain characters.") from error
 
     def _refuse_other_languages(self, bare: str) -> None:
@@ -201,10 +202,8 @@ class Compiler:
         column = len(before.decode(errors="ignore")) + 1 + self._skipped
         raise UserError(f"{self._place}, column {column}: {sentence}")
 
-    def read(self, node: ast.expr, depth: int) -> Function:
-        """Return the function of a node. depth: its level, 1 for the whole expression"""
-        if depth > MAX_DEPTH:
-            self.fail(node, f"more than {MAX_DEPTH} levels: write it with fewer terms or brackets.")
+    def read(self, node: ast.expr) -> Function:
+        """Return the function of a node."""
         match node:
             case ast.Constant():
                 return self._constant(node)
@@ -213,24 +212,22 @@ class Compiler:
             case ast.Subscript(value=ast.Name(id=family)):
                 return self._bracketed(node, family)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
-                return self.call(node, name, arguments, depth)
+                return self.call(node, name, arguments)
             case ast.UnaryOp(op=sign, operand=operand) if type(sign) in _OPERATIONS:
                 read = self.condition if isinstance(sign, ast.Not) else self.read
-                return _apply(_OPERATIONS[type(sign)], read(operand, depth + 1))
+                return _apply(_OPERATIONS[type(sign)], read(operand))
             case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATIONS:
-                one = self.read(left, depth + 1)
-                other = self._exponent(right) if isinstance(sign, ast.Pow) else self.read(right, depth + 1)
-                return _apply(_OPERATIONS[type(sign)], one, other)
+                return _apply(_OPERATIONS[type(sign)], self.read(left), self.read(right))
             case ast.BoolOp(op=sign, values=parts):
-                conditions = [self.condition(part, depth + 1) for part in parts]
+                conditions = [self.condition(part) for part in parts]
                 return functools.reduce(functools.partial(_apply, _OPERATIONS[type(sign)]), conditions)
             case ast.Compare(left=first, ops=signs, comparators=others):
-                return self._comparison(node, signs, [self.read(part, depth + 1) for part in (first, *others)])
+                return self._comparison(node, signs, [self.read(part) for part in (first, *others)])
         self._refuse(node)
 
-    def condition(self, node: ast.expr, depth: int) -> Function:
+    def condition(self, node: ast.expr) -> Function:
         """Return the function of a condition. Refuses a number that nothing compares, as it would hold always."""
-        function = self.read(node, depth)
+        function = self.read(node)
         if not _is_condition(node):
             written = ast.unparse(node)
             self.fail(node, f"{written} is a number and not a condition: compare it, as in {written} > 0.5.")
@@ -264,10 +261,6 @@ class Compiler:
         return tuple(FUNCTIONS)
 
     def _constant(self, node: ast.Constant) -> Function:
-        number = self._number(node)
-        return lambda signals: number
-
-    def _number(self, node: ast.Constant) -> np.float64:
         value = node.value
         if isinstance(value, bool):
             self.fail(node, f"write {_WORDS[str(value)]} instead of {value}.")
@@ -275,17 +268,8 @@ class Compiler:
             self.fail(node, "only numbers and signals can be used.")
         if not abs(value) <= MAX_NUMBER:  # before the conversion, which a huge integer would fail
             self.fail(node, f"the number is larger than {MAX_NUMBER:g}.")
-        return np.float64(value)
-
-    def _exponent(self, node: ast.expr) -> Function:
-        minus = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
-        digits = node.operand if isinstance(node, ast.UnaryOp) and minus else node
-        if not isinstance(digits, ast.Constant):
-            self.fail(node, "the exponent has to be a plain number, such as 2.")
-        exponent = self._number(digits) * (-1 if minus else 1)
-        if abs(exponent) > MAX_EXPONENT:
-            self.fail(node, f"the exponent is larger than {MAX_EXPONENT:g}.")
-        return lambda signals: exponent
+        number = np.float64(value)
+        return lambda signals: number
 
     def name(self, node: ast.AST, name: str) -> Function:
         """Return the function of a signal or a constant without brackets."""
@@ -324,7 +308,7 @@ class Compiler:
         self.signals.add(name)
         return operator.itemgetter(name)
 
-    def call(self, node: ast.AST, name: str, arguments: list[ast.expr], depth: int) -> Function:
+    def call(self, node: ast.AST, name: str, arguments: list[ast.expr]) -> Function:
         """Return the function of a call."""
         if name in EPISODE_FUNCTIONS:
             self.fail(node, f"{name} needs a whole episode: use only functions of a single step here.")
@@ -346,7 +330,7 @@ class Compiler:
                 shape = self._shape(last)
                 function = functools.partial(function, shape=shape)
             self._check_tolerance(arguments, shape)
-        return _apply(function, *(self.read(argument, depth + 1) for argument in arguments))
+        return _apply(function, *(self.read(argument) for argument in arguments))
 
     def _check_bounds(self, name: str, arguments: list[ast.expr]) -> None:
         """Refuse constant bounds, the second and third argument, that are out of order."""

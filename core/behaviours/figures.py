@@ -152,10 +152,6 @@ class _Unwrapped:
         return self._values[name]
 
 
-_OF_ANGLES = tuple(f"_{angle}_{what}" for angle in ANGLES for what in ("before", "turns"))
-"""How the names of arrays end that `_Unwrapped` changes."""
-
-
 class _Turns(Memory):
     initial = {
         **{"before": np.nan, "turned": 0.0, "best": 0.0},
@@ -199,7 +195,6 @@ _OVER_AN_EPISODE = {"max": "highest", "min": "lowest"}
 class Figure:
     """A compiled figure of an episode."""
 
-    text: str
     signals: frozenset[str]
     """Names of the signals that it reads."""
     parts: tuple[tuple[type[Memory], tuple[Function, ...]], ...]
@@ -228,18 +223,18 @@ class _FigureCompiler(Compiler):
             self.fail(node, _of_a_step(name))
         return super().name(node, name)
 
-    def read(self, node: ast.expr, depth: int) -> Function:
+    def read(self, node: ast.expr) -> Function:
         match node:
             case ast.Subscript(value=ast.Name(id=family)) if family in FAMILIES and not self._inside:
                 self.fail(node, _of_a_step(ast.unparse(node)))
-        return super().read(node, depth)
+        return super().read(node)
 
-    def call(self, node: ast.AST, name: str, arguments: list[ast.expr], depth: int) -> Function:
+    def call(self, node: ast.AST, name: str, arguments: list[ast.expr]) -> Function:
         if name in _OVER_AN_EPISODE and len(arguments) == 1 and not self._inside:
             instead = _OVER_AN_EPISODE[name]
             self.fail(node, f"{name} compares values of one step: write {instead}({ast.unparse(arguments[0])}).")
         if name not in MEMORIES or self._inside:
-            return super().call(node, name, arguments, depth)
+            return super().call(node, name, arguments)
         kind = MEMORIES[name]
         fewest, most = kind.arguments
         if not fewest <= len(arguments) <= most:
@@ -247,7 +242,7 @@ class _FigureCompiler(Compiler):
             self.fail(node, f"{name} takes {number} value{'s' * (most > 1)} and not {len(arguments)}.")
         self._inside = True
         functions = tuple(
-            (self.condition if number == kind.condition else self.read)(argument, depth + 1)
+            (self.condition if number == kind.condition else self.read)(argument)
             for number, argument in enumerate(arguments)
         )
         self._inside = False
@@ -267,7 +262,7 @@ def compile_figure(text: str, names: SignalNames, place: str = "The figure") -> 
     place: what the sentence calls the figure
     """
     compiler = _FigureCompiler(text, names, place)
-    return Figure(text, frozenset(compiler.signals), tuple(compiler.parts), compiler.function)
+    return Figure(frozenset(compiler.signals), tuple(compiler.parts), compiler.function)
 
 
 class EpisodeFigures:
@@ -280,16 +275,12 @@ class EpisodeFigures:
             for name, figure in self._figures.items()
         }
 
-    def step_signals(self, signals: Signals) -> None:
-        """Take one step into account."""
+    def step(self, physics: Any) -> None:
+        """Take one step into account. physics: core.tasks.base.Physics, of which its signals are read"""
         with np.errstate(all="ignore"):
             for memories in self._memories.values():
                 for memory in memories:
-                    memory.step(signals)
-
-    def step(self, physics: Any) -> None:
-        """physics: core.tasks.base.Physics"""
-        self.step_signals(physics.signals)
+                    memory.step(physics.signals)
 
     def finish(self, index: int) -> dict[str, float]:
         """Return the figures of the episode that environment `index` has ended, and start its next one."""
@@ -313,5 +304,4 @@ class EpisodeFigures:
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         for name, array in self.get_state().items():
-            if name in arrays or not name.endswith(_OF_ANGLES):  # which earlier versions did not keep
-                array[:] = arrays[name]
+            array[:] = arrays[name]
