@@ -166,7 +166,9 @@ class Compiler:
         try:
             self.function = self.read(self._parse())
         except RecursionError as error:
-            raise UserError(f"{place} has too many brackets or signs inside each other: write a simpler one.") from error
+            raise UserError(
+                f"{place} has too many brackets or signs inside each other: write a simpler one."
+            ) from error
 
     def _parse(self) -> ast.expr:
         try:
