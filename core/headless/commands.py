@@ -15,14 +15,12 @@ from typing import Any
 
 from tqdm import tqdm
 
-from core.behaviours.behaviour import parse as parse_behaviour
-from core.behaviours.expressions import compile_expression
 from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, JobSpec, PreferenceAdded, RolloutReported
 from core.formatting import pluralize, without_nan
 from core.headless.catalogue import behaviour_entries, robot_entries, task_entries
-from core.headless.settings import make_config, require_whole_clips
+from core.headless.settings import make_config, refuse_settings, require_teachable, require_whole_clips
 from core.io import files
 from core.io.session_log import session_log, warnings_to_stderr
 from core.presets import ABLATIONS
@@ -31,7 +29,6 @@ from core.session.archive import export_session, import_session
 from core.session.library import teacher_of
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session, read_config
-from core.session.size_limits import check_size_limits
 from core.session.taking import PARTS, begun, parts_of, take, with_answers
 from core.system import resources
 from core.tasks import CATALOGUE, behaviours, get_task
@@ -44,6 +41,12 @@ from core.version import WINDOW
 
 _STRIP_SECONDS = 1.2
 _STRIP_FRAMES = 9
+_PLACES = {
+    "task": "name it as the first word",
+    "query.taken": "use --from",
+    **{name: f"use --{name}" for name in ("teacher", "labels", "steps", "seed", "device")},
+}
+"""By setting that has an argument of its own: what to do instead of --set."""
 
 
 def run_command(args: argparse.Namespace) -> int:
@@ -178,7 +181,6 @@ def _resumed_session(args: argparse.Namespace) -> Session:
 
 def new_session(args: argparse.Namespace) -> Session:
     """Create the session that the arguments of teach describe. Raises UserError, leaving no folder, if one is wrong."""
-    from core.envs.spaces import require_environment
     from core.nn.device import device_for
     from core.nn.stacked_mlp import CPU
     from core.reward.ensemble import build_ensemble
@@ -195,14 +197,7 @@ def new_session(args: argparse.Namespace) -> Session:
             "With --teacher none no pairs are asked and no reward is fitted: leave out the options that change them."
         )
     settings = parse_settings(args.set)
-    for named, instead in (
-        ("task", "as the first word"),
-        ("teacher", "with --teacher"),
-        ("query.taken", "with --from"),
-        *((name, f"with --{name}") for name in ("labels", "steps", "seed", "device")),
-    ):
-        if named in settings:
-            raise UserError(f"{named} can't be given with --set: give it {instead}.")
+    refuse_settings(settings, _PLACES)
     person = {"person.pace": args.pace, "person.wrong": args.wrong}
     _refuse_other_teachers(args, person, settings)
     given |= {**person, "policy.algorithm": args.algorithm}
@@ -212,10 +207,8 @@ def new_session(args: argparse.Namespace) -> Session:
     if not task.has_true_reward:
         lacking = "to learn from" if args.teacher == "none" else "for the oracle"
         raise UserError(f"{task.name} has no true reward {lacking}: teach it yourself in the window.")
-    check_size_limits(config, task)
     require_whole_clips(config)
-    require_environment(config)  # fails here if it can't be made
-    _refuse_constant_oracle(config.task)
+    require_teachable(config)
     build_ensemble(config, CPU)  # fails here if the predictors can't be made
     if args.take is not None and not args.begin_from:
         raise UserError("--take needs --from DIR: name the session to take from.")
@@ -239,21 +232,6 @@ def _refuse_other_teachers(args: argparse.Namespace, person: Mapping[str, Any], 
         )
     if args.teacher == "person" and (_oracle_settings(args) or "oracle" in sections):
         raise UserError("--oracle-* and oracle.* describe the oracle: give --teacher oracle, or leave them out.")
-
-
-def _refuse_constant_oracle(name: str) -> None:
-    """Raise UserError if nothing that the robot does changes what a behaviour's oracle says."""
-    from core.robots.models import load_model
-    from core.robots.signals import constant_signals
-
-    task = get_task(name)
-    oracle = parse_behaviour(name).oracle if is_behaviour_text(name) else None
-    if oracle is not None and isinstance(task, RobotTask):
-        read = compile_expression(oracle, task.names).signals
-        if read <= set(constant_signals(load_model(task))):
-            raise UserError(
-                f"The oracle reads only signals that never change on this robot: {', '.join(sorted(read))}."
-            )
 
 
 def named_task(word: str) -> str:

@@ -1,15 +1,22 @@
-"""Config of a headless session: a preset of its task, what the command line gives, an ablation, and single settings."""
+"""Config of a headless session: a preset of its task, what the command line gives, an ablation, and single settings.
+
+Also the checks of a config before anything is taught.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from core.behaviours.behaviour import parse
+from core.behaviours.expressions import compile_expression
 from core.config import Config, replaced
 from core.errors import UserError
 from core.preferences.schedule import steps_for_answers
 from core.presets import DECAYED_AT, merge_presets, paper_changes
 from core.tasks import get_task
+from core.tasks.base import RobotTask
+from core.tasks.behaviour_tasks import is_behaviour_text
 from core.types import Teacher
 
 Changes = Mapping[str, Any]
@@ -49,6 +56,30 @@ def make_config(name: str, preset: str, given: Changes, ablation: Changes, setti
         most = max(_FEWEST, config.steps // (_BATCHES * config.rollout.steps))
         config = replaced(config, **{"rollout.environments": min(config.rollout.environments, most)})
     return config
+
+
+def refuse_settings(settings: Changes, advice: Mapping[str, str]) -> None:
+    """Raise UserError if one of the settings has another place. advice: by setting, how to give it"""
+    for name in settings:
+        if name in advice:
+            raise UserError(f"{name} can't be given as a setting: {advice[name]}.")
+
+
+def require_teachable(config: Config) -> None:
+    """Raise UserError if the task's environment can't be made, or if nothing that a robot does changes its oracle."""
+    from core.envs.spaces import require_environment
+    from core.robots.models import load_model
+    from core.robots.signals import constant_signals
+
+    require_environment(config)
+    task = get_task(config.task)
+    oracle = parse(config.task).oracle if is_behaviour_text(config.task) else None
+    if oracle is not None and isinstance(task, RobotTask):
+        read = compile_expression(oracle, task.names).signals
+        if read <= set(constant_signals(load_model(task))):
+            raise UserError(
+                f"The oracle reads only signals that never change on this robot: {', '.join(sorted(read))}."
+            )
 
 
 def require_whole_clips(config: Config) -> None:

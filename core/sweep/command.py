@@ -12,11 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from core.envs.spaces import require_environment
 from core.errors import UserError
 from core.formatting import pluralize
 from core.headless.commands import named_task, parse_settings
-from core.headless.settings import require_whole_clips
+from core.headless.settings import require_teachable, require_whole_clips
 from core.io.files import write_atomically
 from core.io.session_log import warnings_to_stderr
 from core.session.session import acquire_lock
@@ -92,12 +91,12 @@ def _chosen_plan(args: argparse.Namespace) -> Plan:
 
 
 def _require_runnable(cells: Sequence[Cell], here: bool) -> None:
-    """Make each task's environment once, to find an error now rather than after days. Raises UserError.
+    """Check all tasks and sizes, to find an error now rather than after days. Raises UserError.
 
     here: the cells run on this machine, which needs the device that they name
     """
     for config in {cell.config.task: cell.config for cell in cells}.values():
-        require_environment(config)
+        require_teachable(config)
     for cell in cells:
         check_size_limits(cell.config, get_task(cell.config.task, cell.config.true_reward))
         require_whole_clips(cell.config)
@@ -144,7 +143,6 @@ def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, chart
         name = label.replace(":", "-").replace("/", "-").replace(" (", "-").replace(")", "")
         if curves := average_curves(results, label):
             draw_chart(folder / f"{name}.png", label, curves)
-    sweep.clear()
     print(text, end="")
     for curve in results.kinds:
         fewer = [cell for cell in cells if cell.curve == curve and _answers_missing(cell, sweep)]

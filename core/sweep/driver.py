@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter, deque
 from collections.abc import Sequence
 
@@ -92,21 +91,16 @@ class Sweep:
 
     def _end(self, cell: Cell, document: Document, bar: ProgressBar) -> None:
         if document["state"] == CellState.DONE and document["made_with"] != environment():
-            shutil.rmtree(self._files.session(cell), ignore_errors=True)  # it must not be continued by other code
+            self._files.remove_sessions(cell)  # taught by both versions of the files
             document = failed(cell.config, "The program's files changed while the sweep ran: start it again.")
         self._files.write(cell, document)
         self._documents[cell.digest] = document
         state = CellState(document["state"])
         if state == CellState.DONE:
-            shutil.rmtree(self._files.session(cell), ignore_errors=True)  # some ten megabytes
+            self._files.remove_sessions(cell)  # some ten megabytes each
         self._change(cell.digest, state, bar, document.get("reason", ""))
 
     def _change(self, digest: str, state: CellState, bar: ProgressBar, reason: str = "") -> None:
         self.states[digest] = state
         self._files.note(self._cells[digest], state)
         bar.changed(self._cells[digest], state, self.counts, reason)
-
-    def clear(self) -> None:
-        """Delete what sessions have left behind, if nothing needs it any more."""
-        if set(self.states.values()) <= {CellState.DONE}:
-            self._files.remove_sessions(self.cells)

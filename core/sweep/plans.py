@@ -12,7 +12,7 @@ from typing import Any
 from core.behaviours.shipped import FOLDER
 from core.config import Config
 from core.errors import UserError
-from core.headless.settings import Changes, make_config
+from core.headless.settings import Changes, make_config, refuse_settings
 from core.io.files import read_linked, reason
 from core.presets import ABLATIONS, PRESETS
 from core.sweep.cell import Cell, reduced
@@ -28,14 +28,15 @@ YARDSTICK = ("walker-walk", "walker-run", "cheetah-run")
 _TEACHERS = (Teacher.NONE.value, Teacher.ORACLE.value, Teacher.PERSON.value)
 _FIELDS = ("tasks", "seeds", "curves", "preset", "steps", "settings")
 _CURVE_FIELDS = ("name", "teacher", "labels", "ablation", "settings")
-_OPTIONS = {
-    "task": ("--tasks", "tasks"),
-    "seed": ("--seeds", "seeds"),
-    "steps": ("--steps", "steps"),
-    "labels": ("--labels", "labels of a curve"),
-    "teacher": ("--teachers", "teacher of a curve"),
+_PLACES = {
+    "task": "use --tasks, or tasks in the plan's file",
+    "seed": "use --seeds, or seeds in the plan's file",
+    "steps": "use --steps, or steps in the plan's file",
+    "labels": "use --labels, or labels of a curve in the plan's file",
+    "teacher": "use --teachers, or teacher of a curve in the plan's file",
+    "query.taken": "it belongs to sessions that begin from another one",
 }
-"""By setting: the option or field to use instead."""
+"""By setting that has a place of its own: what to do instead."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Plan:
 
     def cells(self) -> list[Cell]:
         """Return the runs, those of one task and seed after another. Raises UserError if a setting is wrong."""
-        _refuse_options(self.settings)
+        refuse_settings(self.settings, _PLACES)
         names = [get_task(task).name for task in self.tasks]
         for doubled in {name for name in names if names.count(name) > 1}:
             raise UserError(f"Two tasks of {self.name} are called {doubled}: give them different names.")
@@ -205,15 +206,6 @@ def only_teachers(plan: Plan, teachers: Sequence[str]) -> Plan:
     return replace(plan, teachers=tuple(teachers))
 
 
-def _refuse_options(settings: Changes) -> None:
-    for name in settings:
-        if name in _OPTIONS:
-            option, field = _OPTIONS[name]
-            raise UserError(f"{name} can't be set as a setting here: use {option}, or {field} in the plan's file.")
-        if name == "query.taken":
-            raise UserError("query.taken can't be set: it belongs to sessions that begin from another one.")
-
-
 def _read(path: Path, task_text: Callable[[str], str]) -> Plan:
     try:
         text = bytes(read_linked(path, _MAX_BYTES)).decode("utf-8-sig")
@@ -287,7 +279,7 @@ def _settings(values: Any) -> dict[str, Any]:
             flat |= {f"{name}.{inner}": each for inner, each in value.items()}
         else:
             flat[name.replace("__", ".")] = value
-    _refuse_options(flat)
+    refuse_settings(flat, _PLACES)
     return flat
 
 

@@ -304,8 +304,6 @@ def test_a_process_of_this_machine_gives_the_same_bytes(tmp_path: Path) -> None:
 DAMAGES: dict[str, Callable[[str], str]] = {
     "cut": lambda text: text[:100],
     "[]": lambda text: "[]",
-    "no curve": lambda text: text.replace('"curve"', '"carve"'),
-    "a step beyond all numbers": lambda text: text.replace('"curve": [[', f'"curve": [[1, {10**400}], ['),
     "another config": lambda text: text.replace('"seed": 0', '"seed": 7'),
     "a state of no cell": lambda text: text.replace('"done"', '"dine"'),
 }
