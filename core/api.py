@@ -17,7 +17,7 @@ import gymnasium
 import numpy as np
 import torch
 
-from core.config import Config
+from core.config import Config, replaced
 from core.envs import make_envs
 from core.envs.spaces import Spaces, spaces
 from core.errors import UserError
@@ -168,11 +168,11 @@ class Normalizer:
 def load_session(
     folder: Path, jobs: Collection[str] = ("rollout", "reward", "policy")
 ) -> tuple[Config, dict[str, JobState]]:
-    """Return the session's config and the job states of its newest checkpoint.
+    """Return the session's config, with the CPU as its device, and the job states of its newest checkpoint.
 
     Raises UserError if it has no checkpoint, or none with the states of these jobs.
     """
-    config = read_config(folder)
+    config = replaced(read_config(folder), device="cpu")
     loaded = load_newest(folder / CHECKPOINTS)
     if loaded is None:
         raise UserError(f"{folder} has no checkpoint yet: teach for a minute first.")

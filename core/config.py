@@ -355,17 +355,12 @@ class Config(_Checked):
 
     @staticmethod
     def from_dict(values: dict[str, Any]) -> Config:
-        """Build a config from JSON values; missing ones get their defaults, and those of _RETIRED are ignored.
+        """Build a config from JSON values; missing ones get their defaults.
 
         Raises UserError for an unknown name or an invalid value.
         """
         try:
-            kept = {
-                section: {name: value for name, value in values[section].items() if f"{section}.{name}" not in _RETIRED}
-                for section in _SECTIONS
-                if section in values
-            }
-            sections = {section: kind(**kept[section]) for section, kind in _SECTIONS.items() if section in kept}
+            sections = {section: kind(**values[section]) for section, kind in _SECTIONS.items() if section in values}
             return Config(**{**values, **sections})
         except (TypeError, AttributeError) as error:
             problem = re.sub(r"^\w+\.__init__\(\) got an unexpected keyword argument", "unknown setting", str(error))
@@ -382,8 +377,6 @@ _SECTIONS: dict[str, type[_Checked]] = {
     "oracle": OracleConfig,
     "person": PersonConfig,
 }
-_RETIRED = {"reward.activation", "query.recency", "policy.excess_penalty", "rollout.exploration_steps"}
-"""Settings of earlier versions, which the configs of their sessions still have."""
 
 
 def setting_names(config: Config) -> list[str]:

@@ -32,9 +32,9 @@ from core.jobs.training_budget import TrainingBudget
 from core.nn.state import load_state_arrays, require_array, state_arrays
 from core.preferences.queries import agreement
 from core.preferences.schedule import DONE, FINISHED, exploration_share, scheduled
-from core.reward.ensemble import RewardEnsemble, build_ensemble, disagreement_std, normalize_reward
+from core.reward.ensemble import RewardEnsemble, build_ensemble
 from core.reward.image_ensemble import ImageEnsemble
-from core.reward.normalization import RunningWindow
+from core.reward.normalization import RunningWindow, disagreement_std, normalize_reward
 from core.rollout.actor import Actor, acting_device
 from core.rollout.collector import RolloutBatch, segment_period
 from core.rollout.episodes import demonstrate, mean_measure, predicted_reward

@@ -1,8 +1,7 @@
 """Choice of the device that networks are trained on."""
 
-import ctypes
 import logging
-import sys
+import re
 import warnings
 
 import torch
@@ -11,7 +10,6 @@ from core.config import Config
 from core.errors import UserError
 
 log = logging.getLogger(__name__)
-_DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 
 
 def device_for(config: Config) -> torch.device:
@@ -21,10 +19,10 @@ def device_for(config: Config) -> torch.device:
     """
     if config.device == "cpu":
         return torch.device("cpu")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch has a long warning about an old driver
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         available = torch.cuda.is_available()
-        problem = _unsupported_gpu() if available else outdated_driver(torch.version.cuda, newest_cuda_of_driver())
+    problem = _unsupported_gpu() if available else _failure(caught)
     if available and not problem:
         return torch.device("cuda")
     if config.device == "cuda":
@@ -32,6 +30,15 @@ def device_for(config: Config) -> torch.device:
     if problem:
         log.warning("%s Training continues on the CPU.", problem)
     return torch.device("cpu")
+
+
+def _failure(caught: list[warnings.WarningMessage]) -> str:
+    """Return a sentence for the user if torch has warned of the driver, which it does once in a process; '' if not."""
+    if not caught:
+        return ""
+    told = str(caught[0].message).removeprefix("CUDA initialization: ")
+    reason = re.split(r"\.? (?:Please|\(Triggered)", told)[0].rstrip(".")
+    return f"PyTorch can't use the GPU ({reason}): update its driver, or choose the device cpu."
 
 
 def _unsupported_gpu() -> str:
@@ -59,32 +66,3 @@ def has_code_for(architectures: list[str], capability: tuple[int, int]) -> bool:
         if built_for <= capability and (kind == "compute" or built_for[0] == capability[0]):
             return True
     return False
-
-
-def outdated_driver(built_for: str | None, driver: int) -> str:
-    """Return a sentence for the user if the driver is older than torch's CUDA; '' if the driver is not the reason.
-
-    built_for: torch's CUDA version, such as "12.6", or None for a build without CUDA
-    driver: newest CUDA version that the driver supports, 1000 * major + 10 * minor; 0 for no driver
-    """
-    if built_for is None or driver == 0:
-        return ""
-    major, minor = (int(number) for number in built_for.split(".")[:2])
-    if driver // 1000 >= major:  # any driver supports all minor versions of its major version
-        return ""
-    supported = f"{driver // 1000}.{driver % 1000 // 10}"
-    return (
-        f"The NVIDIA driver is too old: it supports CUDA {supported} and this build needs {major}.{minor}. Update the"
-        " driver, or choose the device cpu."
-    )
-
-
-def newest_cuda_of_driver(library: str = _DRIVER) -> int:
-    """Newest CUDA version that the installed driver supports, 1000 * major + 10 * minor; 0 without a driver."""
-    try:
-        driver = ctypes.CDLL(library)
-    except OSError:
-        return 0
-    version = ctypes.c_int(0)
-    failed = driver.cuDriverGetVersion(ctypes.byref(version))
-    return 0 if failed else version.value

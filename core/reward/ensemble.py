@@ -1,4 +1,4 @@
-"""Ensembles of reward predictors for vector observations, and the normalized reward of any ensemble."""
+"""Ensembles of reward predictors for vector observations."""
 
 import numpy as np
 import torch
@@ -11,35 +11,6 @@ from core.reward.image_ensemble import ImageEnsemble
 from core.seeding import seed_for
 from core.tasks import get_task
 from core.types import Float32, Segment
-
-
-def standardize_members(raw: Float32) -> Float32:
-    """Raw predictions (M, ...) -> each member with mean 0 and std 1; zeros for a constant one."""
-    axes = tuple(range(1, raw.ndim))
-    centred = raw - raw.mean(axis=axes, keepdims=True)
-    scale = centred.std(axis=axes, keepdims=True)
-    return centred / np.where(scale > 1e-8, scale, np.inf)
-
-
-def normalize_reward(raw: Float32, std: float) -> Float32:
-    """Raw predictions (M, ...) -> rewards (...): mean of the standardized members, with mean 0 and `std` (2.2.3, A).
-
-    Zeros if that mean is constant.
-    """
-    mean = standardize_members(raw).mean(axis=0)
-    deviation = float(mean.std())
-    return (mean * (std / deviation) if deviation > 1e-8 else np.zeros_like(mean)).astype(np.float32)
-
-
-def disagreement_std(raw: Float32) -> Float32:
-    """Raw predictions (M, ...) -> (...): standard deviation over the standardized members.
-
-    Added to the reward, it draws the policy to states where the members disagree, and so to clips worth asking about
-    (Liang et al., Reward Uncertainty for Exploration in Preference-based Reinforcement Learning, 2022; not in the
-    paper).
-    """
-    return standardize_members(raw).std(axis=0)
-
 
 LIMIT = 5.0
 """Inputs are clipped to this many standard deviations: a contact force of 50 would count more than all else."""

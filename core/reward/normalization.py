@@ -1,13 +1,40 @@
-"""Normalization of the predicted reward of batches that are too small to be normalized by themselves."""
+"""Normalization of the members' predictions to one reward, of whole batches and over the latest steps."""
 
 import numpy as np
 
-from core.reward.ensemble import normalize_reward
 from core.types import Float32
 
 WINDOW_STEPS = 16_384
 """Steps over which a batch is normalized. Over a single batch of PPO, the mean jumped from batch to batch, and the
 values with it; A2C's batches of 80 steps often show one moment of a game, in which differences mean nothing."""
+
+
+def standardize_members(raw: Float32) -> Float32:
+    """Raw predictions (M, ...) -> each member with mean 0 and std 1; zeros for a constant one."""
+    axes = tuple(range(1, raw.ndim))
+    centred = raw - raw.mean(axis=axes, keepdims=True)
+    scale = centred.std(axis=axes, keepdims=True)
+    return centred / np.where(scale > 1e-8, scale, np.inf)
+
+
+def normalize_reward(raw: Float32, std: float) -> Float32:
+    """Raw predictions (M, ...) -> rewards (...): mean of the standardized members, with mean 0 and `std` (2.2.3, A).
+
+    Zeros if that mean is constant.
+    """
+    mean = standardize_members(raw).mean(axis=0)
+    deviation = float(mean.std())
+    return (mean * (std / deviation) if deviation > 1e-8 else np.zeros_like(mean)).astype(np.float32)
+
+
+def disagreement_std(raw: Float32) -> Float32:
+    """Raw predictions (M, ...) -> (...): standard deviation over the standardized members.
+
+    Added to the reward, it draws the policy to states where the members disagree, and so to clips worth asking about
+    (Liang et al., Reward Uncertainty for Exploration in Preference-based Reinforcement Learning, 2022; not in the
+    paper).
+    """
+    return standardize_members(raw).std(axis=0)
 
 
 class RunningWindow:

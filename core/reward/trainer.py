@@ -3,7 +3,6 @@
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -130,7 +129,7 @@ class RewardTrainer:
                 self._in_epoch = True
                 try:
                     training_loss = yield from self._train_epoch(both)
-                    validation_loss = yield from self._validate(both)
+                    validation_loss = yield from self._validate()
                 finally:
                     self._in_epoch = False
                 self.l2 = next_l2(
@@ -231,23 +230,17 @@ class RewardTrainer:
         left, right = returns.unbind(-1)
         return left, right
 
-    def _validate(self, both: Both) -> Generator[None, None, Tensor]:
+    def _validate(self) -> Generator[None, None, Tensor]:
         """Loss (M,) on each member's hold-out."""
         held_out = np.nonzero(self.bootstrap.holdout)[1].reshape(self.ensemble.members, -1)  # equally many in each row
         if not held_out.size:
             return torch.full((len(held_out),), torch.nan)
         indices, targets = torch.as_tensor(held_out, device=self._device), self._targets()
-        half = -(-held_out.shape[1] // 2)
-        totals = [torch.zeros(len(held_out))] * 2
-        halves = [part.split(self.dataset.chunk, dim=1) for part in (indices[:, :half], indices[:, half:])]
-        for first, second in zip_longest(*halves, fillvalue=indices[:, :0]):
-            losses = both(
-                lambda: self._validation_losses(first, targets),  # noqa: B023 - called at once
-                lambda: self._validation_losses(second, targets),  # noqa: B023
-            )
-            totals = [total + loss for total, loss in zip(totals, losses, strict=True)]
+        total = torch.zeros(len(held_out))
+        for part in indices.split(self.dataset.chunk, dim=1):
+            total += self._validation_losses(part, targets)
             yield None
-        return (totals[0] + totals[1]) / held_out.shape[1]
+        return total / held_out.shape[1]
 
     @torch.no_grad()
     def _validation_losses(self, indices: Tensor, targets: Tensor) -> Tensor:

@@ -35,10 +35,13 @@ def acting_device(config: Config) -> torch.device:
 
 
 class Actor:
-    """Chooses actions with the weights that it was last given, by sampling (rng) or the likeliest ones (None)."""
+    """Chooses actions with the weights that it was last given.
+
+    rng: samples the actions; None for the likeliest ones, which are chosen on the CPU, as few environments need them
+    """
 
     def __init__(self, config: Config, rng: np.random.Generator | None) -> None:
-        network = build_policy(config, acting_device(config))
+        network = build_policy(config, acting_device(config) if rng else CPU)
         self._network, self._rng = network, rng
         on_cpu = network.device.type == CPU.type
         self._numpy = NumpyActor(network) if on_cpu and isinstance(network, GaussianActorCritic) else None

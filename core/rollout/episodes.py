@@ -12,10 +12,12 @@ from core.config import Config
 from core.envs import make_envs
 from core.envs.base import CaptureSchedule, VectorEnv
 from core.envs.mujoco import MujocoVectorEnv
+from core.nn.stacked_mlp import CPU
 from core.nn.state import state_arrays
 from core.nn.threads import set_num_threads
-from core.reward.ensemble import RewardEnsemble, normalize_reward
+from core.reward.ensemble import RewardEnsemble
 from core.reward.image_ensemble import ImageEnsemble
+from core.reward.normalization import normalize_reward
 from core.robots.signals import signal_series
 from core.rollout.actor import Actor, build_policy
 from core.rollout.collector import Act, FinishedEpisode, RolloutBatch, collect
@@ -131,7 +133,7 @@ def evaluate(
     loaded = session.load()
     with checkpoint_errors("policy"):
         saved = loaded[1].get("policy") if loaded else None  # a session may have begun with another's reward alone
-        actor.load(saved.arrays if saved else state_arrays(build_policy(config)))
+        actor.load(saved.arrays if saved else state_arrays(build_policy(config, CPU)))
     count = min(episodes, 64)
     rng, threads = generator(seed, "evaluation"), config.rollout.threads
     each, film = -(-episodes // count), CaptureSchedule(1, task.episode_steps) if filmed else None

@@ -8,7 +8,7 @@ pre-training of Lee, Smith and Abbeel (PEBBLE, 2021), which is not in the paper.
 import numpy as np
 import torch
 
-from core.reward.ensemble import standardize_members
+from core.reward.normalization import standardize_members
 from core.types import Float32
 
 _SAMPLE = 512

@@ -26,7 +26,7 @@ from core.envs import make_envs
 from core.nn.stacked_mlp import CPU
 from core.policy.actor_critic import ActorCritic
 from core.policy.gae import advantages
-from core.reward.ensemble import normalize_reward
+from core.reward.normalization import normalize_reward
 from core.rollout.actor import Actor, build_policy
 from core.rollout.collector import RolloutBatch, collect
 from core.seeding import generator

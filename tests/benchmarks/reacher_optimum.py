@@ -17,7 +17,7 @@ import numpy as np
 
 from core.api import fitted_ensemble, load_session
 from core.errors import UserError
-from core.reward.ensemble import standardize_members
+from core.reward.normalization import standardize_members
 from core.tasks import get_task
 from core.tasks.reacher import observation, place_target
 

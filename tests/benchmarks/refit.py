@@ -31,7 +31,8 @@ from core.headless.commands import parse_settings
 from core.jobs.rollout import pool_segments
 from core.nn.stacked_mlp import CPU
 from core.preferences.store import FOLDER, PreferenceStore
-from core.reward.ensemble import RewardEnsemble, build_ensemble, standardize_members
+from core.reward.ensemble import RewardEnsemble, build_ensemble
+from core.reward.normalization import standardize_members
 from core.reward.trainer import RewardTrainer
 from core.types import Preference, Segment
 

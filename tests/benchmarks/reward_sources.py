@@ -28,7 +28,8 @@ from core.errors import UserError
 from core.events import Arrays
 from core.jobs.collectors import Collectors
 from core.portable.observation import observation_numbers
-from core.reward.ensemble import RewardEnsemble, standardize_members
+from core.reward.ensemble import RewardEnsemble
+from core.reward.normalization import standardize_members
 from core.robots.models import load_model
 from core.session.policy_snapshots import snapshots_of
 from core.tasks import get_task

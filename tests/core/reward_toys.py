@@ -10,7 +10,8 @@ import torch
 
 from core.config import RewardConfig
 from core.nn.state import state_arrays
-from core.reward.ensemble import RewardEnsemble, normalize_reward
+from core.reward.ensemble import RewardEnsemble
+from core.reward.normalization import normalize_reward
 from core.reward.trainer import EpochReport, RewardTrainer
 from core.types import Choice, Preference, Query
 from tests.core.builders import ACTED, OBSERVED, Arrays, preference, query

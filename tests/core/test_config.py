@@ -15,15 +15,8 @@ def test_written_and_read_back_it_is_the_same() -> None:
     assert Config.from_dict(json.loads(json.dumps(config.to_dict()))) == config
 
 
-def test_what_an_older_config_lacks_has_its_default() -> None:
+def test_what_a_config_lacks_has_its_default() -> None:
     assert Config.from_dict({"seed": 3, "reward": {"members": 5}}) == replaced(Config(), seed=3, reward__members=5)
-
-
-def test_what_an_older_config_has_in_addition_is_ignored() -> None:
-    older = {"query": {"recency": 50_000.0, "rest": 20}, "rollout": {"exploration_steps": 300_000}}
-    assert Config.from_dict({**older, "policy": {"excess_penalty": 0.2}, "reward": {"activation": "silu"}}) == replaced(
-        Config(), query__rest=20
-    )
 
 
 @pytest.mark.parametrize(

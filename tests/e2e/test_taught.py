@@ -15,7 +15,7 @@ import torch
 from core.api import LearnedReward, TaskEnvironment, environment, policy
 from core.errors import UserError
 from core.headless.run import HeadlessRun
-from core.reward.ensemble import normalize_reward
+from core.reward.normalization import normalize_reward
 from core.rollout.episodes import evaluate
 from core.seeding import generator
 from core.session.preference_export import export_preferences

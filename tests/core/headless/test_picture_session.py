@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from core.api import LearnedReward, environment, policy
 from core.config import Config
@@ -14,7 +15,7 @@ from core.events import Event, PreferenceAdded, RolloutBatchReady
 from core.headless.run import HeadlessRun
 from core.rollout.episodes import evaluate
 from core.session.checkpoint import load_newest
-from core.session.session import Session
+from core.session.session import Session, read_config
 from tests.core.builders import same
 from tests.core.picture_toys import SHAPE, block_config
 
@@ -55,8 +56,14 @@ def test_a_session_that_was_stopped_goes_on_exactly(tmp_path: Path) -> None:
         assert same(state.arrays, ends[1][1][job].arrays), job
 
 
-def test_what_was_taught_acts_and_judges_outside_the_program(tmp_path: Path) -> None:
+def test_what_was_taught_acts_and_judges_outside_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(tmp_path / "s", block_config(steps=8 * 16 * 3))
+    settings = tmp_path / "s" / "config.json"
+    settings.write_text(
+        settings.read_text().replace('"device": "auto"', '"device": "cuda"')
+    )  # taught on another machine
+    assert read_config(tmp_path / "s").device == "cuda"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     act, env = policy(tmp_path / "s"), LearnedReward(environment(tmp_path / "s"), tmp_path / "s")
     observation, _ = env.reset(seed=1)
     assert observation.dtype == np.uint8 and env.observation_space.contains(observation)

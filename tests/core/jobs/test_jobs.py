@@ -8,7 +8,7 @@ import pytest
 from core.envs.base import Step
 from core.errors import NotFiniteError, UserError
 from core.events import AnswersReplayed, JobState, PolicyPublished, RolloutBatchReady, RolloutReported
-from core.reward.ensemble import normalize_reward
+from core.reward.normalization import normalize_reward
 from core.types import Float32
 from tests.core.played import Played, of, published, rewarded
 

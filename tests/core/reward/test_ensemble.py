@@ -10,8 +10,8 @@ import torch
 
 from core.config import RewardConfig
 from core.nn.state import state_arrays
-from core.reward.ensemble import RewardEnsemble, disagreement_std, normalize_reward
-from core.reward.normalization import WINDOW_STEPS, RunningWindow
+from core.reward.ensemble import RewardEnsemble
+from core.reward.normalization import WINDOW_STEPS, RunningWindow, disagreement_std, normalize_reward
 from tests.core.builders import segment
 
 
