@@ -29,7 +29,8 @@ class A2C(OnPolicyOptimizer):
 
     def _improve(self, batch: TrainingBatch) -> Iterator[None]:
         network = self.network
-        distribution = batch.distribution or network.distribution(batch.inputs)
+        distribution = batch.distribution
+        assert distribution is not None
         log_ratio = network.log_probs(distribution, batch.actions) - batch.log_probs  # (B,)
         assert log_ratio.shape == batch.advantages.shape
         ratio = log_ratio.exp()

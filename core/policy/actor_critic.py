@@ -31,8 +31,6 @@ class ActorCritic(torch.nn.Module, ABC):
 
     mean: Tensor
     std: Tensor
-    shared_trunk = False
-    """True if distribution and value share layers, so that `evaluate` costs less than computing them separately."""
 
     def __init__(self, observation_size: int, policy: list[Tensor], value: list[Tensor], device: torch.device) -> None:
         """observation_size: length of `mean` and `std`; policy, value: initial parameters."""

@@ -28,8 +28,6 @@ _CHUNK = 512
 class CNNActorCritic(Categorical):
     """Discrete actions from images, (B, n * h * w) uint8 rows in place of normalized observations."""
 
-    shared_trunk = True
-
     def __init__(
         self,
         image_shape: tuple[int, int, int],

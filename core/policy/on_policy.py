@@ -32,7 +32,7 @@ class TrainingBatch:
     log_probs (B,): of the actions under the policy that acted (PPO with a lag: under the current one)
     advantages (B,): standardized to mean 0 and std 1 (PPO with a lag weights them afterwards)
     values (B,): of the inputs; returns (B,): their targets, in the value function's units
-    distribution: of the inputs, or None; like `values` it carries gradients if the optimizer asks for them
+    distribution: of the inputs, for optimizers with differentiable_values; it and `values` then carry gradients
     """
 
     inputs: Tensor
@@ -59,7 +59,7 @@ class OnPolicyOptimizer(ABC):
     """
 
     differentiable_values = False
-    """True if TrainingBatch.values carry gradients: saves a forward pass if there is one gradient step a batch."""
+    """True if the batch's values and distribution carry gradients: saves a forward pass if there is one gradient step."""
 
     def __init__(self, network: ActorCritic, config: Config, rng: np.random.Generator) -> None:
         """Optimize the network's weights in place. rng: draws minibatches."""
@@ -136,10 +136,8 @@ class OnPolicyOptimizer(ABC):
         return batch.rewards / np.float32(self.return_scaling.value)
 
     def _evaluate(self, inputs: Tensor) -> tuple[Distribution | None, Tensor]:
-        """Values (B,) of inputs (B, o); the distributions as well if their gradients are wanted and cost nothing."""
-        if self.differentiable_values and self.network.shared_trunk:
-            return self.network.evaluate(inputs)
-        return None, self.network.values(inputs)
+        """Values (B,) of inputs (B, o), and the distributions if gradients are wanted."""
+        return self.network.evaluate(inputs) if self.differentiable_values else (None, self.network.values(inputs))
 
     def descend(self, loss: Tensor) -> None:
         self._gradient.zero_()

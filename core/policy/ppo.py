@@ -55,32 +55,16 @@ class PPO(OnPolicyOptimizer):
     def gradient_step(self, batch: TrainingBatch, both: Both) -> float:
         """Take one gradient step on a minibatch. Returns the approximate KL divergence from the policy before the update.
 
-        The gradient is computed in two threads: policy and value, or where they share layers, two halves of the rows.
+        The gradients of two halves of the rows are computed in two threads.
         """
-        network = self.network
-        if network.shared_trunk:
-            halves = torch.arange(len(batch.inputs), device=batch.inputs.device).tensor_split(2)
-            (first, kl), (second, other_kl) = both(
-                lambda: self._gradient_of_half(batch.rows(halves[0]), len(batch.inputs)),
-                lambda: self._gradient_of_half(batch.rows(halves[1]), len(batch.inputs)),
-            )
-            torch.add(first, second, out=self._gradient)
-            kl += other_kl
-        else:
-            (first, kl), second = both(lambda: self._policy_gradient(batch), lambda: self._value_gradient(batch))
-            torch.cat([first, second], out=self._gradient)
+        halves = torch.arange(len(batch.inputs), device=batch.inputs.device).tensor_split(2)
+        (first, first_kl), (second, second_kl) = both(
+            lambda: self._gradient_of_half(batch.rows(halves[0]), len(batch.inputs)),
+            lambda: self._gradient_of_half(batch.rows(halves[1]), len(batch.inputs)),
+        )
+        torch.add(first, second, out=self._gradient)
         self._take_step()
-        return kl
-
-    def _policy_gradient(self, batch: TrainingBatch) -> tuple[Tensor, float]:
-        """Gradient (policy_size,) and approximate KL."""
-        loss, kl = self._policy_loss(batch, self.network.distribution(batch.inputs))
-        return flat(torch.autograd.grad(loss, self.network.policy_parameters)), kl
-
-    def _value_gradient(self, batch: TrainingBatch) -> Tensor:
-        """Gradient (P - policy_size,)."""
-        loss = value_loss(self.network.values(batch.inputs), batch.returns)
-        return flat(torch.autograd.grad(loss, self.network.value_parameters))
+        return first_kl + second_kl
 
     def _gradient_of_half(self, half: TrainingBatch, count: int) -> tuple[Tensor, float]:
         """Gradient (P,) and approximate KL of some rows of a minibatch of `count`, weighted by their share of it."""
