@@ -71,8 +71,6 @@ class TaskGrid(PictureCards):
         tab_order(self.new_card, *own.values())
         for task, card in old.items():
             if task not in wanted:
-                if card is self._tab_stop:
-                    self._set_tab_stop(self.new_card)
                 card.hide()
                 card.deleteLater()
         self._place()
@@ -81,9 +79,6 @@ class TaskGrid(PictureCards):
         """Show only the cards that have all of these words in their texts or their heading."""
         self._words = words
         self._place()
-        shown = [card for _, row in self._rows() for card in row]
-        if self._tab_stop not in shown and shown:
-            self._set_tab_stop(shown[0])
 
     def _make_card(self, group: str, name: str) -> TaskCard:
         task = get_task(name)
@@ -123,7 +118,7 @@ class TaskGrid(PictureCards):
         room = self.width() - 2 * _EDGE + _GAP
         self.columns = max(1, room // (LEAST_WIDTH + _GAP))
         width, top, rows = room // self.columns - _GAP, _EDGE, self._rows()
-        titles, shown = {title for title, _ in rows}, {card for _, row in rows for card in row}
+        titles, shown = {title for title, _ in rows}, [card for _, row in rows for card in row]
         for title, heading in self.headings.items():
             heading.setVisible(title in titles)
         for card in (self.new_card, *self.cards.values()):
@@ -140,6 +135,8 @@ class TaskGrid(PictureCards):
                 card.move(_EDGE + column * (width + _GAP), top)
             top += HEIGHT + _GAP
         self.setMinimumHeight(max(0, top - _GAP + 1 + _EDGE))
+        if self._tab_stop not in shown:
+            self._set_tab_stop(next(iter(shown), self.new_card))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.FocusIn and isinstance(watched, Card):

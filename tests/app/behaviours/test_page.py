@@ -309,6 +309,19 @@ def test_a_saved_behaviour_that_the_search_would_hide_is_shown(page: Page) -> No
     assert made.signals.search.text() == ""
 
 
+def test_tab_still_reaches_the_cards_that_a_search_shows_when_the_focused_one_goes_to_the_trash(page: Page) -> None:
+    (card,) = with_files(page, {**CROUCH, "title": "My kneeling"})
+    page.window.search.setFocus()
+    QTest.keyClicks(page.window.search, "kneel")
+    page.press(Qt.Key.Key_Tab)
+    assert card.hasFocus()
+    choose(card, DELETE)
+    page.wait_until(lambda: not own(page))
+    page.window.search.setFocus()
+    page.press(Qt.Key.Key_Tab)
+    assert page.window.grid.cards["walker-kneel"].hasFocus()
+
+
 def test_copies_of_one_behaviour_have_titles_of_their_own(page: Page) -> None:
     (card,) = with_files(page, CROUCH)
     titles = ["Crouching"]
