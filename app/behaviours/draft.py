@@ -17,6 +17,7 @@ from core.behaviours.behaviour import (
     STARTS,
     Behaviour,
     CameraView,
+    is_name,
     is_showable,
     parse,
     plain_name,
@@ -224,6 +225,8 @@ class BehaviourDraft:
         return name if name and title == self.title else plain_name(self.title, "-") or "behaviour"
 
     def _measure_name(self) -> str:
+        if is_name(self.measure_name):
+            return self.measure_name
         return plain_name(self.measure_name, "_") or "measure"
 
     def _check_words(self) -> None:

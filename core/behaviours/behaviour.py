@@ -140,7 +140,7 @@ def parse(text: str) -> Behaviour:
         raise UserError("It must be one JSON object: {...}.")
     require_fields("the behaviour", values, _REQUIRED, _OPTIONAL)
     name = _text("name", values["name"], MAX_NAME)
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise UserError(f"name is {name!r}: use lower-case letters and digits, with - or _ between words.")
     start = values.get("start", STARTS[0])
     if start not in STARTS:
@@ -222,6 +222,11 @@ def _camera(values: Any) -> CameraView | None:
     return CameraView(**{name: _number(f"the {name} of camera", values[name], CAMERA[name]) for name in CAMERA})
 
 
+def is_name(text: str) -> bool:
+    """Return whether a behaviour or a measure can have this name."""
+    return len(text) <= MAX_NAME and _NAME.fullmatch(text) is not None
+
+
 def plain_name(text: str, joint: str) -> str:
     """Return the lower-case ASCII letters and digits of a text, with `joint` for the rest; '' if there are none."""
     letters = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
@@ -249,7 +254,7 @@ def _measure(value: Any) -> NamedFigure | None:
         return None
     require_fields("measure", value, ("name", "expression"))
     name = _text("the name of the measure", value["name"], MAX_NAME)
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise UserError(
             f"the name of the measure is {name!r}: use lower-case letters and digits, with - or _ between words."
         )

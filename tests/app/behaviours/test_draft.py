@@ -34,3 +34,12 @@ def test_editing_keeps_what_only_a_file_can_say_until_the_robot_changes() -> Non
     assert (draft.episode_seconds, draft.control_rate, draft.start, draft.camera) == (4, 22.5, "standing", None)
     draft.set_robot("hopper")  # each robot has what was chosen for it
     assert (draft.episode_seconds, draft.start, draft.camera) == (None, "lying", CameraView(80, 5, 6))
+
+
+def test_a_measure_keeps_its_name() -> None:
+    behaviour = parse(json.dumps({**FILE, "measure": {"name": "share-kneeling", "expression": "share(height < 0.8)"}}))
+    draft = BehaviourDraft.of(behaviour)
+    assert draft.behaviour == behaviour
+    draft.measure_name = "Share kneeling"
+    draft.check()
+    assert draft.behaviour and draft.behaviour.measure and draft.behaviour.measure.name == "share_kneeling"
