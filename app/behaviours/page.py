@@ -318,9 +318,7 @@ class BehaviourPage(QWidget):
         """Check the draft and show what is derived from it."""
         draft = self.draft
         draft.check()
-        if self._discarded is not None and draft != self._discarded[1]:
-            self._discarded = None
-        self.over.setText("Start over" if self._discarded is None else "Bring back")
+        self._update_over()
         own = BehaviourDraft(robot=draft.robot, model=draft.model).view
         self.view.set_view(draft.view, own)
         self.usual_view.setEnabled(draft.camera is not None)
@@ -340,6 +338,12 @@ class BehaviourPage(QWidget):
         self.begin_from.show_fitting(behaviour_task(draft.behaviour) if draft.behaviour else draft.task)
         if draft.scene_text() != self._scene:
             self._draw()
+
+    def _update_over(self) -> None:
+        """Offer to bring back what was discarded until the draft in its place is changed."""
+        if self._discarded is not None and self.draft != self._discarded[1]:
+            self._discarded = None
+        self.over.setText("Start over" if self._discarded is None else "Bring back")
 
     def _show_problem(self, sentence: str, is_mistake: bool = True) -> None:
         """is_mistake: else the sentence says what to do next"""
@@ -394,6 +398,7 @@ class BehaviourPage(QWidget):
         self.draft.camera = None if usual else view
         self.usual_view.setEnabled(not usual)
         self.draft.check()
+        self._update_over()
         self._scene = self.draft.scene_text()
         if self._scene:
             self._scenes.request(self._scene, self.view.clock.frame)

@@ -210,6 +210,20 @@ def test_what_was_typed_survives_a_way_back_and_a_full_disk(page: Page) -> None:
     assert made.title.text() == "Other" and made.over.text() == "Start over"
 
 
+def test_what_was_discarded_can_be_brought_back_until_the_camera_is_turned(page: Page) -> None:
+    made = opened(page)
+    fill(made)
+    QTest.mouseClick(made.over, _LEFT)
+    assert made.over.text() == "Bring back"
+    made.view.setFocus()
+    page.press(Qt.Key.Key_Up)
+    assert made.over.text() == "Start over"
+    QTest.mouseClick(made.over, _LEFT)
+    assert made.draft.camera is None and made.over.text() == "Bring back"
+    QTest.mouseClick(made.over, _LEFT)
+    assert made.draft.camera is not None and made.title.text() == ""
+
+
 def test_a_card_can_be_edited_copied_exported_and_deleted(page: Page, tmp_path: Path) -> None:
     (card,) = with_files(page, CROUCH)
     choose(card, EXPORT)
