@@ -39,23 +39,19 @@ class OwnBehaviour:
 
 
 class BehaviourLibrary(QObject):
-    """One folder of behaviours. Requests are carried out in order, each ending in a signal.
+    """One folder of behaviours. Requests are carried out in order; each ends in a signal or a call of its own `done` or `refused`.
 
     Signals:
         listed(object): all behaviours, a list of OwnBehaviour, changed last first.
-        saved(object): the OwnBehaviour that was to be saved.
         changed(str): something was done; one sentence.
         moved_to_trash(object): a behaviour is in the trash; its Trashed.
-        robot_read(str, object): name and RobotModel of a robot that was read from a file.
         refused(str): a request failed and nothing was changed; one sentence.
         problem_found(str): a file in the folder, or one with a robot, can't be read; one sentence.
     """
 
     listed = Signal(object)
-    saved = Signal(object)
     changed = Signal(str)
     moved_to_trash = Signal(object)
-    robot_read = Signal(str, object)
     refused = Signal(str)
     problem_found = Signal(str)
 
@@ -78,9 +74,15 @@ class BehaviourLibrary(QObject):
     def refresh(self) -> None:
         self._thread.do(self._list, self._on_listed, self.problem_found.emit)
 
-    def save(self, behaviour: Behaviour, path: Path | None = None) -> None:
-        """Write a new file, or replace the one at `path`."""
-        self._do(lambda: self._write(behaviour, path), self._on_saved)
+    def save(
+        self,
+        behaviour: Behaviour,
+        path: Path | None,
+        done: Callable[[OwnBehaviour], object],
+        refused: Callable[[str], object],
+    ) -> None:
+        """Write a new file, or replace the one at `path`. refused: gets one sentence if that fails"""
+        self._thread.do(lambda: self._write(behaviour, path), partial(self._on_saved, done), refused)
 
     def duplicate(self, own: OwnBehaviour) -> None:
         self._do(lambda: self._duplicate(own), self._on_changed)
@@ -100,12 +102,9 @@ class BehaviourLibrary(QObject):
         """Keep a copy of a behaviour file, with its robot if that is an MJCF file."""
         self._do(lambda: self._import(source), self._on_changed)
 
-    def read_robot(self, source: Path) -> None:
-        """Read an MJCF file, which may take a minute; other requests do not wait for it."""
-        name = f"{PREFIX}{source.name}"
-        self._reader.do(
-            lambda: self._read(source), lambda model: self.robot_read.emit(name, model), self.problem_found.emit
-        )
+    def read_robot(self, source: Path, done: Callable[[str, RobotModel], object]) -> None:
+        """Read an MJCF file, which may take a minute; other requests do not wait for it. done: gets name and model"""
+        self._reader.do(lambda: self._read(source), partial(done, f"{PREFIX}{source.name}"), self.problem_found.emit)
 
     def close(self) -> None:
         """End the threads; block until all requests are done. Reading a robot is cancelled."""
@@ -179,8 +178,8 @@ class BehaviourLibrary(QObject):
                 self.problem_found.emit(problem)
         self.listed.emit(behaviours)
 
-    def _on_saved(self, own: OwnBehaviour) -> None:
-        self.saved.emit(own)
+    def _on_saved(self, done: Callable[[OwnBehaviour], object], own: OwnBehaviour) -> None:
+        done(own)
         self.refresh()
 
     def _on_changed(self, sentence: str) -> None:

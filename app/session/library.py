@@ -39,7 +39,8 @@ class SessionLibrary(QObject):
         changed(str, object): something was done; one sentence, and the folder it made, or None.
         moved_to_trash(object): a session is in the trash; its Trashed.
         progressed(str): the request under way, and how far it is.
-        refused(str): a request failed and nothing was changed; one sentence.
+        not_opened(str): no session was opened or created; one sentence.
+        refused(str): any other request failed and nothing was changed; one sentence.
     """
 
     listed = Signal(object)
@@ -48,6 +49,7 @@ class SessionLibrary(QObject):
     changed = Signal(str, object)
     moved_to_trash = Signal(object)
     progressed = Signal(str)
+    not_opened = Signal(str)
     refused = Signal(str)
 
     def __init__(self, root: Path, parent: QObject | None = None) -> None:
@@ -67,7 +69,7 @@ class SessionLibrary(QObject):
 
     def open(self, folder: Path) -> None:
         self.progressed.emit(f"Opening {folder.name} …")
-        self._work_thread.do(lambda: check_session(Session.open(folder)), self._on_opened, self._on_refused)
+        self._work_thread.do(lambda: check_session(Session.open(folder)), self._on_opened, self._on_not_opened)
 
     def create(
         self,
@@ -79,7 +81,7 @@ class SessionLibrary(QObject):
         """Create a session. folder: None for a new one, named after the task; answers: the person's, to begin with"""
         self.progressed.emit(f"Creating {folder.name if folder else f'a session of {folder_name(config)}'} …")
         create = partial(self._create, config, folder, begin_from, answers)
-        self._work_thread.do(create, self._on_opened, self.refused.emit)
+        self._work_thread.do(create, self._on_opened, self._on_not_opened)
 
     def duplicate(self, folder: Path) -> None:
         self._work_thread.do(lambda: self._duplicate(folder), self._on_changed, self._on_refused)
@@ -150,6 +152,10 @@ class SessionLibrary(QObject):
     def _on_opened(self, session: Session) -> None:
         keep_listed(session.folder, self.root)
         self.opened.emit(session)
+
+    def _on_not_opened(self, sentence: str) -> None:
+        self.not_opened.emit(sentence)
+        self.refresh()
 
     def _on_refused(self, sentence: str) -> None:
         """Report the refusal, and refresh the list, which may show a session that is gone."""

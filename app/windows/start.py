@@ -89,12 +89,7 @@ class StartWindow(QMainWindow):
         self._given = dict(given or {})
         self._own: dict[str, OwnBehaviour] = {}
         self._own_listed = False
-        self._starts_when_saved = False
-        self._practised: Practised = ()
-        """Answers with which the behaviour that is being saved starts."""
         self._busy_from: QWidget | None = None
-        self._robot_wanted_for: BehaviourDraft | None = None
-        """Draft on screen when a robot's file was chosen; None on another page."""
         self.setWindowTitle("Somersault")
         self.banner = MessageBar()
         self.form = NewSessionForm(library.root, self._given)
@@ -153,7 +148,7 @@ class StartWindow(QMainWindow):
         self.other.clicked.connect(lambda: self.show_form(PREFIX))
         self.sessions.open_requested.connect(self._open)
         self.sessions.succeeded.connect(self.show_message)
-        self.sessions.failed.connect(self.show_error)
+        self.sessions.failed.connect(self.show_problem)
         self.sessions.first_listed.connect(self._on_first_listed)
         self.form.create_requested.connect(self._create)
         self.form.back_requested.connect(self.go_back)
@@ -164,17 +159,16 @@ class StartWindow(QMainWindow):
         self.behaviour_page.start_requested.connect(self._start_behaviour)
         self.behaviour_page.robot_file_chosen.connect(self._read_robot)
         self.behaviours.listed.connect(self._on_behaviours_listed)
-        self.behaviours.saved.connect(self._on_behaviour_saved)
         self.behaviours.changed.connect(self.show_message)
-        self.behaviours.robot_read.connect(self._on_robot_read)
-        self.behaviours.refused.connect(self.show_error)
+        self.behaviours.refused.connect(self.show_problem)
         self.behaviours.problem_found.connect(self.show_problem)
         self.previews.preview_ready.connect(self._on_preview_ready)
         self.previews.preview_refused.connect(self._on_preview_refused)
         self.library.listed.connect(self._on_sessions_listed)
         self.library.opened.connect(self._on_opened)
         self.library.progressed.connect(self._on_progressed)
-        self.library.refused.connect(self.show_error)
+        self.library.not_opened.connect(self.show_error)
+        self.library.refused.connect(self.show_problem)
         self.library.moved_to_trash.connect(partial(self._offer_undo, self.library.restore))
         self.behaviours.moved_to_trash.connect(partial(self._offer_undo, self.behaviours.restore))
         self.banner.undo_requested.connect(self._on_undo_requested)
@@ -230,6 +224,7 @@ class StartWindow(QMainWindow):
             self.show_message(sentence)
 
     def show_error(self, sentence: str) -> None:
+        """Show why what the page was disabled for has failed."""
         self._set_busy(False)
         self.show_problem(sentence)
 
@@ -344,25 +339,24 @@ class StartWindow(QMainWindow):
 
     def _save_behaviour(self, behaviour: Behaviour, path: Path | None) -> None:
         self._set_busy(True)
-        self._starts_when_saved = False
-        self.behaviours.save(behaviour, path)
+        self.behaviours.save(behaviour, path, self._on_behaviour_saved, self.show_error)
 
     def _start_behaviour(self, behaviour: Behaviour, path: Path | None, answers: Practised) -> None:
-        self._save_behaviour(behaviour, path)
-        self._starts_when_saved, self._practised = True, answers
+        self._set_busy(True)
+        self.behaviours.save(behaviour, path, partial(self._start_saved, answers), self.show_error)
 
     def _on_behaviour_saved(self, own: OwnBehaviour) -> None:
         self.behaviour_page.saved(own.path)
-        if not self._starts_when_saved:
-            self._set_busy(False)
-            self.leave_behaviour()
-            self._just_saved = own.text
-            self.show_message(f"Saved {own.behaviour.title}.")
-            return
-        self._set_busy(True)
+        self._set_busy(False)
+        self.leave_behaviour()
+        self._just_saved = own.text
+        self.show_message(f"Saved {own.behaviour.title}.")
+
+    def _start_saved(self, answers: Practised, own: OwnBehaviour) -> None:
+        self.behaviour_page.saved(own.path)
         try:
             config, begin = session_config(own.text, self._given), self.behaviour_page.begin_from.chosen
-            self.library.create(config, begin_from=begin, answers=self._practised)
+            self.library.create(config, begin_from=begin, answers=answers)
         except UserError as error:
             self.show_error(str(error))
 
@@ -389,19 +383,18 @@ class StartWindow(QMainWindow):
             page.begin_from.set_sessions(found)
 
     def _read_robot(self, path: Path) -> None:
-        self._robot_wanted_for = self._draft_on_screen
         self.show_message(f"Reading {path.name} …")
-        self.behaviours.read_robot(path)
+        self.behaviours.read_robot(path, partial(self._on_robot_read, self._draft_on_screen))
 
     @property
     def _draft_on_screen(self) -> BehaviourDraft | None:
         return self.behaviour_page.making if self.pages.currentWidget() is self.behaviour_page else None
 
-    def _on_robot_read(self, name: str, model: RobotModel) -> None:
+    def _on_robot_read(self, wanted: BehaviourDraft | None, name: str, model: RobotModel) -> None:
+        """wanted: draft that was on screen when the file was chosen; None on another page"""
         self.show_message("")
         if not self.isVisible():  # a session has been opened meanwhile, which needs the processor
             return
-        wanted = self._robot_wanted_for
         if wanted is None and self.pages.currentWidget() is self.front:
             self.show_new_behaviour()
             wanted = self._draft_on_screen

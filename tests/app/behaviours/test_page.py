@@ -422,6 +422,16 @@ def test_a_robot_that_is_read_late_changes_no_other_behaviour_and_no_practice(pa
     assert made.draft.robot == "walker" and made.title.text() == "Walker: kneeling"
 
 
+def test_each_robot_goes_where_its_file_was_dropped(page: Page, tmp_path: Path) -> None:
+    (card,) = with_files(page, CROUCH)
+    drop(page, tmp_path / "swinger.xml")
+    choose(card, EDIT)
+    drop(page, tmp_path / "stone.xml")
+    made = page.window.behaviour_page
+    page.wait_until(lambda: "mjcf:swinger.xml" in made.robots.cards and "stone.xml can't be used" in page.message)
+    assert made.title.text() == "Crouching" and made.draft.robot == "walker"
+
+
 def test_two_robots_from_files_of_the_same_name_stay_two(page: Page) -> None:
     made = opened(page)
     other = replace(SWINGER, distance=9.0)

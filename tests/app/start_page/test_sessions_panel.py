@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -124,6 +125,31 @@ def test_a_session_is_duplicated(page: Page, way: str) -> None:
     assert page.message == "Copied mine to mine-copy-1."
     with closing(PreferenceStore(page.root / "mine-copy-1" / "preferences")) as store:
         assert store.count() == 1
+
+
+def test_a_copy_that_fails_does_not_end_the_wait_for_a_session_that_is_being_opened(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = threading.Event()
+
+    def check_slowly(session: Session) -> Session:
+        release.wait()
+        return session
+
+    monkeypatch.setattr("app.session.library.check_session", check_slowly)
+    gone = make_session(page.root, "gone", ago=1)
+    make_session(page.root, "there", ago=50)
+    page.show()
+    shutil.rmtree(gone)
+    try:
+        page.press(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+        page.press(Qt.Key.Key_Down)
+        page.press(Qt.Key.Key_Return)
+        page.wait_until(lambda: str(gone) in page.message)
+        assert not page.window.pages.isEnabled()
+    finally:
+        release.set()
+    page.wait_until(lambda: [session.folder.name for session in page.opened] == ["there"])
 
 
 @pytest.mark.parametrize("way", ["key", "button"])
