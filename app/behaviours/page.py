@@ -4,7 +4,7 @@ import copy
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QLayout,
     QLineEdit,
@@ -23,6 +23,7 @@ from app.behaviours.scene_view import SIDE, SceneView
 from app.behaviours.scenes import Scenes
 from app.behaviours.signal_list import SignalList
 from app.behaviours.signal_titles import plottable
+from app.keys.shortcuts import bind
 from app.new_session.begin_from import BeginFrom
 from app.previews.previews import Preview
 from app.style.file_dialog import ask_for_file_to_open
@@ -191,14 +192,14 @@ class BehaviourPage(QWidget):
         self._scenes.pair_drawn.connect(self.practice.add)
         self.practice.ended.connect(self._end_practice)
         self.practice.start_requested.connect(self._start_practised)
-        for key, slot in (
-            ("Esc", self.back_requested.emit),
-            ("Ctrl+S", self._save),
-            ("Ctrl+Return", self._start_plainly),
-        ):
-            shortcut = QShortcut(QKeySequence(key), self.maker)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(slot)
+        bind(
+            self.maker,
+            [
+                (("Esc",), self.back_requested.emit),
+                (("Ctrl+S",), self._save),
+                (("Ctrl+Return",), self._start_plainly),
+            ],
+        )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

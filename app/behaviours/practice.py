@@ -1,13 +1,14 @@
 """Practice: five pairs of clips of the robot, answered with the keys of a session, kept only if that is wanted."""
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent
+from functools import partial
+
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.clips.clip_pair import ClipPair
 from app.keys.commands import Command
-from app.keys.key_button import pressed_key
 from app.keys.key_map import key_symbol, load_key_map
+from app.keys.shortcuts import bind
 from app.labelling.labelling import FLASH_MS
 from app.labelling.pair_queue import Pair
 from app.style.labels import label
@@ -36,8 +37,7 @@ class Practice(QWidget):
         super().__init__(parent)
         self._waiting: list[Pair] = []
         self._answers: list[tuple[Pair, Choice]] = []
-        self._choices: dict[str, Choice] = {}
-        self._undo_keys: tuple[str, ...] = ()
+        self._keys = load_key_map()
         self._instruction = ""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.flash_timer = QTimer(self, singleShot=True, interval=FLASH_MS)
@@ -51,8 +51,6 @@ class Practice(QWidget):
         self.back.clicked.connect(self.ended)
         self.without.clicked.connect(lambda: self.start_requested.emit(()))
         self.keep.clicked.connect(lambda: self.start_requested.emit(self.answers))
-        for button in (self.back, self.without, self.keep):
-            button.installEventFilter(self)
         foot = row((self.hint, 1), self.back, self.without, self.keep)
         parts = (self.count, self.instruction, (self.clips, 1), foot)
         column(*parts, of=self, margins=(30, 22, 30, 18), spacing=12)
@@ -69,9 +67,12 @@ class Practice(QWidget):
         """Forget earlier answers and wait for the first pair."""
         self.flash_timer.stop()
         self._waiting, self._answers = [], []
-        keys = load_key_map()
-        self._undo_keys = keys.keys_for(Command.UNDO)
-        self._choices = {key: choice for choice in Choice for key in keys.keys_for(choice)}
+        self._keys = load_key_map()
+        for action in self.actions():
+            self.removeAction(action)
+            action.deleteLater()
+        choices = ((self._keys.keys_for(choice), partial(self._answer, choice)) for choice in Choice)
+        bind(self, [*choices, (self._keys.keys_for(Command.UNDO), self._undo), (("Esc",), self.ended.emit)])
         self._instruction = instruction
         self.clips.show_pair(None)
         self._show()
@@ -91,39 +92,6 @@ class Practice(QWidget):
         self.flash_timer.stop()
         self._waiting = []
         self.clips.show_pair(None)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        choice = self._choice(event)
-        if event.key() == Qt.Key.Key_Escape:
-            self.ended.emit()
-        elif pressed_key(event) in self._undo_keys:
-            if not event.isAutoRepeat():
-                self._undo()
-        elif choice is not None and self.clips.shown is not None and not event.isAutoRepeat():
-            self._answer(choice)
-        else:
-            super().keyPressEvent(event)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Take answers while a button has the focus: there the keys would move it from one button to the next."""
-        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and self._choice(event) is not None:
-            self.keyPressEvent(event)
-            return True
-        return super().eventFilter(watched, event)
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self._takes(event):
-            event.accept()  # these keys are the page's otherwise
-            return True
-        return super().event(event)
-
-    def _takes(self, event: QKeyEvent) -> bool:
-        known = event.key() == Qt.Key.Key_Escape or pressed_key(event) in self._undo_keys
-        return known or self._choice(event) is not None
-
-    def _choice(self, event: QKeyEvent) -> Choice | None:
-        """Return the choice that this key makes, also on the keypad; None for any other key."""
-        return self._choices.get(pressed_key(event))
 
     def _answer(self, choice: Choice) -> None:
         """Answer the pair on screen; ignored while the tick of the last answer is shown, and after the last pair."""
@@ -160,9 +128,10 @@ class Practice(QWidget):
             self.keep.setFocus()
             return
         self.count.setText(f"Practice pair {len(self._answers) + 1} of {PAIRS}")
-        keys = {choice: key_symbol(key) for key, choice in reversed(self._choices.items())}
-        hints = [f"{keys[choice]} {choice}" for choice in Choice if choice in keys]
-        hints += [f"{key_symbol(key)} undo" for key in self._undo_keys[:1]]
+        keys = {str(choice): self._keys.keys_for(choice) for choice in Choice} | {
+            "undo": self._keys.keys_for(Command.UNDO)
+        }
+        hints = [f"{key_symbol(key)} {text}" for text, found in keys.items() for key in found[:1]]
         kept = "Your answers are kept only if you start with them."
         self.hint.setText(f"{',  '.join(hints)}.  {kept}" if self.clips.shown else "Loading the next pair…")
         self.instruction.setText(self._instruction)

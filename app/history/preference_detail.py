@@ -4,13 +4,14 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeySequence, QShortcut
+from PySide6.QtGui import QFocusEvent
 from PySide6.QtWidgets import QFrame, QPushButton, QStackedWidget, QWidget
 
 from app.clips.clip_pair import ClipPair
 from app.history.preference_text import CHOICES, notes, when
 from app.keys.commands import SPEEDS, Command
 from app.keys.key_map import KeyMap, key_symbol
+from app.keys.shortcuts import Slots, bind
 from app.labelling.guests import name_of
 from app.labelling.pair_queue import Pair
 from app.style.empty_state import EmptyState
@@ -52,11 +53,9 @@ class PreferenceDetail(QFrame):
         self.choices = {choice: self._make_button(choice) for choice in CHOICES}
         buttons = row(*self.choices.values(), spacing=10)
         column(self.title, (self.place, 1), buttons, self.note, of=self, margins=(16, 14, 16, 14), spacing=12)
-        slots: dict[str, Callable[[], object]] = {"Esc": self.list_requested.emit}
-        slots |= {key: partial(self._on_chosen, choice) for choice in Choice for key in keys.keys_for(choice)}
-        for key, slot in (slots | self.playback_keys()).items():
-            shortcut = QShortcut(QKeySequence(key), self, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(slot)
+        bind(self, [(("Esc",), self.list_requested.emit)])
+        bind(self, [(keys.keys_for(choice), partial(self._on_chosen, choice)) for choice in Choice])
+        bind(self, self.playback_slots(), repeats=True)
         self.show_nothing()
 
     def _make_button(self, choice: Choice) -> QPushButton:
@@ -68,7 +67,8 @@ class PreferenceDetail(QFrame):
         made.clicked.connect(lambda: self._on_chosen(choice))
         return made
 
-    def playback_keys(self) -> dict[str, Callable[[], object]]:
+    def playback_slots(self) -> Slots:
+        """Return the keys that play the clips, with their functions."""
         functions: dict[Command, Callable[[], object]] = {
             Command.PLAYBACK: self.clips.toggle_playback,
             Command.RESTART_CLIPS: self.clips.restart,
@@ -76,7 +76,7 @@ class PreferenceDetail(QFrame):
             Command.NEXT_FRAME: partial(self.clips.step, 1),
             **{command: partial(self.clips.set_speed, speed) for command, speed in SPEEDS.items()},
         }
-        return {key: slot for command, slot in functions.items() for key in self._keys.keys_for(command)}
+        return [(self._keys.keys_for(command), slot) for command, slot in functions.items()]
 
     def show_nothing(self) -> None:
         self.row, self._message = None, ""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QFormLayout,
     QLabel,
@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.keys.shortcuts import bind
 from app.new_session.advanced_settings import AdvancedSettings
 from app.new_session.begin_from import BeginFrom
 from app.new_session.folder_field import FolderField
@@ -117,9 +118,8 @@ class NewSessionForm(QWidget):
         self.create_button.setToolTip("Enter")
         self.back.clicked.connect(self.back_requested)
         self.create_button.clicked.connect(self._on_create_requested)
-        for key, slot in (("Esc", self.back_requested.emit), ("Ctrl+Return", self._on_create_requested)):
-            shortcut = QShortcut(QKeySequence(key), self)  # a button's own shortcut would animate a click first
-            shortcut.activated.connect(slot)
+        slots = (("Esc",), self.back_requested.emit), (("Ctrl+Return",), self._on_create_requested)
+        bind(self, slots, Qt.ShortcutContext.WindowShortcut)  # a button's own shortcut would animate a click first
 
     def _arrange(self) -> None:
         left = column(self.picture, spacing=12)

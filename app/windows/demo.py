@@ -9,11 +9,12 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QKeySequence, QResizeEvent
+from PySide6.QtGui import QCloseEvent, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QInputDialog, QLabel, QWidget
 
 from app.keys.commands import Command, KeyAction
 from app.keys.key_map import KeyMap, key_symbol
+from app.keys.shortcuts import bind
 from app.labelling.guests import Guests
 from app.session.controller import Controller, State
 from app.start_page.goals import goal
@@ -148,11 +149,8 @@ class DemoWindow(QWidget):
             Command.DEMO: self.close,
         }
         keyed = [(self._keys.keys_for(action), slot) for action, slot in slots.items()]
-        for keys, slot in [*keyed, (("Esc",), self.close), ((_NEXT_GUEST,), self._ask_for_guest)]:
-            action = QAction(self, autoRepeat=False)
-            action.setShortcuts([QKeySequence(key) for key in keys])
-            action.triggered.connect(lambda _=False, slot=slot: slot())
-            self.addAction(action)
+        fixed = (("Esc",), self.close), ((_NEXT_GUEST,), self._ask_for_guest)
+        bind(self, [*keyed, *fixed], Qt.ShortcutContext.WindowShortcut)
 
     @property
     def _hint_text(self) -> str:

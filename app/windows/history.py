@@ -1,7 +1,7 @@
 """The answer history: a window for reviewing and changing answers while teaching continues."""
 
 from PySide6.QtCore import QModelIndex, QSize, Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.history.consistency_box import ConsistencyBox
@@ -13,6 +13,7 @@ from app.history.preference_model import TROUBLE, PreferenceModel
 from app.history.preference_text import CHOICES
 from app.keys.commands import Command
 from app.keys.key_map import KeyMap
+from app.keys.shortcuts import bind
 from app.labelling.pair_queue import Pair
 from app.session.controller import Controller, State
 from app.style.empty_state import EmptyState
@@ -58,11 +59,9 @@ class HistoryPage(QWidget):
         self.empty.set_message("Loading the answers", "They are being read from disk.")
 
     def _make_keys(self, keys: KeyMap) -> None:
-        in_list = Qt.ShortcutContext.WidgetShortcut
-        for key, slot in self.pane.playback_keys().items():
-            QShortcut(QKeySequence(key), self.list, context=in_list).activated.connect(slot)
-        for key in dict.fromkeys((*keys.keys_for(Command.HISTORY), "Ctrl+W")):
-            QShortcut(QKeySequence(key), self).activated.connect(self.close)
+        bind(self.list, self.pane.playback_slots(), Qt.ShortcutContext.WidgetShortcut, repeats=True)
+        closes = dict.fromkeys((*keys.keys_for(Command.HISTORY), "Ctrl+W"))
+        bind(self, [(closes, self.close)], Qt.ShortcutContext.WindowShortcut)
 
     def _connect(self) -> None:
         history = self._history

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QMimeData, QSize, Signal
+from PySide6.QtCore import QMimeData, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
@@ -14,7 +14,6 @@ from PySide6.QtGui import (
     QHideEvent,
     QKeyEvent,
     QKeySequence,
-    QShortcut,
     QShowEvent,
 )
 from PySide6.QtWidgets import (
@@ -32,6 +31,7 @@ from app.behaviours.practice import Practised
 from app.behaviours.scenes import Scenes
 from app.keys.commands import Command
 from app.keys.key_map import load_key_map
+from app.keys.shortcuts import bind
 from app.new_session.new_session_form import NewSessionForm
 from app.previews.previews import Preview, Previews
 from app.session.factory import session_config
@@ -119,6 +119,8 @@ class StartWindow(QMainWindow):
         tasks, self.sessions = self._make_tasks(), SessionsPanel(self.library)
         row((tasks, 1), self.sessions, of=front, margins=(28, 20, 28, 20), spacing=28)
         front.addActions(self.sessions.other_actions)  # so their keys work everywhere
+        slots = (("Ctrl+F",), self._on_find_requested), (("Ctrl+Z",), self._on_undo_requested)
+        bind(front, slots, Qt.ShortcutContext.WindowShortcut)
         return front
 
     def _make_tasks(self) -> QVBoxLayout:
@@ -128,10 +130,6 @@ class StartWindow(QMainWindow):
         self.other = QPushButton("A &Gymnasium environment…")
         self.search = SearchField("Search (Ctrl+F)", "Search tasks")
         self.search.textChanged.connect(self.grid.search)
-        find = QShortcut(QKeySequence.StandardKey.Find, self)
-        find.activated.connect(self._on_find_requested)
-        undo = QShortcut(QKeySequence.StandardKey.Undo, self)
-        undo.activated.connect(self._on_undo_requested)
         self.area = ScrollArea(self.grid)
         return column(
             section_header("Teach something new", _ABOUT, self.import_behaviour, self.other),
@@ -174,9 +172,8 @@ class StartWindow(QMainWindow):
         self.banner.undo_requested.connect(self._on_undo_requested)
 
     def _on_find_requested(self) -> None:
-        if self.pages.currentWidget() is self.front:
-            self.search.setFocus()
-            self.search.selectAll()
+        self.search.setFocus()
+        self.search.selectAll()
 
     def _start(self, task: str) -> None:
         """Teach a task in a new session with the usual settings."""

@@ -1,0 +1,25 @@
+"""Keys of a part of a window, bound to functions."""
+
+from collections.abc import Callable, Iterable
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QWidget
+
+Slots = Iterable[tuple[Iterable[str], Callable[[], object]]]
+"""Names of keys, each group with the function that any of them calls."""
+
+
+def bind(
+    widget: QWidget,
+    slots: Slots,
+    context: Qt.ShortcutContext = Qt.ShortcutContext.WidgetWithChildrenShortcut,
+    repeats: bool = False,
+) -> None:
+    """Bind keys as actions of the widget. repeats: a held key calls its function again and again, not once"""
+    for keys, slot in slots:
+        action = QAction(widget, autoRepeat=repeats)
+        action.setShortcutContext(context)
+        action.setShortcuts([QKeySequence(key) for key in keys])
+        action.triggered.connect(lambda _=False, slot=slot: slot())
+        widget.addAction(action)
