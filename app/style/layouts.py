@@ -11,26 +11,26 @@ from app.style.labels import label
 _Item = QWidget | QLayout
 _Part = _Item | tuple[_Item, int] | None
 """Widget or layout, also with its stretch factor; None is an empty stretch."""
-_Margins = tuple[int, int, int, int]
+Margins = tuple[int, int, int, int]
 _Layout = TypeVar("_Layout", bound=QBoxLayout)
 
 
 def row(
-    *parts: _Part, of: QWidget | None = None, margins: _Margins | None = (0, 0, 0, 0), spacing: int | None = None
+    *parts: _Part, of: QWidget | None = None, margins: Margins | None = (0, 0, 0, 0), spacing: int | None = None
 ) -> QHBoxLayout:
     """Lay out the parts from left to right. of: widget that gets the layout; margins, spacing: None for the style's."""
     return _filled(QHBoxLayout(), parts, of, margins, spacing)
 
 
 def column(
-    *parts: _Part, of: QWidget | None = None, margins: _Margins | None = (0, 0, 0, 0), spacing: int | None = None
+    *parts: _Part, of: QWidget | None = None, margins: Margins | None = (0, 0, 0, 0), spacing: int | None = None
 ) -> QVBoxLayout:
     """Lay out the parts from top to bottom, with the arguments of `row`."""
     return _filled(QVBoxLayout(), parts, of, margins, spacing)
 
 
 def _filled(
-    layout: _Layout, parts: tuple[_Part, ...], of: QWidget | None, margins: _Margins | None, spacing: int | None
+    layout: _Layout, parts: tuple[_Part, ...], of: QWidget | None, margins: Margins | None, spacing: int | None
 ) -> _Layout:
     if of is not None:
         of.setLayout(layout)

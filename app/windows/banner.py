@@ -1,18 +1,19 @@
-"""Bars of the main window: failures and notices, a pause and a folder that is gone at the top, a film's progress below."""
+"""Bars of the main window: failures and notices at the top, a film's progress below."""
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QSizePolicy, QWidget
 
-from app.style.labels import button, read_out, set_property
+from app.style.labels import button
 from app.style.layouts import row
+from app.style.message_bar import MessageBar
 
 _NOTICE_MS = 12_000
 _BAR = 160
 """Pixels of the progress bar of a film."""
 
 
-class Banner(QFrame):
-    """Bar that shows one message; hidden without one. A failure stays until it is resolved; a notice disappears after some seconds.
+class Banner(MessageBar):
+    """Bar for failures and notices. A failure stays until it is resolved; a notice disappears after some seconds.
 
     Signals:
         restart_requested(): restart the failed jobs.
@@ -23,18 +24,12 @@ class Banner(QFrame):
     quit_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("banner")
-        self.setAccessibleName("Message")
-        self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.restart = button("Restart")
-        self.quit = button("Save and quit")
+        super().__init__("banner", "Restart", "Save and quit", parent=parent)
+        self.restart, self.quit = self.buttons
         self.restart.clicked.connect(self.restart_requested)
         self.quit.clicked.connect(self.quit_requested)
-        row((self.text, 1), self.restart, self.quit, of=self, margins=(16, 10, 10, 10))
         self._expiry = QTimer(self, singleShot=True, interval=_NOTICE_MS)
         self._expiry.timeout.connect(self.hide)
-        self.hide()
 
     @property
     def shows_failure(self) -> bool:
@@ -44,12 +39,12 @@ class Banner(QFrame):
         """remedy: text of the button that restarts."""
         self._expiry.stop()
         self.restart.setText(remedy)
-        self._show_message(text, "failure")
+        self.show_message(text, "failure")
 
     def show_notice(self, text: str) -> None:
         """Ignored while a failure is shown."""
         if not self.shows_failure:
-            self._show_message(text, "notice")
+            self.show_message(text, "notice", with_buttons=False)
             self._expiry.start()
 
     def clear_notice(self) -> None:
@@ -60,29 +55,6 @@ class Banner(QFrame):
         """Hide a failure but keep a notice."""
         if self.property("kind") == "failure":
             self.hide()
-
-    def _show_message(self, text: str, kind: str) -> None:
-        self.text.setText(text)
-        set_property(self, "kind", kind)
-        self.restart.setVisible(kind == "failure")
-        self.quit.setVisible(kind == "failure")
-        self.show()
-        read_out(self, text)
-
-
-class StateBar(QFrame):
-    """Says that the session is in a certain state, for as long as it is.
-
-    action: button that ends this state
-    """
-
-    def __init__(self, style: str, text: str, action: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName(style)
-        self.action = button(action)
-        self.words = QLabel(text, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        row((self.words, 1), self.action, of=self, margins=(16, 8, 10, 8), spacing=16)
-        self.hide()
 
 
 class FilmProgress(QFrame):

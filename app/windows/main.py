@@ -27,9 +27,10 @@ from app.style.empty_state import EmptyState
 from app.style.file_dialog import ask_for_file
 from app.style.labels import button, label
 from app.style.layouts import column, row
+from app.style.message_bar import MessageBar
 from app.style.toast import Toast
 from app.window_state import restore, save
-from app.windows.banner import Banner, FilmProgress, StateBar
+from app.windows.banner import Banner, FilmProgress
 from app.windows.demo_commands import DemoCommands
 from app.windows.history_commands import HistoryCommands
 from app.windows.pair_page import PairPage
@@ -45,6 +46,8 @@ _MESSAGE_MS = 6000
 _PANEL_MOVED = "window/panel moved"
 _DOCK, _DOCK_SHARE = 390, 0.22
 """Minimum width of the progress panel in pixels, and its share of a wider window."""
+_PAUSED = "Training is paused. You can keep answering."
+_UNSAVED = "Nothing more is saved until it is back or you save elsewhere."
 _LEAST_HEIGHT = 560
 """Pixels: a longer instruction then wraps without cutting off the clips."""
 _IN_PANEL = (
@@ -104,10 +107,7 @@ class MainWindow(QMainWindow):
 
     def _make_centre(self) -> None:
         self.banner, self.film_bar = Banner(), FilmProgress()
-        self.paused_bar = StateBar("pausedBar", "Training is paused. You can keep answering.", "Resume")
-        gone = f"The session's folder, {self._controller.session.folder}, is gone."
-        advice = "Nothing more is saved until it is back or you save elsewhere."
-        self.lost_folder_bar = StateBar("banner", f"{gone} {advice}", "Save elsewhere…")
+        self.paused_bar, self.lost_folder_bar = MessageBar("banner", "Resume"), MessageBar("banner", "Save elsewhere…")
         self.instruction = label("instruction", self._controller.task.instruction, wrap=True, centred=True)
         self.empty = EmptyState()
         self.pair_page = PairPage(self._controller, self.empty)
@@ -239,9 +239,9 @@ class MainWindow(QMainWindow):
         self.commands.action_requested.connect(self.run_action)
         self.banner.restart_requested.connect(controller.restart)
         self.banner.quit_requested.connect(self._on_quit_requested)
-        controller.folder_guard.gone_changed.connect(self.lost_folder_bar.setVisible)
-        self.lost_folder_bar.action.clicked.connect(self._ask_for_folder)
-        self.paused_bar.action.clicked.connect(lambda: controller.pause(False))
+        controller.folder_guard.gone_changed.connect(self._on_gone_changed)
+        self.lost_folder_bar.buttons[0].clicked.connect(self._ask_for_folder)
+        self.paused_bar.buttons[0].clicked.connect(lambda: controller.pause(False))
 
     def run_action(self, action: KeyAction) -> None:
         """Answer the pair, or run the handler of a command."""
@@ -376,13 +376,17 @@ class MainWindow(QMainWindow):
         self.commands.rename(Command.PAUSE, text)
         icons.set_icon(self.pause_action, icon)
         self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))
-        self.paused_bar.setVisible(state == State.PAUSED)
+        self.paused_bar.show_message(_PAUSED if state == State.PAUSED else "", "notice")
         self.setWindowTitle(window_title(self._controller))
         self._on_undo_changed(self._can_undo, self._can_redo)
         gone = self._controller.folder_guard.gone  # stopping would lose the training
         self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED) and not gone)
         if state in (State.RUNNING, State.STOPPED):
             self.banner.clear_failure()
+
+    def _on_gone_changed(self, gone: bool) -> None:
+        sentence = f"The session's folder, {self._controller.session.folder}, is gone. {_UNSAVED}"
+        self.lost_folder_bar.show_message(sentence if gone else "")
 
     def _on_hidden_changed(self) -> None:
         self.live.hide_figures(self.true_reward.hides(self._controller.task))

@@ -36,12 +36,12 @@ from app.new_session.new_session_form import NewSessionForm
 from app.previews.previews import Preview, Previews
 from app.session.factory import session_config
 from app.session.library import SessionLibrary
-from app.start_page.message_bar import MessageBar
 from app.start_page.sessions_panel import SessionsPanel
 from app.start_page.task_grid import DELETE, DUPLICATE, EDIT, EDIT_COPY, EXPORT, SETTINGS, TaskGrid
 from app.style.file_dialog import ask_for_file, ask_for_file_to_open
 from app.style.labels import press_on_enter
 from app.style.layouts import column, row, section_header
+from app.style.message_bar import MessageBar
 from app.style.scroll_area import ScrollArea
 from app.style.search_field import SearchField
 from app.window_state import restore, save
@@ -91,7 +91,7 @@ class StartWindow(QMainWindow):
         self._own_listed = False
         self._busy_from: QWidget | None = None
         self.setWindowTitle("Somersault")
-        self.banner = MessageBar()
+        self.banner = MessageBar("message", "Undo", margins=(30, 6, 30, 6))
         self.form = NewSessionForm(library.root, self._given)
         self.behaviour_page = BehaviourPage(scenes)
         self.pages = QStackedWidget()
@@ -169,7 +169,7 @@ class StartWindow(QMainWindow):
         self.library.refused.connect(self.show_problem)
         self.library.moved_to_trash.connect(partial(self._offer_undo, self.library.restore))
         self.behaviours.moved_to_trash.connect(partial(self._offer_undo, self.behaviours.restore))
-        self.banner.undo_requested.connect(self._on_undo_requested)
+        self.banner.buttons[0].clicked.connect(self._on_undo_requested)
 
     def _on_find_requested(self) -> None:
         self.search.setFocus()
@@ -213,7 +213,7 @@ class StartWindow(QMainWindow):
     def show_message(self, sentence: str) -> None:
         """Show a message above the page; '' hides it."""
         self._undo = None
-        self.banner.show_message(sentence)
+        self.banner.show_message(sentence, with_buttons=False)
 
     def _on_progressed(self, sentence: str) -> None:
         """Show how far a copy is, unless that would take the offer to undo something off the page."""
@@ -228,12 +228,12 @@ class StartWindow(QMainWindow):
     def show_problem(self, sentence: str) -> None:
         """Show what went wrong; a session that is being opened is still waited for."""
         self._undo = None
-        self.banner.show_message(sentence, "refusal")
+        self.banner.show_message(sentence, "refusal", with_buttons=False)
 
     def _offer_undo(self, restore: Callable[[Trashed], None], thrown: Trashed) -> None:
         """Say what is in the trash, with a button that brings it back and can be pressed once."""
         self._undo = partial(restore, thrown)
-        self.banner.show_message(f"Moved {thrown.name} to Trash.", can_undo=True)
+        self.banner.show_message(f"Moved {thrown.name} to Trash.")
 
     def _on_undo_requested(self) -> None:
         if undo := self._undo:

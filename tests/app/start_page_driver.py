@@ -175,7 +175,7 @@ class Page:
 
     @property
     def message(self) -> str:
-        return self.window.banner.words.text() if self.window.banner.isVisible() else ""
+        return self.window.banner.text.text() if self.window.banner.isVisible() else ""
 
     @property
     def chosen(self) -> str:

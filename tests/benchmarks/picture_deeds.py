@@ -125,7 +125,7 @@ def take_import(camera: Camera, program: Application, archive: Path, until: Unti
     start = program.start
     assert start is not None
     start.library.import_file(archive)
-    until(lambda: "Imported" in start.banner.words.text())
+    until(lambda: "Imported" in start.banner.text.text())
     until(lambda: start.sessions.list.current is not None)
     wait_seconds(1)
     camera.take(start, "start-imported")

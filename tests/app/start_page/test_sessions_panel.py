@@ -165,10 +165,10 @@ def test_a_session_goes_to_the_trash_and_comes_back(page: Page, way: str) -> Non
     page.wait_until(lambda: page.entries == ["a", "c"])
     assert page.message == "Moved b to Trash." and page.chosen == "c"
     assert page.trashed == ["b"] and not (page.root / "b").exists()
-    QTest.mouseClick(page.window.banner.undo, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(page.window.banner.buttons[0], Qt.MouseButton.LeftButton)
     page.wait_until(lambda: page.entries == ["a", "b", "c"])
     assert page.message == "Restored b." and page.chosen == "b" and page.trashed == []
-    assert not page.window.banner.undo.isVisible()
+    assert not page.window.banner.buttons[0].isVisible()
     page.click("Open")
     page.wait_until(lambda: [session.folder.name for session in page.opened] == ["b"])
 
@@ -207,7 +207,7 @@ def test_what_left_the_trash_or_has_a_successor_is_not_brought_back(page: Page) 
             make_session(page.root, "mine")
         else:
             shutil.rmtree(page.trash / "files")
-        QTest.mouseClick(page.window.banner.undo, Qt.MouseButton.LeftButton)
+        QTest.mouseClick(page.window.banner.buttons[0], Qt.MouseButton.LeftButton)
         page.wait_until(lambda obstacle=obstacle: obstacle in page.message)
         page.window.library.refresh()
         page.wait_until(lambda obstacle=obstacle: page.entries == ["mine"] * ("exists" in obstacle))

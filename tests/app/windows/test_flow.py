@@ -234,7 +234,7 @@ def test_quitting_a_session_with_an_unsaved_behaviour_on_the_start_page_says_so_
     flow.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
     flow.wait_for_start()
     assert (
-        "Quitting discards the changes to Kneeling: save them first" in start.banner.words.text()
+        "Quitting discards the changes to Kneeling: save them first" in start.banner.text.text()
         and start.banner.isVisible()
     )
     assert not flow.ended
@@ -272,7 +272,7 @@ def test_a_session_whose_folder_is_deleted_is_saved_elsewhere_with_all_answers_a
     delete(flow, tmp_path / "mine")
     bar = lost.window.lost_folder_bar
     flow.wait_until(bar.isVisible)
-    assert "Save elsewhere" in bar.action.text() and str(tmp_path / "mine") in bar.words.text()
+    assert "Save elsewhere" in bar.buttons[0].text() and str(tmp_path / "mine") in bar.text.text()
     assert not lost.controller.labelling.open and lost.controller.labelling.teacher == Teacher.ORACLE
     assert lost.window.empty.headline.text() == "The session's folder is gone"
     flow.wait_until(lambda: lost.window.training_line.text.text() == "")
@@ -315,7 +315,7 @@ def saving(begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Flo
     delete(flow, tmp_path / "mine")
     flow.wait_until(lost.window.lost_folder_bar.isVisible)
     monkeypatch.setattr(flow.engine["policy"], "send", asked.append)
-    QTest.mouseClick(lost.window.lost_folder_bar.action, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(lost.window.lost_folder_bar.buttons[0], Qt.MouseButton.LeftButton)
     take_file(lost.window, tmp_path / "saved")
     flow.wait_until(lambda: any(isinstance(event, StateRequested) for event in asked))
     return flow
@@ -412,7 +412,7 @@ def test_a_session_that_no_window_can_teach_is_reported_on_the_start_page(begin:
     start = flow.program.start
     flow.wait_until(lambda: start.sessions.list.current is not None)
     flow.press(Qt.Key.Key_Return)
-    flow.wait_until(lambda: "Only the oracle knows true returns" in start.banner.words.text())
+    flow.wait_until(lambda: "Only the oracle knows true returns" in start.banner.text.text())
     assert start.isVisible() and flow.program.open is None
     Session.open(sessions_folder() / "returns").close()
 
@@ -444,4 +444,4 @@ def test_a_file_abandoned_with_its_session_is_reported_on_the_start_page(
     flow.wait_for_start()
     refusal = "mine.somersault was not saved because the session was closed: save it again."
     flow.wait_until(flow.program.start.banner.isVisible)
-    assert flow.program.start.banner.words.text() == refusal and refusal in caplog.text
+    assert flow.program.start.banner.text.text() == refusal and refusal in caplog.text

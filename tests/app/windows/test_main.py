@@ -66,7 +66,7 @@ def test_pause_and_resume_reach_the_jobs(face: Face) -> None:
     assert face.window.windowTitle().startswith("session (paused) – ")
     face.press(Qt.Key.Key_Left)  # answers are taken while paused
     face.wait_until(lambda: len(face.answers()) == 1)
-    QTest.mouseClick(face.window.paused_bar.action, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(face.window.paused_bar.buttons[0], Qt.MouseButton.LeftButton)
     assert face.window.pause_action.text() == "&Pause" and not face.window.paused_bar.isVisible()
     for name in JOBS:
         process = face.engine[name]
