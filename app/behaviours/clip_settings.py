@@ -42,7 +42,7 @@ class ClipSettings(QWidget):
         self.seconds.setMinimumWidth(52)
         self.start = ChoiceBox()
         self.start.setAccessibleName("Start of the episodes")
-        self.start.activated.connect(self._on_start)
+        self.start.edited.connect(self._on_start)
         form = QFormLayout(self, horizontalSpacing=14, verticalSpacing=8)
         form.setContentsMargins(0, 0, 0, 0)
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
@@ -67,7 +67,7 @@ class ClipSettings(QWidget):
             self.start.clear()
             for name in draft.starts:
                 self.start.addItem(_STARTS[name], name)
-        self.start.setCurrentIndex(self.start.findData(draft.start))
+        self.start.set_value(draft.start)
         self.start.setEnabled(len(draft.starts) > 1)
         self.start.setToolTip(_WHY_FEWER.get(len(draft.starts), ""))
 
@@ -80,6 +80,6 @@ class ClipSettings(QWidget):
         self._show_seconds()
         self.edited.emit()
 
-    def _on_start(self) -> None:
-        self._draft.start = self.start.currentData()
+    def _on_start(self, start: str) -> None:
+        self._draft.start = start
         self.edited.emit()

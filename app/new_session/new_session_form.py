@@ -1,6 +1,7 @@
 """The form for a new session: the task with its preview, the main settings, and advanced settings in a fold."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,27 +20,29 @@ from app.keys.shortcuts import bind
 from app.new_session.advanced_settings import AdvancedSettings
 from app.new_session.begin_from import BeginFrom
 from app.new_session.folder_field import FolderField
-from app.new_session.number_box import ChoiceBox
-from app.new_session.setting_row import Editor, editor_for, show_value
+from app.new_session.setting_row import Editor, editor_for
 from app.previews.preview_view import PreviewView
 from app.previews.previews import Preview
-from app.session.config_draft import HIDDEN, PLAIN, TEACHERS, ConfigDraft, setting
+from app.session.config_draft import HIDDEN, PLAIN, ConfigDraft, setting
 from app.style.labels import ENTER, fold_button, label, press_on_enter, set_property
 from app.style.layouts import column, row, tab_order
 from app.style.scroll_area import ScrollArea
 from core.tasks import get_task
 from core.tasks.gymnasium import PREFIX
+from core.types import Teacher
 
 _FIELD = 320
 _TYPING_MS = 700
 """Pause in typing before the environment's preview is requested."""
-_OPTION_NAMES = {
-    "human": "You, with the arrow keys",
-    "oracle": "The computer, using the true reward",
-    "auto": "Automatic: a GPU if there is one",
-    "cpu": "The processor (cpu)",
-    "cuda": "An NVIDIA GPU (cuda)",
+_NAMES: dict[str, dict[str, str]] = {
+    "teacher": {Teacher.HUMAN: "You, with the arrow keys", Teacher.ORACLE: "The computer, using the true reward"},
+    "device": {
+        "auto": "Automatic: a GPU if there is one",
+        "cpu": "The processor (cpu)",
+        "cuda": "An NVIDIA GPU (cuda)",
+    },
 }
+"""Options that are offered, with their names, by setting."""
 _LABELS = {"teacher": "&Teacher", "seed": "S&eed", "device": "&Device"}
 
 
@@ -91,19 +94,11 @@ class NewSessionForm(QWidget):
         self.env_id.textEdited.connect(self._on_env_typed)
 
     def _make_fields(self) -> None:
-        self.fields: dict[str, Editor] = {name: editor_for(setting(name)) for name in PLAIN if name != "task"}
-        self.fields["teacher"] = self._make_named_options("teacher", TEACHERS)
-        self.fields["device"] = self._make_named_options("device", setting("device").options)
-        self.fields["seed"].edited.connect(lambda value: self._on_edited("seed", value))  # type: ignore[union-attr]
-
-    def _make_named_options(self, name: str, options: tuple[str, ...]) -> ChoiceBox:
-        box = editor_for(setting(name))
-        assert isinstance(box, ChoiceBox)
-        box.clear()
-        for option in options:
-            box.addItem(_OPTION_NAMES[option], option)
-        box.activated.connect(lambda: self._on_edited(name, box.currentData()))
-        return box
+        self.fields: dict[str, Editor] = {
+            name: editor_for(setting(name), _NAMES.get(name)) for name in PLAIN if name != "task"
+        }
+        for name, editor in self.fields.items():
+            editor.edited.connect(partial(self._on_edited, name))
 
     def _make_fold(self) -> None:
         self.fold = fold_button("Advanced settings")
@@ -229,11 +224,7 @@ class NewSessionForm(QWidget):
 
     def _show_draft(self) -> None:
         for name, editor in self.fields.items():
-            value = self.draft.value(name)
-            if isinstance(editor, ChoiceBox):
-                editor.setCurrentIndex(max(0, editor.findData(value)))
-            else:
-                show_value(editor, value)
+            editor.set_value(self.draft.value(name))
         if self.advanced is not None:
             self.advanced.show_draft(self.draft)
         where, sentence = self._what_to_correct()

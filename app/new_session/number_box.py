@@ -75,7 +75,21 @@ class NumberBox(QAbstractSpinBox):
 
 
 class ChoiceBox(QComboBox):
-    """A combo box that leaves the mouse wheel to the form."""
+    """A combo box whose items have values as their data. It leaves the mouse wheel to the form.
+
+    Signals:
+        edited(object): value of the item that the person has chosen.
+    """
+
+    edited = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.activated.connect(lambda: self.edited.emit(self.currentData()))
+
+    def set_value(self, value: object) -> None:
+        """Show the item with this value, or the first one if there is none."""
+        self.setCurrentIndex(max(0, self.findData(value)))
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()

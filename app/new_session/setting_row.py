@@ -1,9 +1,9 @@
 """One setting of the config: name, editor, description, and a button that resets it."""
 
-from typing import Any
+from collections.abc import Mapping
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QGridLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QGridLayout, QPushButton, QWidget
 
 from app.new_session.number_box import ChoiceBox, NumberBox, format_value
 from app.session.config_draft import ConfigDraft, Setting
@@ -11,34 +11,24 @@ from app.style.labels import keep_place, label, set_property
 
 _SET_FOR = {"task": "Set for this task", "window": "Set for interactive use", "": ""}
 
-Editor = NumberBox | ChoiceBox | QLineEdit
+Editor = NumberBox | ChoiceBox
 
 
-def editor_for(setting: Setting) -> Editor:
-    """Make the editor for this kind of setting, with name and description for screen readers."""
+def editor_for(setting: Setting, names: Mapping[str, str] | None = None) -> Editor:
+    """Make the editor for this kind of setting, with name and description for screen readers.
+
+    names: what to call the options that are offered; by default each is offered by its own name
+    """
     editor: Editor
     if setting.options:
         editor = ChoiceBox()
-        editor.addItems(list(setting.options))
-    elif isinstance(setting.default, str):
-        editor = QLineEdit()
+        for option, name in (names or {option: option for option in setting.options}).items():
+            editor.addItem(name, option)
     else:
         editor = NumberBox(setting)
     editor.setAccessibleName(setting.title)
     editor.setAccessibleDescription(setting.help)
     return editor
-
-
-def show_value(editor: Editor, value: Any) -> None:
-    """Show the value without emitting `edited`."""
-    match editor:
-        case NumberBox():
-            editor.set_value(value)
-        case ChoiceBox():
-            editor.setCurrentText(str(value))
-        case QLineEdit():
-            if editor.text() != value:
-                editor.setText(str(value))
 
 
 class SettingRow(QWidget):
@@ -79,18 +69,11 @@ class SettingRow(QWidget):
         grid.addWidget(self.problem, 2, 0, 1, 4)
         grid.setColumnStretch(0, 1)
         keep_place(self.reset)
-        match self.editor:
-            case NumberBox():
-                edited = self.editor.edited
-            case ChoiceBox():
-                edited = self.editor.textActivated
-            case QLineEdit():
-                edited = self.editor.textEdited
-        edited.connect(lambda value: self.edited.emit(setting.name, value))
+        self.editor.edited.connect(lambda value: self.edited.emit(setting.name, value))
 
     def show_draft(self, draft: ConfigDraft) -> None:
         name = self.setting.name
-        show_value(self.editor, draft.value(name))
+        self.editor.set_value(draft.value(name))
         changed, suits = name in draft.changes, draft.default_source(name)
         self.mark.setText("Changed" if changed else _SET_FOR[suits])
         self.mark.setToolTip(f"Usual default: {format_value(self.setting.default)}." if suits else "")

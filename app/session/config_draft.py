@@ -11,7 +11,6 @@ from typing import Any
 from app.session.factory import WINDOW_SETTINGS, session_config, task_defaults
 from core.config import Config
 from core.errors import UserError
-from core.types import Teacher
 
 PLAIN = ("task", "teacher", "seed", "device")
 """Settings with a field of their own in the form; all others but HIDDEN are advanced."""
@@ -19,7 +18,6 @@ HIDDEN = ("labels", "query.taken", "rollout.demonstrate_every", "rollout.capture
 """Settings that no form shows: no person is asked for a number of answers in advance; the program sets the others."""
 _LEADING = ("labels", "policy.algorithm")
 """Settings that the defaults of others follow."""
-TEACHERS = (Teacher.HUMAN, Teacher.ORACLE)
 
 
 @dataclass(frozen=True)
