@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,8 +81,8 @@ class BehaviourDraft:
     """Sentence about the first field that is still empty; '' if none is."""
     of_robots: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False)
     """What was chosen for robots that were left for another one, by their names."""
-    kept_name: tuple[str, str] = ("", "")
-    """Title and name of the behaviour that is being edited: the name stays as long as the title does."""
+    origin: Behaviour | None = field(default=None, compare=False)
+    """The behaviour from which the draft was made, or as which it was saved last; None for a new one."""
 
     @staticmethod
     def new() -> BehaviourDraft:
@@ -108,10 +109,15 @@ class BehaviourDraft:
             behaviour.measure.name if behaviour.measure else "",
             behaviour.episode_seconds,
             behaviour.control_rate,
-            kept_name=(behaviour.title, behaviour.name),
+            origin=behaviour,
         )
         draft.check()
         return draft
+
+    @property
+    def changed(self) -> bool:
+        """True if there are changes since it was made or saved."""
+        return self != BehaviourDraft.new() if self.origin is None else self.behaviour != self.origin
 
     @property
     def task(self) -> RobotTask | None:
@@ -221,8 +227,10 @@ class BehaviourDraft:
         }
 
     def _name(self) -> str:
-        title, name = self.kept_name
-        return name if name and title == self.title else plain_name(self.title, "-") or "behaviour"
+        """Return the name of the behaviour, which stays as long as the title does."""
+        if self.origin is not None and self.origin.title == self.title:
+            return self.origin.name
+        return plain_name(self.title, "-") or "behaviour"
 
     def _measure_name(self) -> str:
         if is_name(self.measure_name):
@@ -244,18 +252,18 @@ class BehaviourDraft:
     def _check_expressions(self) -> None:
         names = self.names
         plots = {f"plot {number}": plot for number, plot in enumerate(self.plots) if not plot.empty}
-        checks = {key: (compile_figure, plot.expression) for key, plot in plots.items()}
-        checks |= {"measure": (compile_figure, self.measure)} if self.measure.strip() else {}
-        for key, (compiles, text) in checks.items():
+        checks: dict[str, tuple[Callable[[str, SignalNames, str], object], str, str]] = {
+            key: (compile_figure, plot.expression, "The figure") for key, plot in plots.items()
+        }
+        if self.measure.strip():
+            checks["measure"] = compile_figure, self.measure, "The figure"
+        if self.oracle.strip():
+            checks["oracle"] = compile_expression, self.oracle, "The oracle"
+        for key, (compiles, text, what) in checks.items():
             try:
-                compiles(text, names, "The figure")
+                compiles(text, names, what)
             except UserError as error:
                 self.problems[key] = str(error)
-        if self.oracle.strip():
-            try:
-                compile_expression(self.oracle, names, "The oracle")
-            except UserError as error:
-                self.problems["oracle"] = str(error)
         for key, plot in plots.items():
             if not plot.title.strip():
                 self.problems.setdefault(key, "Give the plot a title.")

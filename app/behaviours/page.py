@@ -75,8 +75,6 @@ class BehaviourPage(QWidget):
         self._key = ""
         """Key of the draft on screen: the path of a behaviour's file, the name of one that is copied, or '' for a new one."""
         self._unsaved: dict[str, BehaviourDraft] = {}
-        self._origin: dict[str, Behaviour | None] = {}
-        """Behaviour from which each draft was made; None for an empty one."""
         self._discarded: tuple[BehaviourDraft, BehaviourDraft] | None = None
         """The draft that was discarded by starting over, and the one that took its place, unchanged."""
         self._models: dict[str, RobotModel] = {}
@@ -222,17 +220,16 @@ class BehaviourPage(QWidget):
         if key != self._key:
             self.begin_from.reset()
         self._key, self._discarded = key, None
-        if key not in self._unsaved or self._origin[key] != behaviour:  # its file has changed meanwhile
+        if key not in self._unsaved or self._unsaved[key].origin != behaviour:  # its file has changed meanwhile
             self._unsaved[key] = BehaviourDraft.of(behaviour, path) if behaviour else BehaviourDraft.new()
-            self._origin[key] = behaviour
         self._show(self._unsaved[key])
         self.area.verticalScrollBar().setValue(0)
         self.robots.focus()
 
     def leave(self) -> None:
         """Free memory and the processor; drafts with changes stay."""
-        if self._key in self._unsaved and not self._has_changes(self._key):
-            del self._unsaved[self._key]
+        if not self.draft.changed:
+            self._unsaved.pop(self._key, None)
         self._scenes.rest()
         self.practice.leave()
         self.stack.setCurrentWidget(self.maker)
@@ -242,26 +239,18 @@ class BehaviourPage(QWidget):
     def saved(self, path: Path) -> None:
         """Record that the draft has been saved in this file, which the next save replaces."""
         self._unsaved.pop(self._key, None)
-        self._key, self.draft.path = str(path), path
-        self._unsaved[self._key], self._origin[self._key] = self.draft, self.draft.behaviour
+        self._key, self.draft.path, self.draft.origin = str(path), path, self.draft.behaviour
+        self._unsaved[self._key] = self.draft
 
     @property
     def unsaved_title(self) -> str:
         """Title of the draft on screen if it has changes that are not saved, else ''."""
-        return self._title_of(self._key) if self._key in self._unsaved and self._has_changes(self._key) else ""
+        return _title_of(self.draft) if self.draft.changed else ""
 
     def unsaved_titles(self) -> list[str]:
         """Titles of all drafts with changes that are not saved, except those of behaviours that are in the trash."""
-        paths = {key: draft.path for key, draft in self._unsaved.items()}
-        there = [key for key, path in paths.items() if path is None or path.exists()]
-        return [self._title_of(key) for key in there if self._has_changes(key)]
-
-    def _has_changes(self, key: str) -> bool:
-        draft, origin = self._unsaved[key], self._origin[key]
-        return draft != BehaviourDraft.new() if origin is None else draft.behaviour != origin
-
-    def _title_of(self, key: str) -> str:
-        return self._unsaved[key].title.strip() or "the new behaviour"
+        changed = [draft for draft in self._unsaved.values() if draft.changed]
+        return [_title_of(draft) for draft in changed if draft.path is None or draft.path.exists()]
 
     @property
     def making(self) -> BehaviourDraft | None:
@@ -427,9 +416,10 @@ class BehaviourPage(QWidget):
             self._unsaved[self._key], self._discarded = self._discarded[0], None
             self._show(self._unsaved[self._key])
             return
-        discarded = self._unsaved.pop(self._key, None)
-        self._open(self._key, self._origin.get(self._key), self.draft.path)
-        if discarded is not None and discarded != self.draft:
+        discarded = self.draft
+        self._unsaved.pop(self._key, None)
+        self._open(self._key, discarded.origin, discarded.path)
+        if discarded != self.draft:
             self._discarded = discarded, copy.deepcopy(self.draft)
             self._refresh()
 
@@ -441,6 +431,10 @@ class BehaviourPage(QWidget):
         self.draft.check()
         if self.draft.behaviour is not None:
             self.save_requested.emit(self.draft.behaviour, self.draft.path)
+
+
+def _title_of(draft: BehaviourDraft) -> str:
+    return draft.title.strip() or "the new behaviour"
 
 
 def _plots_help(draft: BehaviourDraft) -> str:
