@@ -4,7 +4,6 @@ Look colours up with `palette()` when drawing and keep none: the person or the s
 time. A widget that has to keep a colour, as plots do, learns of the change as QEvent.PaletteChange.
 """
 
-import gc
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -17,7 +16,6 @@ from app import settings
 from app.style.palette import DARK, LIGHT, Palette
 
 _SETTING = "window/appearance"
-_FOLLOWS = "somersault_follows_system"
 
 
 class Appearance(StrEnum):
@@ -42,11 +40,6 @@ def palette() -> Palette:
     return _present
 
 
-def is_up_to_date() -> bool:
-    """Return whether the palette on screen is the chosen one, as it is after `apply` and `choose`."""
-    return _chosen_palette() is _present
-
-
 def appearance() -> Appearance:
     """The appearance in the settings; SYSTEM if there is none, or none that can be read."""
     chosen = settings.text(_SETTING, Appearance.SYSTEM)
@@ -56,24 +49,18 @@ def appearance() -> Appearance:
 def choose(chosen: Appearance) -> None:
     """Save the chosen appearance and restyle every window."""
     settings.keep(_SETTING, str(chosen))
-    _apply_chosen()
+    _show()
 
 
 def apply(app: QApplication) -> None:
-    """Style the application: Fusion on every system, light or dark as chosen; follows later changes of the system."""
-    if not app.property(_FOLLOWS):
-        app.setProperty(_FOLLOWS, True)
-        app.setWindowIcon(QIcon(str(RESOURCES / "logo.svg")))
-        app.setStyle("Fusion")  # once: another style under open windows has crashed Qt
-        app.styleHints().colorSchemeChanged.connect(lambda _: _show(_chosen_palette()))
-    _show(_chosen_palette())
-    _apply_chosen()
+    """Style the application: Fusion on every system, light or dark as chosen; follows later changes of the system.
 
-
-def _apply_chosen() -> None:
-    QGuiApplication.styleHints().setColorScheme(_QT_SCHEMES[appearance()])  # for frames that the system draws
-    if not is_up_to_date():
-        _show(_chosen_palette())
+    Call it once: another style under open windows has crashed Qt.
+    """
+    app.setWindowIcon(QIcon(str(RESOURCES / "logo.svg")))
+    app.setStyle("Fusion")
+    app.styleHints().colorSchemeChanged.connect(lambda _: _show())
+    _show()
 
 
 def _chosen_palette() -> Palette:
@@ -87,20 +74,18 @@ def system_is_light() -> bool:
     return QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Light
 
 
-def _show(chosen: Palette) -> None:
+def _show() -> None:
+    """Show the chosen palette, unless it is on screen already."""
     global _present
     app = QApplication.instance()
     assert isinstance(app, QApplication)
+    app.styleHints().setColorScheme(_QT_SCHEMES[appearance()])  # for frames that the system draws
+    chosen = _chosen_palette()
+    if chosen is _present and app.styleSheet():
+        return
     _present = chosen
-    sheet = _filled((RESOURCES / "style.qss").read_text("utf-8"), chosen)
-    collects = gc.isenabled()
-    gc.disable()  # deleting widgets of a closed window while Qt iterates over all widgets has crashed
-    try:
-        app.setPalette(_qt_palette(chosen))
-        app.setStyleSheet(sheet)
-    finally:
-        if collects:
-            gc.enable()
+    app.setPalette(_qt_palette(chosen))
+    app.setStyleSheet(_filled((RESOURCES / "style.qss").read_text("utf-8"), chosen))
 
 
 def _qt_palette(chosen: Palette) -> QPalette:

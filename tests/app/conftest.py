@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.style import theme
+from app.style.theme import Appearance
 from core.config import Config, replaced
 from core.session.session import Session
 from tests.app.fakes import Engine, Face
@@ -35,7 +36,9 @@ _PATIENCE_MS = 30_000
 @pytest.fixture(autouse=True)
 def style(qapp: Any, own_settings: None) -> None:
     """Applies the style of a fresh installation, whatever the test before has chosen."""
-    if not qapp.styleSheet() or not theme.is_up_to_date():
+    if qapp.styleSheet():
+        theme.choose(Appearance.SYSTEM)
+    else:
         theme.apply(qapp)
 
 

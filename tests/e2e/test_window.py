@@ -40,7 +40,8 @@ _SMALL: dict[str, Any] = {
 def test_answers_are_stored_and_train_the_reward_and_the_untrained_policy_can_be_watched(
     qapp: QApplication, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    theme.apply(qapp)
+    if not qapp.styleSheet():
+        theme.apply(qapp)
     controller = Controller(Session.create(tmp_path / "s", replaced(Config(), **_SMALL)), JobProcess)
     window = MainWindow(controller)
     try:

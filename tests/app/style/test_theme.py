@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
 
 import pytest
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication, QWidget
-from pytestqt.qtbot import QtBot
+from PySide6.QtWidgets import QApplication
 
 from app.style import theme
 from app.style.palette import DARK, LIGHT, Palette
@@ -46,34 +44,6 @@ def test_a_choice_is_shown_at_once_and_kept(qapp: QApplication, chosen: Appearan
     assert theme.palette() is scheme and theme.appearance() == chosen
     assert qapp.palette().color(QPalette.ColorRole.Window).name() == scheme.background
     assert f"color: {scheme.muted}" in qapp.styleSheet()
-    theme.apply(qapp)  # as at the next start
-    assert theme.palette() is scheme
-
-
-class Restyled(QWidget):
-    """Records at each change event, such as a new palette, whether garbage collection is enabled."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.collecting: list[bool] = []
-
-    def changeEvent(self, event: QEvent) -> None:
-        self.collecting.append(gc.isenabled())
-
-
-def test_while_windows_are_restyled_no_closed_one_is_deleted(qapp: QApplication, qtbot: QtBot) -> None:
-    theme.apply(qapp)
-    theme.choose(Appearance.LIGHT)
-    widget = Restyled()
-    qtbot.addWidget(widget)
-    with qtbot.waitExposed(widget):
-        widget.show()
-    for collects in (False, True):
-        widget.collecting.clear()
-        (gc.enable if collects else gc.disable)()
-        theme.choose(Appearance.LIGHT if collects else Appearance.DARK)
-        assert not any(widget.collecting) and gc.isenabled() == collects
-    assert widget.collecting
 
 
 def test_without_a_choice_it_follows_the_system(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> None:
