@@ -21,7 +21,7 @@ class Notifier(QObject):
     """Shows messages in the window, and through the desktop if the window is not in front.
 
     tell_inside: shows a message in the window
-    find_tray: called for each message, as a desktop's tray may come and go
+    find_tray: called for each message until there is a tray, as a desktop may start it later
     """
 
     def __init__(

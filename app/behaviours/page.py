@@ -170,7 +170,7 @@ class BehaviourPage(QWidget):
 
     def _connect(self) -> None:
         self._scenes.drawn.connect(self.view.play)
-        self._scenes.still_drawn.connect(self.view.show_still)
+        self._scenes.still_drawn.connect(self.view.set_frames)  # one frame, as it is seen from where the camera is now
         self._scenes.refused.connect(self._on_scene_refused)
         self.view.turned.connect(self._on_turned)
         self.view.settled.connect(self._draw)
@@ -201,7 +201,8 @@ class BehaviourPage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.view.set_side(min(_LARGEST_PICTURE, max(SIDE, self.height() - _AROUND_PICTURE)))
+        side = min(_LARGEST_PICTURE, max(SIDE, self.height() - _AROUND_PICTURE))
+        self.view.setFixedSize(side, side)
 
     def minimumSizeHint(self) -> QSize:
         """Return the size that the page needs with its smallest picture, as the picture shrinks with the window."""

@@ -33,7 +33,7 @@ class SceneView(ClipPlayer):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("The robot", parent)
-        self.set_side(SIDE)
+        self.setFixedSize(SIDE, SIDE)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.OpenHandCursor)
         self.setToolTip("Drag to rotate, scroll to zoom. Keys: arrows, + and −; Home resets the view.")
@@ -46,9 +46,6 @@ class SceneView(ClipPlayer):
         self._dragged_from: QPointF | None = None
         self._settling = QTimer(self, singleShot=True, interval=_SETTLED_MS)
         self._settling.timeout.connect(self.settled)
-
-    def set_side(self, side: int) -> None:
-        self.setFixedSize(side, side)
 
     def set_view(self, view: CameraView, usual: CameraView) -> None:
         """usual: the robot's own camera, to which Home returns"""
@@ -70,10 +67,6 @@ class SceneView(ClipPlayer):
         self.play(None)
         self.placeholder = sentence
         self.update()
-
-    def show_still(self, picture: Frames) -> None:
-        """Show the frame on screen as it is seen from the camera's current place."""
-        self.set_frames(picture)
 
     def reset_view(self) -> None:
         self._turn(self.usual)

@@ -4,7 +4,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from app.keys.commands import APPEARANCES, COMMANDS, SPEEDS, Command, KeyAction
+from app.keys.commands import APPEARANCES, COMMANDS, SPEEDS, Command, KeyAction, plain
 from app.keys.key_map import KeyMap, key_symbols
 from app.style import icons
 
@@ -34,7 +34,6 @@ class Actions(QObject):
             exclusive = QActionGroup(self)
             for command in group:
                 exclusive.addAction(self._actions[command])
-        self._renamed: dict[KeyAction, str] = {}
         self.set_keys(keys)
 
     def __getitem__(self, command: KeyAction) -> QAction:
@@ -50,11 +49,10 @@ class Actions(QObject):
     def rename(self, command: KeyAction, title: str) -> None:
         """Give a command another title that says what it does now."""
         self._actions[command].setText(title)
-        self._renamed[command] = title.replace("&", "")
         self._show_tip(command)
 
     def _show_tip(self, command: KeyAction) -> None:
-        shortcuts, name = self.keys.keys_for(command), self._renamed.get(command, COMMANDS[command].name)
+        shortcuts, name = self.keys.keys_for(command), plain(self._actions[command].text())
         self._actions[command].setToolTip(f"{name} ({key_symbols(shortcuts)})" if shortcuts else name)
 
     def _make_action(self, command: KeyAction, window: QWidget) -> QAction:

@@ -77,7 +77,12 @@ class CommandInfo:
     @property
     def name(self) -> str:
         """The title as plain text."""
-        return self.title.replace("&", "").removesuffix("…")
+        return plain(self.title)
+
+
+def plain(title: str) -> str:
+    """Return the title of a menu entry as plain text."""
+    return title.replace("&", "").removesuffix("…")
 
 
 COMMANDS: dict[KeyAction, CommandInfo] = {

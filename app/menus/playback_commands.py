@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QObject
-
 from app import settings
 from app.clips.clip_pair import ClipPair
 from app.keys.actions import Actions
@@ -13,11 +11,10 @@ from app.keys.commands import SPEEDS, Command
 _SPEED, _PREDICTIONS = "labelling/speed", "labelling/thoughts"
 
 
-class PlaybackCommands(QObject):
+class PlaybackCommands:
     """`handlers` has a function for each playback command."""
 
-    def __init__(self, clips: ClipPair, actions: Actions, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, clips: ClipPair, actions: Actions) -> None:
         self._clips, self._actions = clips, actions
         self.handlers: dict[Command, Callable[[], object]] = {
             Command.PLAYBACK: clips.toggle_playback,

@@ -111,8 +111,8 @@ class SessionList(QListView):
         super().__init__(parent)
         self.setObjectName("sessions")
         self.setAccessibleName("Saved sessions")
-        self.entries = SessionModel(self)
-        self.setModel(self.entries)
+        self.session_model = SessionModel(self)
+        self.setModel(self.session_model)
         self.setItemDelegate(_Row(self))
         self.setUniformItemSizes(True)
         self.setMouseTracking(True)
@@ -130,10 +130,10 @@ class SessionList(QListView):
         """List these and select `choose`, else the session selected before, else its neighbour."""
         row = max(0, self.currentIndex().row())
         folder = choose or (self.current.folder if self.current else None)
-        self.entries.set_entries(entries)
+        self.session_model.set_entries(entries)
         rows = [number for number, entry in enumerate(entries) if entry.folder == folder]
         if entries:
-            self.setCurrentIndex(self.entries.index(rows[0] if rows else min(row, len(entries) - 1)))
+            self.setCurrentIndex(self.session_model.index(rows[0] if rows else min(row, len(entries) - 1)))
         else:
             self.selected.emit(None)
 

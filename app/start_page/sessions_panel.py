@@ -80,9 +80,9 @@ class SessionsPanel(QFrame):
     def _connect(self) -> None:
         self.list.open_requested.connect(self._open)
         self.list.selected.connect(self._enable_actions)
-        self.list.entries.picture_requested.connect(self._library.find_picture)
+        self.list.session_model.picture_requested.connect(self._library.find_picture)
         self._library.listed.connect(self._on_listed)
-        self._library.picture_found.connect(self.list.entries.set_picture)
+        self._library.picture_found.connect(self.list.session_model.set_picture)
         self._library.changed.connect(self._on_changed)
 
     def _open(self, entry: SessionEntry) -> None:

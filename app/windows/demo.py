@@ -189,7 +189,7 @@ class DemoWindow(QWidget):
         self._hide_votes("")
         self.code = VoteCode(url)
         self._side.insertWidget(0, self.code, 1)
-        self.side.make_room(True)  # phones at the back of a room read the code, too
+        self.side.show_counters_only(True)  # phones at the back of a room read the code, too
         for tile in self.tiles.values():
             tile.hide()
         self.bars.show()
@@ -200,7 +200,7 @@ class DemoWindow(QWidget):
             self._side.removeWidget(self.code)
             self.code.deleteLater()
             self.code = None
-            self.side.make_room(False)
+            self.side.show_counters_only(False)
         self.bars.hide()
         self._verdict = ""
         for tile in self.tiles.values():
@@ -274,7 +274,7 @@ class DemoWindow(QWidget):
 
     def _clear_tiles(self) -> None:
         for tile in self.tiles.values():
-            tile.set_chosen(False)
+            tile.set_lit(False)
 
     def _on_page_updated(self, has_pair: bool) -> None:
         for tile in self.tiles.values():
@@ -294,7 +294,7 @@ class DemoWindow(QWidget):
             self._verdict = f"  ·  the audience chose {chosen}"
         self.clips.flash(preference.choice)
         self._clear_tiles()
-        self.tiles[preference.choice].set_chosen(True)
+        self.tiles[preference.choice].set_lit(True)
         self.flash_timer.start()
 
     def _on_answer_withdrawn(self) -> None:

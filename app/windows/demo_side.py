@@ -120,10 +120,10 @@ class DemoSide(QWidget):
         self.curve.set_points(*controller.metrics.snapshot(PREDICTED if hidden else name, _POINTS))
         self.curve_title.setText(_PREDICTED_TITLE if hidden else f"{controller.task.measure_title} since the start")
 
-    def make_room(self, made: bool) -> None:
-        """Show only the counters, or everything."""
+    def show_counters_only(self, on: bool) -> None:
+        """on: else everything is shown"""
         for part in (self.players, self.now.reward_timeline, self.now.legend, self.curve, self.curve_title):
-            part.setVisible(not made)
+            part.setVisible(not on)
 
     def set_scale(self, scale: float) -> None:
         """Fit the timeline to the screen's size."""

@@ -20,7 +20,7 @@ class KeyTile(QAbstractButton):
     def __init__(self, symbol: str, name: str, choice: Choice, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._symbol, self._name, self._choice = symbol, name, choice
-        self.chosen = False
+        self.lit = False
         self.setText(name)
         self.setAccessibleName(f"{name}: key {symbol}")
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -29,8 +29,9 @@ class KeyTile(QAbstractButton):
     def sizeHint(self) -> QSize:
         return QSize(240, 110)
 
-    def set_chosen(self, on: bool) -> None:
-        self.chosen = on
+    def set_lit(self, on: bool) -> None:
+        """Light the tile, to confirm its answer."""
+        self.lit = on
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -38,7 +39,7 @@ class KeyTile(QAbstractButton):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         line = max(2.0, self.height() / 40)
         frame = QRectF(self.rect()).adjusted(line / 2, line / 2, -line / 2, -line / 2)
-        lit = self.chosen or self.isDown()
+        lit = self.lit or self.isDown()
         colour = theme.palette().choice_colours[self._choice]
         painter.setPen(QPen(QColor(colour if lit or self.isEnabled() else theme.palette().line), line))
         painter.setBrush(QColor(colour if lit else theme.palette().panel))

@@ -85,7 +85,7 @@ class MainWindow(QMainWindow):
         self._make_bars()
         export = add_menus(self, self.commands)[EXPORT]
         self.export_button.setMenu(export)
-        self.playback_commands = PlaybackCommands(self.clips, self.commands, self)
+        self.playback_commands = PlaybackCommands(self.clips, self.commands)
         self.demo_commands = DemoCommands(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
         self.demo_commands.left.connect(self.pair_page.ask_for_size)
         name = controller.session.folder.name
@@ -195,8 +195,8 @@ class MainWindow(QMainWindow):
             Command.FINISH: self._on_finish_requested,
             Command.HUMAN: lambda: labelling.set_teacher(Teacher.HUMAN),
             Command.ORACLE: lambda: labelling.set_teacher(Teacher.ORACLE),
-            Command.START_PAGE: self._on_start_page_requested,
-            Command.QUIT: self._on_quit_requested,
+            Command.START_PAGE: partial(self._leave, self.start_page_requested.emit),
+            Command.QUIT: partial(self._leave, self.quit_requested.emit),
             Command.PROGRESS_PANEL: lambda: self.dock.setVisible(self.commands[Command.PROGRESS_PANEL].isChecked()),
             Command.PLAY_GAME: self.playing.open,
             **self.playback_commands.handlers,
@@ -238,7 +238,7 @@ class MainWindow(QMainWindow):
         self.key_hints.action_requested.connect(self.run_action)
         self.commands.action_requested.connect(self.run_action)
         self.banner.restart_requested.connect(controller.restart)
-        self.banner.quit_requested.connect(self._on_quit_requested)
+        self.banner.quit_requested.connect(partial(self._leave, self.quit_requested.emit))
         controller.folder_guard.gone_changed.connect(self._on_gone_changed)
         self.lost_folder_bar.buttons[0].clicked.connect(self._ask_for_folder)
         self.paused_bar.buttons[0].clicked.connect(lambda: controller.pause(False))
@@ -394,12 +394,6 @@ class MainWindow(QMainWindow):
     def _on_save_requested(self, plot: QWidget, name: str, content: Callable[[], bytes]) -> None:
         """Ask over the plot's own window, which is in front again afterwards."""
         ask_for_file(plot.window(), "Save", name, lambda target: self._controller.file_tasks.write(target, content))
-
-    def _on_start_page_requested(self) -> None:
-        self._leave(self.start_page_requested.emit)
-
-    def _on_quit_requested(self) -> None:
-        self._leave(self.quit_requested.emit)
 
     def _leave(self, tell: Callable[[], object] = lambda: None) -> None:
         """Close the window; ask first if what was done would be lost. tell: called before it closes"""

@@ -434,7 +434,7 @@ class StartWindow(QMainWindow):
         self.grid.set_preview(task, preview)
         self.form.set_preview(task, preview)
         self.behaviour_page.set_preview(task, preview)
-        self.sessions.list.entries.set_task_picture(task, preview.still(_THUMBNAIL))
+        self.sessions.list.session_model.set_task_picture(task, preview.still(_THUMBNAIL))
 
     def _on_preview_refused(self, task: str, sentence: str) -> None:
         self.grid.set_error(task, sentence)

@@ -40,7 +40,7 @@ def _while_running(controller: Controller) -> tuple[str, str]:
         return _with_countdown("Rendering the next pair", seconds), "It appears as soon as both clips are ready."
     if controller.state == State.PAUSED:
         return "Paused", "Press Resume to continue training."
-    reason = _sentence_case(controller.waits.get("rollout", ""))
+    reason = capitalized(controller.waits.get("rollout", "")).rstrip(".")
     if progress.first_pair.under_way and not progress.env_steps:
         headline = reason or "Recording the first clips"
         return _with_countdown(
@@ -62,7 +62,3 @@ def _with_countdown(text: str, seconds: float | None) -> str:
     if seconds is None:
         return text
     return f"{text}: {math.ceil(seconds)} s" if seconds > 0 else f"{text}: longer than usual"
-
-
-def _sentence_case(reason: str) -> str:
-    return capitalized(reason).rstrip(".")

@@ -171,7 +171,7 @@ class Page:
 
     @property
     def entries(self) -> list[str]:
-        return [entry.folder.name for entry in self.rows.entries.entries]
+        return [entry.folder.name for entry in self.rows.session_model.entries]
 
     @property
     def message(self) -> str:
@@ -198,7 +198,7 @@ class Page:
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
     def click_row(self, row: int, twice: bool = False) -> None:
-        place = self.rows.visualRect(self.rows.entries.index(row)).center()
+        place = self.rows.visualRect(self.rows.session_model.index(row)).center()
         for click in (QTest.mouseClick, QTest.mouseDClick)[: 1 + twice]:
             click(self.rows.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place)
 

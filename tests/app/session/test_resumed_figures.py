@@ -78,7 +78,7 @@ def test_an_imported_session_is_listed_with_its_steps(taught: Path, page: Page, 
     page.press(Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier)
     take_file(page.window, tmp_path / "mine.somersault")
     page.wait_until(lambda: page.chosen == "mine")
-    spoken = page.rows.entries.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
+    spoken = page.rows.session_model.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert f"{ANSWERS} answers" in spoken and f"{STEPS:,} steps" in spoken
 
 
@@ -88,4 +88,4 @@ def test_no_best_result_is_shown_before_any_answer(page: Page) -> None:
     text = (folder / "summary.json").read_text()
     (folder / "summary.json").write_text(text.replace('"labels": 16', '"labels": 0'))
     page.show()
-    assert "Best" not in page.rows.entries.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert "Best" not in page.rows.session_model.index(0).data(Qt.ItemDataRole.AccessibleTextRole)

@@ -36,15 +36,15 @@ def test_two_hundred_sessions(page: Page) -> None:
     page.press(Qt.Key.Key_End)
     assert page.chosen.endswith("-199")
     page.window.resize(1920, 1080)
-    page.wait_until(lambda: bool(page.rows.entries.pictures))
-    asked = len(page.rows.entries.pictures)
+    page.wait_until(lambda: bool(page.rows.session_model.pictures))
+    asked = len(page.rows.session_model.pictures)
     assert 0 < asked < 60  # only those that were seen
 
 
 def test_the_best_result_is_hidden_where_the_session_hides_it(page: Page) -> None:
     make_session(page.root, "taught", labels=16)
     page.show()
-    spoken = page.rows.entries.index(0)
+    spoken = page.rows.session_model.index(0)
     assert "16,000 steps" in spoken.data(Qt.ItemDataRole.AccessibleTextRole)
     settings.keep("plots/hide_true_reward", False)
     assert "Best 2" in spoken.data(Qt.ItemDataRole.AccessibleTextRole)
@@ -62,7 +62,7 @@ def test_the_first_plot_of_a_behaviour_has_no_best_value(
     settings.keep("plots/hide_true_reward", False)
     make_session(page.root, "taught", text, labels=16)
     page.show()
-    assert shown in page.rows.entries.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert shown in page.rows.session_model.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
 
 
 @pytest.mark.parametrize("way", ["enter", "double click", "button"])
@@ -101,7 +101,7 @@ def test_a_damaged_session_is_listed_and_not_opened(page: Page, damage: str) -> 
     (folder / damage).write_bytes(b"not what it was, by any means\n" * 100)
     page.show()
     assert page.entries == ["broken", "whole"]
-    problem = page.rows.entries.entries[0].problem
+    problem = page.rows.session_model.entries[0].problem
     assert damage in problem.replace("\\", "/") and problem.endswith(".") and "\n" not in problem
     page.press(Qt.Key.Key_Return)
     assert page.message == problem
@@ -245,7 +245,7 @@ def test_an_exported_session_is_imported(page: Page, tmp_path: Path, way: str) -
     take_file(page.window, tmp_path / "mine.somersault")
     page.wait_until(lambda: page.chosen == "mine-1")
     assert page.message == "Imported mine-1."
-    assert page.rows.entries.entries[0].problem == ""
+    assert page.rows.session_model.entries[0].problem == ""
 
 
 def test_a_session_kept_elsewhere_is_opened_and_listed_from_then_on(

@@ -35,7 +35,7 @@ def test_tooltips_escape_what_they_show(page: Page) -> None:
     folder = make_session(page.root, "<b>bold")
     (folder / "config.json").write_text(NASTY)
     page.show()
-    shown = page.rows.entries.data(page.rows.entries.index(0), Qt.ItemDataRole.ToolTipRole)
+    shown = page.rows.session_model.data(page.rows.session_model.index(0), Qt.ItemDataRole.ToolTipRole)
     assert "<b>" not in shown and "&lt;b&gt;bold" in shown
     card = next(iter(page.window.grid.cards.values()))
     card.set_error(NASTY)

@@ -47,10 +47,10 @@ def test_guests_answer_with_four_keys(face: Face, demo: DemoWindow) -> None:
     for (key, choice), following in zip(KEYS.items(), queries[1:], strict=True):
         QTest.keyClick(demo, key)
         face.wait_until(lambda query=following: demo.clips.shown is not None and demo.clips.shown.query is query)
-        assert [c for c, tile in demo.tiles.items() if tile.chosen] == [choice]
+        assert [c for c, tile in demo.tiles.items() if tile.lit] == [choice]
     assert [(p.choice, p.labeller) for p in face.answers()] == [(choice, "guest: Guest 1") for choice in KEYS.values()]
     demo.flash_timer.start(0)
-    face.wait_until(lambda: not any(tile.chosen for tile in demo.tiles.values()))
+    face.wait_until(lambda: not any(tile.lit for tile in demo.tiles.values()))
 
 
 def test_each_guests_answers_are_stored_under_a_name(face: Face, demo: DemoWindow) -> None:
@@ -109,10 +109,10 @@ def test_a_guest_may_click_and_an_answer_can_be_taken_back(face: Face, demo: Dem
     demo.flash_timer.setInterval(60_000)
     face.labelling.flash_timer.setInterval(60_000)
     QTest.mouseClick(demo.tiles[Choice.TIE], Qt.MouseButton.LeftButton)
-    face.wait_until(lambda: demo.tiles[Choice.TIE].chosen)
+    face.wait_until(lambda: demo.tiles[Choice.TIE].lit)
     assert flashed(demo.clips) == Choice.TIE and len(face.answers()) == 1
     QTest.keyClick(demo, Qt.Key.Key_Backspace)
-    face.wait_until(lambda: not demo.tiles[Choice.TIE].chosen)  # what was confirmed no longer holds
+    face.wait_until(lambda: not demo.tiles[Choice.TIE].lit)  # what was confirmed no longer holds
     assert face.answers() == []
 
 
@@ -141,7 +141,7 @@ def test_the_oracle_plays_by_itself_until_one_leaves(face: Face) -> None:
     face.engine.offer(*queries)
     face.wait_until(lambda: len(face.answers()) == 2)
     assert [(p.choice, p.labeller) for p in face.answers()] == [(Choice.LEFT, "oracle"), (Choice.RIGHT, "oracle")]
-    assert demo.tiles[Choice.RIGHT].chosen
+    assert demo.tiles[Choice.RIGHT].lit
     QTest.keyClick(demo, Qt.Key.Key_Escape)
     assert face.labelling.teacher == Teacher.HUMAN and face.controller.state == State.RUNNING
 

@@ -215,10 +215,10 @@ def test_a_session_named_on_the_command_line_is_listed_from_then_on_while_it_exi
     again.wait_for_start()
     sessions = again.program.start.sessions.list
     again.wait_until(lambda: sessions.current is not None)
-    assert [entry.folder for entry in sessions.entries.entries] == [tmp_path / "disk" / "mine"]
+    assert [entry.folder for entry in sessions.session_model.entries] == [tmp_path / "disk" / "mine"]
     shutil.rmtree(tmp_path / "disk")
     again.program.start.library.refresh()
-    again.wait_until(lambda: sessions.entries.entries == [])
+    again.wait_until(lambda: sessions.session_model.entries == [])
     assert not again.program.start.banner.isVisible()
 
 
