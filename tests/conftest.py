@@ -1,4 +1,4 @@
-"""Signals and virtual screens of the processes that run the tests."""
+"""Signals and virtual screens of the processes that run the tests, and the command line in one of them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
+from core.__main__ import main
 from tests.screens import x_server
 
 _screen = ExitStack()
@@ -74,3 +76,23 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 def pytest_timeout_cancel_timer(item: pytest.Item) -> None:
     """The test has ended, with its fixtures."""
     faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """Runs a command of the engine in this process; returns what it printed, as `out` and `err`.
+
+    code: exit code that it must have; with 2 it must have printed one sentence, to stderr, after any progress bar.
+    """
+
+    def run(*words: object, code: int = 0) -> Any:
+        monkeypatch.setattr(sys, "argv", ["core", *map(str, words)])
+        capsys.readouterr()
+        assert main() == code
+        printed = capsys.readouterr()
+        if code == 2:
+            (line,) = (line for line in printed.err.splitlines() if line.strip() and "%|" not in line)
+            assert line.startswith("somersault: ") and printed.out == ""
+        return printed
+
+    return run

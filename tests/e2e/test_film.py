@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 import torch
 
-from core.__main__ import main
 from core.errors import UserError
 from core.events import Event, JobSpec
 from core.headless.run import HeadlessRun
@@ -50,7 +48,7 @@ BRIEF = {"scenes": 3, "scene_seconds": 1.0, "last_seconds": 2.0, "card_seconds":
 
 
 def events(folder: Path, target: Path, before_after: bool = False, height: int = HEIGHT) -> Iterator[Event | None]:
-    job = FilmJob(read_config(folder), **BRIEF)  # type: ignore[arg-type]
+    job = FilmJob(read_config(folder), **BRIEF)
     job.receive(FilmRequested(str(folder), str(target), before_after, height))
     for event in job.run():
         yield event
@@ -215,16 +213,11 @@ def test_a_game_is_judged_by_games_that_were_played_to_their_end(
 
 
 def test_the_command_makes_a_film_or_says_in_a_sentence_why_not(
-    taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    taught: Path, tmp_path: Path, cli: Callable[..., Any]
 ) -> None:
-    words = ["core", "film", str(taught), "--out", str(tmp_path / "a.mp4"), "--before-after", "--height", str(HEIGHT)]
-    monkeypatch.setattr(sys, "argv", words)
-    assert main() == 0 and f"wrote {tmp_path / 'a.mp4'} (H.264)" in capsys.readouterr().err
-    assert (tmp_path / "a.mp4").stat().st_size > 1000
-    monkeypatch.setattr(sys, "argv", ["core", "film", "none", "--out", "b.mp4"])
-    assert main() == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "not a session" in line
+    printed = cli("film", taught, "--out", tmp_path / "a.mp4", "--before-after", "--height", HEIGHT)
+    assert f"wrote {tmp_path / 'a.mp4'} (H.264)" in printed.err and (tmp_path / "a.mp4").stat().st_size > 1000
+    assert "not a session" in cli("film", "none", "--out", "b.mp4", code=2).err
 
 
 @pytest.mark.slow

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import signal
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from core.__main__ import main
 from core.errors import CutShortError, NotFiniteError
 from core.events import Event, PolicyUpdated, PreferenceAdded, RolloutBatchReady, RolloutReported
 from core.reward.trainer import EpochReport, RewardTrainer
@@ -69,20 +68,18 @@ def test_ctrl_c_twice_ends_at_once_and_leaves_the_checkpoint_before(teach: Teach
 
 
 def test_what_a_stage_raises_is_one_sentence_at_the_terminal_and_all_of_it_in_the_log(
-    teach: Teach, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    teach: Teach, monkeypatch: pytest.MonkeyPatch, cli: Callable[..., Any]
 ) -> None:
     taught = teach("s", **SHORT)
     taught.save_once_it_learns()
     taught.close()
 
-    monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", "s"])
     raised = {RuntimeError("boom\nand more"): "RuntimeError: boom and more", MemoryError(): "not enough"}
     logged = 0
     for error, said in raised.items():
         with monkeypatch.context() as broken:
             broken.setattr("core.policy.on_policy.OnPolicyOptimizer.update", raising(error))
-            assert main() == 1
-        stderr = capsys.readouterr().err
+            stderr = cli("teach", "--resume", "s", code=1).err
         assert "Traceback" not in stderr
         last = stderr.splitlines()[-1]
         assert last.startswith("somersault: the policy stage failed (") and said in last
@@ -92,7 +89,7 @@ def test_what_a_stage_raises_is_one_sentence_at_the_terminal_and_all_of_it_in_th
         log = Path("s/log.txt").read_text()
         assert "Traceback" in log[logged:]
         logged = len(log)
-    assert main() == 0
+    cli("teach", "--resume", "s")
 
 
 def test_a_predicted_reward_that_is_not_finite_ends_the_run_and_keeps_the_last_good_checkpoint(

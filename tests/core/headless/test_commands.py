@@ -10,17 +10,17 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import mujoco
 import pytest
 import torch
 
 import core
-from core.__main__ import main, make_parser
+from core.__main__ import make_parser
 from core.config import Config, OracleConfig, replaced
 from core.events import RolloutReported
 from core.headless import bench
@@ -42,47 +42,29 @@ STEPS = 8 * 32 * 12
 SHORT = ["--labels", "8", "--steps", str(STEPS), *SETTINGS]
 
 
-class Called(Protocol):
-    def __call__(self, *words: str) -> dict[str, Any]: ...
+Run = Callable[..., Any]
 
 
-@pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
-    """Runs a command in this process; returns the JSON object that it printed."""
-
-    def run(*words: str) -> dict[str, Any]:
-        monkeypatch.setattr(sys, "argv", ["core", *words])
-        assert main() == 0
-        (line,) = capsys.readouterr().out.splitlines()
-        printed: dict[str, Any] = json.loads(line)
-        return printed
-
-    return run
+def result_of(printed: Any) -> Any:
+    """The JSON value on the one line of its standard output."""
+    (line,) = printed.out.splitlines()
+    return json.loads(line)
 
 
-def test_a_session_goes_out_as_one_file_and_comes_back(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_goes_out_as_one_file_and_comes_back(tmp_path: Path, cli: Run) -> None:
     Session.create(tmp_path / "s", tiny(seed=9)).close()
     Session.open(tmp_path / "s").store().close()
-
-    def status(*words: str) -> int:
-        monkeypatch.setattr(sys, "argv", ["core", *words])
-        return main()
-
-    assert status("export", "s", "one.somersault") == 0
-    assert status("import", "one.somersault", "back") == 0
+    cli("export", "s", "one.somersault")
+    cli("import", "one.somersault", "back")
     again = Session.open(tmp_path / "back")
     assert again.config.seed == 9
     again.close()
     (tmp_path / "here").mkdir()
     with contextlib.chdir(tmp_path / "here"):
-        assert status("import", "../one.somersault", ".") == 0
+        cli("import", "../one.somersault", ".")
     assert (tmp_path / "here" / "config.json").exists()
-    capsys.readouterr()
     for words in (("export", "s", "one.somersault"), ("import", "one.somersault", "back"), ("import", "no", "x")):
-        assert status(*words) == 2
-        assert len(capsys.readouterr().err.splitlines()) == 1
+        cli(*words, code=2)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +78,7 @@ def test_a_session_goes_out_as_one_file_and_comes_back(
     ],
 )
 def test_where_nothing_can_be_written_a_command_says_so_in_one_sentence(
-    words: list[str], target: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str], target: str, cli: Run
 ) -> None:
     session = Session.create(Path("s"), tiny())
     session.store().close()
@@ -105,44 +87,34 @@ def test_where_nothing_can_be_written_a_command_says_so_in_one_sentence(
     session.close()
     Path("file").write_text("no folder")
     before = sorted(Path().rglob("*"))
-    monkeypatch.setattr(sys, "argv", ["core", *words, target])
-    assert main() == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("somersault: ") and ("shorter name" in line) == target.startswith("x")
+    assert ("shorter name" in cli(*words, target, code=2).err) == target.startswith("x")
     assert sorted(Path().rglob("*")) == before
 
 
-def test_tasks_are_listed(call: Called) -> None:
-    entries: Any = call("tasks", "--json")
+def test_tasks_are_listed(cli: Run) -> None:
+    entries = result_of(cli("tasks", "--json"))
     fields = {"name", "title", "instruction", "segment_steps", "segment_seconds", "true_reward", "measure"}
     assert "hopper-backflip" in [entry["name"] for entry in entries] and fields <= entries[0].keys()
 
 
-def test_robots_and_behaviours_are_listed(call: Called) -> None:
-    robots: Any = {robot["name"]: robot for robot in call("robots", "--json")}
+def test_robots_and_behaviours_are_listed(cli: Run) -> None:
+    robots = {robot["name"]: robot for robot in result_of(cli("robots", "--json"))}
     assert "height[foot_geom]" in robots["hopper"]["signals"] and "thigh_joint" in robots["hopper"]["joints"]
-    listed: Any = call("behaviours", "--json")
+    listed = result_of(cli("behaviours", "--json"))
     assert {entry["robot"] for entry in listed} == set(robots)
     assert listed[0].keys() == listed[-1].keys() and "hopper-backflip" in [entry["name"] for entry in listed]
 
 
-def test_the_page_of_signals_is_current_and_a_robots_signals_are_listed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def printed(*words: str) -> str:
-        monkeypatch.setattr(sys, "argv", ["core", "robots", *words])
-        assert main() == 0
-        return capsys.readouterr().out
-
+def test_the_page_of_signals_is_current_and_a_robots_signals_are_listed(cli: Run) -> None:
     page = Path(core.__file__).parents[1] / "docs" / "signals.md"
     assert signals_page() == page.read_text(), "python -m tests.benchmarks.signals_page > docs/signals.md"
-    assert printed("hopper").splitlines() == get_task("hopper-frontflip").names.all()  # type: ignore[attr-defined]
+    assert cli("robots", "hopper").out.splitlines() == get_task("hopper-frontflip").names.all()
     swing = '<body><joint name="swing"/><geom name="arm" size=".1"/></body>'
     actuator = '<actuator><motor joint="swing" ctrlrange="-1 1"/></actuator>'
     Path("swing.xml").write_text(f"<mujoco><worldbody>{swing}</worldbody>{actuator}</mujoco>")
-    assert "joint_rate[swing]" in printed("mjcf:swing.xml") and '"height[arm]"' in printed("mjcf:swing.xml", "--json")
-    monkeypatch.setattr(sys, "argv", ["core", "robots", "hoper"])
-    assert main() == 2 and "choose one of" in capsys.readouterr().err
+    assert "joint_rate[swing]" in cli("robots", "mjcf:swing.xml").out
+    assert '"height[arm]"' in cli("robots", "mjcf:swing.xml", "--json").out
+    assert "choose one of" in cli("robots", "hoper", code=2).err
 
 
 LOW = {
@@ -154,18 +126,18 @@ LOW = {
 }
 
 
-def test_a_behaviour_file_is_taught_kept_and_evaluated(call: Called) -> None:
+def test_a_behaviour_file_is_taught_kept_and_evaluated(cli: Run) -> None:
     measured = {"measure": {"name": "mean_height", "expression": "mean(height[cpole])"}, "oracle": "-height[cpole]"}
     Path("low.json").write_text(json.dumps({**LOW, **measured}))
     small = ["--labels", "4", "--steps", str(8 * 32 * 6), *SETTINGS]
-    result = call("teach", "low.json", "--session", "s", "--json", *small)
+    result = result_of(cli("teach", "low.json", "--session", "s", "--json", *small))
     assert (result["task"], result["labels"]) == ("low", 4) and result["measure"]["mean_height"] > 0
     Path("low.json").unlink()
     config = read_config(Path("s"))
     assert (config.query.schedule, config.reward.members) == ("answers", 5)  # of the default settings
     assert json.loads(config.task) == {**LOW, **measured}
-    assert call("evaluate", "s", "--episodes", "2", "--json")["measure"].keys() == {"mean_height"}
-    assert call("teach", "--resume", "s", "--json")["task"] == "low"
+    assert result_of(cli("evaluate", "s", "--episodes", "2", "--json"))["measure"].keys() == {"mean_height"}
+    assert result_of(cli("teach", "--resume", "s", "--json"))["task"] == "low"
     found = library.entry(Path("s")).summary  # as the window's start page shows it
     assert found and (found.labels, found.env_steps, found.teacher) == (4, result["env_steps"], "oracle")
     assert found.best is not None and found.best >= result["measure"]["mean_height"]
@@ -183,35 +155,31 @@ DOCUMENTED = {
 MEASURED = ("wall_seconds", "steps_per_second", "true_return", "random_return")
 
 
-def test_a_run_is_taught_filmed_and_evaluated(call: Called) -> None:
-    result = call("teach", "reacher", "--seed", "3", "--session", "s", "--video", "v.mp4", "--json", *SHORT)
+def test_a_run_is_taught_filmed_and_evaluated(cli: Run) -> None:
+    result = result_of(cli("teach", "reacher", "--seed", "3", "--session", "s", "--video", "v.mp4", "--json", *SHORT))
     assert {name: result[name] for name in DOCUMENTED} == DOCUMENTED
     assert all(isinstance(result[name], float) and result[name] == result[name] for name in MEASURED)
     assert result["random_return"] == random_return(read_config(Path("s"))) != result["true_return"]
     assert result["steps_per_second"] > 0 and get_task("reacher").measure_name in result["measure"]
     assert Path("v.mp4").stat().st_size > 1000
     with closing(Session.open(Path("s"))):  # another program has it
-        evaluated = call("evaluate", "s", "--episodes", "2", "--json")
+        evaluated = result_of(cli("evaluate", "s", "--episodes", "2", "--json"))
     assert (evaluated["task"], evaluated["episodes"], evaluated["env_steps"]) == ("reacher", 2, STEPS)
     assert evaluated["measure"].keys() == result["measure"].keys()
 
 
-def test_what_can_not_be_drawn_is_refused_before_the_work(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_can_not_be_drawn_is_refused_before_the_work(monkeypatch: pytest.MonkeyPatch, cli: Run) -> None:
     monkeypatch.setattr(mujoco, "Renderer", raising(RuntimeError("no driver")))
-    words = ["teach", "reacher", "--session", "s", "--video", "v.mp4", *SHORT]
-    monkeypatch.setattr(sys, "argv", ["core", *words])
-    assert main() == 2
-    assert "OpenGL is missing here" in capsys.readouterr().err and not Path("s").exists()
+    refused = cli("teach", "reacher", "--session", "s", "--video", "v.mp4", *SHORT, code=2)
+    assert "OpenGL is missing here" in refused.err and not Path("s").exists()
 
 
-def test_bench_gives_positive_ratios(call: Called, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bench_gives_positive_ratios(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     small = {**QUICK, "labels": 4, "steps": 8 * 32 * 4}
     quick = functools.partial(bench.measure, turns=1, turn_seconds=0.01, fit_preferences=8, **small)
     monkeypatch.setattr(bench, "measure", quick)
     Path("low.json").write_text(json.dumps({**LOW, "oracle": "-height[cpole]"}))
-    result = call("bench", "--task", "low.json", "--json")
+    result = result_of(cli("bench", "--task", "low.json", "--json"))
     assert result.pop("task") == "low" and result.pop("device") in ("cpu", "cuda")
     assert {"collecting_of_raw", "teaching_of_raw", "fit_epoch_milliseconds"} <= result.keys()
     assert all(value > 0 for value in result.values()), result
@@ -229,10 +197,9 @@ def test_the_progress_shows_divergences_if_there_are_some(
 TEACH = ["teach", "hopper-backflip", "--session", "s"]
 
 
-def configured(words: list[str], monkeypatch: pytest.MonkeyPatch) -> Config:
+def configured(*words: str) -> Config:
     """Return the config of the session that these words would begin."""
-    monkeypatch.setattr(sys, "argv", ["core", *TEACH, *words])
-    session = new_session(make_parser().parse_args())
+    session = new_session(make_parser().parse_args([*TEACH, *words]))
     session.close()
     assert read_config(Path("s")) == session.config
     return session.config
@@ -253,12 +220,10 @@ ABLATED = [
 
 
 @pytest.mark.parametrize(("flag", "changes"), ABLATED)
-def test_each_ablation_is_one_flag_that_the_session_records(
-    flag: str, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_ablation_is_one_flag_that_the_session_records(flag: str, changes: dict[str, Any]) -> None:
     plain = replaced(Config(task="hopper-backflip"), **get_task("hopper-backflip").presets)
     plain = replaced(plain, steps=steps_for_answers(plain))  # which an ablation leaves alone
-    assert configured([flag], monkeypatch) == replaced(plain, **changes) != plain
+    assert configured(flag) == replaced(plain, **changes) != plain
 
 
 @pytest.mark.parametrize(
@@ -269,43 +234,38 @@ def test_each_ablation_is_one_flag_that_the_session_records(
     ],
 )
 def test_an_algorithm_brings_its_presets_and_settings_override_them(
-    words: str, expected: tuple[str, int, float], monkeypatch: pytest.MonkeyPatch
+    words: str, expected: tuple[str, int, float]
 ) -> None:
-    config = configured(words.split(), monkeypatch)
+    config = configured(*words.split())
     assert (config.policy.algorithm, config.rollout.steps, config.policy.discount) == expected
 
 
-def test_an_ablation_does_not_shorten_a_session_whose_answers_drive_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = configured(["--preset", "default"], monkeypatch)
+def test_an_ablation_does_not_shorten_a_session_whose_answers_drive_training() -> None:
+    whole = configured("--preset", "default")
     shutil.rmtree("s")
-    early = configured(["--preset", "default", "--no-online-queries"], monkeypatch)
+    early = configured("--preset", "default", "--no-online-queries")
     assert early.steps == whole.steps > 2_000_000 and early.query.first_share == 1.0
 
 
-def test_the_papers_settings_are_a_preset(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["core", "teach", "walker-kneel", "--preset", "paper", "--session", "s"])
-    session = new_session(make_parser().parse_args())
-    session.close()
-    config = session.config
+def test_the_papers_settings_are_a_preset() -> None:
+    config = configured("--preset", "paper")
     assert config.policy.algorithm == "trpo"
     assert (config.query.schedule, config.reward.bonus, config.reward.novelty) == ("paper", 0, 0)
     assert config.steps >= 300_000
 
 
-def test_the_oracles_errors_are_flags_that_the_session_records(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oracles_errors_are_flags_that_the_session_records() -> None:
     flags = "--oracle-mistakes .1 --oracle-skip .2 --oracle-equal .3 --oracle-beta 4 --oracle-myopia .9"
-    assert configured(flags.split(), monkeypatch).oracle == OracleConfig(0.1, 0.2, 0.3, 4.0, 0.9)
+    assert configured(*flags.split()).oracle == OracleConfig(0.1, 0.2, 0.3, 4.0, 0.9)
 
 
 @pytest.mark.parametrize("words", [[], ["--target"], ["--teacher", "none"]])
 def test_a_task_without_a_true_reward_has_no_oracle(
-    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str], monkeypatch: pytest.MonkeyPatch, cli: Run
 ) -> None:
     task = get_task("hopper-backflip")
     monkeypatch.setitem(CATALOGUE, task.name, dataclasses.replace(task, true_reward=None))
-    monkeypatch.setattr(sys, "argv", ["core", *TEACH, *words])
-    assert main() == 2
-    assert "no true reward" in capsys.readouterr().err and not Path("s").exists()
+    assert "no true reward" in cli(*TEACH, *words, code=2).err and not Path("s").exists()
 
 
 @pytest.mark.parametrize(
@@ -359,29 +319,19 @@ def test_a_task_without_a_true_reward_has_no_oracle(
         (["evaluate", "nowhere", "--episodes", "0"], "episode"),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(
-    words: list[str], reason: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_is_one_sentence_and_exit_code_2(words: list[str], reason: str, cli: Run) -> None:
     Path("folder.mp4").mkdir()
     Path("foreign").mkdir()
     Path("foreign/thesis.tex").write_text("x")
     Path("still.json").write_text(json.dumps({**LOW, "robot": "hopper", "oracle": "side_speed - abs(roll_rate)"}))
-    monkeypatch.setattr(sys, "argv", ["core", *words])
-    assert main() == 2
-    printed = capsys.readouterr()
-    (line,) = printed.err.splitlines()
-    assert line.startswith("somersault: ") and reason in line and printed.out == ""
+    assert reason in cli(*words, code=2).err
     assert not Path("s").exists()  # nothing was begun
     assert [path.name for path in Path("foreign").iterdir()] == ["thesis.tex"]
 
 
-def test_without_such_a_device_no_session_is_begun(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_such_a_device_no_session_is_begun(monkeypatch: pytest.MonkeyPatch, cli: Run) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(sys, "argv", ["core", *TEACH, "--device", "cuda"])
-    assert main() == 2
-    assert "choose the device cpu" in capsys.readouterr().err and not Path("s").exists()
+    assert "choose the device cpu" in cli(*TEACH, "--device", "cuda", code=2).err and not Path("s").exists()
 
 
 @pytest.mark.parametrize(
@@ -402,12 +352,9 @@ def test_a_folder_without_a_name_is_none(command: str, capsys: pytest.CaptureFix
         (["--teacher", "oracle", "--wrong", "0.4"], "give --teacher person"),
     ],
 )
-def test_errors_of_a_teacher_who_does_not_answer_are_refused(
-    words: list[str], expected: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["core", "teach", "reacher", "--session", "s", *words])
-    assert main() == 2
-    assert expected in capsys.readouterr().err and not Path("s").exists()
+def test_errors_of_a_teacher_who_does_not_answer_are_refused(words: list[str], expected: str, cli: Run) -> None:
+    refused = cli("teach", "reacher", "--session", "s", *words, code=2)
+    assert expected in refused.err and not Path("s").exists()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
@@ -446,21 +393,15 @@ def test_messages_that_can_not_be_written_stop_no_training(tmp_path: Path) -> No
     assert done.returncode == 0 and json.loads(done.stdout)["env_steps"] >= 1000
 
 
-def test_fewer_answers_than_asked_are_reported(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_fewer_answers_than_asked_are_reported(cli: Run) -> None:
     small = ["--set", "rollout.environments=8", "--set", "rollout.steps=32", "--steps", "1280"]
-    monkeypatch.setattr(sys, "argv", ["core", *TEACH, "--labels", "90", *small, "--json"])
-    assert main() == 0
-    printed = capsys.readouterr()
-    result = json.loads(printed.out.splitlines()[-1])
+    printed = cli(*TEACH, "--labels", "90", *small, "--json")
+    result = result_of(printed)
     assert result["labels"] < 90 and f"Only {result['labels']} of 90 answers were given" in printed.err
     assert (result["true_return"], result["measure"]) == (None, {}) and "No episode has ended" in printed.err
 
 
-def test_an_oracle_to_which_all_clips_are_alike_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_oracle_to_which_all_clips_are_alike_is_reported(tmp_path: Path, cli: Run) -> None:
     values = {
         "name": "high",
         "robot": "hopper",
@@ -471,9 +412,8 @@ def test_an_oracle_to_which_all_clips_are_alike_is_reported(
     file = tmp_path / "high.JSON"
     file.write_text(json.dumps({**values, "oracle": "height > 50"}))
     small = ["--set", "rollout.environments=8", "--set", "rollout.steps=64", "--labels", "4", "--steps", "1536"]
-    monkeypatch.setattr(sys, "argv", ["core", "teach", str(file), "--teacher", "oracle", *small, "--session", "s"])
-    assert main() == 0
-    assert "All answers were ties" in capsys.readouterr().err
+    printed = cli("teach", file, "--teacher", "oracle", *small, "--session", "s")
+    assert "All answers were ties" in printed.err
 
 
 def test_as_a_process_it_says_no_more_than_that() -> None:
@@ -483,16 +423,12 @@ def test_as_a_process_it_says_no_more_than_that() -> None:
 
 
 @pytest.mark.parametrize("begun_with", ["human", "oracle"])
-def test_the_oracle_does_not_go_on_with_what_a_person_taught(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], begun_with: str
-) -> None:
+def test_the_oracle_does_not_go_on_with_what_a_person_taught(cli: Run, begun_with: str) -> None:
     session = Session.create(Path("s"), tiny(teacher=begun_with))
     with closing(session), closing(session.store()) as store:
         if begun_with == "oracle":  # and the person took over in the window
             store.add(query(1), Choice.LEFT, "human")
-    monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", "s"])
-    assert main() == 2
-    assert "python -m app --session s" in capsys.readouterr().err
+    assert "python -m app --session s" in cli("teach", "--resume", "s", code=2).err
 
 
 def test_help_needs_no_torch() -> None:

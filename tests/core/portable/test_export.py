@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ import mujoco
 import numpy as np
 import pytest
 
-from core.__main__ import main
 from core.api import LearnedReward, environment, policy
 from core.config import Config
 from core.errors import UserError
@@ -32,7 +31,7 @@ from tests.core.robot_toys import SIT, write_dog
 onnxruntime = pytest.importorskip("onnxruntime")
 from core.portable.export import LIMIT, export_onnx  # noqa: E402 - needs onnx
 
-Run = Any
+Run = Callable[..., Any]
 
 
 def taught(folder: Path, config: Config, cycles: int = 6) -> Path:
@@ -224,9 +223,7 @@ def test_a_file_that_computes_something_else_is_not_kept(tmp_path: Path, monkeyp
         export_onnx(folder, tmp_path / "y" / "p.onnx")
 
 
-def test_what_cannot_be_exported_is_reported_in_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_exported_is_reported_in_a_sentence(tmp_path: Path, cli: Run) -> None:
     Session.create(tmp_path / "s", tiny()).close()
     (tmp_path / "used").mkdir()
     (tmp_path / "used" / "contract.json").write_text("{}")
@@ -237,7 +234,4 @@ def test_what_cannot_be_exported_is_reported_in_a_sentence(
         ("s s.somersault --onnx p.onnx", "Name either one file"),
         ("s", "Name either one file"),
     ):
-        monkeypatch.setattr(sys, "argv", ["core", "export", *words.split()])
-        assert main() == 2
-        error = capsys.readouterr().err
-        assert expected in error and len(error.splitlines()) == 1
+        assert expected in cli("export", *words.split(), code=2).err

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.__main__ import main
 from core.errors import UserError
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session
@@ -87,24 +85,13 @@ def test_answers_that_are_damaged_or_of_another_task_are_not_imported(session: S
     assert not (tmp_path / "back").exists()
 
 
-def test_on_the_command_line(
-    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commands_tell_how_many_answers_went_out_and_came_in(session: Session, cli: Callable[..., Any]) -> None:
     session.close()
-    monkeypatch.chdir(tmp_path)
-
-    def status(*words: str) -> int:
-        monkeypatch.setattr(sys, "argv", ["core", "preferences", *words])
-        capsys.readouterr()
-        return main()
-
-    assert status("export", "s", "out") == 0 and "wrote 5 answers to out\n" in capsys.readouterr().err
-    assert status("import", "out", "back") == 0 and "made back with 5 answers\n" in capsys.readouterr().err
-    assert status("import", "s", "new") == 0  # a session is its own export
+    assert "wrote 5 answers to out\n" in cli("preferences", "export", "s", "out").err
+    assert "made back with 5 answers\n" in cli("preferences", "import", "out", "back").err
+    cli("preferences", "import", "s", "new")  # a session is its own export
     for words in (("export", "s", "out"), ("import", "out", "back"), ("import", "no", "newer")):
-        assert status(*words) == 2
-        assert len(capsys.readouterr().err.splitlines()) == 1
+        cli("preferences", *words, code=2)
     os.truncate("s/preferences/00000003.safetensors", 0)
-    assert status("export", "s", "saved") == 0
-    assert "wrote 4 answers to saved; 1 more could not be read\n" in capsys.readouterr().err
-    assert status("import", "saved", "mended") == 0 and "with 4 answers\n" in capsys.readouterr().err
+    assert "wrote 4 answers to saved; 1 more could not be read\n" in cli("preferences", "export", "s", "saved").err
+    assert "with 4 answers\n" in cli("preferences", "import", "saved", "mended").err

@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import shutil
-import sys
+from collections.abc import Callable
 from contextlib import closing
 from itertools import takewhile
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.__main__ import main, make_parser
+from core.__main__ import make_parser
 from core.api import LearnedReward, environment, policy
 from core.config import Config, replaced
 from core.errors import UserError
@@ -39,6 +39,7 @@ from core.session.session import CHECKPOINTS, Session, read_config
 from core.types import Choice
 from tests.core.builders import QUICK, raising
 
+Run = Callable[..., Any]
 SETTINGS = [part for name, value in QUICK.items() for part in ("--set", f"{name}={value}")]
 SMALL = ["--steps", str(8 * 32 * 6), *SETTINGS, "--set", "query.first_labels=2"]
 
@@ -116,23 +117,9 @@ def test_a_reward_that_was_taken_stays_until_there_is_enough_to_fit(source: Path
     assert said == [None, None, RewardFitted]
 
 
-def test_answers_are_copied_and_new_ones_asked_for(
-    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = [
-        "core",
-        "teach",
-        behaviour("high", oracle="height[cpole]"),
-        "--from",
-        "old",
-        "--labels",
-        "3",
-        "--session",
-        "new",
-    ]
-    monkeypatch.setattr(sys, "argv", [*words, "--json", *SMALL])
-    assert main() == 0
-    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+def test_answers_are_copied_and_new_ones_asked_for(source: Path, cli: Run) -> None:
+    words = ["teach", behaviour("high", oracle="height[cpole]"), "--from", "old", "--labels", "3", "--session", "new"]
+    result = json.loads(cli(*words, "--json", *SMALL).out)
     assert (result["labels"], result["env_steps"], result["divergences"]) == (4 + 3, 8 * 32 * 6, 0)
     answers, before = ([(a.id, a.choice) for a in _answers(folder)] for folder in (Path("new"), source))
     assert answers[:4] == before and len(answers) == 7
@@ -213,33 +200,25 @@ REFUSED = [
 ]
 
 
-def test_what_does_not_fit_is_refused_in_one_sentence(
-    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_does_not_fit_is_refused_in_one_sentence(source: Path, cli: Run) -> None:
     behaviour("other", "walker", oracle="height")
     behaviour("long", clip_seconds=2)
     asked = ["teach", "low.json", "--session", "silent", *SMALL]
     new_session(make_parser().parse_args(asked)).close()
     for words, expected in REFUSED:
         more = [] if "--resume" in words else ["--session", "new", *SMALL]
-        monkeypatch.setattr(sys, "argv", ["core", "teach", *words[:1], *more, *words[1:]])
-        assert main() == 2
-        (line,) = capsys.readouterr().err.splitlines()
+        line = cli("teach", *words[:1], *more, *words[1:], code=2).err
         assert expected in line and not Path("new").exists(), line
 
 
-def test_a_policy_that_was_taken_can_be_measured_before_anything_is_learned(
-    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_policy_that_was_taken_can_be_measured_before_anything_is_learned(source: Path, cli: Run) -> None:
+    def true_return(folder: str) -> float:
+        return json.loads(cli("evaluate", folder, "--episodes", "1", "--json").out)["true_return"]
+
     for part in ("reward", "policy"):
         words = ["low.json", "--from", "old", "--take", part, "--session", part, *SMALL]
         new_session(make_parser().parse_args(["teach", *words])).close()
-        monkeypatch.setattr(sys, "argv", ["core", "evaluate", part, "--episodes", "1", "--json"])
-        assert main() == 0
-    returns = [json.loads(line)["true_return"] for line in capsys.readouterr().out.splitlines()]
-    monkeypatch.setattr(sys, "argv", ["core", "evaluate", "old", "--episodes", "1", "--json"])
-    assert main() == 0
-    assert json.loads(capsys.readouterr().out)["true_return"] == returns[1] != returns[0]
+    assert true_return("old") == true_return("policy") != true_return("reward")
 
 
 def test_a_run_killed_before_its_own_first_checkpoint_ends_with_the_same_numbers(source: Path) -> None:
@@ -266,18 +245,14 @@ def test_a_run_killed_before_its_own_first_checkpoint_ends_with_the_same_numbers
         assert all(np.array_equal(array, arrays[key]) for key, array in one[1][name].arrays.items())
 
 
-def test_damaged_answers_or_checkpoints_are_refused_before_anything_is_made(
-    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_damaged_answers_or_checkpoints_are_refused_before_anything_is_made(source: Path, cli: Run) -> None:
     (source / "preferences" / "00000002.safetensors").write_bytes(b"damaged")
     for path in (source / "checkpoints").iterdir():
         path.write_bytes(b"damaged")
-    words = ["core", "teach", "low.json", "--session", "new", *SMALL, "--from", "old", "--take"]
+    words = ["teach", "low.json", "--session", "new", *SMALL, "--from", "old", "--take"]
     for take, expected in (
         ("answers", "old/preferences/00000002.safetensors is damaged"),
         ("policy", "take its answers"),
     ):
-        monkeypatch.setattr(sys, "argv", [*words, take])
-        assert main() == 2
-        (line,) = capsys.readouterr().err.splitlines()
+        line = cli(*words, take, code=2).err
         assert expected in line and not Path("new").exists(), line

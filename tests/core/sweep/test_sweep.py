@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import psutil
 import pytest
@@ -34,32 +34,29 @@ from core.system import resources
 from core.system.child_process import ChildDiedError
 from tests.core.sweep.plans import Inline, plan_values
 
-
-class Swept(Protocol):
-    def __call__(self, out: Path, *words: str, interfere: Any = ..., **changes: Any) -> Inline: ...
+Sweep = Callable[..., Inline]
 
 
 @pytest.fixture
-def sweep(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Swept:
+def sweep(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cli: Callable[..., Any]) -> Sweep:
     """Carries out a small plan in this process with `python -m core sweep`, and returns what carried it out.
 
-    The exit code is its attribute `code`.
+    What was printed are its attributes `out` and `err`; code: exit code that it must have.
     """
 
-    def run(out: Path, *words: str, interfere: Any = lambda cell: None, **changes: Any) -> Inline:
+    def run(out: Path, *words: str, code: int = 0, interfere: Any = lambda cell: None, **changes: Any) -> Inline:
         (tmp_path / "plan.json").write_text(json.dumps(plan_values(**changes)))
-        made: list[Inline] = []
+        made: list[Any] = []
 
         def backend(slots: int, folder_of: Callable[[Cell], Path]) -> Inline:
             made.append(Inline(folder_of, interfere))
             return made[-1]
 
         monkeypatch.setattr(command, "LocalBackend", backend)
-        monkeypatch.setattr(sys, "argv", ["core", "sweep", str(tmp_path / "plan.json"), "--out", str(out), *words])
-        code = main()
+        printed = cli("sweep", tmp_path / "plan.json", "--out", out, *words, code=code)
         assert not made or made[-1].closed
         inline = made[-1] if made else Inline(lambda cell: out)
-        inline.code = code  # type: ignore[attr-defined]
+        inline.out, inline.err = printed
         return inline
 
     return run
@@ -96,13 +93,12 @@ def assert_same(out: Path, undisturbed: Path) -> None:
 
 
 def test_each_cell_is_computed_once_and_a_repetition_computes_nothing(
-    sweep: Swept, tmp_path: Path, undisturbed: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, tmp_path: Path, undisturbed: Path
 ) -> None:
     done = sweep(tmp_path / "out")
     assert len(set(done.computed)) == 3 and states(tmp_path / "out") == ["done"] * 3
-    printed = capsys.readouterr()
-    assert printed.out == (tmp_path / "out" / "table.md").read_text() and printed.out.count("\n") == 3
-    assert "3 done" in printed.err and (tmp_path / "out" / "reacher.png").exists()
+    assert done.out == (tmp_path / "out" / "table.md").read_text() and done.out.count("\n") == 3
+    assert "3 done" in done.err and (tmp_path / "out" / "reacher.png").exists()
     cells = find_plan(str(tmp_path / "plan.json"), str).cells()
     untrained = [entry["random_return"] for entry in table(tmp_path / "out")["cells"]]
     assert untrained == [random_return(cell.config) for cell in cells]
@@ -115,7 +111,7 @@ def test_each_cell_is_computed_once_and_a_repetition_computes_nothing(
 
 
 def test_a_failed_cell_stops_no_other_and_is_tried_again(
-    sweep: Swept, tmp_path: Path, undisturbed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, tmp_path: Path, undisturbed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole_run, runs = HeadlessRun.run, itertools.count()
 
@@ -126,36 +122,33 @@ def test_a_failed_cell_stops_no_other_and_is_tried_again(
 
     with monkeypatch.context() as patched:
         patched.setattr(HeadlessRun, "run", run)
-        failed = sweep(tmp_path / "out")
-    assert failed.code == 1 and states(tmp_path / "out") == ["done", "failed", "done"]  # type: ignore[attr-defined]
+        failed = sweep(tmp_path / "out", code=1)
+    assert states(tmp_path / "out") == ["done", "failed", "done"]
     entry = table(tmp_path / "out")["cells"][1]
     assert entry["reason"].startswith("There was not enough memory: ") and "true_return" not in entry
     document = json.loads((tmp_path / "out" / "cells" / f"{entry['cell']}.json").read_bytes())
     assert document["state"] == "failed" and "MemoryError" in document["traceback"]
     assert (
         "1 of 3 cells failed, which the same command tries again; the first, reacher (default), 4 labels, seed 0: "
-        in capsys.readouterr().err
+        in failed.err
     )
-    again = sweep(tmp_path / "out")
-    assert again.computed == [entry["cell"]] and again.code == 0  # type: ignore[attr-defined]
+    assert sweep(tmp_path / "out").computed == [entry["cell"]]
     assert_same(tmp_path / "out", undisturbed)
 
 
-def test_a_sweep_that_was_stopped_continues(sweep: Swept, tmp_path: Path, undisturbed: Path) -> None:
+def test_a_sweep_that_was_stopped_continues(sweep: Sweep, tmp_path: Path, undisturbed: Path) -> None:
     def stop(cell: Cell) -> None:
         if cell.config.labels == 6:
             raise KeyboardInterrupt
 
-    assert sweep(tmp_path / "out", interfere=stop).code == 130  # type: ignore[attr-defined]
+    sweep(tmp_path / "out", code=130, interfere=stop)
     assert len(sweep(tmp_path / "out").computed) == 1
     assert_same(tmp_path / "out", undisturbed)
     done = [cell for cell, state in journal(tmp_path / "out") if state == "done"]
     assert len(done) == len(set(done)) == 3
 
 
-def test_a_lost_cell_begins_again_and_fails_after_three_losses(
-    sweep: Swept, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_lost_cell_begins_again_and_fails_after_three_losses(sweep: Sweep, tmp_path: Path) -> None:
     lost: list[str] = []
 
     def lose(cell: Cell) -> Report | None:
@@ -164,10 +157,10 @@ def test_a_lost_cell_begins_again_and_fails_after_three_losses(
         lost.append(cell.digest)
         return Lost(cell.digest, "The machine is gone.")
 
-    assert sweep(tmp_path / "out", interfere=lose).code == 1  # type: ignore[attr-defined]
+    done = sweep(tmp_path / "out", code=1, interfere=lose)
     assert states(tmp_path / "out") == ["done", "failed", "done"]
     assert table(tmp_path / "out")["cells"][1]["reason"] == "The machine is gone."
-    assert "restarts: The machine is gone." in capsys.readouterr().err
+    assert "restarts: The machine is gone." in done.err
     assert [state for _, state in journal(tmp_path / "out")].count("queued") == len(lost) - 1
 
 
@@ -225,15 +218,12 @@ def test_a_cell_whose_session_lost_a_process_can_be_tried_again(
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no SIGHUP")
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
-def test_a_signal_stops_a_sweep_like_ctrl_c(
-    number: str, sweep: Swept, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_signal_stops_a_sweep_like_ctrl_c(number: str, sweep: Sweep, tmp_path: Path) -> None:
     def stop(cell: Cell) -> None:
         signal.raise_signal(getattr(signal, number))
 
-    stopped = sweep(tmp_path / "out", interfere=stop)
-    assert stopped.code == 128 + getattr(signal, number) and stopped.closed  # type: ignore[attr-defined]
-    assert "run the same command to continue." in capsys.readouterr().err
+    stopped = sweep(tmp_path / "out", code=128 + getattr(signal, number), interfere=stop)
+    assert stopped.closed and "run the same command to continue." in stopped.err
 
 
 @pytest.mark.parametrize("left", ["a file alone", "checkpoints that can't be read"])
@@ -252,12 +242,11 @@ def test_a_session_that_can_not_be_continued_is_begun_again(left: str, tmp_path:
     assert compute(config, tmp_path / "part", 1, lambda steps: None) == whole
 
 
-def test_a_plan_that_ends_leaves_the_stopped_sessions_of_another(sweep: Swept, tmp_path: Path) -> None:
+def test_a_plan_that_ends_leaves_the_stopped_sessions_of_another(sweep: Sweep, tmp_path: Path) -> None:
     def stop(cell: Cell) -> None:
         raise KeyboardInterrupt
 
-    stopped = sweep(tmp_path / "out", interfere=stop, seeds=[1])
-    assert stopped.code == 130  # type: ignore[attr-defined]
+    sweep(tmp_path / "out", code=130, interfere=stop, seeds=[1])
     other = find_plan(str(tmp_path / "plan.json"), str).cells()[0]
     session = CellFiles(tmp_path / "out").session(other)
     session.mkdir(parents=True)
@@ -268,7 +257,7 @@ def test_a_plan_that_ends_leaves_the_stopped_sessions_of_another(sweep: Swept, t
 
 
 def test_a_folder_is_in_use_until_the_table_is_written(
-    sweep: Swept, tmp_path: Path, undisturbed: Path, monkeypatch: pytest.MonkeyPatch
+    sweep: Sweep, tmp_path: Path, undisturbed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(undisturbed / "cells", tmp_path / "out" / "cells")
     whole = command.draw_chart
@@ -279,14 +268,13 @@ def test_a_folder_is_in_use_until_the_table_is_written(
         whole(*words)
 
     monkeypatch.setattr(command, "draw_chart", draw)
-    assert sweep(tmp_path / "out").code == 0  # type: ignore[attr-defined]
+    sweep(tmp_path / "out")
     acquire_lock(tmp_path / "out").release()
 
 
-def test_a_file_in_the_way_is_one_sentence(sweep: Swept, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_in_the_way_is_one_sentence(sweep: Sweep, tmp_path: Path) -> None:
     (tmp_path / "out" / "journal.jsonl").mkdir(parents=True)
-    assert sweep(tmp_path / "out").code == 2  # type: ignore[attr-defined]
-    assert "journal.jsonl can't be written (Is a directory)" in capsys.readouterr().err
+    assert "journal.jsonl can't be written (Is a directory)" in sweep(tmp_path / "out", code=2).err
 
 
 def test_a_process_of_this_machine_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -298,7 +286,7 @@ def test_a_process_of_this_machine_gives_the_same_bytes(tmp_path: Path) -> None:
         reports: list[Report] = []
         while not reports or type(reports[-1]).__name__ not in ("Ended", "Lost"):
             reports += backend.reports(1.0)
-    assert reports[-1].content == whole  # type: ignore[union-attr]
+    assert reports[-1].content == whole
 
 
 DAMAGES: dict[str, Callable[[str], str]] = {
@@ -317,28 +305,25 @@ def finished(undisturbed: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_file_is_refused_before_the_first_cell(
-    sweep: Swept, tmp_path: Path, finished: dict[str, str], damage: Any, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep, tmp_path: Path, finished: dict[str, str], damage: Any
 ) -> None:
     (tmp_path / "out" / "cells").mkdir(parents=True)
     name, text = next(iter(finished.items()))
     assert damage(text) != text
     (tmp_path / "out" / "cells" / name).write_text(damage(text))
-    refused = sweep(tmp_path / "out")
-    assert refused.code == 2 and refused.computed == []  # type: ignore[attr-defined]
-    assert f"{name} is damaged: delete it, and its cell is computed again." in capsys.readouterr().err
+    refused = sweep(tmp_path / "out", code=2)
+    assert refused.computed == []
+    assert f"{name} is damaged: delete it, and its cell is computed again." in refused.err
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has the device")
-def test_a_device_that_this_machine_lacks_is_refused_before_the_first_cell(
-    sweep: Swept, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    refused = sweep(tmp_path / "out", "--set", "device=cuda")
-    assert refused.code == 2 and refused.computed == []  # type: ignore[attr-defined]
-    assert "choose the device cpu" in capsys.readouterr().err
+def test_a_device_that_this_machine_lacks_is_refused_before_the_first_cell(sweep: Sweep, tmp_path: Path) -> None:
+    refused = sweep(tmp_path / "out", "--set", "device=cuda", code=2)
+    assert refused.computed == [] and "choose the device cpu" in refused.err
 
 
 def test_results_of_another_version_are_kept_and_reported(
-    sweep: Swept, tmp_path: Path, finished: dict[str, str], caplog: pytest.LogCaptureFixture
+    sweep: Sweep, tmp_path: Path, finished: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "out" / "cells").mkdir(parents=True)
     for name, text in finished.items():
@@ -347,9 +332,7 @@ def test_results_of_another_version_are_kept_and_reported(
     assert "3 results in" in caplog.text and "made by another version" in caplog.text
 
 
-def test_a_result_of_files_that_changed_meanwhile_is_not_kept(
-    sweep: Swept, tmp_path: Path, capsys: pytest.CaptureFixture[str], undisturbed: Path
-) -> None:
+def test_a_result_of_files_that_changed_meanwhile_is_not_kept(sweep: Sweep, tmp_path: Path, undisturbed: Path) -> None:
     """The process or machine that carried the cell out had read other sources than the driver."""
     changed: list[str] = []
 
@@ -363,16 +346,16 @@ def test_a_result_of_files_that_changed_meanwhile_is_not_kept(
         document["result"]["true_return"] = 1e6
         return Ended(cell.digest, json.dumps(document).encode())
 
-    assert sweep(tmp_path / "out", interfere=other).code == 1  # type: ignore[attr-defined]
-    assert "files changed while the sweep ran: start it again" in capsys.readouterr().err
+    failed = sweep(tmp_path / "out", code=1, interfere=other)
+    assert "files changed while the sweep ran: start it again" in failed.err
     assert sweep(tmp_path / "out").computed == changed
     assert (tmp_path / "out/table.md").read_bytes() == (undisturbed / "table.md").read_bytes()
 
 
 def test_a_run_without_a_finished_episode_is_reported(
-    sweep: Swept, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    sweep: Sweep, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert sweep(tmp_path / "out", steps=8 * 32, curves=[{"name": "true reward", "teacher": "none"}]).code == 0  # type: ignore[attr-defined]
+    sweep(tmp_path / "out", steps=8 * 32, curves=[{"name": "true reward", "teacher": "none"}])
     assert "1 run has no return, as no episode was finished" in caplog.text
 
 
@@ -385,7 +368,7 @@ def test_a_reason_promises_nothing_that_is_deleted() -> None:
 
 
 def test_fewer_answers_than_a_curve_is_named_after_are_reported(
-    sweep: Swept, tmp_path: Path, undisturbed: Path, caplog: pytest.LogCaptureFixture
+    sweep: Sweep, tmp_path: Path, undisturbed: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "out").mkdir()
     shutil.copytree(undisturbed / "cells", tmp_path / "out" / "cells")
@@ -410,13 +393,15 @@ def test_there_is_a_cell_for_each_core_that_memory_allows(
             slots_for(3, 1_000)
 
 
-def test_only_one_program_uses_a_folder(sweep: Swept, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_one_program_uses_a_folder(sweep: Sweep, tmp_path: Path) -> None:
+    refused: list[str] = []
+
     def other(cell: Cell) -> None:
-        assert sweep(tmp_path / "out").code == 2  # type: ignore[attr-defined]
+        refused.append(sweep(tmp_path / "out", code=2).err)
         raise KeyboardInterrupt
 
-    sweep(tmp_path / "out", interfere=other)
-    assert "is open in another Somersault" in capsys.readouterr().err
+    sweep(tmp_path / "out", code=130, interfere=other)
+    assert "is open in another Somersault" in refused[0]
 
 
 @pytest.mark.parametrize(
@@ -441,17 +426,10 @@ def test_only_one_program_uses_a_folder(sweep: Swept, tmp_path: Path, capsys: py
     ],
 )
 def test_bad_input_is_one_sentence_before_anything_is_carried_out(
-    words: list[str],
-    expected: str,
-    sweep: Swept,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    words: list[str], expected: str, sweep: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for extra in ("ray", "submitit"):
         monkeypatch.setitem(sys.modules, extra, None)
         monkeypatch.delitem(sys.modules, f"core.sweep.{extra.replace('submitit', 'slurm')}_backend", raising=False)
-    refused = sweep(tmp_path / "out", *words)
-    assert refused.code == 2 and refused.computed == []  # type: ignore[attr-defined]
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("somersault: ") and expected in line and not (tmp_path / "out").exists()
+    refused = sweep(tmp_path / "out", *words, code=2)
+    assert refused.computed == [] and expected in refused.err and not (tmp_path / "out").exists()

@@ -6,12 +6,13 @@ import json
 import platform
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from core.__main__ import main
 from core.errors import UserError
 from core.session.session import Session
 from core.system import resources
@@ -65,17 +66,15 @@ def test_what_was_freed_between_blocks_that_live_is_given_back() -> None:
     ],
 )
 def test_a_command_asks_for_the_memory_of_its_largest_task(
-    words: list[str], least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str], least: int, monkeypatch: pytest.MonkeyPatch, cli: Callable[..., Any]
 ) -> None:
     def refuse(asked: int) -> None:
         raise UserError(f"{asked}")
 
-    monkeypatch.chdir(tmp_path)
     Path("pong session").mkdir()
     Path("pong session/config.json").write_text(json.dumps(tiny(task="pong").to_dict()))
     monkeypatch.setattr(resources, "require_memory", refuse)
-    monkeypatch.setattr(sys, "argv", ["core", *words])
-    assert (main(), capsys.readouterr().err) == (2, f"somersault: {least}\n")
+    assert cli(*words, code=2).err == f"somersault: {least}\n"
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is nothing to choose")
