@@ -1,4 +1,4 @@
-"""Small made-up records and the smallest config with which everything still happens."""
+"""Small made-up records, and the smallest behaviour and config with which everything still happens."""
 
 from __future__ import annotations
 
@@ -17,6 +17,14 @@ OBSERVED, ACTED, STATE = 16, 3, 13
 """Sizes of the Hopper's observation, action and simulator state."""
 
 
+BEHAVIOUR: dict[str, Any] = {
+    "name": "kneel",
+    "robot": "walker",
+    "title": "Walker: kneeling",
+    "instruction": "Choose the clip in which the robot kneels more quietly.",
+    "clip_seconds": 1.5,
+}
+"""What a behaviour file has to have."""
 QUICK = {
     "rollout.environments": 8,
     "rollout.steps": 32,

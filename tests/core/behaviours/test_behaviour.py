@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +10,10 @@ import pytest
 
 from core.behaviours.behaviour import MAX_BYTES, Behaviour, CameraView, NamedFigure, is_showable, parse, read_file
 from core.errors import UserError
+from tests.core.builders import BEHAVIOUR
 
-KNEEL: dict[str, Any] = {
-    "name": "kneel",
-    "robot": "walker",
-    "title": "Walker: kneeling",
-    "instruction": "Choose the clip in which the robot kneels more quietly.",
-    "clip_seconds": 1.5,
-}
 WHOLE: dict[str, Any] = {
-    **KNEEL,
+    **BEHAVIOUR,
     "start": "lying",
     "plots": [{"title": "Height (m)", "expression": "mean(height)"}, {"title": "height, m", "expression": "last(x)"}],
     "oracle": "-abs(height - 0.7)",
@@ -30,17 +25,17 @@ def test_a_file_is_read_and_written() -> None:
     read = parse(json.dumps(WHOLE))
     plots = (NamedFigure("height_m", "Height (m)", "mean(height)"), NamedFigure("height_m_2", "height, m", "last(x)"))
     measure = NamedFigure("share_kneeling", "Share kneeling", "share(height < 0.8)")
-    texts = KNEEL["title"], KNEEL["instruction"]
+    texts = BEHAVIOUR["title"], BEHAVIOUR["instruction"]
     assert read == Behaviour("kneel", "walker", *texts, 1.5, "lying", plots, "-abs(height - 0.7)", measure)
     assert json.loads(read.to_text()) == WHOLE and parse(read.to_text()) == read
     (plot,) = parse(json.dumps({**WHOLE, "plots": [{"title": "Share kneeling", "expression": "last(x)"}]})).plots
     assert plot.name == "share_kneeling_2"  # the measure has the other one
-    assert parse(json.dumps(KNEEL)) == Behaviour("kneel", "walker", *texts, 1.5)
+    assert parse(json.dumps(BEHAVIOUR)) == Behaviour("kneel", "walker", *texts, 1.5)
 
 
 def test_a_file_of_an_editor_that_marks_utf_8_is_read(tmp_path: Path) -> None:
-    (tmp_path / "kneel.json").write_text(json.dumps(KNEEL), encoding="utf-8-sig")
-    assert read_file(tmp_path / "kneel.json") == parse(json.dumps(KNEEL))
+    (tmp_path / "kneel.json").write_text(json.dumps(BEHAVIOUR), encoding="utf-8-sig")
+    assert read_file(tmp_path / "kneel.json") == parse(json.dumps(BEHAVIOUR))
 
 
 def test_words_of_any_script_and_pasted_spaces_can_be_shown() -> None:
@@ -57,20 +52,37 @@ def test_words_of_any_script_and_pasted_spaces_can_be_shown() -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
+        ({"x" * 100_000: 1}, "There is no field"),
+        ({"__class__": "x"}, "There is no field"),
+        ({"Name": "x"}, "did you mean name?"),
         ({"orcale": "1"}, "There is no field 'orcale' in the behaviour: did you mean oracle?"),
         ({"measure": {"title": "x"}}, "no field 'title' in measure"),
+        ({"measure": {"name": "x", "expression": None}}, "measure is null"),
         ({"measure": {"name": "x"}}, "'expression' is missing in measure"),
         ({"measure": {"name": "X y", "expression": "1"}}, "lower-case letters"),
         ({"measure": 5}, "measure has to be an object"),
         ({"plots": {}}, "plots has to be a list"),
+        ({"plots": [[]]}, "a plot has to be"),
+        ({"plots": [{"title": "x" * 61, "expression": "1"}]}, "at most 60"),
         ({"plots": [{"title": "x", "expression": "1"}] * 7}, "at most 6"),
         ({"plots": [{"title": "x", "expression": 1}]}, "the expression of a plot is 1: give a non-empty string"),
         ({"name": "../kneel"}, "lower-case letters"),
+        ({"name": "kneel\n"}, "lower-case letters"),
+        ({"name": "-"}, "lower-case letters"),
+        ({"name": None}, "name is null"),
         ({"name": "x" * 49}, "name has 49 characters: give at most 48"),
         ({"title": ""}, 'title is "": give a non-empty string'),
+        ({"title": " \n\t"}, "give a non-empty string"),
         ({"title": "a\u202eb"}, "can't be shown"),
+        ({"title": "\u0000"}, "can't be shown"),
+        ({"title": "\ud800"}, "can't be shown"),
+        ({"instruction": "x" * 401}, "at most 400"),
         ({"instruction": ["x"]}, 'instruction is ["x"]'),
         ({"clip_seconds": True}, "clip_seconds is true: give a number from 0.25 to 10"),
+        ({"clip_seconds": "1.5"}, 'clip_seconds is "1.5"'),
+        ({"clip_seconds": None}, "clip_seconds is null"),
+        ({"clip_seconds": -1e300}, "clip_seconds is -1e+300"),
+        ({"clip_seconds": 10**400}, "clip_seconds is 1000"),
         ({"clip_seconds": 1e400}, "clip_seconds is Infinity"),
         ({"clip_seconds": 11}, "clip_seconds is 11"),
         ({"episode_seconds": 0}, "episode_seconds is 0: give a number from 1 to 100"),
@@ -78,12 +90,18 @@ def test_words_of_any_script_and_pasted_spaces_can_be_shown() -> None:
         ({"start": "sitting"}, 'start is "sitting": choose one of standing, lying, tilted, air, mixed'),
         ({"start": []}, "start is []"),
         ({"oracle": 5}, "oracle is 5"),
+        ({"oracle": "   "}, "give a non-empty string"),
+        ({"camera": []}, "camera has to be"),
+        ({"model": {"packed": "AAAA"}}, "model"),
+        ({"model": "x"}, "model"),
+        ({"robot": ""}, 'robot is ""'),
+        ({"robot": "x" * 401}, "at most 400"),
         ({"robot": None}, "robot is null"),
     ],
 )
 def test_a_wrong_field_is_one_sentence(changes: dict[str, Any], expected: str) -> None:
     with pytest.raises(UserError) as refused:
-        parse(json.dumps({**KNEEL, **changes}).replace("Infinity", "1e400"))
+        parse(json.dumps({**BEHAVIOUR, **changes}).replace("Infinity", "1e400"))
     assert expected in str(refused.value) and "\n" not in str(refused.value)
 
 
@@ -111,8 +129,9 @@ def test_what_is_no_behaviour_file_is_refused_by_its_name(content: bytes | None,
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs links")
 def test_a_file_may_be_a_link() -> None:
-    Path("kneel.json").write_text(json.dumps(KNEEL))
+    Path("kneel.json").write_text(json.dumps(BEHAVIOUR))
     Path("mine.json").symlink_to("kneel.json")
     assert read_file(Path("mine.json")) == read_file(Path("kneel.json"))
     Path("ring.json").symlink_to("ring.json")
@@ -122,7 +141,7 @@ def test_a_file_may_be_a_link() -> None:
 
 def test_a_camera_is_read_and_one_that_shows_nothing_is_refused() -> None:
     camera = {"azimuth": -30, "elevation": 20, "distance": 3.5}
-    read = parse(json.dumps({**KNEEL, "camera": camera}))
+    read = parse(json.dumps({**BEHAVIOUR, "camera": camera}))
     assert read.camera == CameraView(-30.0, 20.0, 3.5) and parse(read.to_text()) == read
     for changes, expected in (
         ({"elevation": 95}, "the elevation of camera is 95: give a number from 0 to 89."),
@@ -130,6 +149,6 @@ def test_a_camera_is_read_and_one_that_shows_nothing_is_refused() -> None:
         ({"zoom": 2}, "There is no field 'zoom' in camera"),
     ):
         with pytest.raises(UserError, match=re.escape(expected)):
-            parse(json.dumps({**KNEEL, "camera": {**camera, **changes}}))
+            parse(json.dumps({**BEHAVIOUR, "camera": {**camera, **changes}}))
     with pytest.raises(UserError, match="'distance' is missing in camera"):
-        parse(json.dumps({**KNEEL, "camera": {"azimuth": 0, "elevation": 0}}))
+        parse(json.dumps({**BEHAVIOUR, "camera": {"azimuth": 0, "elevation": 0}}))

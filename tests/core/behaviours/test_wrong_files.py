@@ -10,27 +10,17 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from core.__main__ import main
 from core.behaviours.shipped import FOLDER
+from tests.core.builders import BEHAVIOUR
 
 OCCUPIED = "occupied"
-KNEEL: dict[str, Any] = {
-    "name": "kneel",
-    "robot": "walker",
-    "title": "Walker: kneeling",
-    "instruction": "Choose the clip in which the robot kneels more quietly.",
-    "clip_seconds": 1.5,
-    "start": "standing",
-    "plots": [{"title": "Height (m)", "expression": "mean(height)"}],
-    "oracle": "-abs(height - 0.7) - 0.2 * abs(forward_speed)",
-    "measure": {"name": "share_kneeling", "expression": "share(height < 0.8)"},
-}
 BOX = """<mujoco><compiler angle="radian"/>{}<asset>{}</asset><worldbody>{}
 <body name="box" pos="0 0 .3"><freejoint/><geom type="box" size=".2 .1 .1"/><body name="arm" pos=".2 0 0">
 <joint name="elbow" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/></body></body></worldbody>
@@ -38,151 +28,42 @@ BOX = """<mujoco><compiler angle="radian"/>{}<asset>{}</asset><worldbody>{}
 
 
 @pytest.fixture
-def refusal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+def refusal(cli: Callable[..., Any]) -> Callable[[str], str]:
     """Teaches a behaviour file; returns the one sentence with which that is refused."""
     Path(OCCUPIED).mkdir()
     Path(OCCUPIED, "thesis.tex").write_text("x")
 
     def teach(path: str) -> str:
         before = sorted(Path().rglob("*"))
-        monkeypatch.setattr(sys, "argv", ["core", "teach", path, "--session", OCCUPIED, "--labels", "4"])
-        assert main() == 2
-        printed = capsys.readouterr()
-        lines = printed.err.splitlines()
-        assert len(lines) == 1 and printed.out == "", printed
-        assert lines[0].startswith("somersault: ") and len(lines[0]) < 900 and "Traceback" not in lines[0]
+        sentence = cli("teach", path, "--session", OCCUPIED, "--labels", "4", code=2).err
+        assert len(sentence) < 900 and "Traceback" not in sentence
         assert sorted(Path().rglob("*")) == before
-        return lines[0].removeprefix("somersault: ")
+        return sentence
 
     return teach
 
 
 WRONG_FIELDS: list[tuple[dict[str, Any], str]] = [
-    ({"robot": "wlaker"}, "did you mean walker?"),
-    ({"robot": "rover.xml"}, "write mjcf:rover.xml."),
-    ({"robot": "MJCF:rover.xml"}, "write mjcf:rover.xml."),
-    ({"robot": "humanoid"}, "ant, mjcf:FILE, gym:ENV_ID."),
-    ({"oracle": "2 + 1"}, "The oracle gives the same reward at every step"),
-    ({"reward": "height"}, "did you mean oracle?"),
-    ({"robot": "Walker"}, "did you mean walker?"),
-    ({"robot": ""}, 'robot is ""'),
-    ({"robot": "x" * 401}, "at most 400"),
-    ({"robot": "gym:"}, "has no signals"),
-    ({"robot": "gym:Nowhere-v0", "plots": None, "oracle": None, "measure": None}, "Nowhere"),
-    ({"robot": "gym:../../etc", "plots": None, "oracle": None, "measure": None}, "Malformed"),
-    ({"robot": "mjcf:"}, "can't be"),
-    ({"robot": "mjcf:nowhere.xml"}, "can't be read"),
+    ({"reward": "height"}, "There is no field 'reward' in the behaviour: did you mean oracle?"),
     ({"robot": "mjcf:/etc/passwd"}, "name an .xml file"),
-    ({"robot": "mjcf:/dev/zero"}, "name an .xml file"),
-    ({"robot": "mjcf:."}, "name an .xml file"),
-    ({"robot": "mjcf:kneel.json"}, "name an .xml file"),
-    ({"robot": "mjcf:kneel.json#.xml"}, "can't be read"),
-    ({"robot": "mjcf:" + "a" * 300}, "can't be"),
-    ({"model": {}}, "model"),
-    ({"model": "x"}, "model"),
-    ({"model": {"packed": "AAAA"}}, "model"),
-    ({"clip_seconds": 0}, "clip_seconds is 0"),
-    ({"clip_seconds": -1e300}, "clip_seconds"),
-    ({"clip_seconds": "1.5"}, 'clip_seconds is "1.5"'),
-    ({"clip_seconds": None}, "clip_seconds is null"),
-    ({"clip_seconds": [1.5]}, "clip_seconds"),
-    ({"clip_seconds": 10.001}, "clip_seconds"),
-    ({"robot": "reacher", "clip_seconds": 9.0}, "give no more"),
-    ({"clip_seconds": 10**400}, "clip_seconds"),
-    ({"start": "Standing"}, "choose one of"),
-    ({"start": None}, "choose one of"),
-    ({"start": {"a": 1}}, "choose one of"),
-    ({"robot": "swimmer", "start": "air"}, "does not stand freely on a floor"),
-    ({"robot": "pendulum", "start": "lying"}, "does not stand freely on a floor"),
-    ({"name": "Kneel"}, "lower-case letters"),
-    ({"name": "kneel\n"}, "lower-case letters"),
-    ({"name": "-"}, "lower-case letters"),
-    ({"name": None}, "name is null"),
-    ({"name": 7}, "name is 7"),
-    ({"name": "k" * 10_000}, "at most 48"),
-    ({"title": "\u0000"}, "can't be shown"),
+    ({"robot": "gym:../../etc", "oracle": None}, "Malformed"),
     ({"title": "\ud800"}, "can't be"),
-    ({"title": " \n\t"}, "give a non-empty string"),
-    ({"instruction": "x" * 401}, "at most 400"),
-    ({"instruction": None}, "instruction is null"),
-    ({"camera": []}, "camera has to be"),
-    ({"camera": {"azimuth": 0, "elevation": 0, "distance": 0}}, "distance of camera is 0"),
-    ({"camera": {"azimuth": 1e9, "elevation": 0, "distance": 1}}, "azimuth of camera"),
-    ({"camera": {"azimuth": "left", "elevation": 0, "distance": 1}}, "azimuth of camera"),
-    ({"plots": "mean(height)"}, "plots has to be a list"),
-    ({"plots": [[]]}, "a plot has to be"),
-    ({"plots": [{"title": "x", "expression": "mean(height)", "colour": "red"}]}, "no field 'colour'"),
-    ({"plots": [{"title": "x" * 61, "expression": "mean(height)"}]}, "at most 60"),
-    ({"plots": [{"title": "x", "expression": "x" * 501}]}, "at most 500"),
     ({"plots": [{"title": "x", "expression": "height"}]}, "has a value at each step"),
-    ({"plots": [{"title": "x", "expression": "1 + 2"}]}, "the same in every episode"),
-    ({"measure": {"name": "x", "expression": None}}, "measure is null"),
-    ({"measure": {"name": "a b", "expression": "mean(height)"}}, "lower-case letters"),
     ({"measure": {"name": "x", "expression": "mean(contact[torso])"}}, "did you mean torso_geom?"),
-    ({"measure": {"name": "x", "expression": "turns(pitch, airborne, 1)"}}, "turns takes 1 or 2"),
-    ({"measure": {"name": "x", "expression": "share(share(height))"}}, "a whole episode"),
-    ({"measure": {"name": "x", "expression": "mean(height) +"}}, "can't be read at column"),
-    ({"Name": "x"}, "did you mean name?"),
-    ({"reward": "height"}, "There is no field 'reward'"),
-    ({"x" * 100_000: 1}, "There is no field"),
-    ({"__class__": "x"}, "There is no field"),
+    ({"oracle": "2 + 1"}, "The oracle gives the same reward at every step"),
+    ({"oracle": "__import__('os').system('touch hacked')"}, "can be used"),
 ]
-WRONG_ORACLES = [
-    ("heigth", "did you mean height?"),
-    ("contact[torso]", "did you mean torso_geom?"),
-    ("joint[knee]", "there is no joint of knee"),
-    ("action[]", "can't be read"),
-    ("pitch()", "there is no function pitch"),
-    ("height.__class__", "can be used"),
-    ("__import__('os').system('touch hacked')", "can be used"),
-    ("open('hacked', 'w')", "there is no function open"),
-    ("().__class__.__bases__", "can be used"),
-    ("exec('x=1')", "there is no function exec"),
-    ("[height][0]", "can be used"),
-    ("f'{height}'", "can be used"),
-    ("height if up else 0", "multiply by the condition"),
-    ("lambda: 0", "can be used"),
-    ("1e400", "larger"),
-    ("1" * 499, "larger"),
-    ("(" * 240 + "1" + ")" * 240, "can't be read"),
-    ("min(" + ", ".join(["height"] * 9) + ")", "min takes 2 to 8"),
-    ("clip(height, 0)", "clip takes 3"),
-    ("height; up", "can't be read"),
-    ("height = 1", "column 8: write == instead of ="),
-    ("height\x00", "can't be"),
-    ("hölzern", "no signal"),
-    ("height < < up", "can't be read"),
-    ("height <> up", "can't be read"),
-    ("height && up", "write and instead of &&"),
-    ("height in up", "can be used"),
-    ("True", "write 1 instead of True"),
-    ("None", "only numbers"),
-    ("...", "only numbers"),
-    ("'up'", "only numbers"),
-    ("b'up'", "only numbers"),
-    ("1j", "only numbers"),
-    ("height[torso_geom", "can't be read"),
-    ("height[1:2]", "needs one name"),
-    ("height[torso_geom][0]", "can be used"),
-    ("mean(height)", "a whole episode"),
-    ("   ", "give a non-empty string"),
-    ([1], "oracle is [1]"),
-    (5, "oracle is 5"),
-    ({"a": 1}, "oracle is"),
-]
+"""What each step of reading a file refuses, of which the tests of those steps have more."""
 
 
-def test_wrong_fields_and_expressions(refusal: Any) -> None:
-    cases = WRONG_FIELDS + [({"oracle": oracle}, expected) for oracle, expected in WRONG_ORACLES]
+def test_a_wrong_field_or_expression_is_one_sentence_and_runs_nothing(refusal: Any) -> None:
     wrong = []
-    Path("secret.xml").write_text(BOX.format("", "", ""))
-    Path("in").mkdir()
-    for changes, expected in cases:
-        Path("in/kneel.json").write_text(json.dumps({**KNEEL, **changes}))
-        sentence = refusal("in/kneel.json")
+    for changes, expected in WRONG_FIELDS:
+        Path("kneel.json").write_text(json.dumps({**BEHAVIOUR, "oracle": "height", **changes}))
+        sentence = refusal("kneel.json")
         if expected not in sentence or OCCUPIED in sentence:
             wrong.append((str(changes)[:80], sentence))
-    assert not wrong and not Path("hacked").exists() and len(cases) > 100
+    assert not wrong and not Path("hacked").exists()
 
 
 @pytest.mark.parametrize(
@@ -205,15 +86,14 @@ def test_wrong_fields_and_expressions(refusal: Any) -> None:
     ],
     ids=range(14),
 )
-def test_what_is_no_object_of_json(content: bytes, refusal: Any) -> None:
+def test_a_file_that_is_no_object_of_json_is_refused(content: bytes, refusal: Any) -> None:
     Path("kneel.json").write_bytes(content)
     assert OCCUPIED not in refusal("kneel.json")
 
 
 def behave(robot: str = "box.xml") -> None:
     """Write a behaviour of the robot."""
-    kept = {name: KNEEL[name] for name in ("name", "title", "instruction", "clip_seconds")}
-    Path("in/kneel.json").write_text(json.dumps({**kept, "robot": f"mjcf:{robot}", "oracle": "height"}))
+    Path("in/kneel.json").write_text(json.dumps({**BEHAVIOUR, "robot": f"mjcf:{robot}", "oracle": "height"}))
 
 
 MESH = '<geom type="mesh" mesh="m"/>'
@@ -331,7 +211,7 @@ def lay_out_files() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs links and pipes")
-def test_wrong_models(refusal: Any) -> None:
+def test_a_model_that_reads_elsewhere_takes_too_much_or_cannot_be_used_is_refused(refusal: Any) -> None:
     lay_out_files()
     behave()
     wrong = []
@@ -341,7 +221,7 @@ def test_wrong_models(refusal: Any) -> None:
         sentence = refusal("in/kneel.json")
         if expected not in sentence or OCCUPIED in sentence:
             wrong.append((first[:80], asset[:80], world[:80], sentence))
-    assert not wrong and len(ASSETS) > 70
+    assert not wrong
 
 
 WRONG_XML = [
@@ -365,7 +245,7 @@ WRONG_XML = [
 ]
 
 
-def test_what_is_no_xml_of_a_robot(refusal: Any) -> None:
+def test_a_file_that_is_no_xml_of_a_robot_is_refused(refusal: Any) -> None:
     Path("in").mkdir()
     behave()
     for content in WRONG_XML:
@@ -373,28 +253,13 @@ def test_what_is_no_xml_of_a_robot(refusal: Any) -> None:
         assert OCCUPIED not in refusal("in/kneel.json")
 
 
-def test_files_changed_at_random(refusal: Any) -> None:
-    """Behaviours that ship, and a robot's model, with a word cut, doubled, or replaced: they are refused, or still right."""
+def test_files_changed_at_random_are_refused_in_one_sentence_or_still_right(refusal: Any) -> None:
+    """Behaviours that ship, and a robot's model, with a word cut, doubled, or replaced."""
     rng, refused = np.random.default_rng(30), 0
     Path("in").mkdir()
     shipped = [path.read_text() for path in sorted(FOLDER.glob("*.json"))]
-    words = [
-        "1e308",
-        "-1",
-        "0",
-        "nan",
-        '"',
-        "{",
-        "]",
-        "height",
-        "9" * 40,
-        "\\u0000",
-        "x" * 3000,
-        "<",
-        "",
-        "1e-300",
-        "a b c",
-    ]
+    words = ["1e308", "1e-300", "-1", "0", "nan", "9" * 40, '"', "{", "]", "<"]
+    words += ["height", "\\u0000", "x" * 3000, "", "a b c"]
     for number in range(60):
         mutated = change(shipped[number % len(shipped)], rng, words)
         Path("in/one.json").write_text(mutated)

@@ -23,7 +23,7 @@ from core.robots.mjcf import pack, read_mjcf, unpack
 from core.robots.models import load_model
 from core.tasks import get_task
 from core.tasks.behaviour_tasks import behaviour_task, task_text
-from tests.core.robot_toys import DOG, TRUNK, write_dog
+from tests.core.robot_toys import DOG, SIT, TRUNK, write_dog
 
 MakeBatch = Callable[..., MujocoVectorEnv]
 
@@ -246,6 +246,25 @@ def test_a_robot_that_does_not_fit_its_files_is_refused(batch: MakeBatch) -> Non
     values["model"]["packed"] = "AAAA"
     with pytest.raises(UserError, match="damaged"):
         batch(get_task(json.dumps(values)), 2)
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        ("", "can't be"),
+        ("nowhere.xml", "can't be read"),
+        ("sit.json#.xml", "can't be read"),
+        ("a" * 300, "can't be"),
+        (".", "name an .xml file"),
+        ("sit.json", "name an .xml file"),
+        ("/etc/passwd", "name an .xml file"),
+        ("/dev/zero", "name an .xml file"),
+    ],
+)
+def test_what_names_no_mjcf_file_is_refused_as_a_robot(named: str, expected: str) -> None:
+    Path("sit.json").write_text(json.dumps({**SIT, "robot": f"mjcf:{named}"}))
+    with pytest.raises(UserError, match=expected):
+        task_text("sit.json", import_robot)
 
 
 def test_without_an_importer_the_file_is_to_be_read_first() -> None:

@@ -101,6 +101,12 @@ def test_every_robot_has_a_behaviour_that_ships() -> None:
     ("changes", "expected"),
     [
         ({"robot": "hoper"}, "There is no robot 'hoper': did you mean hopper?"),
+        ({"robot": "Hopper"}, "did you mean hopper?"),
+        ({"robot": "humanoid"}, "ant, mjcf:FILE, gym:ENV_ID."),
+        ({"robot": "rover.xml"}, "write mjcf:rover.xml."),
+        ({"robot": "MJCF:rover.xml"}, "write mjcf:rover.xml."),
+        ({"model": {}}, "model"),
+        ({"oracle": "2 + 1"}, "The oracle gives the same reward at every step"),
         ({"robot": "mjcf"}, "did you mean mjcf:FILE?"),
         ({"clip_seconds": 9}, "an episode of hopper lasts 8"),
         ({"oracle": "height[knee]"}, "oracle, column 8: there is no height of knee: choose one of torso_geom"),
@@ -110,10 +116,7 @@ def test_every_robot_has_a_behaviour_that_ships() -> None:
             {"robot": "swimmer", "start": "lying", "oracle": None, "plots": []},
             "swimmer does not stand freely on a floor",
         ),
-        (
-            {"control_rate": 70},
-            "whole number of physics steps (200 per second): give 66.6666",
-        ),
+        ({"control_rate": 70}, "whole number of physics steps (200 per second): give 66.6666"),
         ({"robot": "gym:CartPole-v1"}, "gym:CartPole-v1 has no signals, so the behaviour can't have an oracle"),
     ],
 )
