@@ -209,7 +209,7 @@ def test_the_environment_is_made_again_for_another_python_or_in_another_place(
 
 
 def test_paths_are_those_of_the_folder_where_it_was_called(
-    elsewhere: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: dict[str, Any] = {}
     monkeypatch.setattr(elsewhere.os, "execve", lambda path, command, environ: given.update(environ))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
@@ -76,7 +75,7 @@ def test_arrows_in_the_list_change_nothing(mixed: Face) -> None:
 
 
 @pytest.mark.parametrize("state", ["withdrawn", "repeat"])
-def test_what_does_not_count_cannot_be_changed(open_face: Callable[..., Face], tmp_path: Path, state: str) -> None:
+def test_what_does_not_count_cannot_be_changed(open_face: Callable[..., Face], state: str) -> None:
     face = open_face()
     with closing(face.controller.session.store()) as store:
         first = store.add(make_query(), Choice.LEFT, "human")

@@ -32,13 +32,6 @@ def test_checkpoints_that_fail_stop_nothing_and_are_reported_once_until_one_is_s
             checkpointer.request()
 
 
-def test_stopping_ends_even_if_the_last_checkpoint_fails(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
-    face.learn()
-    monkeypatch.setattr(Session, "save", raising(FULL))
-    face.stop()
-    assert face.controller.state == State.STOPPED and face.controller.lost_training
-
-
 def test_stopping_waits_for_its_own_checkpoint_and_not_for_the_one_before(
     face: Face, monkeypatch: pytest.MonkeyPatch
 ) -> None:

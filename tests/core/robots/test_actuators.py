@@ -36,10 +36,7 @@ SPEED = '<intvelocity joint="elbow" kp="50" kv="5" ctrlrange="-2 2" actrange="-3
     ],
     ids=["another gain than bias", "servo", "filtered servo", "integrating servo", "its control given"],
 )
-def test_action_0_holds_the_starting_pose(
-    actuator: str, key: str, batch: Callable[..., MujocoVectorEnv], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_action_0_holds_the_starting_pose(actuator: str, key: str, batch: Callable[..., MujocoVectorEnv]) -> None:
     Path("arm.xml").write_text(ARM.format(actuator, key))
     hold = {**SIT, "name": "hold", "robot": "mjcf:arm.xml", "start": "standing", "oracle": "joint[elbow]"}
     Path("hold.json").write_text(json.dumps(hold))

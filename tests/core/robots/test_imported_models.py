@@ -170,7 +170,7 @@ def test_of_two_planes_the_one_that_is_touched_is_the_floor_even_by_a_pair_alone
     assert floor_of(model)[1] == -1
 
 
-def test_a_pair_that_the_model_names_is_a_contact(batch: MakeBatch) -> None:
+def test_a_pair_that_the_model_names_is_a_contact() -> None:
     world = '<geom name="floor" type="plane" size="1 1 1" contype="0" conaffinity="0"/>'
     pair = '<contact><pair geom1="floor" geom2="box"/></contact>'
     nothing = '<default><geom contype="0" conaffinity="0"/></default>'
@@ -264,7 +264,7 @@ def test_random_starts_keep_the_limit_of_a_ball_joint(batch: MakeBatch) -> None:
     ],
     ids=["excluded", "switched off"],
 )
-def test_what_the_model_excludes_is_no_contact(change: dict[str, str], batch: MakeBatch) -> None:
+def test_what_the_model_excludes_is_no_contact(change: dict[str, str]) -> None:
     _, task = robot(world='<geom name="floor" type="plane" size="1 1 1"/>', **change)
     kinematics = Kinematics(load_model(task))
     assert not kinematics.touchable(kinematics.geoms["box"])

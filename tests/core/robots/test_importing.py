@@ -64,7 +64,7 @@ def test_a_robot_is_kept_in_the_behaviours_text_and_taught_without_its_files(bat
     assert moved == pytest.approx(np.clip(env.states[:, 10:18], -fastest, fastest), abs=1e-5)
 
 
-def test_it_starts_in_its_keyframe_out_of_the_floor(batch: MakeBatch) -> None:
+def test_it_starts_in_its_keyframe_out_of_the_floor() -> None:
     model = import_robot(Path("dog.xml"))
     assert model.start[3:] == (1, 0, 0, 0, 0.5, 0) and model.start[2] == pytest.approx(
         0.3 * np.cos(0.5) + 0.03, abs=0.01

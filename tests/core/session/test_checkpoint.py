@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import save
 
 from core.errors import UserError
 from core.events import JobState
@@ -71,8 +72,6 @@ def empty(path: Path) -> None:
 
 
 def foreign(path: Path) -> None:
-    from safetensors.numpy import save
-
     path.write_bytes(save({"x": np.zeros(3)}))
 
 
@@ -141,15 +140,10 @@ def test_another_versions_is_refused(tmp_path: Path) -> None:
         load_newest(tmp_path)
 
 
-@pytest.mark.parametrize("version", [2, 1000])
-def test_a_session_without_a_usable_checkpoint_starts_from_its_answers_and_keeps_the_files(
-    tmp_path: Path, version: int
-) -> None:
+def test_a_session_without_a_usable_checkpoint_starts_from_its_answers_and_keeps_the_files(tmp_path: Path) -> None:
     folder = tmp_path / "s" / "checkpoints"
     with closing(Session.create(tmp_path / "s", tiny())) as session:
-        path, messages = save_checkpoint(folder, 7, states(7), version), list[str]()
-        if version == 2:
-            flipped_bit(path)
+        path, messages = save_checkpoint(folder, 7, states(7), version=1000), list[str]()
         content = path.read_bytes()
         assert session.resume(messages.append) == (0, {})
         assert len(messages) == 1 and "all answers" in messages[0]

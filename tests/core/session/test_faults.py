@@ -19,22 +19,11 @@ from core.session.preference_export import export_preferences, import_preference
 from core.session.session import Session
 from tests.core.builders import one_sentence, raising, tiny
 
-REASONS = [errno.ENOSPC, errno.EACCES]
 STATES = {"policy": JobState({"x": np.ones(4, np.float32)}, {"n": 1})}
 
 
-@pytest.fixture(params=REASONS, ids=lambda number: errno.errorcode[number])
-def failing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Lets one call of the system fail from now on: open, fsync, replace or unlink."""
-
-    fail = raising(OSError(request.param, os.strerror(request.param)))
-
-    def start(call: str) -> None:
-        monkeypatch.setattr("builtins.open" if call == "open" else f"os.{call}", fail)
-
-    return start
-
-
+REASONS = {"open": errno.EACCES, "fsync": errno.ENOSPC, "replace": errno.EACCES, "unlink": errno.EACCES}
+"""Calls of the system that fail, and why."""
 WRITERS: dict[str, Callable[[Session, Path], object]] = {
     "export": lambda session, place: export_session(session, place / "out.somersault"),
     "answers": lambda session, place: export_preferences(session, place / "answers"),
@@ -54,11 +43,7 @@ def files_in(folder: Path) -> list[Path]:
 @pytest.mark.parametrize("calls", [("open",), ("fsync",), ("replace",), ("replace", "unlink")], ids="+".join)
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_failed_write_is_one_sentence_loses_nothing_and_can_be_repeated(
-    tmp_path: Path,
-    failing: Callable[[str], None],
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    calls: tuple[str, ...],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, calls: tuple[str, ...]
 ) -> None:
     """Counts only the sentence if even the half-written file can't be deleted (unlink)."""
     if name == "diagnostics" and calls == ("fsync",):
@@ -70,7 +55,8 @@ def test_a_failed_write_is_one_sentence_loses_nothing_and_can_be_repeated(
     import_session(tmp_path / "packed", tmp_path / "other")
     before = files_in(tmp_path)
     for call in calls:
-        failing(call)
+        fail = raising(OSError(REASONS[call], os.strerror(REASONS[call])))
+        monkeypatch.setattr("builtins.open" if call == "open" else f"os.{call}", fail)
     with pytest.raises(UserError) as refused:
         WRITERS[name](session, tmp_path)
     monkeypatch.undo()

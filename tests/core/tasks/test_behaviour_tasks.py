@@ -75,7 +75,7 @@ def test_the_oracle_sees_the_state_after_the_step(batch: MakeBatch) -> None:
     assert rewards == pytest.approx(after, rel=1e-6)
 
 
-def test_without_a_measure_the_first_plot_is_reported(batch: MakeBatch) -> None:
+def test_without_a_measure_the_first_plot_is_reported() -> None:
     assert task_of(measure=None).measure_name == "height_m"
     assert task_of(measure=None, plots=[]).measure_name == "forward_speed"
 
