@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from PySide6.QtCore import Qt
@@ -13,17 +12,7 @@ from app.session.controller import Controller
 from app.windows.demo import DemoWindow
 from core.events import PolicyPublished
 from core.types import Float32
-from tests.app.fakes import Engine, Face, make_frames
-
-
-class Shown(Protocol):
-    """A session in a window over a fake engine, as a Face is one."""
-
-    engine: Engine
-    wait_until: Callable[..., Any]
-
-    @property
-    def controller(self) -> Controller: ...
+from tests.app.fakes import Face, make_frames
 
 
 def rewards(*values: float) -> Float32:
@@ -38,8 +27,11 @@ def snapshot_steps(controller: Controller) -> list[int]:
     return [snapshot.env_steps for snapshot in controller.policy_history.snapshots]
 
 
-def learned(face: Shown, *steps: int) -> None:
-    """Let the policy learn, and wait until these snapshots are saved."""
+def learned(face: Any, *steps: int) -> None:
+    """Let the policy learn, and wait until these snapshots are saved.
+
+    face: a session in a window over a fake engine
+    """
     for number in steps:
         face.engine["policy"].play(published(number))
         face.wait_until(lambda number=number: snapshot_steps(face.controller)[-1:] == [number])

@@ -14,7 +14,7 @@ import time
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication
 
 from app.application import Application
 from app.behaviours.practice import PAIRS
@@ -32,7 +32,6 @@ def press(key: Qt.Key) -> None:
 
 def write(text: str) -> None:
     focused = QApplication.focusWidget()
-    assert isinstance(focused, QWidget)
     QTest.keyClicks(focused, text)
 
 
@@ -53,7 +52,6 @@ def walk() -> None:
 
     program.begin(None)
     start = program.start
-    assert start is not None
     page, practice = start.behaviour_page, start.behaviour_page.practice
     wait(start.grid.new_card.hasFocus)
     tell("start page")
@@ -73,7 +71,6 @@ def walk() -> None:
     tell("practice pairs")
     press(Qt.Key.Key_Return)
     wait(lambda: program.open is not None)
-    assert program.open is not None
     window, progress = program.open.window, program.open.controller.progress
     wait(lambda: window.isActiveWindow() and window.pair_page.has_pair)
     tell("first pair of the session")

@@ -220,7 +220,7 @@ def _episode(session: Session, task: Task) -> DemonstrationEpisode:
             next(steps)
         except StopIteration as end:
             assert end.value is not None, "the simulation diverged"
-            return end.value  # type: ignore[no-any-return]
+            return end.value
 
 
 def _loop(segment: Segment, task: Task, recipe: Recipe) -> tuple[int, int]:
@@ -228,7 +228,6 @@ def _loop(segment: Segment, task: Task, recipe: Recipe) -> tuple[int, int]:
     length = round(recipe.seconds / task.step_seconds)
     if recipe.whole:
         return 0, length
-    assert segment.true_rewards is not None
     gained = np.concatenate([[0.0], np.cumsum(segment.true_rewards)])
     firsts = np.arange(
         min(round(_LEAD_IN_SECONDS / task.step_seconds), segment.length - length), segment.length - length

@@ -89,7 +89,7 @@ def behaviour_of(path: Path, model: RobotModel) -> Behaviour:
     bare = Behaviour("trial", f"{PREFIX}{path.name}", *words, 1.5, model=model)
     if not model.fixed:
         return replace(bare, oracle="clip(forward_speed, -3, 3)")
-    compiled = load_model(behaviour_task(bare))  # type: ignore[arg-type]
+    compiled = load_model(behaviour_task(bare))
     kinematics = Kinematics(compiled)
     trees = compiled.body_treeid[compiled.geom_bodyid]
     own = [name for name, geom in kinematics.geoms.items() if trees[geom] == compiled.body_treeid[kinematics.root]]

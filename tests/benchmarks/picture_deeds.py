@@ -1,4 +1,7 @@
-"""Pages that something has to happen for: exports, a pause, a crash, votes, an import, a robot from a file, a lost folder."""
+"""Pages that something has to happen for: exports, a pause, a crash, votes, an import, a robot from a file, a lost folder.
+
+camera: the Photographer of pictures.py
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from app.application import Application
 from app.keys.commands import Command
@@ -28,13 +31,7 @@ _VOTERS = Path(__file__).with_name("voters.py")
 Until = Callable[[Callable[[], bool]], None]
 
 
-class Camera(Protocol):
-    """Save a picture of a page, or of the whole screen, under this name."""
-
-    def take(self, widget: QWidget, name: str, screen: bool = False) -> None: ...
-
-
-def take_exports(camera: Camera, window: MainWindow, controller: Controller, archive: Path, until: Until) -> None:
+def take_exports(camera: Any, window: MainWindow, controller: Controller, archive: Path, until: Until) -> None:
     """Take pictures of the Export menu, the file dialog and the progress of a film, and the message about a saved file."""
     menu = window.export_button.menu()
     menu.popup(window.export_button.mapToGlobal(QPoint(0, window.export_button.height())))
@@ -43,7 +40,6 @@ def take_exports(camera: Camera, window: MainWindow, controller: Controller, arc
     menu.close()
     window.run_action(Command.TALK_FILM)
     dialog = window.findChild(QFileDialog)
-    assert dialog is not None
     wait_seconds(0.5)
     camera.take(dialog, "export-film")
     dialog.close()
@@ -57,7 +53,7 @@ def take_exports(camera: Camera, window: MainWindow, controller: Controller, arc
     camera.take(window, "export-done")
 
 
-def take_pause(camera: Camera, window: MainWindow, controller: Controller, until: Until) -> None:
+def take_pause(camera: Any, window: MainWindow, controller: Controller, until: Until) -> None:
     """Take pictures of a paused session and of the signals below the live view."""
     until(window.live.show_signals.isVisible)
     window.live.show_signals.click()
@@ -70,7 +66,7 @@ def take_pause(camera: Camera, window: MainWindow, controller: Controller, until
     controller.pause(False)
 
 
-def take_failure(camera: Camera, window: MainWindow, controller: Controller, until: Until) -> None:
+def take_failure(camera: Any, window: MainWindow, controller: Controller, until: Until) -> None:
     """Take pictures of a session whose stage was killed, and the session after Restart."""
     kill_stage("policy")
     until(lambda: window.banner.shows_failure)
@@ -80,7 +76,7 @@ def take_failure(camera: Camera, window: MainWindow, controller: Controller, unt
     until(lambda: controller.state == State.RUNNING and window.pair_page.has_pair)
 
 
-def take_demo_failure(camera: Camera, demo: DemoWindow, controller: Controller, until: Until) -> None:
+def take_demo_failure(camera: Any, demo: DemoWindow, controller: Controller, until: Until) -> None:
     """Take pictures of demo mode while training has failed, and after it has started again by itself."""
     interval = demo.restart_timer.interval()
     demo.restart_timer.setInterval(600_000)
@@ -93,7 +89,7 @@ def take_demo_failure(camera: Camera, demo: DemoWindow, controller: Controller, 
     camera.take(demo, "demo-restarted")
 
 
-def take_votes(camera: Camera, window: MainWindow, controller: Controller, until: Until) -> None:
+def take_votes(camera: Any, window: MainWindow, controller: Controller, until: Until) -> None:
     """Take pictures of the question before a vote, the code, and a round of real votes from its beginning to the answer."""
     window.run_action(Command.VOTE)
     box = next(box for box in window.findChildren(QMessageBox) if box.isVisible())
@@ -101,7 +97,6 @@ def take_votes(camera: Camera, window: MainWindow, controller: Controller, until
     camera.take(box, "vote-question")
     box.button(QMessageBox.StandardButton.Yes).click()
     demo = window.demo_commands.demo
-    assert demo is not None
     until(lambda: bool(controller.room.url) or bool(demo.notice.text()))
     if not controller.room.url:  # this machine is in no network
         camera.take(demo, "vote-no-network")
@@ -120,20 +115,17 @@ def take_votes(camera: Camera, window: MainWindow, controller: Controller, until
     demo.close()
 
 
-def take_import(camera: Camera, program: Application, archive: Path, until: Until) -> None:
+def take_import(camera: Any, program: Application, archive: Path, until: Until) -> None:
     """Take pictures of the start page with an imported session, and that session as soon as it is open."""
     start = program.start
-    assert start is not None
     start.library.import_file(archive)
     until(lambda: "Imported" in start.banner.text.text())
     until(lambda: start.sessions.list.current is not None)
     wait_seconds(1)
     camera.take(start, "start-imported")
     entry = start.sessions.list.current
-    assert entry is not None
     start.sessions.open_requested.emit(entry.folder)
     until(lambda: program.open is not None)
-    assert program.open is not None
     wait_seconds(0.5)
     camera.take(program.open.window, "imported-opening")
     window = program.open.window
@@ -141,7 +133,7 @@ def take_import(camera: Camera, program: Application, archive: Path, until: Unti
     camera.take(window, "imported")
 
 
-def take_robot_file(camera: Camera, start: StartWindow, until: Until) -> None:
+def take_robot_file(camera: Any, start: StartWindow, until: Until) -> None:
     """Take pictures of the page of behaviours with a robot from an MJCF file, its expressions, a mistake in them, and practice."""
     found = find_spec("gymnasium")
     assert found and found.origin
@@ -168,9 +160,8 @@ def take_robot_file(camera: Camera, start: StartWindow, until: Until) -> None:
     page.leave()
 
 
-def take_lost_folder(camera: Camera, program: Application, until: Until) -> None:
+def take_lost_folder(camera: Any, program: Application, until: Until) -> None:
     """Take pictures of a session whose folder is deleted, the question on quitting, and the session saved elsewhere."""
-    assert program.open is not None
     window, controller = program.open.window, program.open.controller
     folder = controller.session.folder
     until(lambda: not folder.exists() or shutil.rmtree(folder, ignore_errors=True) or not folder.exists())
@@ -184,7 +175,6 @@ def take_lost_folder(camera: Camera, program: Application, until: Until) -> None
     box.close()
     controller.save_elsewhere(folder.with_name("saved-elsewhere"))
     until(lambda: program.open is not None and program.open.controller is not controller)
-    assert program.open is not None
     until(program.open.window.toast.isVisible)
     camera.take(program.open.window, "session-saved-elsewhere")
 
@@ -193,5 +183,4 @@ def kill_stage(name: str) -> None:
     """Send SIGKILL to the child process that carries out this stage."""
     found = [child for child in multiprocessing.active_children() if child.name == f"somersault-{name}"]
     pid = found[-1].pid
-    assert pid is not None
     os.kill(pid, signal.SIGKILL)

@@ -162,7 +162,6 @@ def _take_start(photographer: Photographer) -> None:
     program = Application(parsed([]))
     program.begin(None)
     start = program.start
-    assert start is not None
     _fill_screen(start)
     until(lambda: not start.grid.missing())
     photographer.take(start, "start")
@@ -180,7 +179,6 @@ def _take_session(photographer: Photographer, folder: Path) -> None:
     options = parsed(["--session", str(folder), "--teacher", "human"])
     program = Application(options)
     program.begin(open_or_create(options))
-    assert program.open is not None
     window, controller = program.open.window, program.open.controller
     ended: list[bool] = []
     program.ended.connect(lambda: ended.append(True))
@@ -234,7 +232,6 @@ def _take_progress(photographer: Photographer, window: MainWindow, controller: C
 def _take_demo(photographer: Photographer, window: MainWindow, controller: Controller) -> None:
     window.run_action(Command.DEMO)
     demo = window.demo_commands.demo
-    assert demo is not None
     until(lambda: demo.side.now.shown is not None and demo.side.before.shown is not None)
     wait_seconds(2)
     photographer.take(demo, "demo")
@@ -250,7 +247,6 @@ def _dialogs(window: MainWindow) -> Iterator[tuple[str, QWidget]]:
     """The windows that a session opens."""
     window.run_action(Command.HISTORY)
     page = window.history_commands.page
-    assert page is not None
     until(lambda: page.pane.clips.shown is not None)
     yield "history", page
     window.plots.enlarge(window.plots.all_plots()["measure"].spec)
@@ -275,7 +271,6 @@ def _take_game(photographer: Photographer, folder: Path) -> None:
     photographer.take(window, "game")
     window.run_action(Command.PLAY_GAME)
     playing = window.playing.window
-    assert playing is not None
     until(lambda: playing.pixels is not None)
     QTest.keyClick(playing, Qt.Key.Key_Up)
     wait_seconds(1)

@@ -104,7 +104,7 @@ def watch(probe: Probe) -> None:
         if player in (probe.clips.left, probe.clips.right):
             probe.painted(player)
 
-    ClipPlayer.paintEvent = paint_and_tell  # type: ignore[method-assign]
+    ClipPlayer.paintEvent = paint_and_tell
 
 
 def figures(probe: Probe, controller: Controller, seconds: float) -> dict[str, object]:
@@ -135,7 +135,6 @@ def begin_votes(controller: Controller, window: MainWindow) -> ClipPair:
     (box,) = window.findChildren(QMessageBox)
     box.button(QMessageBox.StandardButton.Yes).click()
     wait(lambda: bool(controller.room.url))
-    assert window.demo_commands.demo is not None
     return window.demo_commands.demo.clips
 
 

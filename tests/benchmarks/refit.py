@@ -66,7 +66,6 @@ def main() -> None:
 
 def fitted(config: Config, answers: list[Preference], epochs: int) -> RewardEnsemble:
     ensemble = build_ensemble(config, CPU)
-    assert isinstance(ensemble, RewardEnsemble)
     trainer = RewardTrainer(ensemble, config.reward, np.random.default_rng(config.seed), CPU)
     for answer in answers:
         trainer.add(answer)

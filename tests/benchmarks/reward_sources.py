@@ -88,7 +88,6 @@ def _play(config: Config, weights: Arrays) -> tuple[Float32, Float32, Float32]:
     with closing(Collectors(replace(config, rollout=rollout), np.zeros(_ENVIRONMENTS, np.int64))) as collectors:
         collectors.load_policy(weights)
         *_, batch = collectors.collect(0)
-    assert batch is not None
     return np.asarray(batch.observations, np.float32), batch.actions, batch.true_rewards
 
 

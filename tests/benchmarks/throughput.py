@@ -58,7 +58,7 @@ def without(session: Session, seconds: float) -> float:
     controller = Controller(session, JobProcess)
     unseen = replaced(session.config, teacher="human", policy__lag=1, rollout__demonstrate_every=0)
     controller.job_group.config = unseen.to_dict()
-    controller.labelling.pairs.next_renderings = lambda: []  # type: ignore[method-assign]
+    controller.labelling.pairs.next_renderings = lambda: []
     controller.start()
     rate = steps_per_second(controller, seconds)
     controller.stop()

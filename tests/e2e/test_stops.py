@@ -70,7 +70,6 @@ def stop_again_and_again(
             reached.append([pipe.recv() for _ in range(rng.randint(1, _BATCHES if number else 1))][-1])
             time.sleep(rng.uniform(0, _BATCH_SECONDS if number else 0))
         sent = signal.SIGTERM if number % 2 else signal.SIGKILL
-        assert process.pid is not None
         os.kill(process.pid, sent)
         process.join()
         pipe.close()

@@ -82,7 +82,6 @@ def test_single_steps_are_of_as_long_a_time_as_segments(finished: Finished) -> N
         steps = asked_about(finished(**SHORT, **VARIANTS.get(name, {}))).values()
         assert max(steps) - min(steps) > SHORT["steps"] / 2
     pool = finished(**SHORT, **VARIANTS["no-segments"]).session.load()
-    assert pool is not None
     cut = pool[1]["rollout"].under("pool_")["steps"]
     assert len(cut) < 2 * SHORT["steps"] / get_task(TASK).segment_steps and np.ptp(cut) > SHORT["steps"] / 2
 

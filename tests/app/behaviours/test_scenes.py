@@ -14,7 +14,7 @@ from tests.app.fakes import Engine, make_frames
 
 @pytest.fixture
 def scenes(engine: Engine) -> Iterator[Scenes]:
-    made = Scenes(engine)  # type: ignore[arg-type]
+    made = Scenes(engine)
     yield made
     made.close()
 

@@ -273,7 +273,6 @@ def test_a_proposed_name_is_free_in_another_folder_too(form: Form, tmp_path: Pat
     (tmp_path / "other" / "reacher-1").mkdir(parents=True)
     QTest.mouseClick(form.page.folder.other, Qt.MouseButton.LeftButton)
     dialog = form.page.findChild(QFileDialog)
-    assert dialog is not None
     dialog.fileSelected.emit(str(tmp_path / "other"))
     dialog.close()
     assert form.page.folder.path == tmp_path / "other" / "reacher-2" and form.problem == ""

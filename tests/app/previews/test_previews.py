@@ -57,7 +57,7 @@ def test_a_picture_is_drawn_once_and_then_comes_from_the_cache(open_previews: Op
 
 
 def _near(found: QColor, wanted: QColor) -> bool:
-    pairs = zip(found.getRgb(), wanted.getRgb(), strict=True)  # type: ignore[call-overload]
+    pairs = zip(found.getRgb(), wanted.getRgb(), strict=True)
     return all(abs(a - b) < 12 for a, b in pairs)
 
 

@@ -9,7 +9,6 @@ import pytest
 from core.envs.motion_marks import MotionMarks
 from core.robots.models import load_model
 from core.tasks import get_task
-from core.tasks.base import RobotTask
 
 ORIGIN = np.zeros(3)
 
@@ -17,7 +16,6 @@ ORIGIN = np.zeros(3)
 def shapes(name: str, kind: mujoco.mjtGeom, rise: float = 0.0, path: tuple = (ORIGIN,), start: object = None) -> list:
     """Geoms of one kind that are added for a robot whose root has risen by so many metres."""
     task = get_task(name)
-    assert isinstance(task, RobotTask)
     model = load_model(task)
     data, scene = mujoco.MjData(model), mujoco.MjvScene(model, 200)
     data.qpos[1] += rise
@@ -29,7 +27,6 @@ def shapes(name: str, kind: mujoco.mjtGeom, rise: float = 0.0, path: tuple = (OR
 @pytest.mark.parametrize(("name", "floor"), [("hopper", 0.0), ("swimmer", -0.1), ("double-pendulum", -1.4)])
 def test_the_shadow_lies_on_the_floor_under_each_part(name: str, floor: float) -> None:
     task = get_task(name)
-    assert isinstance(task, RobotTask)
     model = load_model(task)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)

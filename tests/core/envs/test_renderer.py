@@ -16,7 +16,6 @@ from core.errors import UserError
 from core.io.video_writer import write_strip, write_video
 from core.robots.models import load_model
 from core.tasks import get_task
-from core.tasks.base import RobotTask
 from core.types import Frames
 
 HOPPER = get_task("hopper-backflip")
@@ -54,7 +53,6 @@ def difference(one: np.ndarray, other: np.ndarray) -> float:
 @pytest.mark.parametrize("name", ["hopper", "walker", "half-cheetah", "ant", "swimmer"])
 def test_the_torso_is_told_from_the_limbs_by_its_colour(name: str) -> None:
     task = get_task(name)
-    assert isinstance(task, RobotTask)
     model = load_model(task)
     torso, robot = model.geom_bodyid == model.body("torso").id, model.body_treeid[model.geom_bodyid] >= 0
     assert torso.any() and (robot & ~torso).any()
@@ -66,7 +64,6 @@ def test_the_torso_is_told_from_the_limbs_by_its_colour(name: str) -> None:
 def raised(name: str, *heights: float) -> list[np.ndarray]:
     """Pictures of a robot whose root is so many metres above its usual place."""
     task = get_task(name)
-    assert isinstance(task, RobotTask)
     model = load_model(task)
     state = np.zeros((1, mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
     state[:, 1 : 1 + model.nq] = model.qpos0

@@ -128,7 +128,6 @@ def test_a_policy_that_comes_while_a_batch_is_collected_reaches_the_other_proces
     assert next(collecting) is None
     apart.load_policy(newer)
     *_, collected = collecting
-    assert collected is not None
     expected, collected = batch(here, 256 * STEPS), batch(apart, 256 * STEPS)
     half = shares(get_task("pendulum"), 256)[0]
     assert np.array_equal(expected.actions[:, half:], collected.actions[:, half:])

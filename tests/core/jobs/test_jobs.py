@@ -63,7 +63,7 @@ def test_the_reward_is_predicted_from_the_actions_as_they_were_carried_out() -> 
     rollout = Played("rollout", policy__initial_std=3.0, reward__std=0.5)
     (batch,) = of(RolloutBatchReady, rollout.turn(published(rollout, 0), rewarded(rollout)))
     assert np.abs(batch.actions).max() > 2
-    predict = rollout.job.ensemble.predict  # type: ignore[attr-defined]
+    predict = rollout.job.ensemble.predict
     carried_out, drawn = (predict(batch.observations, a) for a in (batch.actions.clip(-1, 1), batch.actions))
     assert batch.rewards == pytest.approx(normalize_reward(carried_out, 0.5), abs=1e-5)
     assert np.abs(batch.rewards - normalize_reward(drawn, 0.5)).max() > 0.05

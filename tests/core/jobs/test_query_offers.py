@@ -239,7 +239,7 @@ def test_cant_tell_is_asked_again_with_another_pair() -> None:
 def test_the_oracle_is_reported_the_pool_where_its_limits_need_it() -> None:
     rollout = Played("rollout", oracle__skip=0.2)
     offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
-    returns = [float(s.true_rewards.sum(dtype="float64")) for s in rollout.job.pool]  # type: ignore[attr-defined]
+    returns = [float(s.true_rewards.sum(dtype="float64")) for s in rollout.job.pool]
     so_far = [(min(returns[:n]), np.mean(returns[:n])) for n in range(1, len(returns) + 1)]
     for found in (o.query.pool_returns for o in offered):
         assert any((found.worst, found.mean) == pytest.approx(expected) for expected in so_far)
@@ -257,7 +257,7 @@ def test_a_person_can_be_told_afterwards_what_each_member_expected() -> None:
     offered = of(QueryOffered, rollout.turn(ensemble, *answers))
     assert len(offered) == 4
     for query in (o.query for o in offered):
-        left, right = rollout.job.ensemble.predicted_returns([query.left, query.right]).T  # type: ignore[attr-defined]
+        left, right = rollout.job.ensemble.predicted_returns([query.left, query.right]).T
         assert query.predicted == pytest.approx(1 / (1 + np.exp(right.astype(float) - left)))
         assert query.disagreement == pytest.approx(np.var(query.predicted))
 
@@ -302,7 +302,7 @@ def renewed(disagreeing: float, chosen_at: int, now: int) -> list[int]:
             worth = np.array([0.0 if s.id in known else s.id for s in segments], np.float32)
             return np.stack([worth, -disagreeing * worth])
 
-    withdrawn = [event.query_id for event in offers.renew(pool, now, Members())]  # type: ignore[arg-type]
+    withdrawn = [event.query_id for event in offers.renew(pool, now, Members())]
     assert len(list(offers.offer(pool, now, None))) == len(withdrawn)
     return withdrawn
 

@@ -34,7 +34,7 @@ def test_a_change_to_cant_tell_owes_a_label_and_a_change_back_pays_it() -> None:
     rollout.turn(PreferenceAdded(preference(50, Choice.LEFT, more.query)))
     again = [PreferenceChanged(replace(answers[0], choice=Choice.LEFT)), PreferenceChanged(answers[1])]
     assert of(QueryOffered, rollout.turn(*again)) == []
-    assert rollout.job.offers.usable == {*range(len(offered)), 50}  # type: ignore[attr-defined]
+    assert rollout.job.offers.usable == {*range(len(offered)), 50}
 
 
 def test_a_reward_resumed_from_before_a_change_makes_a_round_for_it() -> None:
@@ -49,7 +49,7 @@ def test_a_reward_resumed_from_before_a_change_makes_a_round_for_it() -> None:
 def judged(reward: Played, *news: Event) -> AnswersJudged:
     (found,) = of(AnswersJudged, reward.turn(*news, JudgementRequested(77)))
     assert found.token == 77
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def test_the_newest_snapshot_judges_all_that_is_fitted_to() -> None:
@@ -59,7 +59,7 @@ def test_the_newest_snapshot_judges_all_that_is_fitted_to() -> None:
     assert (found.generation, found.ids.tolist()) == (2, [0, 1, 2, 4])
     after = judged(reward)
     assert (after.generation, after.ids.tolist()) == (3, [0, 1, 2, 4])
-    ensemble = reward.job.trainer.ensemble  # type: ignore[attr-defined]
+    ensemble = reward.job.trainer.ensemble
     pairs = [preference(number).query for number in (0, 1, 2, 4)]
     sums = [ensemble.predicted_returns([p.left, p.right]) for p in pairs]
     expected = [np.mean(1 / (1 + np.exp(s[:, 1] - s[:, 0]))) for s in sums]

@@ -96,7 +96,7 @@ def test_with_small_batches_there_is_a_round_for_each_few_policies() -> None:
 
 def test_a_weight_that_is_not_finite_is_never_published(monkeypatch: pytest.MonkeyPatch) -> None:
     reward = trained_reward()
-    trainer = reward.job.trainer  # type: ignore[attr-defined]
+    trainer = reward.job.trainer
     epochs = trainer.epochs
 
     def spoiled(count: int) -> Iterator[Any]:

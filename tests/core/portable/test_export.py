@@ -23,7 +23,6 @@ from core.robots.importing import import_robot
 from core.robots.models import load_model
 from core.session.session import Session
 from core.tasks import PAPER_ROBOTS, get_task
-from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import task_text
 from tests.core.builders import tiny
 from tests.core.robot_toys import SIT, write_dog
@@ -180,7 +179,6 @@ def test_it_acts_in_plain_gymnasium_from_nothing_but_the_file(tmp_path: Path) ->
 
 def test_an_orientation_is_described_by_the_rotation_matrix_of_its_quaternion() -> None:
     task = get_task("ant")
-    assert isinstance(task, RobotTask)
     numbers = observation_numbers(task, load_model(task))[:6]
     assert [number["name"] for number in numbers[:2]] == ["joint[root].z", "joint[root].rotation[2][0]"]
     positions, velocities = np.zeros((1, 15)), np.zeros((1, 14))

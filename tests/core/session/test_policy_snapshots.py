@@ -100,7 +100,7 @@ def test_a_damaged_one_is_left_out_with_a_sentence(
 @pytest.mark.parametrize("value", [-1, 1.5, "many", None, 10**30])
 def test_an_intact_one_with_an_impossible_value_is_left_out(tmp_path: Path, value: object) -> None:
     made = filled(tmp_path, 0)
-    made.add(SnapshotInfo(100, value, 1.0, 0.0), weights(1), always=True)  # type: ignore[arg-type]
+    made.add(SnapshotInfo(100, value, 1.0, 0.0), weights(1), always=True)
     assert [known.env_steps for known in made.infos()] == [0]
     assert made.seconds() == 60.0
 

@@ -84,7 +84,6 @@ def first(events: list[Event], kind: type) -> Any:
 def test_another_behaviour_begins_with_the_policy_and_the_reward(source: Path) -> None:
     high = behaviour("high", oracle="height[cpole]")
     loaded = load_newest(source / CHECKPOINTS)
-    assert loaded
     session, events = begun(
         high, "--from", "old", "--take", "reward, policy", "--labels", "3", "--seed", "7", "--set", "reward.l2=0.05"
     )
@@ -105,7 +104,6 @@ def test_a_reward_that_was_taken_stays_until_there_is_enough_to_fit(source: Path
     )
     with closing(new_session(parsed)) as session:
         loaded = session.load()
-        assert loaded is not None
         job = build(JobSpec("reward", session.config.to_dict(), loaded[1]["reward"]))
         said: list[type | None] = []
         events = job.run()
@@ -239,7 +237,6 @@ def test_a_run_killed_before_its_own_first_checkpoint_ends_with_the_same_numbers
         again = run.run()
     assert (again.labels, again.env_steps, again.true_return) == (4, undisturbed.env_steps, undisturbed.true_return)
     one, other = (load_newest(Path(folder) / CHECKPOINTS) for folder in ("new", "killed"))
-    assert one and other
     for name in ("policy", "reward"):
         arrays = other[1][name].arrays
         assert all(np.array_equal(array, arrays[key]) for key, array in one[1][name].arrays.items())

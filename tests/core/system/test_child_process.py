@@ -80,7 +80,7 @@ def test_children_that_need_torch_have_it_from_the_start_and_nothing_that_forks_
     forked: ChildProcess,
 ) -> None:
     forked.start()
-    modules = set(ask(forked, "modules"))  # type: ignore[call-overload]
+    modules = set(ask(forked, "modules"))
     assert "torch" in modules and not {"mujoco", "OpenGL", "ale_py", "cv2"} & modules
     pid = pid_of("forked")
     forked.kill()
@@ -100,7 +100,7 @@ def test_what_forks_is_started_again_and_imports_nothing_from_the_users_folder(f
             process.kill()
             assert is_gone(process.pid)
     forked.start()
-    assert "torch" in ask(forked, "modules")  # type: ignore[operator]
+    assert "torch" in ask(forked, "modules")
 
 
 def test_a_child_that_is_killed_before_its_start_is_dead() -> None:

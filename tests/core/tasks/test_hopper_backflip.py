@@ -10,7 +10,7 @@ import pytest
 
 from core.errors import UserError
 from core.tasks import CATALOGUE, get_task
-from core.tasks.base import Physics, RobotTask
+from core.tasks.base import Physics
 from core.tasks.hopper_backflip import (
     BackflipCounter,
     backflip_reward,
@@ -196,7 +196,6 @@ def test_turning_backward_off_the_floor_pays_and_landing_on_the_foot_pays_more(
 
 def test_openais_reward_is_a_choice_for_this_task_alone() -> None:
     task, chosen = (get_task("hopper-backflip", name) for name in ("task", "openai"))
-    assert isinstance(task, RobotTask) and isinstance(chosen, RobotTask)
     assert task is CATALOGUE["hopper-backflip"] and task.true_reward is backflip_reward
     assert chosen == dataclasses.replace(task, true_reward=openai_reward)
     for name in ("hopper", "pong", "gym:CartPole-v1"):
@@ -207,7 +206,6 @@ def test_openais_reward_is_a_choice_for_this_task_alone() -> None:
 def test_after_a_full_turn_the_networks_see_the_same() -> None:
     positions, velocities = np.random.default_rng(0).standard_normal((2, 4, 6))
     turned, task = positions.copy(), get_task("hopper-backflip")
-    assert isinstance(task, RobotTask)
     turned[:, 2] -= TURN
     assert task.observe(turned, velocities) == pytest.approx(task.observe(positions, velocities), abs=1e-12)
     turned[:, 2] += 1.0

@@ -99,14 +99,12 @@ def served(network: Network) -> Iterator[subprocess.Popen[str]]:
 def counts_after(job: subprocess.Popen[str], wanted: dict[str, int]) -> dict[str, int]:
     """The counts that the job prints, up to the wanted ones."""
     counts: dict[str, int] = {}
-    assert job.stdout is not None
     while counts != {**dict.fromkeys(map(str, CHOICES), 0), **wanted}:
         counts = json.loads(job.stdout.readline())
     return counts
 
 
 def test_a_guest_at_another_address_votes_once(network: Network, served: subprocess.Popen[str]) -> None:
-    assert served.stdout is not None
     url = served.stdout.readline().strip()
     assert url.startswith(f"http://{_HOST}:")
     host, _, path = url.removeprefix("http://").partition("/")
@@ -202,7 +200,6 @@ def browser(network: Network, tmp_path: Path) -> Iterator[Callable[[], Browser]]
 
 
 def test_a_browser_shows_the_round_and_votes_by_its_buttons(browser: Browser, served: subprocess.Popen[str]) -> None:
-    assert served.stdout is not None
     url = served.stdout.readline().strip()
     browser.call("Page.navigate", url=url)
     browser.wait_for(
