@@ -1,6 +1,6 @@
 """Agreement of fitted and true reward on the last policy of a robot's session, with noise.
 
-    .venv/bin/python tests/benchmarks/agreement.py SESSION ...
+    .venv/bin/python -m tests.benchmarks.agreement SESSION ...
 
 Prints one JSON object for each session: the true return; the mean true reward in each tenth of the episode; and the
 correlation of predicted and true reward by step, by episode and in the advantages that the policy would learn from,
@@ -12,13 +12,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import torch
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from core.api import fitted_ensemble, load_session
 from core.config import Config

@@ -1,6 +1,6 @@
 """Compares the throughput of two checkouts: `core bench` in each in turn, so that both meet the same machine.
 
-    .venv/bin/python tests/benchmarks/before_after.py OLD_CHECKOUT --tasks hopper ant --rounds 2 --steps 600000
+    .venv/bin/python -m tests.benchmarks.before_after OLD_CHECKOUT --tasks hopper ant --rounds 2 --steps 600000
 
 Prints, for each task, new / old of the steps per second of collecting and of teaching (median of the rounds), and the
 same divided by the ratio of raw physics, which corrects for a machine whose speed changes between two runs. The old
@@ -15,8 +15,6 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from core.tasks import PAPER_ROBOTS
 

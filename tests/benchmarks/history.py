@@ -1,6 +1,6 @@
 """Latency and memory of the answer history with 2,000 answers: a real window, real child processes.
 
-    xvfb-run -a .venv/bin/python tests/benchmarks/history.py
+    xvfb-run -a .venv/bin/python -m tests.benchmarks.history
 
 Prints one JSON object. Times are in milliseconds from the menu's action until the list is painted with all answers,
 until the first still picture is in it, and until the selected answer plays. Memory is the window's own (unique set
@@ -10,7 +10,6 @@ size, MB): before, after everything on screen is drawn, after scrolling through 
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -21,8 +20,6 @@ from unittest.mock import patch
 import psutil
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from core.config import Config, replaced
 from core.session.session import Session

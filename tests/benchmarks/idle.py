@@ -1,6 +1,6 @@
 """Processor time of a session in which training holds and no key is pressed: window and children, in percent of a core.
 
-    xvfb-run -a -s '-screen 0 1600x1000x24' .venv/bin/python tests/benchmarks/idle.py --seconds 600 --session DIR
+    xvfb-run -a -s '-screen 0 1600x1000x24' .venv/bin/python -m tests.benchmarks.idle --seconds 600 --session DIR
 
 Gives the first answers of a session of hopper-backflip with the oracle's keys, waits until every job waits for the next
 answer, and measures from then on. With --session the session is kept there: the next run continues it and soon holds.
@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import sys
 from pathlib import Path
 
 import psutil
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from app.session.controller import Controller
 from app.session.factory import session_config

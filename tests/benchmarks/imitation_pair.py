@@ -1,6 +1,6 @@
 """Speed and learning of this program and of HumanCompatibleAI's `imitation` on the same backflip, in turn.
 
-    python3 tests/benchmarks/imitation_pair.py --steps 100000 --labels 100 --rounds 3
+    python3 -m tests.benchmarks.imitation_pair --steps 100000 --labels 100 --rounds 3
 
 On both sides the oracle answers by OpenAI's handwritten reward. Uses the standard library only. The peer gets an
 environment of its own, `.venv-imitation`; making it takes some minutes. Prints one JSON object. `ratio` compares all
@@ -19,9 +19,6 @@ import json
 import math
 import statistics
 import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.benchmarks.peers import Peer, Result, core, parser, set_up, task_sizes
 

@@ -1,6 +1,6 @@
 """Comparison of the preference probability with that of `imitation`, an independent implementation.
 
-    python3 tests/benchmarks/imitation_probability.py
+    python3 -m tests.benchmarks.imitation_probability
 
 Uses the standard library only; the two sides run in environments of their own. Making the peer's, `.venv-imitation`,
 takes some minutes. Compares random pairs of segments, from ties to differences at which P is indistinguishable from
@@ -16,8 +16,6 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from run import PYTHON
 from tests.benchmarks.imitation_pair import PEER

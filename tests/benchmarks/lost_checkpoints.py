@@ -1,6 +1,6 @@
 """Sessions that are killed and lose all their checkpoints, and the same sessions undisturbed.
 
-    .venv/bin/python tests/benchmarks/lost_checkpoints.py --labels 100 --steps 1000000 --seeds 0 1 2 3 4
+    .venv/bin/python -m tests.benchmarks.lost_checkpoints --labels 100 --steps 1000000 --seeds 0 1 2 3 4
 
 Each session is taught in one go, and once more: killed after half of its answers, left without checkpoints, and
 resumed. Prints a row of figures for each seed and says whether the two ended alike.
@@ -16,8 +16,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from core.preferences.store import FOLDER
 from core.session.plain_files import CHECKPOINTS

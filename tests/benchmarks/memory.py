@@ -1,6 +1,6 @@
 """Memory, threads and open files of the real window and its child processes, labelled without a pause.
 
-    xvfb-run -a .venv/bin/python tests/benchmarks/memory.py --minutes 60 --labels-a-minute 30
+    xvfb-run -a .venv/bin/python -m tests.benchmarks.memory --minutes 60 --labels-a-minute 30
 
 The oracle chooses, and its answers are given at even intervals by the keys that a person would press. Every ten seconds
 it records proportional set size (shared pages counted once), threads and open files of the window and its children. At
@@ -13,13 +13,10 @@ from __future__ import annotations
 import json
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import psutil
 from PySide6.QtCore import QTimer
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from app.session.controller import Controller
 from tests.benchmarks.windowed import application, close, create_session, parser, press_oracle_key, show, wait_seconds

@@ -1,6 +1,6 @@
 """Policy optimizers of this program and of stable-baselines3 and sb3-contrib on the same backflip, in turn.
 
-    python3 tests/benchmarks/optimizers_pair.py --algorithms ppo trpo a2c --steps 500000 --seeds 0 1 2
+    python3 -m tests.benchmarks.optimizers_pair --algorithms ppo trpo a2c --steps 500000 --seeds 0 1 2
 
 Uses the standard library only. The peers get an environment of their own, `.venv-sb3`; making it takes some minutes.
 Both sides learn from OpenAI's handwritten reward. Prints one JSON object: the mean return of the last 100 training
@@ -21,9 +21,6 @@ import argparse
 import json
 import statistics
 import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.benchmarks.peers import Peer, Result, core, parser, set_up, task_sizes
 

@@ -1,6 +1,6 @@
 """Evaluation of a taught policy in other physics than its own.
 
-    .venv/bin/python tests/benchmarks/physics.py SESSION
+    .venv/bin/python -m tests.benchmarks.physics SESSION
 
 The task steps with the implicitfast integrator at 5 ms. The others are Gymnasium's fourth-order Runge-Kutta at its own
 2 ms (control at 41.7 Hz, the nearest to 40), and the same four times finer.
@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import sys
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from core.rollout.episodes import evaluate
 from core.session.session import Session

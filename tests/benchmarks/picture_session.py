@@ -1,6 +1,6 @@
 """Disk and memory of a long session of a game: 5,500 answers about clips in colour.
 
-    python3 tests/benchmarks/picture_session.py --task enduro --labels 5500
+    python3 -m tests.benchmarks.picture_session --task enduro --labels 5500
 
 The clips show random play: a thousand of them, repeated under new numbers; the oracle answers. A fresh process then
 resumes the session for two batches and a round of the reward fit. Prints one JSON object: MB of the store and of the
@@ -20,8 +20,6 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from core.config import Config, replaced
 from core.envs import make_envs
@@ -49,7 +47,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         session = Path(folder) / "session"
         size = _fill(session, args.task, args.labels)
-        command = [sys.executable, __file__, "--resume", str(session)]
+        command = [sys.executable, "-m", "tests.benchmarks.picture_session", "--resume", str(session)]
         peak = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
         store = sum(path.stat().st_size for path in (session / "preferences").iterdir())
         whole = sum(path.stat().st_size for path in session.rglob("*") if path.is_file())

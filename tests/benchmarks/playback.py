@@ -1,7 +1,7 @@
 """Frame rhythm and key latency of the window while everything trains: real child processes, synthetic key presses.
 
-    xvfb-run -a .venv/bin/python tests/benchmarks/playback.py --seconds 120
-    xvfb-run -a -s '-screen 0 1920x1080x24' .venv/bin/python tests/benchmarks/playback.py --voters 200
+    xvfb-run -a .venv/bin/python -m tests.benchmarks.playback --seconds 120
+    xvfb-run -a -s '-screen 0 1920x1080x24' .venv/bin/python -m tests.benchmarks.playback --voters 200
 
 With --voters no keys are pressed: an audience votes on each pair in demo mode, every guest once a second over the network,
 and votes.jsonl is compared with what the guests were told. Prints one JSON object. Run it on an idle machine; it asserts
@@ -21,8 +21,6 @@ import numpy as np
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QMessageBox
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from app.clips.clip_pair import ClipPair
 from app.clips.clip_player import ClipPlayer

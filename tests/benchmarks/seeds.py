@@ -1,6 +1,6 @@
 """Backflips learned with several seeds and numbers of answers, one run after another.
 
-    .venv/bin/python tests/benchmarks/seeds.py --labels 100 50 --seeds 0 1 2 3 4
+    .venv/bin/python -m tests.benchmarks.seeds --labels 100 50 --seeds 0 1 2 3 4
 
 Prints a table with a row for each run, from the result of `core teach` (last training episodes) and from an evaluation
 of the saved policy without noise. Other options are passed to `core teach`. Run it on an idle machine.
@@ -9,11 +9,7 @@ of the saved policy without noise. Other options are passed to `core teach`. Run
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.benchmarks.peers import Result, core
 

@@ -1,6 +1,6 @@
 """Latency of Stop and of closing the window while everything trains, with a real window and real child processes.
 
-    .venv/bin/python tests/benchmarks/stopping.py [--times 10]
+    .venv/bin/python -m tests.benchmarks.stopping [--times 10]
 
 Stop is acknowledged when the window shows it (half a second is promised), and done when the last checkpoint is written
 and no child is left. Closing ends when every child and thread is gone (three seconds).
@@ -10,10 +10,6 @@ from __future__ import annotations
 
 import json
 import random
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from app.session.controller import State
 from core.session.session import Session

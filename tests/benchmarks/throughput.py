@@ -1,6 +1,6 @@
 """Cost of the window to the training: steps per second with the window, and of the same children without it, in turn.
 
-    xvfb-run -a .venv/bin/python tests/benchmarks/throughput.py --rounds 3 --seconds 40
+    xvfb-run -a .venv/bin/python -m tests.benchmarks.throughput --rounds 3 --seconds 40
 
 With the window, clips play, plots move, the live view acts and a key is pressed every few seconds. Without it the
 children are the same, and neither pairs nor the live view are drawn. Prints one JSON object. Run it on an idle machine;
@@ -12,11 +12,8 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-from pathlib import Path
 
 from PySide6.QtCore import QTimer
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from app.session.controller import Controller, State
 from core.config import replaced

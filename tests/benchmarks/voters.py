@@ -1,6 +1,6 @@
 """Simulated guests: each polls the page for votes and votes once a second, from one of many addresses.
 
-    .venv/bin/python tests/benchmarks/voters.py URL --voters 200 --seconds 60
+    .venv/bin/python -m tests.benchmarks.voters URL --voters 200 --seconds 60
 
 Starts in a process of its own, next to the window that serves the page, and prints one JSON object: the replies, how long
 they took, the requests without a reply, and the last vote of each guest that counted, by round.
