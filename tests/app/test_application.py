@@ -83,7 +83,6 @@ from app.session.controller import Controller, State
 from app.windows.main import MainWindow
 from core.config import Config
 from core.session.session import Session
-from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from tests.app.fakes import Engine, make_query
 
@@ -114,7 +113,6 @@ from functools import partialmethod
 from pathlib import Path
 import app.application as a
 from app.previews.previews import Previews
-from PySide6.QtCore import QTimer
 Previews.__init__ = partialmethod(Previews.__init__, goals=Path('nowhere'))  # all tasks have clips
 begin = a.Application.begin
 def look(application, session):

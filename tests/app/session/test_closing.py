@@ -34,21 +34,19 @@ def test_a_window_that_closes_gives_up_a_file_that_takes_too_long(
     face: Face, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, stopped_before: bool
 ) -> None:
     monkeypatch.setattr("app.workers.file_tasks.export_session", endless)
-    file_tasks, target, later = (
-        face.controller.file_tasks,
-        face.folder.parent / "mine.somersault",
-        face.folder / "x.csv",
-    )
+    file_tasks = face.controller.file_tasks
+    target, later = face.folder.parent / "mine.somersault", face.folder / "x.csv"
     if stopped_before:
         face.stop()
     target.write_bytes(b"as it was")
     file_tasks.export(target)
     file_tasks.write(later, lambda: b"never begun")
     face.controller.set_repeats(True)
-    file_tasks.deadline.setInterval(500)
+    file_tasks.deadline.setInterval(60_000)
     with face.wait_signal(face.window.closed):
         face.window.close()
         face.wait_until(lambda: "export is cancelled" in face.window.empty.detail.text())
+        file_tasks.deadline.start(0)
     assert target.read_bytes() == b"as it was" and not later.exists()
     assert "mine.somersault was not saved because the session was closed" in caplog.text
     assert face.controller.session.config.query.repeats == "on"  # what is soon done is done

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -123,8 +124,6 @@ def test_a_session_as_one_file_carries_them(packed: Path, tmp_path: Path) -> Non
 
 
 def test_a_file_with_more_than_any_session_keeps_is_refused(packed: Path, tmp_path: Path) -> None:
-    import zipfile
-
     with zipfile.ZipFile(packed, "a") as archive:
         archive.writestr("policies/000000009999.safetensors", b"x")
     with pytest.raises(UserError, match="too many"):
