@@ -173,6 +173,10 @@ class Engine:
             self["rollout"].play(QueryOffered(query))
 
 
+Picture = Callable[[QWidget, str], None]
+"""Keeps a picture of a page, as the fixture `picture` does."""
+
+
 def take_file(window: QWidget, path: Path) -> None:
     """Choose this file in the file dialog of the window."""
     dialog = window.findChild(QFileDialog)
@@ -197,10 +201,15 @@ class Face:
         self.window = MainWindow(self.controller)
         self.wait_until, self.wait_signal = qtbot.waitUntil, qtbot.waitSignal
 
+    def activate(self, window: QWidget | None = None) -> None:
+        """Gives the keys to the window, or to another one."""
+        window = window or self.window
+        window.activateWindow()
+        self.wait_until(window.isActiveWindow)
+
     def open(self) -> None:
         self.window.show()
-        self.window.activateWindow()
-        self.wait_until(self.window.isActiveWindow)
+        self.activate()
         self.controller.start()
         self.wait_until(lambda: self.controller.state == State.RUNNING)
         self.wait_until(lambda: bool(self.engine["reward"].got(AnswersReplayed)))  # the store is made and open

@@ -44,10 +44,8 @@ def demonstration() -> Demonstration:
 
 def open_demo(face: Face, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> DemoWindow:
     """Open demo mode by its key."""
-    face.window.activateWindow()
-    face.wait_until(face.window.isActiveWindow)
+    face.activate()
     face.press(Qt.Key.Key_F11, modifier)
     shown = face.window.demo_commands.demo
-    shown.activateWindow()
-    face.wait_until(shown.isActiveWindow)
+    face.activate(shown)
     return shown

@@ -10,6 +10,7 @@ from typing import Any, Never
 import numpy as np
 
 from core.config import Config, replaced
+from core.events import JobState
 from core.session.session import Session
 from core.types import Choice, Preference, Query, Segment
 
@@ -36,7 +37,11 @@ QUICK = {
     "policy.epochs": 1,
     "policy.minibatch": 128,
 }
-"""Settings of a session of a second or two, as a command takes them."""
+"""Settings of a session of a second or two."""
+SETTINGS = [word for name, value in QUICK.items() for word in ("--set", f"{name}={value}")]
+"""The same as words of a command."""
+STATES = {"policy": JobState({"x": np.ones(4, np.float32)}, {"n": 1})}
+"""States of the jobs, as a checkpoint keeps them."""
 
 
 def tiny(**changes: object) -> Config:

@@ -133,3 +133,8 @@ def block_config(**changes: object) -> Config:
     """A session of a few seconds: 8 blocks, 16 steps a batch."""
     small = {"task": TASK.name, "labels": 16, "steps": 8 * 16 * 8, "rollout__steps": 16, "reward__minibatch": 8}
     return replaced(tiny(), **{**small, "reward__epochs_first": 3, "policy__minibatch": 64, **changes})
+
+
+def difference(one: np.ndarray, other: np.ndarray) -> float:
+    """Mean difference of two pictures of bytes."""
+    return float(np.abs(one.astype(int) - other.astype(int)).mean())

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from core.behaviours.behaviour import Behaviour
+from core.behaviours.robot_model import RobotModel
 from core.envs.base import Step
 from core.envs.mujoco import MujocoVectorEnv
+from core.robots.importing import import_robot
+from core.tasks.behaviour_tasks import behaviour_task
+
+MakeBatch = Callable[..., MujocoVectorEnv]
+"""Makes environments, as the fixture `batch` does."""
 
 SWINGER = """<mujoco><worldbody><body><joint name="swing" axis="0 1 0"/><geom size=".1 .3" type="capsule"/></body>
 </worldbody><actuator><motor joint="swing" ctrlrange="-1 1"/></actuator></mujoco>"""
@@ -48,6 +56,17 @@ def write_dog() -> None:
     texts = {"dog.xml": DOG, "common.xml": COMMON, "meshes/trunk.obj": TRUNK, "sit.json": json.dumps(SIT)}
     for name, content in texts.items():
         Path(name).write_text(content)
+
+
+def trial(model: RobotModel) -> Any:
+    """A behaviour of the imported robot, as a task."""
+    return behaviour_task(Behaviour("trial", "mjcf:it.xml", "Trial", "Which one?", 1.0, model=model))
+
+
+def imported(path: Path) -> tuple[RobotModel, Any]:
+    """The robot of an MJCF file, and a task of it."""
+    model = import_robot(path)
+    return model, trial(model)
 
 
 def random_steps(env: MujocoVectorEnv, steps: int, seed: int = 1) -> list[Step]:

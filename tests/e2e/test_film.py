@@ -29,6 +29,7 @@ from core.tasks import get_task
 from core.types import AUDIENCE, Choice
 from core.voting.record import append_votes
 from tests.core.builders import tiny
+from tests.core.picture_toys import difference
 
 HEIGHT = 90
 
@@ -62,10 +63,6 @@ def made(folder: Path, target: Path, before_after: bool = False) -> tuple[np.nda
     with av.open(str(target)) as container:
         assert float(container.streams.video[0].average_rate or 0) == pytest.approx(30)
         return np.stack([frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]), sent
-
-
-def difference(one: np.ndarray, other: np.ndarray) -> float:
-    return float(np.abs(one.astype(int) - other.astype(int)).mean())
 
 
 def test_a_film_shows_the_learning_from_title_to_end(taught: Path, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ import psutil
 import pytest
 
 from tests.core.builders import QUICK
+from tests.core.sweep.plans import journal
 from tests.e2e import slurm_stand_in
 from tests.processes import children
 from tests.screens import ROOT, running
@@ -75,12 +76,6 @@ def kill(program: subprocess.Popen[str]) -> None:
     program.communicate()
     _, alive = psutil.wait_procs(family, timeout=60)
     assert not alive
-
-
-def journal(out: Path) -> list[tuple[str, str]]:
-    path = out / "journal.jsonl"
-    lines = path.read_text().splitlines() if path.exists() else []
-    return [(line["cell"], line["state"]) for line in map(json.loads, lines)]
 
 
 def wait_until(reached: Callable[[], bool], program: subprocess.Popen[str]) -> None:

@@ -76,7 +76,6 @@ def test_recent_clips_are_not_rendered_again_and_closing_the_page_empties_the_ca
         cache.play(2)
     assert not any(map(cache.stills, range(1, 7))) and page.model.rowCount() == 0
     assert not page.pane.clips.clock.playing
-    mixed.window.activateWindow()
-    mixed.wait_until(mixed.window.isActiveWindow)
+    mixed.activate()
     assert page_of(mixed) is page
     mixed.wait_until(lambda: listed(page) == [6, 5, 4, 3, 2, 1])

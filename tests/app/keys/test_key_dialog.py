@@ -28,8 +28,7 @@ NONE, CTRL, SHIFT = (
 def dialog(face: Face) -> KeyDialog:
     face.window.commands[Command.EDIT_KEYS].trigger()
     found = face.window.findChild(KeyDialog)
-    found.activateWindow()
-    face.wait_until(found.isActiveWindow)
+    face.activate(found)
     return found
 
 
@@ -51,8 +50,7 @@ def test_a_new_key_answers_and_the_old_one_does_no_more(face: Face, dialog: KeyD
     press(dialog, QDialogButtonBox.StandardButton.Ok)
     assert face.window.key_hints.buttons[Choice.LEFT].text() == "A  Left is better"
     first, second = face.offer(make_query(), make_query())
-    face.window.activateWindow()
-    face.wait_until(face.window.isActiveWindow)
+    face.activate()
     face.press(Qt.Key.Key_Left)
     face.press(Qt.Key.Key_A)
     face.wait_until(lambda: face.query is second)

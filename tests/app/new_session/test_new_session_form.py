@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,10 +19,10 @@ from app.previews.previews import of_frames
 from app.session.config_draft import ConfigDraft, sections
 from core.config import Config
 from core.presets import DEFAULT
+from tests.app.fakes import Picture
 from tests.app.start_page_driver import CLIP
 from tests.core.builders import raising
 
-Picture = Callable[[QWidget, str], None]
 _FRESH = ConfigDraft("reacher").config
 
 

@@ -47,8 +47,7 @@ def damaged(qtbot: QtBot, tmp_path: Path) -> Iterator[tuple[Face, Damage]]:
     damage.flip()
     face = Face(qtbot, session.folder, session)
     face.window.show()
-    face.window.activateWindow()
-    qtbot.waitUntil(face.window.isActiveWindow)
+    face.activate()
     with qtbot.waitSignal(face.controller.job_failed):
         face.controller.start()
     yield face, damage

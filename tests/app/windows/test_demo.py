@@ -72,8 +72,7 @@ def test_each_guests_answers_are_stored_under_a_name(face: Face, demo: DemoWindo
     again = open_demo(face)
     answer(again, 3)
     again.close()
-    face.window.activateWindow()
-    face.wait_until(face.window.isActiveWindow)
+    face.activate()
     answer(face.window, 4)
     names = [answer.labeller for answer in face.answers()]
     assert names == ["guest: Guest 1", "guest: Ada", "guest: Guest 2", "human"]

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
 
 from app.history.preference_model import STILLS
 from core.service_events import ClipsRequested
 from core.types import Choice
-from tests.app.fakes import Face, make_query
+from tests.app.fakes import Face, Picture, make_query
 from tests.app.history_page_driver import choose, listed, page_of, playing, row_of, stored
-
-Picture = Callable[[QWidget, str], None]
 
 
 def test_all_answers_are_listed_the_newest_first(mixed: Face, picture: Picture) -> None:
@@ -45,8 +40,7 @@ def test_a_chosen_answer_plays_both_clips_in_step(mixed: Face, picture: Picture)
 def test_the_labelling_page_goes_on_beside_it(mixed: Face) -> None:
     page = page_of(mixed)
     choose(mixed, 3)
-    mixed.window.activateWindow()
-    mixed.wait_until(mixed.window.isActiveWindow)
+    mixed.activate()
     query = make_query()
     mixed.offer(query)
     mixed.press(Qt.Key.Key_Right)

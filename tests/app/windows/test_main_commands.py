@@ -152,8 +152,7 @@ def test_the_keys_and_menus_of_all_other_commands(open_face: Callable[..., Face]
         for dialog in [*face.window.findChildren(QDialog), *face.window.findChildren(HistoryPage)]:
             dialog.close()
             face.wait_until(lambda dialog=dialog: not isValid(dialog) or not dialog.isVisible())
-        face.window.activateWindow()
-        face.wait_until(face.window.isActiveWindow)
+        face.activate()
 
 
 def test_a_held_key_steps_on_but_answers_once(face: Face) -> None:

@@ -18,9 +18,7 @@ from core.events import JobSpec
 from core.jobs.job_process import JobProcess
 from core.service_events import ControlsHeld, GameShown
 from core.types import Choice
-from tests.app.fakes import Engine, Face, FakeProcess, make_query
-
-Picture = Callable[[QWidget, str], None]
+from tests.app.fakes import Engine, Face, FakeProcess, Picture, make_query
 
 
 def shown(score: int = 0, lives: int = 3) -> GameShown:
@@ -139,8 +137,7 @@ def test_keys_of_the_game_answer_no_pair_and_nothing_of_it_is_stored(open_face: 
     QTest.keyClick(opened, Qt.Key.Key_Left)
     QTest.keyClick(opened, Qt.Key.Key_Escape)
     assert face.answers() == [] and sorted(face.folder.rglob("*")) == before
-    face.window.activateWindow()
-    face.wait_until(face.window.isActiveWindow)
+    face.activate()
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: [answer.choice for answer in face.answers()] == [Choice.LEFT])
 

@@ -10,7 +10,6 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
 
 from app.session.factory import create_session, session_config
 from app.start_page.goals import goal
@@ -21,11 +20,10 @@ from core.behaviours.shipped import shipped_behaviours
 from core.tasks import CATALOGUE, get_task
 from core.types import Choice, Teacher
 from tests.app.clipping import clipped
+from tests.app.fakes import Picture
 from tests.app.start_page_driver import Page, make_session, practice_segment
 from tests.app.tape import has_colour
 from tests.core.builders import query
-
-Picture = Callable[[QWidget, str], None]
 
 
 def test_every_task_has_a_card_whose_picture_moves(page: Page) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 
 import mujoco
@@ -14,10 +13,10 @@ from core.envs.mujoco import MujocoVectorEnv, Step
 from core.rollout.collector import collect
 from core.rollout.segments import SegmentBuilder
 from core.tasks import get_task
+from tests.core.robot_toys import MakeBatch
 
 HOPPER = get_task("hopper-backflip")
 SHORT = dataclasses.replace(HOPPER, episode_steps=12)
-MakeBatch = Callable[..., MujocoVectorEnv]
 
 
 def random_actions(count: int, steps: int, seed: int = 1) -> np.ndarray:

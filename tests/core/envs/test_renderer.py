@@ -17,6 +17,7 @@ from core.io.video_writer import write_strip, write_video
 from core.robots.models import load_model
 from core.tasks import get_task
 from core.types import Frames
+from tests.core.picture_toys import difference
 
 HOPPER = get_task("hopper-backflip")
 AT_40_HZ = dataclasses.replace(HOPPER, timestep=0.0025, frame_skip=10)
@@ -44,10 +45,6 @@ def test_a_clip_plays_in_real_time(renderer: MujocoRenderer, steps: int, fps: fl
     clip = renderer.render(moving(steps), 16, fps)
     assert clip.pixels.shape == (frames, 16, 16, 3)
     assert clip.pixels.dtype == np.uint8 and clip.fps == fps
-
-
-def difference(one: np.ndarray, other: np.ndarray) -> float:
-    return float(np.abs(one.astype(int) - other.astype(int)).mean())
 
 
 @pytest.mark.parametrize("name", ["hopper", "walker", "half-cheetah", "ant", "swimmer"])

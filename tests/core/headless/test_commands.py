@@ -34,10 +34,9 @@ from core.session.session import Session, read_config
 from core.tasks import CATALOGUE, get_task
 from core.types import Choice
 from tests.benchmarks.signals_page import signals_page
-from tests.core.builders import QUICK, query, raising, tiny
+from tests.core.builders import QUICK, SETTINGS, query, raising, tiny
 from tests.screens import ROOT, run_python
 
-SETTINGS = [part for name, value in QUICK.items() for part in ("--set", f"{name}={value}")]
 STEPS = 8 * 32 * 12
 SHORT = ["--labels", "8", "--steps", str(STEPS), *SETTINGS]
 

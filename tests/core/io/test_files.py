@@ -10,19 +10,15 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from core.errors import UserError
-from core.events import JobState
 from core.io import files
 from core.session import library
 from core.session.archive import export_session, import_session
 from core.session.session import Session
 from core.types import Choice
-from tests.core.builders import query, tiny
-
-STATES = {"policy": JobState({"x": np.ones(4, np.float32)}, {"n": 1})}
+from tests.core.builders import STATES, query, tiny
 
 
 class Tape:

@@ -15,14 +15,13 @@ import pytest
 from core.behaviours.behaviour import Behaviour, NamedFigure
 from core.behaviours.expressions import compile_expression
 from core.envs.mujoco import MujocoVectorEnv
-from core.robots.importing import import_robot
 from core.robots.kinematics import Kinematics
 from core.robots.signals import signal_series
 from core.tasks.base import Physics
 from core.tasks.behaviour_tasks import behaviour_task
 from core.tasks.robots import ROBOTS
+from tests.core.robot_toys import MakeBatch, imported
 
-MakeBatch = Callable[..., MujocoVectorEnv]
 COUNT, STEPS = 3, 20
 GIMBAL = """
 <mujoco><compiler angle="radian"/><option timestep=".005" gravity="0 0 -3"/>
@@ -115,8 +114,7 @@ def test_every_signal_is_what_mujoco_says(name: str, batch: MakeBatch) -> None:
     task: Any = ROBOTS.get(name)
     if name == "gimbal":
         Path("gimbal.xml").write_text(GIMBAL)
-        model = import_robot(Path("gimbal.xml"))
-        task = behaviour_task(Behaviour("g", "mjcf:gimbal.xml", "G", "Which?", 1.0, model=model))
+        _, task = imported(Path("gimbal.xml"))
     env, steps = recorded(task, batch)
     planar = name not in ("ant", "gimbal")
     for step in steps[:: 1 + STEPS // 8]:

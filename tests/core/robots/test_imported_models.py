@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -13,20 +12,16 @@ import mujoco
 import numpy as np
 import pytest
 
-from core.behaviours.behaviour import Behaviour
 from core.behaviours.robot_model import RobotModel, robot_model
-from core.envs.mujoco import MujocoVectorEnv
 from core.envs.renderer import MujocoRenderer
 from core.errors import UserError
 from core.robots.floor import floor_of
-from core.robots.importing import import_robot
 from core.robots.kinematics import Kinematics
 from core.robots.mjcf import read_mjcf, unpack
 from core.robots.models import compile_mjcf, load_model
 from core.robots.signals import SignalSource, StepStates
-from core.tasks.behaviour_tasks import behaviour_task
+from tests.core.robot_toys import MakeBatch, imported
 
-MakeBatch = Callable[..., MujocoVectorEnv]
 ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
 BOX = """
 <mujoco>{first}<worldbody>{world}
@@ -47,12 +42,6 @@ def robot(**parts: str) -> tuple[RobotModel, Any]:
     values = {**PARTS, "actuator": MOTOR, **parts, "first": compiler + parts.get("first", "")}
     Path("box.xml").write_text(BOX.format(**values))
     return imported(Path("box.xml"))
-
-
-def imported(path: Path) -> tuple[RobotModel, Any]:
-    model = import_robot(path)
-    task = behaviour_task(Behaviour("trial", f"mjcf:{path.name}", "Trial", "Which one?", 1.0, model=model))
-    return model, task
 
 
 @pytest.mark.parametrize(

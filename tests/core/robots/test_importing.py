@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.behaviours.behaviour import Behaviour, parse
+from core.behaviours.behaviour import parse
 from core.behaviours.robot_model import robot_model
-from core.envs.mujoco import MujocoVectorEnv
 from core.errors import UserError
 from core.presets import DEFAULT
 from core.robots.importing import import_robot
@@ -22,10 +20,8 @@ from core.robots.kinematics import Kinematics
 from core.robots.mjcf import pack, read_mjcf, unpack
 from core.robots.models import load_model
 from core.tasks import get_task
-from core.tasks.behaviour_tasks import behaviour_task, task_text
-from tests.core.robot_toys import DOG, SIT, TRUNK, write_dog
-
-MakeBatch = Callable[..., MujocoVectorEnv]
+from core.tasks.behaviour_tasks import task_text
+from tests.core.robot_toys import DOG, SIT, TRUNK, MakeBatch, imported, write_dog
 
 
 @pytest.fixture(autouse=True)
@@ -201,9 +197,7 @@ def test_a_total_mass_of_0_leaves_the_masses_as_they_are() -> None:
     masses = []
     for compiler in ("", "<compiler settotalmass='0'/>"):
         Path("other.xml").write_text(f"<mujoco>{compiler}{MOVED}</mujoco>")
-        model = import_robot(Path("other.xml"))
-        task = behaviour_task(Behaviour("trial", "mjcf:other.xml", "Trial", "Which one?", 1.0, model=model))
-        masses.append(load_model(task).body_mass.tolist())
+        masses.append(load_model(imported(Path("other.xml"))[1]).body_mass.tolist())
     assert masses[0] == masses[1]
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import mujoco
 import numpy as np
 import pytest
 
-from core.envs.mujoco import MujocoVectorEnv
 from core.robots.kinematics import SENSED, Kinematics, Poses
 from core.robots.models import load_model
 from core.robots.signals import SignalSource, StepSignals, StepStates, signal_names
 from core.tasks.robots import ROBOTS
+from tests.core.robot_toys import MakeBatch
 
-MakeBatch = Callable[..., MujocoVectorEnv]
 SHAPES = """
 <mujoco>
   <asset><mesh name="wedge" vertex="0 0 0  .3 0 0  0 .2 0  0 0 .4  .1 .1 .1"/></asset>

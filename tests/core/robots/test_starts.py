@@ -1,19 +1,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from core.behaviours.behaviour import STARTS
-from core.envs.mujoco import MujocoVectorEnv
 from core.errors import UserError
 from core.robots.kinematics import Kinematics, Poses
 from core.robots.structure import HINGE
 from core.tasks.robots import ROBOTS
+from tests.core.robot_toys import MakeBatch
 
-MakeBatch = Callable[..., MujocoVectorEnv]
 FLOOR_ROBOTS = [name for name, robot in ROBOTS.items() if robot.floor_sense]
 
 

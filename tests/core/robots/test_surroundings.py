@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -12,19 +11,16 @@ import mujoco
 import numpy as np
 import pytest
 
-from core.behaviours.behaviour import Behaviour
 from core.behaviours.robot_model import RobotModel
-from core.envs.mujoco import MujocoVectorEnv
 from core.envs.renderer import MujocoRenderer
 from core.errors import UserError
 from core.portable.observation import observation_numbers
-from core.robots.importing import import_robot
 from core.robots.kinematics import Kinematics
 from core.robots.models import load_model
 from core.robots.signals import SignalSource, StepStates, constant_signals
-from core.tasks.behaviour_tasks import behaviour_task
+from tests.core.robot_toys import MakeBatch, trial
+from tests.core.robot_toys import imported as import_with_task
 
-MakeBatch = Callable[..., MujocoVectorEnv]
 FLOOR = '<geom name="floor" type="plane" size="5 5 .1"/>'
 WALKER = """<body name="trunk" pos="0 0 {height}">{joints}<geom name="trunk" type="box" size=".2 .1 .05"/>
   <body name="leg" pos=".2 0 0"><joint name="hip" axis="0 1 0" range="-60 60"/>
@@ -37,8 +33,7 @@ ARM = """<body name="base" pos="0 0 {height}"><geom name="base" size=".05"/><bod
 
 def imported(world: str, first: str = "", last: str = MOTOR) -> tuple[RobotModel, Any]:
     Path("it.xml").write_text(f"<mujoco>{first}<worldbody>{world}</worldbody>{last}</mujoco>")
-    model = import_robot(Path("it.xml"))
-    return model, behaviour_task(Behaviour("trial", "mjcf:it.xml", "Trial", "Which one?", 1.0, model=model))
+    return import_with_task(Path("it.xml"))
 
 
 def walker(joints: str = "<freejoint/>", height: float = 0.3) -> str:
@@ -90,7 +85,7 @@ def test_what_does_not_pull_ties_no_robot(tie: str) -> None:
 def test_a_kept_robot_that_is_now_held_still_starts(batch: MakeBatch) -> None:
     model, _ = imported(FLOOR + walker(HELD["a slide with limits"]))
     kept = replace(model, on_floor=True)
-    task = behaviour_task(Behaviour("trial", "mjcf:it.xml", "Trial", "Which one?", 1.0, model=kept))
+    task = trial(kept)
     env = batch(task, 8, varied_starts=0.5)
     assert not env.varies_starts and env.step(np.zeros((8, 1), np.float32)).observations.shape == (8, task.sizes[0])
     with pytest.raises(UserError, match="can't be lifted and turned: make start standing or random"):

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from core.behaviours.shipped import FOLDER
-from core.envs.mujoco import MujocoVectorEnv
 from core.headless.commands import named_task
 from core.tasks import get_task
 from core.tasks.base import RobotTask
-
-MakeBatch = Callable[..., MujocoVectorEnv]
+from tests.core.robot_toys import MakeBatch
 
 
 def task_of(name: str) -> RobotTask:

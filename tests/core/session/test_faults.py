@@ -7,20 +7,15 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from core.errors import Lack, UserError, lack
-from core.events import JobState
 from core.session import library
 from core.session.archive import export_session, import_session
 from core.session.diagnostics import collect
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session
-from tests.core.builders import one_sentence, raising, tiny
-
-STATES = {"policy": JobState({"x": np.ones(4, np.float32)}, {"n": 1})}
-
+from tests.core.builders import STATES, one_sentence, raising, tiny
 
 REASONS = {"open": errno.EACCES, "fsync": errno.ENOSPC, "replace": errno.EACCES, "unlink": errno.EACCES}
 """Calls of the system that fail, and why."""

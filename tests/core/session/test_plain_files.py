@@ -9,18 +9,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from core.errors import UserError
-from core.events import JobState
 from core.session import library
 from core.session.preference_export import import_preferences
 from core.session.session import Session
-from tests.core.builders import tiny
+from tests.core.builders import STATES, tiny
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes, and links take a privilege")
-STATES = {"policy": JobState({"x": np.ones(4, np.float32)}, {"n": 1})}
 FILES = (
     *("config.json", "lock", "log.txt", "log.txt.1", "metrics.safetensors", "summary.json", "picture.jpg"),
     *("checkpoints/00000001.safetensors", "policies/000000000000.safetensors", "preferences/log.jsonl"),

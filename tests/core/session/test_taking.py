@@ -37,10 +37,9 @@ from core.preferences.schedule import scheduled
 from core.session.checkpoint import load_newest
 from core.session.session import CHECKPOINTS, Session, read_config
 from core.types import Choice
-from tests.core.builders import QUICK, raising
+from tests.core.builders import SETTINGS, raising
 
 Run = Callable[..., Any]
-SETTINGS = [part for name, value in QUICK.items() for part in ("--set", f"{name}={value}")]
 SMALL = ["--steps", str(8 * 32 * 6), *SETTINGS, "--set", "query.first_labels=2"]
 
 

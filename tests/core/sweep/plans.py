@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,13 @@ CURVES = [{"name": "true reward", "teacher": "none"}, {"name": "4 labels", "labe
 def plan_values(**changes: Any) -> dict[str, Any]:
     """Content of a plan's file whose cells take a fraction of a second."""
     return {"tasks": ["reacher"], "seeds": [0], "steps": STEPS, "curves": CURVES, "settings": QUICK, **changes}
+
+
+def journal(out: Path) -> list[tuple[str, str]]:
+    """Cell and state of each line of a sweep's journal so far."""
+    path = out / "journal.jsonl"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [(line["cell"], line["state"]) for line in map(json.loads, lines)]
 
 
 class Inline:

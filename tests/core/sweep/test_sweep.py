@@ -32,7 +32,7 @@ from core.sweep.local import LocalBackend, slots_for
 from core.sweep.plans import find_plan
 from core.system import resources
 from core.system.child_process import ChildDiedError
-from tests.core.sweep.plans import Inline, plan_values
+from tests.core.sweep.plans import Inline, journal, plan_values
 
 Sweep = Callable[..., Inline]
 
@@ -65,11 +65,6 @@ def sweep(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cli: Callable[..., An
 def table(out: Path) -> dict[str, Any]:
     values: dict[str, Any] = json.loads((out / "table.json").read_bytes())
     return values
-
-
-def journal(out: Path) -> list[tuple[str, str]]:
-    lines = (out / "journal.jsonl").read_text().splitlines()
-    return [(line["cell"], line["state"]) for line in map(json.loads, lines)]
 
 
 def states(out: Path) -> list[str]:

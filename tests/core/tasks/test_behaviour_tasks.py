@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +10,14 @@ import pytest
 
 from core.behaviours.behaviour import STARTS
 from core.config import Config
-from core.envs.mujoco import MujocoVectorEnv
 from core.errors import UserError
 from core.presets import DEFAULT
 from core.tasks import CATALOGUE, behaviours, get_task
 from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import task_text
 from core.tasks.robots import ROBOTS
-from tests.core.robot_toys import random_steps
+from tests.core.robot_toys import MakeBatch, random_steps
 
-MakeBatch = Callable[..., MujocoVectorEnv]
 REST: dict[str, Any] = {
     "name": "rest",
     "robot": "hopper",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import gymnasium
@@ -18,7 +18,7 @@ from core.tasks.base import Physics, RobotTask
 from core.tasks.half_cheetah_one_leg import one_leg_reward
 from core.tasks.pendulum import tip
 from core.tasks.reacher import fingertip_to_target
-from tests.core.robot_toys import random_steps
+from tests.core.robot_toys import MakeBatch, random_steps
 
 PEERS: dict[str, tuple[str, dict[str, Any], float, float, bool]] = {
     "reacher": ("Reacher-v5", {"timestep": 0.01, "frame_skip": 2}, 0.1, 5e-3, False),
@@ -65,9 +65,6 @@ def test_robots_move_as_gymnasiums(name: str, peer: Any) -> None:
         expected = np.concatenate([peer.data.qpos, peer.data.qvel])
         assert env.states[0, 1:] == pytest.approx(expected, abs=1e-5), t
     env.close()
-
-
-MakeBatch = Callable[..., MujocoVectorEnv]
 
 
 @pytest.mark.parametrize("name", PEERS)
