@@ -1,15 +1,20 @@
-"""A job by itself, played by hand."""
+"""A job by itself, played by hand; all of them, as a session is taught without a window."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
+from core.config import Config
 from core.events import AnswersReplayed, Event, Job, JobSpec, PolicyPublished, PreferenceAdded, RewardPublished, Waited
+from core.headless.run import HeadlessRun
 from core.jobs import build
 from core.nn.state import state_arrays
 from core.rollout.actor import build_policy
+from core.session.session import Session
 from tests.core.builders import preference, tiny
 
 
@@ -63,3 +68,18 @@ def trained_reward(**changes: Any) -> Played:
     reward = Played("reward", labels=4, **changes)
     reward.turn(AnswersReplayed(), *(PreferenceAdded(preference(number)) for number in range(5)))
     return reward
+
+
+def taught(folder: Path, config: Config | None, cycles: int = 0) -> list[Event]:
+    """Teaches a new session in this process, or continues one, and returns its events.
+
+    config: that of the new session; None for one that exists
+    cycles: those after which the session is saved and stops; 0 for all of them
+    """
+    session = Session.create(folder, config) if config else Session.open(folder)
+    events: list[Event] = []
+    with closing(session), closing(HeadlessRun(session, events.append, threads=1)) as run:
+        for _ in range(cycles):
+            run.cycle()
+        run.save() if cycles else run.run()
+    return events

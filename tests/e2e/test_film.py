@@ -15,7 +15,6 @@ import torch
 
 from core.errors import UserError
 from core.events import Event, JobSpec
-from core.headless.run import HeadlessRun
 from core.io.video_writer import ENCODERS, Encoder, video_file
 from core.jobs import build, film, film_captions
 from core.jobs.film import FilmJob, how_taught, labellers_of
@@ -28,6 +27,7 @@ from core.session.session import Session, read_config
 from core.tasks import get_task
 from core.types import AUDIENCE, Choice
 from core.voting.record import append_votes
+from tests.core import played
 from tests.core.builders import tiny
 from tests.core.picture_toys import difference
 
@@ -39,9 +39,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A session of the paper's quickest robot (50 steps an episode) that has learned a little."""
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("taught") / "s"
-    session = Session.create(folder, tiny(task="reacher", steps=8 * 32 * 8))
-    with closing(session), closing(HeadlessRun(session, lambda event: None, threads=1)) as run:
-        run.run()
+    played.taught(folder, tiny(task="reacher", steps=8 * 32 * 8))
     return folder
 
 

@@ -14,12 +14,12 @@ import torch
 
 from core.api import LearnedReward, TaskEnvironment, environment, policy
 from core.errors import UserError
-from core.headless.run import HeadlessRun
 from core.reward.normalization import normalize_reward
 from core.rollout.episodes import evaluate
 from core.seeding import generator
 from core.session.preference_export import export_preferences
 from core.session.session import Session
+from tests.core import played
 from tests.core.builders import tiny
 from tests.screens import ROOT
 
@@ -29,11 +29,8 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A session that has learned a little, and its answers."""
     torch.set_num_threads(1)
     place = tmp_path_factory.mktemp("taught")
-    with closing(Session.create(place / "DIR", tiny(labels=6))) as session:
-        with closing(HeadlessRun(session, lambda event: None, threads=1)) as run:
-            for _ in range(8):
-                run.cycle()
-            run.save()
+    played.taught(place / "DIR", tiny(labels=6), cycles=8)
+    with closing(Session.open(place / "DIR")) as session:
         export_preferences(session, place / "answers")
     return place
 

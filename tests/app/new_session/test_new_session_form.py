@@ -21,7 +21,7 @@ from core.config import Config
 from core.presets import DEFAULT
 from tests.app.fakes import Picture
 from tests.app.start_page_driver import CLIP
-from tests.core.builders import raising
+from tests.core.builders import BEHAVIOUR, raising
 
 _FRESH = ConfigDraft("reacher").config
 
@@ -222,8 +222,7 @@ def test_an_invisible_character_in_a_name_is_named_in_words(form: Form) -> None:
 
 
 def test_a_teacher_that_the_task_has_not_is_reported_below_the_teacher_in_words_of_the_window(form: Form) -> None:
-    texts = {"name": "sit", "robot": "walker", "title": "Sitting", "instruction": "Choose the lower one."}
-    form.page.open(json.dumps({**texts, "clip_seconds": 1.0}))  # without an oracle
+    form.page.open(json.dumps(BEHAVIOUR))  # without an oracle
     QTest.keyClick(form.page.fields["teacher"], Qt.Key.Key_Down)
     assert form.problem == form.page.problems["teacher"].text() != "" and "--" not in form.problem
 

@@ -29,6 +29,7 @@ from core.voting.record import append_votes, read_votes
 from tests.app.fakes import Engine, FakeProcess, endless, make_query, take_file
 from tests.app.live_view_driver import learned
 from tests.app.start_page_driver import Drawers
+from tests.core.builders import BEHAVIOUR
 
 Begin = Callable[..., "Flow"]
 
@@ -341,10 +342,7 @@ def test_a_window_that_closes_while_a_session_is_saved_elsewhere_lets_it_go(savi
 
 def test_an_oracle_that_a_behaviour_does_not_have_is_refused_in_the_window(begin: Begin, tmp_path: Path) -> None:
     file = tmp_path / "kneel.json"
-    sentence = "Which kneels more quietly?"
-    file.write_text(
-        json.dumps({"name": "kneel", "robot": "walker", "title": "Kneel", "instruction": sentence, "clip_seconds": 1})
-    )
+    file.write_text(json.dumps(BEHAVIOUR))
     first = begin("--session", str(tmp_path / "mine"), "--task", str(file))
     first.wait_for_session()
     first.close()

@@ -29,6 +29,7 @@ from core.types import Choice
 from tests.app.clipping import clipped
 from tests.app.fakes import Face, make_query, make_segment
 from tests.app.tape import report
+from tests.core.builders import BEHAVIOUR
 
 SMALL = QSize(1280, 720)
 
@@ -64,10 +65,7 @@ def test_nothing_is_cut_off_on_a_small_screen(open_face: Callable[..., Face], pi
 
 def test_a_long_title_of_a_plot_pushes_no_curve_out_of_view(open_face: Callable[..., Face], picture: Any) -> None:
     title = "Mean height of the torso above the floor in whole metres"
-    behaviour = {
-        **{"name": "high", "robot": "hopper", "title": "High", "instruction": "Which?", "clip_seconds": 1},
-        "plots": [{"title": title, "expression": "mean(height)"}],
-    }
+    behaviour = {**BEHAVIOUR, "plots": [{"title": title, "expression": "mean(height)"}]}
     face = open_face(task=json.dumps(behaviour))
     window = sized(face)
     plots = window.plots.all_plots().values()

@@ -129,7 +129,7 @@ def test_what_is_no_behaviour_file_is_refused_by_its_name(content: bytes | None,
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs links")
+@pytest.mark.skipif(sys.platform == "win32", reason="making a link there takes a privilege")
 def test_a_file_may_be_a_link() -> None:
     Path("kneel.json").write_text(json.dumps(BEHAVIOUR))
     Path("mine.json").symlink_to("kneel.json")

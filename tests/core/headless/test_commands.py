@@ -34,7 +34,7 @@ from core.session.session import Session, read_config
 from core.tasks import CATALOGUE, get_task
 from core.types import Choice
 from tests.benchmarks.signals_page import signals_page
-from tests.core.builders import QUICK, SETTINGS, query, raising, tiny
+from tests.core.builders import BEHAVIOUR, QUICK, SETTINGS, query, raising, tiny
 from tests.screens import ROOT, run_python
 
 STEPS = 8 * 32 * 12
@@ -116,13 +116,7 @@ def test_the_page_of_signals_is_current_and_a_robots_signals_are_listed(cli: Run
     assert "choose one of" in cli("robots", "hoper", code=2).err
 
 
-LOW = {
-    "name": "low",
-    "robot": "pendulum",
-    "title": "Low",
-    "instruction": "Choose the lower one.",
-    "clip_seconds": 1,
-}
+LOW = {**BEHAVIOUR, "name": "low", "robot": "pendulum", "clip_seconds": 1}
 
 
 def test_a_behaviour_file_is_taught_kept_and_evaluated(cli: Run) -> None:
@@ -401,15 +395,8 @@ def test_fewer_answers_than_asked_are_reported(cli: Run) -> None:
 
 
 def test_an_oracle_to_which_all_clips_are_alike_is_reported(tmp_path: Path, cli: Run) -> None:
-    values = {
-        "name": "high",
-        "robot": "hopper",
-        "title": "High",
-        "instruction": "Which is higher?",
-        "clip_seconds": 0.5,
-    }
     file = tmp_path / "high.JSON"
-    file.write_text(json.dumps({**values, "oracle": "height > 50"}))
+    file.write_text(json.dumps({**BEHAVIOUR, "robot": "hopper", "clip_seconds": 0.5, "oracle": "height > 50"}))
     small = ["--set", "rollout.environments=8", "--set", "rollout.steps=64", "--labels", "4", "--steps", "1536"]
     printed = cli("teach", file, "--teacher", "oracle", *small, "--session", "s")
     assert "All answers were ties" in printed.err

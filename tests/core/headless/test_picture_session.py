@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -10,32 +9,16 @@ import pytest
 import torch
 
 from core.api import LearnedReward, environment, policy
-from core.config import Config
 from core.events import Event, PreferenceAdded, RolloutBatchReady
-from core.headless.run import HeadlessRun
 from core.rollout.episodes import evaluate
 from core.session.checkpoint import load_newest
 from core.session.session import Session, read_config
 from tests.core.builders import same
 from tests.core.picture_toys import SHAPE, block_config
+from tests.core.played import taught
 
 pytestmark = pytest.mark.usefixtures("block_task")
 SIZE = int(np.prod(SHAPE))
-
-
-def run(folder: Path, config: Config | None, cycles: int = 0) -> list[Event]:
-    """Carries out or continues the session and returns its events; cycles: number after which it stops."""
-    session = Session.create(folder, config) if config else Session.open(folder)
-    events: list[Event] = []
-    with closing(HeadlessRun(session, events.append, threads=1)) as headless:
-        for _ in range(cycles):
-            headless.cycle()
-        if cycles:
-            headless.save()
-        else:
-            headless.run()
-    session.close()
-    return events
 
 
 def batches(events: list[Event]) -> list[RolloutBatchReady]:
@@ -44,9 +27,9 @@ def batches(events: list[Event]) -> list[RolloutBatchReady]:
 
 def test_a_session_that_was_stopped_goes_on_exactly(tmp_path: Path) -> None:
     config = block_config(steps=8 * 16 * 5)
-    whole = run(tmp_path / "whole", config)
-    first = run(tmp_path / "parts", config, cycles=3)
-    rest = run(tmp_path / "parts", None)
+    whole = taught(tmp_path / "whole", config)
+    first = taught(tmp_path / "parts", config, cycles=3)
+    rest = taught(tmp_path / "parts", None)
     answers = [e for e in whole if isinstance(e, PreferenceAdded)]
     again = [e for e in first + rest if isinstance(e, PreferenceAdded)]
     assert len(answers) == len(again) == 16
@@ -57,7 +40,7 @@ def test_a_session_that_was_stopped_goes_on_exactly(tmp_path: Path) -> None:
 
 
 def test_what_was_taught_acts_and_judges_outside_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run(tmp_path / "s", block_config(steps=8 * 16 * 3))
+    taught(tmp_path / "s", block_config(steps=8 * 16 * 3))
     settings = tmp_path / "s" / "config.json"
     settings.write_text(
         settings.read_text().replace('"device": "auto"', '"device": "cuda"')
@@ -78,7 +61,7 @@ def test_what_was_taught_acts_and_judges_outside_the_program(tmp_path: Path, mon
 
 def test_on_the_true_reward_it_is_handed_on_clipped_to_its_sign(tmp_path: Path) -> None:
     """A.2; a small batch has too few rewards to normalize by."""
-    events = run(tmp_path / "s", block_config(teacher="none", steps=8 * 16 * 2))
+    events = taught(tmp_path / "s", block_config(teacher="none", steps=8 * 16 * 2))
     assert [set(np.unique(batch.rewards)) for batch in batches(events)] == [{0.0, 1.0}] * 2
 
 
@@ -86,7 +69,7 @@ def test_on_the_true_reward_it_is_handed_on_clipped_to_its_sign(tmp_path: Path) 
 def test_a_block_is_taught_to_go_to_the_right_by_answers(tmp_path: Path) -> None:
     numbers = {"policy__learning_rate": 1e-3, "reward__epochs_first": 10, "reward__minibatch": 8}
     config = block_config(labels=40, steps=8 * 16 * 24, reward__interval=256, **numbers)
-    run(tmp_path / "s", config)
+    taught(tmp_path / "s", config)
     session = Session.open(tmp_path / "s")
     assert evaluate(session, 8)["measure"]["place"] > 4
     session.close()

@@ -18,13 +18,13 @@ from core.service_events import (
     SceneRequested,
 )
 from core.tasks import get_task
+from tests.core.builders import BEHAVIOUR
 from tests.core.played import answers
 from tests.core.robot_toys import SWINGER
 
 
 def text(**changes: Any) -> str:
-    values = {"name": "kneel", "robot": "walker", "title": "Kneeling", "instruction": "Which one?", "clip_seconds": 0.4}
-    return json.dumps({**values, **changes})
+    return json.dumps({**BEHAVIOUR, "clip_seconds": 0.4, **changes})
 
 
 def test_clips_are_drawn_from_the_side_that_is_asked_for_and_one_frame_of_them_alike() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,13 @@ import pytest
 from core.api import LearnedReward, environment, policy
 from core.config import Config
 from core.errors import UserError
-from core.headless.run import HeadlessRun
 from core.portable.observation import observation_numbers
 from core.robots.importing import import_robot
 from core.robots.models import load_model
 from core.session.session import Session
 from core.tasks import PAPER_ROBOTS, get_task
 from core.tasks.behaviour_tasks import task_text
+from tests.core import played
 from tests.core.builders import tiny
 from tests.core.robot_toys import SIT, write_dog
 
@@ -35,11 +34,7 @@ Run = Callable[..., Any]
 
 def taught(folder: Path, config: Config, cycles: int = 6) -> Path:
     """A session with a checkpoint and, unless no answer is given, a fitted reward."""
-    session = Session.create(folder, config)
-    with closing(session), closing(HeadlessRun(session, lambda _: None, threads=1)) as run:
-        for _ in range(cycles):
-            run.cycle()
-        run.save()
+    played.taught(folder, config, cycles)
     return folder
 
 

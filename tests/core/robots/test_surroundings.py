@@ -36,6 +36,13 @@ def imported(world: str, first: str = "", last: str = MOTOR) -> tuple[RobotModel
     return import_with_task(Path("it.xml"))
 
 
+def red_pixels(task: Any, state: np.ndarray, size: int = 64) -> np.ndarray:
+    """Return where the picture of the robot in this state is red: bool (size, size)."""
+    with closing(MujocoRenderer(task)) as renderer:
+        picture = renderer.render(state[None], size, 10.0).pixels[0].astype(int)
+    return picture[..., 0] - picture[..., 1:].max(-1) > 60
+
+
 def walker(joints: str = "<freejoint/>", height: float = 0.3) -> str:
     return WALKER.format(joints=joints, height=height)
 
@@ -163,15 +170,13 @@ def test_a_robot_whose_file_switches_its_lamps_off_is_lit() -> None:
 
 
 def test_a_robot_is_seen_through_a_wall_between_it_and_the_camera() -> None:
-    pictures = []
+    red = []
     for wall in ("", '<geom type="box" size="9 .05 2" pos="0 -1 2"/>', '<geom type="box" size="9 .05 2" pos="0 2 2"/>'):
         _, task = imported(FLOOR + wall + walker().replace('name="trunk" type', 'name="trunk" rgba="1 0 0 1" type'))
-        state = np.zeros((1, 1 + 8 + 7))
-        state[0, 3:5] = 0.3, 1
-        with closing(MujocoRenderer(task)) as renderer:
-            picture = renderer.render(state, 64, 30.0).pixels[0].astype(int)
-        pictures.append((picture[..., 0] - picture[..., 1:].max(-1) > 60).sum())
-    free, before, behind = pictures
+        state = np.zeros(1 + 8 + 7)
+        state[3:5] = 0.3, 1
+        red.append(red_pixels(task, state).sum())
+    free, before, behind = red
     assert free > 50 and before > 0.8 * free and behind == free
 
 
@@ -179,11 +184,9 @@ def test_the_near_side_of_a_flat_robot_below_its_usual_height_is_in_the_picture(
     flat = """<body name="root" pos="0 0 1.5"><freejoint/><geom type="box" size=".4 .4 .05" rgba="1 0 0 1"/>
       <body pos=".4 0 0"><joint name="hip" axis="0 1 0"/><geom size=".05" rgba="1 0 0 1"/></body></body>"""
     _, task = imported(FLOOR + flat)
-    state = np.zeros((1, 1 + 8 + 7))
-    state[0, 3:5] = 0.05, 1
-    with closing(MujocoRenderer(task)) as renderer:
-        picture = renderer.render(state, 64, 30.0).pixels[0].astype(int)
-    red = picture[..., 0] - picture[..., 1:].max(-1) > 60
+    state = np.zeros(1 + 8 + 7)
+    state[3:5] = 0.05, 1
+    red = red_pixels(task, state)
     assert red.sum() > 100 and not red[-1].any()
 
 
@@ -214,15 +217,13 @@ def test_loose_objects_fall_on_the_floor_of_an_arm_that_only_sees_it(batch: Make
 def test_a_pole_that_hangs_down_is_seen() -> None:
     _, task = imported(ARM.format(height=0, length=0.6))
     model = load_model(task)
-    with closing(MujocoRenderer(task)) as renderer:
-        red = []
-        for angle in (0.0, np.pi):
-            data = mujoco.MjData(model)
-            data.qpos[0] = angle
-            state = np.zeros(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
-            mujoco.mj_getState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-            frame = renderer.render(state[None], 96, 10).pixels[0].astype(int)
-            red.append(int(((frame[..., 0] > 100) & (frame[..., 1] < 60)).sum()))
+    red = []
+    for angle in (0.0, np.pi):
+        data = mujoco.MjData(model)
+        data.qpos[0] = angle
+        state = np.zeros(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
+        mujoco.mj_getState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        red.append(red_pixels(task, state, 96).sum())
     assert red[0] > 50 and red[1] > 0.5 * red[0]
 
 
@@ -233,9 +234,7 @@ def test_a_small_robot_in_a_large_hall_is_seen() -> None:
     wall = '<geom type="box" size=".1 20 1" pos="{} 0 1"/>'
     model, task = imported(FLOOR + small + wall.format(20) + wall.format(-20), last=MOTOR.replace("3", "1e-4"))
     state = np.array([0.0, *model.start, *[0.0] * 7])
-    with closing(MujocoRenderer(task)) as renderer:
-        frame = renderer.render(state[None], 96, 10).pixels[0].astype(int)
-    assert ((frame[..., 0] > 100) & (frame[..., 1] < 60)).sum() > 100
+    assert red_pixels(task, state, 96).sum() > 100
     assert task.reset_noise < 5e-4  # a bug is not thrown about by the noise of a robot of a metre
 
 
@@ -267,9 +266,7 @@ def test_what_hangs_from_the_robot_is_in_its_picture() -> None:
     model, task = imported(CRANE + LOAD, last=MOTOR + ROPE)
     assert not model.level
     state = np.array([0.0, *model.start, *[0.0] * 7])
-    with closing(MujocoRenderer(task)) as renderer:
-        frame = renderer.render(state[None], 96, 10).pixels[0].astype(int)
-    assert ((frame[..., 0] > 100) & (frame[..., 1] < 60)).sum() > 10
+    assert red_pixels(task, state, 96).sum() > 10
 
 
 def test_a_robot_in_the_body_that_holds_the_floor_is_seen() -> None:

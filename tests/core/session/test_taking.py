@@ -37,14 +37,14 @@ from core.preferences.schedule import scheduled
 from core.session.checkpoint import load_newest
 from core.session.session import CHECKPOINTS, Session, read_config
 from core.types import Choice
-from tests.core.builders import SETTINGS, raising
+from tests.core.builders import BEHAVIOUR, SETTINGS, raising
 
 Run = Callable[..., Any]
 SMALL = ["--steps", str(8 * 32 * 6), *SETTINGS, "--set", "query.first_labels=2"]
 
 
 def behaviour(name: str, robot: str = "pendulum", folder: Path = Path(), **fields: Any) -> str:
-    values = {"name": name, "robot": robot, "title": name.title(), "instruction": "Which?", "clip_seconds": 1}
+    values = {**BEHAVIOUR, "name": name, "robot": robot, "clip_seconds": 1}
     (folder / f"{name}.json").write_text(json.dumps({**values, "oracle": "-height[cpole]", **fields}))
     return str(folder / f"{name}.json")
 

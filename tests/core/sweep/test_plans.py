@@ -21,6 +21,7 @@ from core.sweep.environment import environment, require_equal
 from core.sweep.plans import NAMES, YARDSTICK, Plan, find_plan, only_teachers
 from core.tasks import PAPER_GAMES, PAPER_ROBOTS, get_task
 from core.types import Teacher
+from tests.core.builders import BEHAVIOUR
 from tests.core.sweep.plans import CURVES, plan_values
 
 LABELS = (350, 700, 1400)
@@ -264,9 +265,9 @@ def test_a_plan_that_does_not_exist_is_one_sentence(word: str) -> None:
 
 
 def test_a_behaviour_without_an_oracle_can_not_be_compared() -> None:
-    text = '{"name": "a", "robot": "ant", "title": "A", "instruction": "Choose.", "clip_seconds": 1}'
+    text = json.dumps(BEHAVIOUR)
     assert not get_task(text).has_true_reward
-    with pytest.raises(UserError, match="a has no true reward"):
+    with pytest.raises(UserError, match="kneel has no true reward"):
         of_name("fig2", tasks=(text,)).cells()
 
 
