@@ -47,7 +47,7 @@ def test_a_display_that_does_not_answer_is_one_sentence_and_no_abort(
 
 
 @needs_server
-def test_an_x_server_that_refuses_this_user(tmp_path: Path) -> None:
+def test_an_x_server_that_refuses_this_user_is_one_sentence(tmp_path: Path) -> None:
     keys = tmp_path / "keys"
     subprocess.run(["xauth", "-q", "-f", str(keys), "add", ":0", ".", "0" * 32], check=True, capture_output=True)
     with x_server("640x480", "-auth", str(keys)) as shown:

@@ -11,12 +11,12 @@ from core.formatting import format_duration, format_number
     ("value", "text"),
     [(0.0, "0.0"), (0.418, "0.42"), (5.31, "5.3"), (-2.0, "-2.0"), (1204.4, "1,204"), (float("nan"), "–")],
 )
-def test_a_number(value: float, text: str) -> None:
+def test_a_number_has_two_digits_and_groups_of_three(value: float, text: str) -> None:
     assert format_number(value) == text
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0, "0 seconds"), (1, "1 second"), (89, "89 seconds"), (90, "2 minutes"), (9000, "2.5 hours")]
 )
-def test_a_duration(seconds: float, text: str) -> None:
+def test_a_duration_is_in_the_unit_that_reads_best(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text

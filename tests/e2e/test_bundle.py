@@ -63,13 +63,13 @@ def assert_taught(done: subprocess.CompletedProcess[str], folder: Path) -> None:
 
 
 @pytest.mark.skipif(HAS_CUDA, reason="CUDA's libraries alone are three times as much")
-def test_its_size() -> None:
+def test_it_is_no_larger_than_promised() -> None:
     files = [path for path in BUNDLE.rglob("*") if path.is_file() and not path.is_symlink()]
     assert sum(path.stat().st_size for path in files) <= MOST_BYTES
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
-def test_a_user_who_may_not_write_its_folder(display: str, public: Path) -> None:
+def test_a_user_who_may_not_write_its_folder_can_teach_and_changes_nothing_there(display: str, public: Path) -> None:
     home = public / "home"
     environ = environment(home, display)
     os.chown(home, NOBODY, NOBODY)
@@ -93,7 +93,7 @@ def _link(old: str, new: str) -> None:
         shutil.copy2(old, new)
 
 
-def test_a_path_with_spaces_and_letters_of_other_scripts(display: str, tmp_path: Path) -> None:
+def test_it_teaches_in_a_path_with_spaces_and_letters_of_other_scripts(display: str, tmp_path: Path) -> None:
     place = tmp_path / "Größere Sprünge – сальто 宙返り"
     place.mkdir()
     shutil.copytree(BUNDLE, place / "my program", symlinks=True, copy_function=_link)
@@ -102,7 +102,7 @@ def test_a_path_with_spaces_and_letters_of_other_scripts(display: str, tmp_path:
     assert_taught(taught(command, environ, place / "s é", ENOUGH), place / "s é")
 
 
-def test_without_any_gpu(display: str, tmp_path: Path) -> None:
+def test_it_teaches_without_any_gpu(display: str, tmp_path: Path) -> None:
     environ = environment(tmp_path / "home", display) | {"CUDA_VISIBLE_DEVICES": "-1", "LIBGL_ALWAYS_SOFTWARE": "1"}
     hidden = ["-t tmpfs none /dev/dri"] if os.path.isdir("/dev/dri") and may_mount() else []
     command = [PROGRAM, *TEACH, "--session", tmp_path / "s"]
@@ -185,7 +185,9 @@ def assert_one_sentence(done: subprocess.CompletedProcess[str], *words: str) -> 
     ],
     ids=["none", "one that is gone", "a platform that is left out"],
 )
-def test_without_a_display(variables: dict[str, str], words: list[str], tmp_path: Path) -> None:
+def test_without_a_display_it_says_so_in_one_sentence(
+    variables: dict[str, str], words: list[str], tmp_path: Path
+) -> None:
     assert_one_sentence(started([PROGRAM], environment(tmp_path / "home", None) | variables), *words)
 
 

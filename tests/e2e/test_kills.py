@@ -71,7 +71,7 @@ def test_every_answer_shown_survives_a_kill(kind: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", ["window", "headless"])
-def test_after_many_kills(kind: str, tmp_path: Path) -> None:
+def test_no_answer_that_was_shown_is_lost_by_many_kills(kind: str, tmp_path: Path) -> None:
     """The environment variable SOMERSAULT_KILLS is the number of kills of each kind; 100 by default."""
     folder, kills = tmp_path / "s", int(os.environ.get("SOMERSAULT_KILLS", "100"))
     shown = killed_again_and_again(kind, folder, kills, random.Random(2))

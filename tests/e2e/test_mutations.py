@@ -125,7 +125,7 @@ def test_spoiled_sessions_are_refused_or_open_whole(taught: Path, tmp_path: Path
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_many_spoiled_sessions(taught: Path, tmp_path: Path) -> None:
+def test_many_spoiled_sessions_are_refused_or_open_whole(taught: Path, tmp_path: Path) -> None:
     """SOMERSAULT_MUTATIONS says how many; a thousand by default."""
     count = int(os.environ.get("SOMERSAULT_MUTATIONS", "1000"))
     outcomes = spoil_and_open(taught, tmp_path, range(1000, 1000 + count))

@@ -98,7 +98,7 @@ def assert_same(out: Path, whole: Path, cells: int) -> None:
     assert len(documents) == cells and {document["state"] for document in documents} == {"done"}
 
 
-def test_forty_cells_killed_ten_times(tmp_path: Path) -> None:
+def test_forty_cells_that_are_killed_ten_times_give_the_same_table(tmp_path: Path) -> None:
     path, rng = plan(tmp_path, 4), random.Random(7)
     finish(start(path, tmp_path / "whole", "local:2"))
     out, workers_killed = tmp_path / "out", 0

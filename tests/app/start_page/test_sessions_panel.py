@@ -24,7 +24,7 @@ from tests.app.fakes import make_query, take_file
 from tests.app.start_page_driver import Page, make_session
 
 
-def test_two_hundred_sessions(page: Page) -> None:
+def test_two_hundred_sessions_are_listed_and_only_the_pictures_that_are_seen_are_asked_for(page: Page) -> None:
     tasks = list(CATALOGUE)
     for number in range(200):
         name = f"{tasks[number % len(tasks)]}-{number}"

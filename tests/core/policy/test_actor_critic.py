@@ -37,7 +37,7 @@ def reference(network: ActorCritic, inputs: torch.Tensor) -> Distribution:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_log_probabilities_of_samples_and_entropy(kind: str) -> None:
+def test_log_probabilities_and_entropy_are_those_of_torch(kind: str) -> None:
     network, inputs = made(kind), rows()
     distribution = network.distribution(inputs)
     actions, log_probs = network.sample(distribution, np.random.default_rng(0))
@@ -49,7 +49,7 @@ def test_log_probabilities_of_samples_and_entropy(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_divergence_between_two_policies(kind: str) -> None:
+def test_the_divergence_of_two_policies_is_that_of_torch(kind: str) -> None:
     inputs, (old, new) = rows(), (made(kind, 0), made(kind, 1))
     expected = kl_divergence(reference(old, inputs), reference(new, inputs)).mean()
     found = old.kl(old.distribution(inputs), new.distribution(inputs))

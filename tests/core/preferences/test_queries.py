@@ -30,7 +30,7 @@ def test_a_quarter_of_the_labels_is_asked_of_the_untrained_policy() -> None:
 
 
 @pytest.mark.parametrize(("labels", "first"), [(5500, 500), (500, 500), (350, 350)])
-def test_or_a_number_of_them(labels: int, first: int) -> None:
+def test_the_first_labels_may_be_given_as_a_number(labels: int, first: int) -> None:
     config = schedule(first_labels=500)
     assert config.first_of(labels) == labels_due(0, labels, TOTAL, config) == first
     assert labels_due(TOTAL, labels, TOTAL, config) == labels
@@ -70,12 +70,12 @@ def logit(chance: float) -> float:
     return math.log(chance / (1 - chance))
 
 
-def test_disagreement_by_hand() -> None:
+def test_disagreement_is_the_variance_of_the_members_probabilities() -> None:
     left = np.array([[logit(0.9), logit(0.5)], [logit(0.6), logit(0.2)], [logit(0.3), logit(0.2)]], np.float32)
     assert disagreement(left, np.zeros_like(left)) == pytest.approx([0.06, 0.02])
 
 
-def test_predictions_by_hand() -> None:
+def test_a_prediction_is_each_members_probability_of_left() -> None:
     """Sums of log(3) and log(9) more are preference_probabilities of 3 and 9 in favour."""
     odds = {1: (3.0, 1.0), 2: (1.0, 9.0), 3: (1.0, 1.0)}
 

@@ -59,7 +59,9 @@ def test_the_most_contradicted_comes_first_and_only_the_doubted_are_there() -> N
         (T, N, True, (0, 0, 1)),
     ],
 )
-def test_what_is_alike(first: Choice, again: Choice, swapped: bool, counted: tuple[int, int, int]) -> None:
+def test_a_repeat_agrees_if_the_same_clip_is_chosen_again(
+    first: Choice, again: Choice, swapped: bool, counted: tuple[int, int, int]
+) -> None:
     answers = [row(1, first), row(2, R), row(3, again, repeats=1, swapped=swapped)]
     assert consistency(answers) == Consistency(*counted)
 
@@ -82,7 +84,7 @@ def test_what_was_taken_back_counts_not_at_all() -> None:
     assert consistency([row(5, L, repeats=1)]) == Consistency(0, 0, 0)
 
 
-def test_the_share_and_its_interval() -> None:
+def test_consistency_is_a_share_with_its_95_percent_interval() -> None:
     found = Consistency(9, 10, 3)
     assert found.share == 0.9
     assert found.interval == pytest.approx((0.5958, 0.9821), abs=1e-4)  # Wilson's, by hand

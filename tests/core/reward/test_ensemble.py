@@ -76,7 +76,7 @@ def test_predictors_of_observations_alone_give_a_state_one_reward_whatever_the_a
     ).any()
 
 
-def test_disagreement_by_hand() -> None:
+def test_disagreement_is_the_deviation_of_the_members_standardized_rewards() -> None:
     raw = np.array([[0.0, 2.0, 1.0, 1.0], [30.0, 10.0, 50.0, 30.0]], np.float32)
     # standardized: [-1 1 0 0] * sqrt(2) and [0 -1 1 0] * sqrt(2); the std of two values is half their difference
     assert disagreement_std(raw) == pytest.approx(np.array([1, 2, 1, 0]) / np.sqrt(2), abs=1e-6)

@@ -49,7 +49,7 @@ def test_one_address_can_not_fill_the_ballot_alone() -> None:
         ({"left": 0, "tie": 0, "right": 0}, None),
     ],
 )
-def test_the_majority(counts: dict[str, int], choice: Choice | None) -> None:
+def test_the_choice_with_most_votes_wins_and_equal_sides_tie(counts: dict[str, int], choice: Choice | None) -> None:
     assert majority(counts) == choice
 
 
