@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 
-import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.workers.preference_writer import PreferenceWriter
-from core.events import AnswersReplayed, Event, PreferenceAdded, QueryWithdrawn, Waited
+from core.events import AnswersReplayed, PreferenceAdded, QueryWithdrawn, Waited
 from core.io.segment_codec import fingerprint, pair_of
 from core.preferences.schedule import HOLDS
-from core.preferences.store import PreferenceStore
 from core.service_events import ClipsRequested
-from core.types import Choice, Preference, Teacher
+from core.types import Choice, Teacher
 from tests.app.fakes import KEYS, Face, make_query
 from tests.app.tape import flashed, report
 
@@ -33,35 +29,6 @@ def test_each_key_gives_its_choice_and_the_next_pair_and_the_jobs_get_the_answer
         process = face.engine[name]
         face.wait_until(lambda process=process: len(process.got(PreferenceAdded)) == 4)
     assert not face.engine["policy"].got(PreferenceAdded)
-
-
-def test_answers_are_replayed_one_by_one(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(face.controller.session.store()) as store:
-        for _ in range(3):
-            store.add(make_query(), Choice.LEFT, Teacher.HUMAN)
-    read, sent = list[int](), list[int]()
-    each = PreferenceStore.each
-
-    def counting(store: PreferenceStore) -> Iterator[Preference]:
-        for preference in each(store):
-            read.append(preference.id)
-            yield preference
-
-    class Port:
-        def send(self, event: Event) -> None:
-            sent.append(len(read))
-            if len(sent) == len(expected):
-                writer.end()
-
-    monkeypatch.setattr(PreferenceStore, "each", counting)
-    for expected in ([1, 2, 3, 3], [1]):  # the second one is closed after the first answer
-        read.clear()
-        sent.clear()
-        writer = PreferenceWriter(face.controller.session.store, {"reward": Port()})
-        writer.start()
-        writer.replay(("reward",), ())
-        assert writer.wait(60_000)
-        assert sent == expected
 
 
 def test_keys_work_with_the_focus_elsewhere_and_a_hint_can_be_clicked(face: Face) -> None:

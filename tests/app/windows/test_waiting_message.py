@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 
-from app import settings
-from app.labelling.countdown import Countdown, save_start_seconds, usual_start_seconds
+from app.labelling.countdown import Countdown, usual_start_seconds
 from app.labelling.progress import Progress
 from app.session.controller import LOST_TRAINING, State
 from core.events import Event
@@ -28,20 +27,6 @@ def texts(face: Face) -> tuple[str, str]:
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
-
-
-def test_an_estimate_is_the_median_of_what_was_measured(clock: Clock) -> None:
-    estimate = Countdown(9.0, clock)
-    assert estimate.left is None and estimate.expected == 9.0
-    for seconds in (4.0, 30.0, 6.0):
-        estimate.begin()
-        clock.now += seconds
-        assert estimate.end() == seconds
-    estimate.begin()
-    clock.now += 2.5
-    assert estimate.left == 3.5
-    clock.now += 4.0
-    assert estimate.left == -0.5
 
 
 def counting(face: Face, clock: Clock) -> None:
@@ -74,14 +59,6 @@ def test_the_seconds_to_the_first_pair_are_kept_for_the_next_start(
     assert usual_start_seconds("hopper-backflip") == 4.2
     face.close()
     assert open_face().controller.progress.first_pair.expected == 4.2
-
-
-@pytest.mark.parametrize("damage", ["soon", "-3", "nan", "inf"])
-def test_kept_seconds_that_make_no_sense_are_not_used(damage: str) -> None:
-    settings.keep("start/gym:ALE Pong-v5", damage)
-    assert usual_start_seconds("gym:ALE/Pong-v5") == 10.0
-    save_start_seconds("gym:ALE/Pong-v5", 7.0)
-    assert usual_start_seconds("gym:ALE/Pong-v5") == 7.0
 
 
 def test_later_pairs_are_counted_down_to_at_the_recent_pace(face: Face, clock: Clock) -> None:

@@ -16,7 +16,7 @@ from core.nn.stacked_mlp import CPU
 from core.nn.state import state_arrays
 from core.reward.ensemble import build_ensemble
 from core.rollout.actor import build_policy
-from core.rollout.collector import RolloutBatch, join_batches, shares
+from core.rollout.collector import RolloutBatch, shares
 from core.tasks import get_task
 from tests.core.builders import same, tiny
 
@@ -154,20 +154,6 @@ def test_the_division_depends_on_the_task_and_the_number_alone() -> None:
         ("gym:CartPole-v1", 300): (300,),
     }
     assert {key: shares(get_task(key[0]), key[1]) for key in divided} == divided
-
-
-def ended(mark: int, *ends: tuple[int, int]) -> RolloutBatch:
-    """Three steps of three environments with these ends: step and row."""
-    nothing, flags = np.zeros((3, 3, 1), np.float32), np.zeros((3, 3), np.bool_)
-    flags[tuple(zip(*ends, strict=True))] = True
-    seen = np.array([[100 * (step + 1) + mark + row] for step, row in ends], np.float32)
-    return RolloutBatch(nothing, nothing, *[nothing[..., 0]] * 2, flags, seen, nothing[0], [], [], 0)
-
-
-def test_ends_are_joined_in_the_order_of_steps_and_rows() -> None:
-    joined = join_batches([ended(0, (0, 2), (2, 0), (2, 1)), ended(10, (0, 0), (1, 1), (1, 2), (2, 2))])
-    assert joined.end_observations[:, 0].tolist() == [102, 110, 211, 212, 300, 301, 312]
-    assert np.argwhere(joined.ends).tolist() == [[0, 2], [0, 3], [1, 4], [1, 5], [2, 0], [2, 1], [2, 5]]
 
 
 Made = Callable[..., Collectors]

@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import numpy as np
 import pytest
 
-from core.config import Config, replaced
-from core.errors import UserError
 from core.events import RolloutBatchReady
-from core.rollout.exploration import knn_entropy_bonus
-from core.session.session import Session
 from core.types import Float32
 from tests.core.played import Played, of, published, rewarded
 
 BATCH = 8 * 32
-
-
-def test_it_is_the_distance_to_the_fifth_nearest_in_standard_deviations() -> None:
-    seen = np.arange(12, dtype=np.float32).reshape(3, 4, 1) * 1000
-    deviation = np.arange(12).std()
-    expected = [max(sorted(abs(row - other) for other in range(12))[:5]) / deviation for row in range(12)]
-    assert knn_entropy_bonus(seen).ravel() == pytest.approx(np.log1p(expected), rel=1e-5)
-
-
-@pytest.mark.parametrize("setting", ["reward.novelty", "reward.sparsity"])
-def test_a_game_seen_in_pictures_is_refused_before_anything_is_made(setting: str, tmp_path: Path) -> None:
-    config = replaced(Config(task="pong"), **{setting: 1, "rollout.environments": 2})
-    with pytest.raises(UserError, match=f"^pong has image observations.*set {setting}=0"):
-        Session.create(tmp_path / "s", config)
-    assert not (tmp_path / "s").exists()
 
 
 def rewards(**chosen: float) -> Float32:

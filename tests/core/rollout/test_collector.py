@@ -1,4 +1,4 @@
-"""Rewards of one collector's environments."""
+"""Rewards of one collector's environments, and the batches of several as one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from core.rollout.collector import Collector, RolloutBatch
+from core.rollout.collector import Collector, RolloutBatch, join_batches
 from tests.core.builders import tiny
 
 
@@ -44,3 +44,17 @@ def test_robots_start_in_any_way_unless_answers_come_fast(interval: int, teacher
     collector = Collector(tiny(teacher=teacher, **settings), 0, np.zeros(16, np.int64), threads=1)
     with closing(collector.env):
         assert collector.env.varied.sum() == varied
+
+
+def ended(mark: int, *ends: tuple[int, int]) -> RolloutBatch:
+    """Three steps of three environments with these ends: step and row."""
+    nothing, flags = np.zeros((3, 3, 1), np.float32), np.zeros((3, 3), np.bool_)
+    flags[tuple(zip(*ends, strict=True))] = True
+    seen = np.array([[100 * (step + 1) + mark + row] for step, row in ends], np.float32)
+    return RolloutBatch(nothing, nothing, *[nothing[..., 0]] * 2, flags, seen, nothing[0], [], [], 0)
+
+
+def test_ends_are_joined_in_the_order_of_steps_and_rows() -> None:
+    joined = join_batches([ended(0, (0, 2), (2, 0), (2, 1)), ended(10, (0, 0), (1, 1), (1, 2), (2, 2))])
+    assert joined.end_observations[:, 0].tolist() == [102, 110, 211, 212, 300, 301, 312]
+    assert np.argwhere(joined.ends).tolist() == [[0, 2], [0, 3], [1, 4], [1, 5], [2, 0], [2, 1], [2, 5]]

@@ -1,11 +1,11 @@
-"""Starts that show what the policy does not: how long they last."""
+"""Bonus for what is new, and how long starts last that show what the policy does not."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from core.rollout.exploration import StartVariety
+from core.rollout.exploration import StartVariety, knn_entropy_bonus
 
 VARIED = np.arange(40) >= 30
 
@@ -34,3 +34,10 @@ def test_without_a_group_to_compare_with_nothing_ends() -> None:
     lead = variety.lead
     assert variety.shows_more(predicted(0.0, 9.0), np.zeros(40, np.bool_))
     assert variety.shows_more(predicted(0.0, 9.0), np.ones(40, np.bool_)) and variety.lead == lead
+
+
+def test_the_bonus_is_the_distance_to_the_fifth_nearest_in_standard_deviations() -> None:
+    seen = np.arange(12, dtype=np.float32).reshape(3, 4, 1) * 1000
+    deviation = np.arange(12).std()
+    expected = [max(sorted(abs(row - other) for other in range(12))[:5]) / deviation for row in range(12)]
+    assert knn_entropy_bonus(seen).ravel() == pytest.approx(np.log1p(expected), rel=1e-5)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.config import Config, replaced
 from core.errors import UserError
 from core.events import (
     AnswersReplayed,
@@ -146,3 +147,11 @@ def test_what_another_version_wrote_is_named_in_the_users_words(tmp_path: Path) 
     (tmp_path / "config.json").write_text('{"colour": 1}')
     with pytest.raises(UserError, match="unknown setting 'colour'.*the version that wrote them"):
         Session.open(tmp_path)
+
+
+@pytest.mark.parametrize("setting", ["reward.novelty", "reward.sparsity"])
+def test_a_game_seen_in_pictures_is_refused_before_anything_is_made(setting: str, tmp_path: Path) -> None:
+    config = replaced(Config(task="pong"), **{setting: 1, "rollout.environments": 2})
+    with pytest.raises(UserError, match=f"^pong has image observations.*set {setting}=0"):
+        Session.create(tmp_path / "s", config)
+    assert not (tmp_path / "s").exists()

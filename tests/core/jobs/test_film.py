@@ -15,7 +15,6 @@ import torch
 
 from core.errors import UserError
 from core.events import Event, JobSpec
-from core.io.video_writer import ENCODERS, Encoder, video_file
 from core.jobs import build, film, film_captions
 from core.jobs.film import FilmJob, how_taught, labellers_of
 from core.nn.state import state_arrays
@@ -133,18 +132,6 @@ def test_the_title_is_about_the_session_and_no_labellers_instruction(
         count = labels.count()
     assert f"{count} choices between two short clips. Chosen by the computer" in text.replace("  ", " ")
     assert "Choose the clip" not in text and get_task("reacher").title in written
-
-
-def test_without_an_encoder_for_h264_the_video_is_vp9(tmp_path: Path) -> None:
-    frame = np.full((90, 160, 3), 90, np.uint8)
-    missing, refusing = (
-        Encoder("no such", "H.264", {}),
-        Encoder("h264_qsv", "H.264", {}),
-    )  # listed, but without hardware
-    with video_file(tmp_path / "a.mp4", 160, 90, 30.0, (missing, refusing, ENCODERS[-1])) as video:
-        video.add(frame)
-    with av.open(str(tmp_path / "a.mp4")) as container:
-        assert container.streams.video[0].codec_context.name in ("vp9", "libvpx-vp9") and video.codec == "VP9"
 
 
 def test_given_up_it_leaves_no_half_file(taught: Path, tmp_path: Path) -> None:
