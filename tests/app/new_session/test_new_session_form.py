@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.new_session.new_session_form import NewSessionForm
@@ -19,7 +19,7 @@ from app.previews.previews import of_frames
 from app.session.config_draft import ConfigDraft, sections
 from core.config import Config
 from core.presets import DEFAULT
-from tests.app.fakes import Picture
+from tests.app.fakes import Picture, take_file
 from tests.app.start_page_driver import CLIP
 from tests.core.builders import BEHAVIOUR, raising
 
@@ -271,9 +271,7 @@ def test_an_environment_of_gymnasium_is_typed_and_looked_for(form: Form, qtbot: 
 def test_a_proposed_name_is_free_in_another_folder_too(form: Form, tmp_path: Path) -> None:
     (tmp_path / "other" / "reacher-1").mkdir(parents=True)
     QTest.mouseClick(form.page.folder.other, Qt.MouseButton.LeftButton)
-    dialog = form.page.findChild(QFileDialog)
-    dialog.fileSelected.emit(str(tmp_path / "other"))
-    dialog.close()
+    take_file(form.page, tmp_path / "other")
     assert form.page.folder.path == tmp_path / "other" / "reacher-2" and form.problem == ""
 
 

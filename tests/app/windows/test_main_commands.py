@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QLineEdit, QMessageBox, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QLineEdit, QMessageBox, QWidget
 from shiboken6 import isValid
 
 from app.keys.commands import COMMANDS, Command, KeyAction
@@ -155,17 +155,22 @@ def test_the_keys_and_menus_of_all_other_commands(open_face: Callable[..., Face]
         face.activate()
 
 
+def held(face: Face, target: QWidget, key: Qt.Key) -> None:
+    """Hold a key down for three repetitions."""
+    for repeated in (False, True, True, True):
+        QTest.simulateEvent(target, True, key, Qt.KeyboardModifier.NoModifier, "", repeated)
+        face.wait_until(lambda: face.labelling.idle and not face.labelling.flash_timer.isActive())
+
+
 def test_a_held_key_steps_on_but_answers_once(face: Face) -> None:
     face.labelling.flash_timer.setInterval(1)
     face.offer(*(make_query() for _ in range(5)))
     face.window.clips.clock.halt()
     before = face.window.clips.left.index
     for key in (Qt.Key.Key_Period, Qt.Key.Key_Left):
-        for repeated in (False, True, True):
-            QTest.simulateEvent(face.window, True, key, Qt.KeyboardModifier.NoModifier, "", repeated)
-            face.wait_until(lambda: face.labelling.idle and not face.labelling.flash_timer.isActive())
+        held(face, face.window, key)
         if key == Qt.Key.Key_Period:
-            assert face.window.clips.left.index == before + 3
+            assert face.window.clips.left.index == before + 4
     assert len(face.answers()) == 1
 
 
@@ -202,14 +207,6 @@ def test_the_list_has_every_command_with_its_keys(face: Face) -> None:
     assert lines[lines.index("Left is better") - 1] == "A" and lines[lines.index("Undo") - 1] == "U or Ctrl+Z"
     QTest.keyClick(shown, Qt.Key.Key_Escape)
     face.wait_until(lambda: face.window.findChild(KeyList) is None)
-
-
-def held(face: Face, target: QWidget, key: Qt.Key) -> None:
-    """Hold a key down for three repetitions."""
-    for repeated in (False, True, True, True):
-        event = QKeyEvent(QEvent.Type.KeyPress, key, Qt.KeyboardModifier.NoModifier, "", repeated)
-        QApplication.sendEvent(target, event)
-        face.wait_until(lambda: face.labelling.idle and not face.labelling.flash_timer.isActive())
 
 
 def test_a_held_enter_presses_a_button_once(face: Face) -> None:
