@@ -183,13 +183,13 @@ class FilmJob(Job):
 
 
 def labellers_of(session: Path, labels: int) -> dict[str, int]:
-    """Count the answers of each labeller among the first `labels` that were trained on.
+    """Count the answers that are trained on of each labeller among a session's first `labels`.
 
     Raises UserError if a session's answers can't be read.
     """
     with closing(PreferenceStore(session / FOLDER, read_only=True)) as store:
-        usable = [row.labeller for row in store.labels() if row.choice != Choice.CANT_TELL]
-    return Counter(usable[:labels])
+        rows = store.labels()[:labels]
+    return Counter(row.labeller for row in rows if row.choice != Choice.CANT_TELL)
 
 
 def how_taught(labellers: Mapping[str, int], by_true_reward: bool) -> str:

@@ -27,7 +27,7 @@ from core.tasks import get_task
 from core.types import AUDIENCE, Choice
 from core.voting.record import append_votes
 from tests.core import played
-from tests.core.builders import tiny
+from tests.core.builders import query, tiny
 from tests.core.picture_toys import difference
 
 HEIGHT = 90
@@ -115,6 +115,13 @@ def test_the_title_counts_the_answers_that_the_last_policy_had(taught: Path) -> 
     everybody = labellers_of(taught, 1000)
     assert everybody == {"oracle": sum(everybody.values())}
     assert labellers_of(taught, 3) == {"oracle": 3} and labellers_of(taught, 0) == {}
+
+
+def test_the_title_counts_no_answer_that_the_last_policy_did_not_have(tmp_path: Path) -> None:
+    with closing(PreferenceStore(tmp_path / FOLDER)) as store:
+        for number in range(6):
+            store.add(query(number), Choice.CANT_TELL if number % 2 else Choice.LEFT, "human")
+    assert labellers_of(tmp_path, 4) == {"human": 2}
 
 
 def test_the_title_is_about_the_session_and_no_labellers_instruction(
