@@ -1,10 +1,12 @@
 """Diagnostics of a session as a zip file: log, config and versions, without the names of the user, host and folders."""
 
+import contextlib
 import getpass
 import json
 import os
 import platform
 import re
+import stat
 import sys
 import zipfile
 from collections.abc import Callable
@@ -26,17 +28,18 @@ def collect(folder: Path, target: Path, before_each: Callable[[], None] = lambda
     before_each: called before each file; an exception from it cancels, and leaves no file
     """
     with files.replaced(target) as part:
-        paths = [
-            path
-            for path in (*checkpoint_files(folder / CHECKPOINTS), folder / FOLDER / LOG, *sorted(folder.iterdir()))
-            if path.is_file()
-        ]
+        sizes = dict[str, int]()
+        for path in (*checkpoint_files(folder / CHECKPOINTS), folder / FOLDER / LOG, *sorted(folder.iterdir())):
+            with contextlib.suppress(FileNotFoundError):  # a running session has replaced it
+                status = path.stat()
+                if stat.S_ISREG(status.st_mode):
+                    sizes[path.name] = status.st_size
         about = {
             "python": sys.version,
             "system": platform.platform(),
             "processors": os.cpu_count(),
             "packages": {"somersault": VERSION, **library_versions()},
-            "files": {path.name: path.stat().st_size for path in paths},
+            "files": sizes,
         }
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in (*sorted(folder.glob(f"{session_log.NAME}*")), folder / CONFIG):

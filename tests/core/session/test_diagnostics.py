@@ -14,6 +14,7 @@ import pytest
 
 from core.errors import UserError
 from core.io.session_log import session_log
+from core.session import diagnostics
 from core.session.diagnostics import collect, redact
 from core.session.session import Session
 from tests.core.builders import tiny
@@ -84,3 +85,19 @@ def test_a_link_among_the_logs_is_not_followed(tmp_path: Path) -> None:
     session.close()
     with zipfile.ZipFile(tmp_path / "out.zip") as archive:
         assert archive.namelist() == ["config.json", "about.json"]
+
+
+def test_a_file_that_a_running_session_deletes_meanwhile_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = Session.create(tmp_path / "s", tiny())
+    session.close()
+    (session.folder / "metrics.safetensors.part").write_bytes(b"half")
+
+    def finish_writing() -> dict[str, str]:
+        (session.folder / "metrics.safetensors.part").unlink()
+        return {}
+
+    monkeypatch.setattr(diagnostics, "library_versions", finish_writing)
+    collect(session.folder, tmp_path / "out.zip")
+    assert (tmp_path / "out.zip").is_file()
