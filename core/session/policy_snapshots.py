@@ -12,7 +12,7 @@ from core.errors import UserError
 from core.events import Arrays
 from core.formatting import format_moment
 from core.io import tensor_file
-from core.io.files import make_inside, write_atomically
+from core.io.files import make_inside, reason, write_atomically
 from core.types import require_count
 
 log = logging.getLogger(__name__)
@@ -127,7 +127,7 @@ class PolicySnapshots:
         try:
             return self._read(steps)
         except tensor_file.DAMAGE as error:
-            text = f"The policy after {steps:,} steps can't be read ({error}): choose another one."
+            text = f"The policy after {steps:,} steps can't be read ({reason(error)}): choose another one."
             raise UserError(text) from error
 
     def _read(self, steps: int) -> tuple[SnapshotInfo, Arrays]:

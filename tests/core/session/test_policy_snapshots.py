@@ -98,6 +98,12 @@ def test_a_damaged_one_is_left_out_with_a_sentence(
         made.load(made.env_steps()[1])
 
 
+def test_a_missing_one_is_refused_without_its_path(tmp_path: Path) -> None:
+    made = filled(tmp_path, 0)
+    with pytest.raises(UserError, match=r"after 100 steps can't be read \(No such file or directory\): choose another"):
+        made.load(100)
+
+
 @pytest.mark.parametrize("value", [-1, 1.5, "many", None, 10**30])
 def test_an_intact_one_with_an_impossible_value_is_left_out(tmp_path: Path, value: object) -> None:
     made = filled(tmp_path, 0)
