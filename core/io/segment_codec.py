@@ -1,12 +1,11 @@
 """Lossless compression of segments of pictures: in the pool, in the store of answers, and between processes.
 
-Consecutive frame stacks share all but one picture, so each picture is stored once. Consecutive pictures differ in few
-pixels, so differences are stored, compressed by zlib. 25 steps of a game take 3 to 15 kB instead of 706 kB, and their
-colour pictures 13 to 40 kB instead of 2,520 kB.
+Consecutive stacks of n pictures share all but one, so each picture is stored once: observation i is pictures i to
+i + n - 1. Consecutive pictures differ in few pixels, so differences are stored, compressed by zlib. 25 steps of a game
+take 3 to 15 kB instead of 706 kB, and their colour pictures 13 to 40 kB instead of 2,520 kB.
 
 Arrays of a compressed segment (to_arrays): actions (k, a) float32, true_rewards (k,) float32 if there are any, and
-    stacks (k, n) int32: indices of the pictures that each step's observation consists of, in order
-    pictures (bytes,) uint8, pictures_shape (F, h, w) int64: compressed
+    pictures (bytes,) uint8, pictures_shape (k + n - 1, h, w) int64: compressed
     states_packed (bytes,) uint8, states_shape (k, S) int64: compressed; or plain `states` (k, S) if they are not uint8
 Compression of a uint8 array: subtract from each row the row before (modulo 256), then zlib.compress.
 """
@@ -89,52 +88,37 @@ class Deferred(CompressedArray):
         return CompressedArray, (self.payload, self.shape)
 
 
-@dataclass(frozen=True, eq=False)
-class FrameSequence:
-    """Pictures (F, h, w), each stored once. stacks: (k, n) int32, indices of the pictures of each observation."""
-
-    pictures: CompressedArray
-    stacks: npt.NDArray[np.int32]
-
-    def observations(self) -> Bytes:
-        """Observations (k, n * h * w) uint8."""
-        return self.pictures.array()[self.stacks].reshape(len(self.stacks), -1)
-
-
-def frame_sequence(pictures: Bytes, depth: int) -> FrameSequence:
-    """Frame sequence of consecutive pictures (k + depth - 1, h, w) uint8: observation i is pictures i to i + depth - 1.
-
-    Small arrays are compressed only when they are stored or sent.
-    """
-    steps = len(pictures) - depth + 1
-    kept = Deferred(pictures) if pictures.nbytes <= DEFERRED_BYTES else compress(pictures)
-    return FrameSequence(kept, np.add.outer(np.arange(steps), np.arange(depth)).astype(np.int32))
-
-
 class CompressedSegment(Segment):
     """Segment whose pictures are decompressed at each access, which takes about 1 ms: read them once."""
 
-    __slots__ = ("packed_states", "reel")
+    __slots__ = ("packed_states", "pictures")
 
-    reel: FrameSequence
+    pictures: CompressedArray
+    """(k + n - 1, h, w), of which observation i is those from i to i + n - 1."""
     packed_states: CompressedArray | npt.NDArray[Any]
 
     def __init__(
         self,
         id: int,
-        reel: FrameSequence,
+        pictures: CompressedArray,
         actions: Float32,
         packed_states: CompressedArray | npt.NDArray[Any],
         true_rewards: Float32 | None,
         env_steps: int,
     ) -> None:
-        kept = {"id": id, "reel": reel, "actions": actions, "packed_states": packed_states}
+        kept = {"id": id, "pictures": pictures, "actions": actions, "packed_states": packed_states}
         for name, value in {**kept, "true_rewards": true_rewards, "env_steps": env_steps}.items():
             object.__setattr__(self, name, value)
 
     @property
+    def depth(self) -> int:
+        """Number n of pictures in an observation."""
+        return self.pictures.shape[0] - self.length + 1
+
+    @property
     def observations(self) -> Observations:
-        return self.reel.observations()
+        rows, k = self.pictures.array(), self.length
+        return np.stack([rows[i : i + k] for i in range(self.depth)], axis=1).reshape(k, -1)
 
     @property
     def states(self) -> npt.NDArray[Any]:
@@ -142,15 +126,20 @@ class CompressedSegment(Segment):
         return kept.array() if isinstance(kept, CompressedArray) else kept
 
     def __reduce__(self) -> tuple[Any, ...]:
-        kept = self.id, self.reel, self.actions, self.packed_states, self.true_rewards, self.env_steps
+        kept = self.id, self.pictures, self.actions, self.packed_states, self.true_rewards, self.env_steps
         return CompressedSegment, kept
 
 
-def compress_segment(segment: Segment, reel: FrameSequence) -> CompressedSegment:
-    """Compressed copy of a segment. reel: its observations, so that `segment.observations` is not read."""
+def compress_segment(segment: Segment, pictures: Bytes) -> CompressedSegment:
+    """Compressed copy of a segment. Few pictures are compressed only when they are stored or sent.
+
+    pictures (k + n - 1, h, w) uint8: its observations, so that `segment.observations` is not read; must not be modified
+        afterwards
+    """
+    packed = Deferred(pictures) if pictures.nbytes <= DEFERRED_BYTES else compress(pictures)
     states = segment.states
     kept = compress(states) if states.dtype == np.uint8 and states.size else states
-    return CompressedSegment(segment.id, reel, segment.actions, kept, segment.true_rewards, segment.env_steps)
+    return CompressedSegment(segment.id, packed, segment.actions, kept, segment.true_rewards, segment.env_steps)
 
 
 def state_size(segment: Segment) -> int:
@@ -173,9 +162,8 @@ def to_arrays(segment: Segment) -> dict[str, npt.NDArray[Any]]:
         arrays["true_rewards"] = segment.true_rewards
     if not isinstance(segment, CompressedSegment):
         return {"observations": segment.observations, "states": segment.states, **arrays}
-    pictures, states = segment.reel.pictures, segment.packed_states
-    arrays |= {"stacks": segment.reel.stacks, "pictures": pictures.payload}
-    arrays["pictures_shape"] = np.array(pictures.shape, np.int64)
+    pictures, states = segment.pictures, segment.packed_states
+    arrays |= {"pictures": pictures.payload, "pictures_shape": np.array(pictures.shape, np.int64)}
     if not isinstance(states, CompressedArray):
         return {**arrays, "states": states}
     return {**arrays, "states_packed": states.payload, "states_shape": np.array(states.shape, np.int64)}
@@ -186,28 +174,31 @@ def from_arrays(id: int, env_steps: int, arrays: Mapping[str, npt.NDArray[Any]])
     actions, rewards = arrays["actions"], arrays.get("true_rewards")
     if "pictures" not in arrays:
         plain = Segment(id, arrays["observations"], actions, arrays["states"], rewards, env_steps)
-        return _sound(plain, plain.observations, plain.states.shape)
-    reel = FrameSequence(_read(arrays, "pictures", "pictures"), arrays["stacks"])
-    stacks, shape = reel.stacks, reel.pictures.shape
-    if not np.issubdtype(stacks.dtype, np.integer) or stacks.ndim != 2 or len(shape) != 3:
-        raise ValueError(f"segment {id} is not whole: its stacks or pictures are of another kind")
-    in_range = not stacks.size or 0 <= stacks.min() <= stacks.max() < shape[0]
-    if not in_range or stacks.size * shape[1] * shape[2] > _LARGEST:
-        raise ValueError(f"segment {id} is not whole: its pictures are not those that it has stacks of")
+        return _sound(plain, plain.states.shape, plain.observations)
     states = arrays["states"] if "states" in arrays else _read(arrays, "states", "states_packed")
-    return _sound(CompressedSegment(id, reel, actions, states, rewards, env_steps), reel.stacks, states.shape)
+    kept = CompressedSegment(id, _read(arrays, "pictures", "pictures"), actions, states, rewards, env_steps)
+    _sound(kept, states.shape)
+    shape = kept.pictures.shape
+    if len(shape) != 3 or min(shape) < 1:
+        raise ValueError(f"segment {id} is not whole: its pictures are of another kind")
+    if kept.depth < 1 or kept.length * kept.depth * shape[1] * shape[2] > _LARGEST:
+        raise ValueError(f"segment {id} is not whole: its number of pictures is not that of its steps")
+    return kept
 
 
-def _sound(segment: Segment, seen: npt.NDArray[Any], states: tuple[int, ...]) -> Segment:
-    """Return `segment` if its arrays fit together, else raise ValueError. seen: observations (k, o) or stacks (k, n)."""
-    k, actions, rewards = len(seen), segment.actions, segment.true_rewards
-    if not k or seen.ndim != 2 or actions.shape[:1] != (k,) or len(states) != 2 or states[0] != k:
+def _sound(segment: Segment, states: tuple[int, ...], seen: Observations | None = None) -> Segment:
+    """Return `segment` if its arrays fit together, else raise ValueError. states: their shape; seen: its observations"""
+    actions, rewards = segment.actions, segment.true_rewards
+    k = actions.shape[:1]
+    if k in ((), (0,)) or len(states) != 2 or states[:1] != k or seen is not None and seen.shape[:1] != k:
         raise ValueError(f"segment {segment.id} is not whole: its numbers of actions, states and observations differ")
-    floats = [actions] if rewards is None else [actions, rewards]
-    numbers = [*floats, seen] if seen.dtype.kind == "f" else floats
-    if actions.ndim != 2 or len(floats) == 2 and floats[1].shape != (k,) or any(a.dtype != np.float32 for a in numbers):
+    floats = [array for array in (actions, rewards) if array is not None]
+    if seen is not None and seen.dtype.kind == "f":
+        floats.append(seen)
+    shaped = actions.ndim == 2 and (rewards is None or rewards.shape == k) and (seen is None or seen.ndim == 2)
+    if not shaped or any(array.dtype != np.float32 for array in floats):
         raise ValueError(f"segment {segment.id} is not whole: its numbers are of another kind")
-    if not all(np.isfinite(array).all() for array in numbers):
+    if not all(np.isfinite(array).all() for array in floats):
         raise ValueError(f"segment {segment.id} has a number that is infinite or NaN")
     return segment
 
@@ -223,21 +214,20 @@ class SegmentShape:
 
 def shape_of(segment: Segment) -> SegmentShape:
     """Size of a segment; a compressed one is not decompressed."""
+    k, action = segment.length, segment.actions.shape[1]
     if isinstance(segment, CompressedSegment):
-        observation = (segment.reel.stacks.shape[1], *segment.reel.pictures.shape[1:])
-    else:
-        observation = segment.observations.shape[1:]
-    return SegmentShape(segment.length, observation, segment.actions.shape[1])
+        return SegmentShape(k, (segment.depth, *segment.pictures.shape[1:]), action)
+    return SegmentShape(k, segment.observations.shape[1:], action)
 
 
 def require_unpackable(segment: Segment) -> None:
     """Raise ValueError if compressed arrays of the segment are damaged."""
     if isinstance(segment, CompressedSegment):
-        segment.reel.pictures.array()
+        segment.pictures.array()
         _ = segment.states
 
 
-_SEEN = ("actions", "observations", "stacks", "pictures")
+_SEEN = ("actions", "observations", "pictures")
 
 
 def fingerprint(segment: Segment) -> str:

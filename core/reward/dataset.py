@@ -185,24 +185,24 @@ class ImageDataset(PreferenceDataset):
 
 
 class _StoredSegment:
-    """One segment's images, (count, h, w) uint8, compressed or on a GPU, and their indices in each stack, (k, n)."""
+    """One segment's images, (k + n - 1, h, w) uint8, compressed or on a GPU."""
 
     def __init__(self, segment: Segment, device: torch.device) -> None:
         if not isinstance(segment, CompressedSegment):
             raise ValueError(f"the images of segment {segment.id} are not compressed")
-        frames = segment.reel
-        self._stacks = torch.as_tensor(frames.stacks, dtype=torch.int64, device=device)
+        self._depth, pictures = segment.depth, segment.pictures
         # `payload` compresses images that are not compressed yet.
-        self._images: CompressedArray | Tensor = CompressedArray(frames.pictures.payload, frames.pictures.shape)
+        self._images: CompressedArray | Tensor = CompressedArray(pictures.payload, pictures.shape)
         if device.type != "cpu":
-            self._images = torch.as_tensor(frames.pictures.array(), device=device)
+            self._images = torch.as_tensor(pictures.array(), device=device)
 
     def stacked(self) -> Tensor:
         """(k, n, h, w) uint8."""
         images = self._images
         if isinstance(images, CompressedArray):
             images = torch.from_numpy(images.array())
-        return images[self._stacks]
+        steps = len(images) - self._depth + 1
+        return torch.stack([images[i : i + steps] for i in range(self._depth)], dim=1)
 
 
 def make_dataset(

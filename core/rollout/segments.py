@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.envs.base import VectorEnv
-from core.io.segment_codec import compress_segment, frame_sequence
+from core.io.segment_codec import compress_segment
 from core.types import Float32, Observations, Segment
 
 _KEPT = ("filled", "observations", "actions", "states", "rewards")
@@ -111,8 +111,7 @@ class SegmentBuilder:
         segment = Segment(self.last_id, observations, actions, states, rewards, env_steps)
         if self._pictures is None:
             return segment
-        depth, *sides = self._pictures
-        return compress_segment(segment, frame_sequence(observations.reshape(-1, *sides), depth))
+        return compress_segment(segment, observations.reshape(-1, *self._pictures[1:]))
 
     def get_state(self) -> dict[str, np.ndarray]:
         return {name: getattr(self, f"_{name}") for name in _KEPT}

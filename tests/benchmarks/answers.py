@@ -18,7 +18,7 @@ from statistics import median
 
 import numpy as np
 
-from core.io.segment_codec import compress_segment, frame_sequence
+from core.io.segment_codec import compress_segment
 from core.preferences.store import PreferenceStore
 from core.types import Choice, Query, Segment
 from tests.core.builders import segment
@@ -33,7 +33,7 @@ def game_segment() -> Segment:
     pictures[:, 40:44] = rng.integers(0, 256, (steps + 3, 4, 84), np.uint8)
     states = rng.integers(0, 256, (steps, 6144), np.uint8)
     plain = Segment(1, np.zeros((steps, 0), np.uint8), np.zeros((steps, 6), np.float32), states, None, 0)
-    return compress_segment(plain, frame_sequence(pictures, 4))
+    return compress_segment(plain, pictures)
 
 
 def timed(act: Callable[[], object]) -> float:

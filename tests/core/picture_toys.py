@@ -10,7 +10,7 @@ import torch
 
 from core.config import Config, RewardConfig, replaced
 from core.envs.base import CaptureSchedule, Step
-from core.io.segment_codec import CompressedSegment, FrameSequence, compress, compress_segment
+from core.io.segment_codec import CompressedSegment, compress_segment
 from core.reward.image_ensemble import ImageEnsemble
 from core.reward.trainer import RewardTrainer
 from core.tasks.gymnasium import GymTask
@@ -40,19 +40,13 @@ def drawn(places: np.ndarray) -> np.ndarray:
     return np.broadcast_to(np.where(columns, 200, 0)[..., None, :], (*places.shape, *SHAPE[1:])).astype(np.uint8)
 
 
-def packed_whole(segment: Segment, shape: tuple[int, int, int]) -> CompressedSegment:
-    """A segment of any pictures, each observation's own kept for it alone; shape: (n, h, w) of one."""
-    pictures = segment.observations.reshape(-1, *shape[1:])
-    stacks = np.arange(len(pictures), dtype=np.int32).reshape(-1, shape[0])
-    return compress_segment(segment, FrameSequence(compress(pictures), stacks))
-
-
 def block_segment(number: int, places: np.ndarray) -> CompressedSegment:
     """places (k + 1,): of the block before the first step and at each."""
-    stacks = np.stack([drawn(places[:-1]), drawn(places[1:])], axis=1).reshape(len(places) - 1, -1)
-    actions = np.eye(3, dtype=np.float32)[np.zeros(len(stacks), np.int64)]
-    plain = Segment(number, stacks, actions, np.zeros((len(stacks), 0)), places[1:].astype(np.float32), number)
-    return packed_whole(plain, SHAPE)
+    pictures, steps = drawn(places), len(places) - 1
+    stacks = np.stack([pictures[:-1], pictures[1:]], axis=1).reshape(steps, -1)
+    actions = np.eye(3, dtype=np.float32)[np.zeros(steps, np.int64)]
+    plain = Segment(number, stacks, actions, np.zeros((steps, 0)), places[1:].astype(np.float32), number)
+    return compress_segment(plain, pictures)
 
 
 def block_preference(number: int) -> Preference:

@@ -18,7 +18,6 @@ from core.io.segment_codec import (
     CompressedSegment,
     compress,
     compress_segment,
-    frame_sequence,
     from_arrays,
     to_arrays,
 )
@@ -29,7 +28,6 @@ from core.session.session import Session
 from core.types import Choice, Query, Segment
 from tests.core.builders import packed
 
-STACK = 4
 GAMES = ("beam_rider", "breakout", "enduro", "pong", "qbert", "seaquest", "space_invaders")
 STEPS = 25
 LABELS, STORE_BYTES = 5500, 4 << 30
@@ -47,7 +45,7 @@ def noise(count: int, seed: int = 0) -> np.ndarray:
 def kept_of(pictures: np.ndarray, actions: np.ndarray, states: np.ndarray) -> CompressedSegment:
     """A segment of these (k + 3, h, w) pictures, packed."""
     plain = Segment(1, stacked(pictures), actions, states, None, 7)
-    return compress_segment(plain, frame_sequence(pictures, STACK))
+    return compress_segment(plain, pictures)
 
 
 def played(game: str) -> tuple[Segment, np.ndarray]:
@@ -84,9 +82,9 @@ def assert_same(one: Segment, other: Segment) -> None:
 def test_a_segment_of_a_game_is_small_and_comes_back_bit_for_bit(game: str, tmp_path: Path) -> None:
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     segment, pictures = played(game)
-    kept = compress_segment(segment, frame_sequence(pictures, STACK))
+    kept = compress_segment(segment, pictures)
     assert_same(kept, segment)
-    assert kept.reel.pictures.shape == (STEPS + 3, 84, 84)  # each once
+    assert kept.pictures.shape == (STEPS + 3, 84, 84)  # each once
     assert sum(array.nbytes for array in to_arrays(kept).values()) < 64_000
     with closing(PreferenceStore(tmp_path / "answers")) as store:
         for number in range(8):
@@ -107,10 +105,9 @@ def damaged(name: str, value: np.ndarray) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("stacks", np.zeros((4, 4), np.int32)),
-        ("stacks", np.full((5, 4), 8, np.int32)),
-        ("stacks", np.full((5, 4), -1, np.int32)),
-        ("stacks", np.zeros((5, 4), np.float32)),
+        ("pictures_shape", np.array([4, 84, 84])),
+        ("pictures_shape", np.array([8, 0, 84])),
+        ("pictures_shape", np.array([8, -84, -84])),
         ("pictures_shape", np.array([8, 32_000, 32_000])),
         ("pictures_shape", np.array([8, 84])),
         ("pictures", np.zeros(100, np.float32)),
@@ -131,15 +128,14 @@ def test_a_payload_of_another_size_is_refused_before_memory_is_taken(shape: tupl
 
 def test_the_longest_segment_of_a_game_is_still_believed() -> None:
     still = CompressedArray(compress(np.zeros((1003, 84, 84), np.uint8)).payload, (1003, 84, 84))
-    stacks = np.arange(1000, dtype=np.int32)[:, None] + np.arange(4, dtype=np.int32)
-    arrays = {"actions": np.zeros((1000, 6), np.float32), "states": np.zeros((1000, 0), np.uint8), "stacks": stacks}
+    arrays = {"actions": np.zeros((1000, 6), np.float32), "states": np.zeros((1000, 0), np.uint8)}
     arrays |= {"pictures": still.payload, "pictures_shape": np.array(still.shape)}
     assert from_arrays(1, 7, arrays).observations.shape == (1000, 4 * 84 * 84)
 
 
-@pytest.mark.parametrize("steps", [1190, 20_000])
-def test_a_reel_whose_stacks_would_fill_the_memory_is_refused(steps: int) -> None:
-    arrays = damaged("stacks", np.zeros((steps, 4), np.int32)) | {"actions": np.zeros((steps, 5), np.float32)}
+@pytest.mark.parametrize("pictures", [1204, 1 << 40])
+def test_pictures_whose_stacks_would_fill_the_memory_are_refused(pictures: int) -> None:
+    arrays = damaged("pictures_shape", np.array([pictures, 84, 84]))
     with pytest.raises(ValueError, match="whole"):
         from_arrays(1, 7, arrays)
 

@@ -121,7 +121,7 @@ def test_of_pictures_each_is_kept_once_and_the_observations_come_back() -> None:
         found += builder.add(seen[t], zeros, batch.states, *flags)
     begins = [(0, 0), (0, 5), (1, 5)]
     for one, (game, first) in zip(found, begins, strict=True):
-        assert isinstance(one, CompressedSegment) and one.reel.pictures.shape == (5 + depth - 1, side, side)
+        assert isinstance(one, CompressedSegment) and one.pictures.shape == (5 + depth - 1, side, side)
         assert np.array_equal(one.observations, seen[first : first + 5, game])
 
 

@@ -15,14 +15,13 @@ from core.config import Config, replaced
 from core.errors import UserError
 from core.headless.run import HeadlessRun
 from core.io import tensor_file
-from core.io.segment_codec import from_arrays, to_arrays
+from core.io.segment_codec import compress_segment, from_arrays, to_arrays
 from core.preferences.store import encode
 from core.session.archive import import_session
 from core.session.compatibility import require_fitting
 from core.session.session import Session
 from core.types import Choice, Query, Segment
 from tests.core.builders import packed, query, segment, tiny
-from tests.core.picture_toys import packed_whole
 
 
 def sized(observed: int, acted: int, steps: int = 5) -> Segment:
@@ -32,7 +31,7 @@ def sized(observed: int, acted: int, steps: int = 5) -> Segment:
 
 def pictures(side: int) -> Segment:
     plain = Segment(1, np.zeros((5, 4 * side**2), np.uint8), np.zeros((5, 6), np.float32), np.zeros((5, 0)), None, 7)
-    return packed_whole(plain, (4, side, side))
+    return compress_segment(plain, np.zeros((8, side, side), np.uint8))
 
 
 def session_with(folder: Path, *segments: Segment, config: Config | None = None) -> Session:
