@@ -5,9 +5,10 @@ event.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,19 +55,19 @@ class JobSpec:
     state: JobState | None = None
 
 
-class Job(Protocol):
+class Job(ABC):
     """One stage of training, or a service such as drawing clips."""
 
     turn_over: bool = False
     """True if other jobs should have their turn within a longer piece of work (core.headless.lockstep)."""
 
+    @abstractmethod
     def run(self) -> Iterator[Event | None]:
         """Yield events; None marks a point at which the job may be paused or given events."""
-        ...
 
+    @abstractmethod
     def receive(self, event: Event) -> None:
         """Take an event, between two steps of `run`."""
-        ...
 
     def get_state(self) -> JobState:
         return JobState({}, {})

@@ -1,7 +1,7 @@
 """The film job: a video of how the policy learned, or of before and after, from the policy snapshots."""
 
 import math
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,11 +17,12 @@ from core.envs import make_envs
 from core.envs.base import CaptureSchedule
 from core.envs.renderer import Renderer, renderer_for
 from core.errors import UserError
-from core.events import Arrays, Event, Job, Waited
+from core.events import Arrays, Event
 from core.formatting import format_duration, format_number, pluralize
 from core.io.video_writer import check_path, video_file
 from core.jobs import film_captions
 from core.jobs.film_captions import Caption, Picture
+from core.jobs.service import Service
 from core.metrics import evenly
 from core.preferences.store import FOLDER, PreferenceStore
 from core.rollout.actor import Actor
@@ -61,11 +62,13 @@ class Scene:
     states: npt.NDArray[Any]
 
 
-class FilmJob(Job):
+class FilmJob(Service[FilmRequested]):
     """Answers each FilmRequested with FilmProgressed events and a FilmMade. An error or a cancel leaves no file.
 
     With the default lengths a film of how the policy learned takes less than a minute to watch.
     """
+
+    name, requests = "film", FilmRequested
 
     def __init__(
         self,
@@ -76,26 +79,15 @@ class FilmJob(Job):
         card_seconds: float = 4.0,
     ) -> None:
         """scenes: policies shown; last_seconds: duration of the last of them; card_seconds: of title and end."""
+        super().__init__()
         self._config, self._task = config, get_task(config.task, config.true_reward)
         self._scenes, self._card_frames = scenes, round(card_seconds * FPS)
         self._scene_steps, self._last_steps = (
             min(self._task.episode_steps, max(1, round(seconds / self._task.step_seconds)))
             for seconds in (scene_seconds, last_seconds)
         )
-        self._requests: deque[FilmRequested] = deque()
 
-    def receive(self, event: Event) -> None:
-        if isinstance(event, FilmRequested):
-            self._requests.append(event)
-
-    def run(self) -> Iterator[Event | None]:
-        while True:
-            if not self._requests:
-                yield Waited("film", "no film to make")
-                continue
-            yield from self._make(self._requests.popleft())
-
-    def _make(self, request: FilmRequested) -> Iterator[Event | None]:
+    def answer(self, request: FilmRequested) -> Iterator[Event | None]:
         target, notes, height = Path(request.target), list[str](), request.height
         check_path(target)
         if not 0 < height <= _MAX_HEIGHT or height % 18:

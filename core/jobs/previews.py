@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -12,7 +11,8 @@ from core.envs import make_envs
 from core.envs.base import CaptureSchedule, VectorEnv
 from core.envs.renderer import renderer_for
 from core.errors import refusal
-from core.events import Event, Job, Waited
+from core.events import Event
+from core.jobs.service import Service
 from core.seeding import generator
 from core.service_events import PreviewDrawn, PreviewRefused, PreviewRequested
 from core.tasks import get_task
@@ -27,27 +27,17 @@ _HELD_SECONDS = 0.25
 _SWING_HZ = (0.6, 1.4)
 
 
-class PreviewsJob(Job):
-    """Answers each PreviewRequested, in order, with a PreviewDrawn or, if the task fails, a PreviewRefused."""
+class PreviewsJob(Service[PreviewRequested]):
+    """Answers each PreviewRequested with a PreviewDrawn or, if the task fails, a PreviewRefused."""
 
-    def __init__(self) -> None:
-        self._requests: deque[str] = deque()
+    name, requests = "previews", PreviewRequested
 
-    def receive(self, event: Event) -> None:
-        if isinstance(event, PreviewRequested):
-            self._requests.append(event.task)
-
-    def run(self) -> Iterator[Event | None]:
-        while True:
-            if not self._requests:
-                yield Waited("previews", "no task to draw")
-                continue
-            task = self._requests.popleft()
-            try:
-                drawn: Event = PreviewDrawn(task, preview(task))
-            except Exception as error:  # from any environment's code; shown on the task's card
-                drawn = PreviewRefused(task, refusal(error, "The task can't be rendered"))
-            yield drawn
+    def answer(self, request: PreviewRequested) -> Iterator[Event | None]:
+        try:
+            drawn: Event = PreviewDrawn(request.task, preview(request.task))
+        except Exception as error:  # from any environment's code; shown on the task's card
+            drawn = PreviewRefused(request.task, refusal(error, "The task can't be rendered"))
+        yield drawn
 
 
 def preview(name: str) -> Frames:
