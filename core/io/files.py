@@ -83,7 +83,7 @@ def require_empty(folder: Path) -> None:
     except OSError as error:
         raise UserError(f"{folder} can't be made ({reason(error)}): {remedy(error)}.") from error
     if taken:
-        raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
+        raise UserError(f"{folder} is not an empty folder: name a new one.")
 
 
 def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
@@ -135,9 +135,10 @@ def read_linked(path: Path, limit: int) -> bytearray:
 def new_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder that becomes `target`, on disk, at the end; or leave no trace.
 
-    An existing `target`, which must be empty, stays and gets the content: it may be the working directory. Raises
-    UserError for an OSError.
+    An existing `target` stays and gets the content: it may be the working directory. Raises UserError if it is not
+    empty, and for an OSError.
     """
+    require_empty(target)
     target = Path(os.path.realpath(target))  # . has no name, and a link may lead to another disk
     part = target.parent
     try:

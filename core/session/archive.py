@@ -109,7 +109,6 @@ class _Watched(io.BufferedWriter):
 
 def import_session(source: Path, folder: Path) -> None:
     """Make `folder` from an exported session, or leave no trace. Raises UserError if the file is not one."""
-    files.require_empty(folder)
     with files.new_folder(folder) as inside:
         _unpack(source, inside)
         try:

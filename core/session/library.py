@@ -14,14 +14,12 @@ from core.io import files as disk
 from core.preferences.store import PreferenceStore, PreferenceSummary
 from core.session import summary
 from core.session.policy_snapshots import PolicySnapshots
-from core.session.preference_export import write_store
 from core.session.session import CONFIG, Session, read_config, require_answers, training_files
 from core.session.summary import Summary
 from core.types import GUEST, Choice, Teacher
 from core.voting import record
 
 log = logging.getLogger(__name__)
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -102,33 +100,20 @@ def answers(store: Path) -> int:
 
 
 def duplicate(source: Path, target: Path, tell: Callable[[float], None] = lambda share: None) -> None:
-    """Make `target`, which must not exist, a copy of the session `source`, or leave no trace.
+    """Make `target`, which must be empty or not exist, a copy of the session `source`, or leave no trace.
 
-    tell: called with the share of the bytes that is copied. Raises UserError if another program has the session open,
-    or if it cannot be copied.
+    tell: called after each file with the share of the bytes that is copied. Raises UserError if another program has the
+    session open, if its list of answers is damaged, or if it cannot be copied.
     """
-    disk.require_new(target, "give the copy another name")
-    session = Session.open(source)
-    try:
-        with closing(session.store()) as store, disk.new_folder(target) as inside:
-            listed = [source / name for name in (CONFIG, summary.NAME, summary.PICTURE, record.NAME)]
-            paths = [path for path in (*listed, *training_files(source)) if path.is_file()]
-            stored = (path for path in require_answers(source).iterdir() if path.is_file())
-            whole, copied = sum(path.stat().st_size for path in (*paths, *stored)), 0
-
-            def count(size: int) -> None:
-                nonlocal copied
-                copied += size
-                tell(min(1.0, copied / max(1, whole)))
-
-            write_store(store.snapshot(), inside, count)
-            for path in paths:
-                there = inside / path.relative_to(source)
-                there.parent.mkdir(exist_ok=True)
-                with open(path, "rb") as read, open(there, "xb") as written:
-                    while chunk := read.read(_CHUNK):
-                        written.write(chunk)
-                        count(len(chunk))
-                shutil.copystat(path, there)
-    finally:
-        session.close()
+    with closing(Session.open(source)) as session, disk.new_folder(target) as inside:
+        session.store().close()
+        beside = [source / name for name in (CONFIG, summary.NAME, summary.PICTURE, record.NAME)]
+        listed = (*beside, *training_files(source), *require_answers(source).iterdir())
+        sizes = {path: path.stat().st_size for path in listed if path.is_file()}
+        whole, copied = max(1, sum(sizes.values())), 0
+        for path, size in sizes.items():
+            there = inside / path.relative_to(source)
+            there.parent.mkdir(exist_ok=True)
+            shutil.copy2(path, there)
+            copied += size
+            tell(copied / whole)

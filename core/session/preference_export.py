@@ -6,7 +6,6 @@ The folder has the session's config.json and a copy of its store of answers (doc
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -20,11 +19,10 @@ from core.session.session import CONFIG, Session, read_config
 
 
 def export_preferences(session: Session, target: Path) -> tuple[int, int]:
-    """Copy all answers, withdrawn ones too, to a new folder. Returns their number, and how many were damaged.
+    """Copy all answers, withdrawn ones too, to a new or empty folder. Returns their number, and how many were damaged.
 
     Raises UserError if no answer can be read, or if the folder cannot be written.
     """
-    files.require_new(target)
     with files.new_folder(target) as inside:
         (inside / CONFIG).write_text(json.dumps(session.config.to_dict(), indent=1))
         contents, count, lost = rescue(session.folder / FOLDER)
@@ -39,7 +37,6 @@ def import_preferences(source: Path, folder: Path) -> int:
     or does not fit the config.
     """
     config = read_config(source)
-    files.require_empty(folder)
     with files.new_folder(folder) as inside:
         Session.create(inside, config).close()
         with closing(PreferenceStore(source / FOLDER, read_only=True)) as store:
@@ -60,9 +57,8 @@ def require_whole(store: PreferenceStore, config: Config, remedy: str) -> None:
             raise UserError(f"Answer {row.id} is damaged ({error}): {remedy}.") from error
 
 
-def write_store(contents: Contents, session: Path, tell: Callable[[int], None] = lambda size: None) -> None:
-    """Write the files of a store into the folder of a session; tell: called with the size of each in bytes."""
+def write_store(contents: Contents, session: Path) -> None:
+    """Write the files of a store into the folder of a session."""
     (session / FOLDER).mkdir(exist_ok=True)
     for name, content in contents:
         (session / FOLDER / name).write_bytes(content)
-        tell(len(content))

@@ -114,7 +114,6 @@ def with_answers(config: Config, taken: Taken) -> Config:
 
 def begun(folder: Path, config: Config, taken: Taken) -> Session:
     """Make a session in `folder` that begins from what is taken, or leave no trace. Raises UserError if that fails."""
-    files.require_empty(folder)
     with files.new_folder(folder) as inside, closing(Session.create(inside, config)) as session:
         _write(session, taken)
     return Session.open(folder)

@@ -104,7 +104,7 @@ def test_a_session_that_is_open_is_not_copied(make: Make) -> None:
 
 def test_a_copy_replaces_nothing(make: Make) -> None:
     folder, other = make("s"), make("other", answers=1)
-    with pytest.raises(UserError, match="already exists"):
+    with pytest.raises(UserError, match="not an empty folder"):
         library.duplicate(folder, other)
     assert library.answers(other / "preferences") == 1
 
