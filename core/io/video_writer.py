@@ -1,7 +1,6 @@
 """Video files and film strips from frames."""
 
 import io
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -81,19 +80,16 @@ def video_file(
     can't be written.
     """
     check_path(path)
-    part = path.with_name(f"{path.name}.part")
     encoder = next((each for each in encoders[:-1] if _works(each, width, height, fps)), encoders[-1])
-    try:
+    with files.replaced(path) as part:
         part.touch()  # the encoder writes only after many frames, so find out now
-        with av.open(str(part), "w", format="mp4", options={"movflags": "faststart"}) as container:
-            video = VideoFile(container, encoder, width, height, fps)
-            yield video
-            video.finish()
-        os.replace(part, path)
-    except (OSError, FFmpegError) as error:
-        raise UserError(f"The video {path} can't be written ({files.reason(error)}): name another file.") from error
-    finally:
-        files.clear_away(part)
+        try:
+            with av.open(str(part), "w", format="mp4", options={"movflags": "faststart"}) as container:
+                video = VideoFile(container, encoder, width, height, fps)
+                yield video
+                video.finish()
+        except FFmpegError as error:
+            raise UserError(f"{path} can't be written ({files.reason(error)}): name another file.") from error
 
 
 def _works(encoder: Encoder, width: int, height: int, fps: float) -> bool:
