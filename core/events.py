@@ -235,17 +235,10 @@ class PolicyPublished(Event):
 
     version: int
     weights: Arrays
-    env_steps: int | None = None
-    """Environment steps of the session at the end of the last batch learned from; None if unknown."""
+    env_steps: int = 0
+    """Environment steps of the session at the end of the last batch learned from."""
     waiting: int = 0
     """Batches not learned from yet."""
-
-
-@dataclass(frozen=True)
-class PolicyUpdated(Event):
-    """Report that the policy has learned from one batch. `version` counts the updates made."""
-
-    version: int
 
 
 @dataclass(frozen=True)

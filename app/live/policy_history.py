@@ -55,7 +55,7 @@ class PolicyHistory(QObject):
 
     def send(self, event: Event) -> None:
         """Save a published policy if a snapshot is due. Called in a worker's thread."""
-        if not isinstance(event, PolicyPublished) or event.env_steps is None:
+        if not isinstance(event, PolicyPublished):
             return
         last, self._last_steps = self._last_steps, event.env_steps
         if last <= event.env_steps < self._due:

@@ -22,7 +22,6 @@ from core.events import (
     JobSpec,
     JobState,
     PolicyPublished,
-    PolicyUpdated,
     PreferenceAdded,
     QueryOffered,
     QueryWithdrawn,
@@ -180,7 +179,7 @@ class HeadlessRun:
     def _handle(self, event: Event) -> None:
         self._listener(event)
         self._checkpoints.note(event)
-        self._batches_waiting += isinstance(event, RolloutBatchReady) - isinstance(event, PolicyUpdated)
+        self._batches_waiting += isinstance(event, RolloutBatchReady) - isinstance(event, PolicyPublished)
         deliver(event, {**self._ports, DRIVER: self, SNAPSHOTS: self})
 
     def send(self, event: Event) -> None:
@@ -234,7 +233,7 @@ class HeadlessRun:
     def _save_snapshot(self, always: bool = False) -> None:
         """Save the newest policy if a snapshot is due, or `always`; a failure is only logged."""
         policy = self._policy
-        if policy is None or policy.env_steps is None or policy.env_steps < self._snapshot_due and not always:
+        if policy is None or policy.env_steps < self._snapshot_due and not always:
             return
         seconds = time.monotonic() - self._started
         info = SnapshotInfo(policy.env_steps, self._answers.count, seconds, self._measure())

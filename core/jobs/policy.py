@@ -9,7 +9,7 @@ import numpy as np
 
 from core.config import Config
 from core.envs.spaces import sizes
-from core.events import Event, Job, JobState, PolicyPublished, PolicyUpdated, RolloutBatchReady, Waited
+from core.events import Event, Job, JobState, PolicyPublished, RolloutBatchReady, Waited
 from core.nn.state import state_arrays
 from core.policy.a2c import A2C
 from core.policy.on_policy import OnPolicyOptimizer
@@ -62,7 +62,6 @@ class PolicyJob(Job):
         self._optimizer.observe(batch.observations)
         self._version += 1
         self._env_steps = batch.env_steps
-        yield PolicyUpdated(self._version)
 
     def _published(self) -> PolicyPublished:
         weights = state_arrays(self._optimizer.network)

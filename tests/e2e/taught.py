@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from core.config import Config
-from core.events import Event, PolicyPublished, PolicyUpdated, PreferenceAdded, RewardPublished
+from core.events import Event, PolicyPublished, PreferenceAdded, RewardPublished
 from core.headless.run import HeadlessRun, Outcome
 from core.preferences.store import PreferenceStore
 from core.session.session import Session
@@ -41,9 +41,14 @@ class Taught:
     def all(self, kind: type[Event]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
 
+    @property
+    def updates(self) -> int:
+        """Number of batches that the policy has learned from in this run, which begins with a published policy."""
+        return len(self.all(PolicyPublished)) - 1
+
     def save_once_it_learns(self) -> None:
         """Saves the first checkpoint after the policy's first update."""
-        while not self.all(PolicyUpdated):
+        while not self.updates:
             self.run.cycle()
         self.run.save()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.events import PolicyUpdated, PreferenceAdded, QueryOffered, RewardFitted, RolloutBatchReady
+from core.events import PreferenceAdded, QueryOffered, RewardFitted, RolloutBatchReady
 from core.preferences import oracle
 from core.tasks import CATALOGUE, get_task
 from core.types import Answer, Choice
@@ -45,7 +45,7 @@ def test_without_a_teacher_it_learns_from_the_true_reward_and_asks_nothing(
     taught = finished(**chosen)
     assert taught.outcome and taught.outcome.labels == 0
     assert not taught.all(QueryOffered) and not taught.all(RewardFitted)
-    assert len(taught.all(PolicyUpdated)) == 14
+    assert taught.updates == 14
     assert all(abs(float(batch.rewards.mean())) < 1e-4 for batch in taught.all(RolloutBatchReady))
     monkeypatch.setitem(CATALOGUE, TASK, dataclasses.replace(get_task(TASK), true_reward=garbage))
     other = teach("other", **chosen)

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from core.errors import CutShortError, NotFiniteError
-from core.events import Event, PolicyUpdated, PreferenceAdded, RolloutBatchReady, RolloutReported
+from core.events import Event, PreferenceAdded, RolloutBatchReady, RolloutReported
 from core.reward.trainer import EpochReport, RewardTrainer
 from core.session import checkpoint
 from core.system.interrupts import STOPPING
@@ -45,7 +45,7 @@ def test_a_request_to_stop_in_the_middle_of_an_update_changes_nothing_of_what_is
         pytest.skip("what started the tests, such as nohup, ignores it, and so does the program")
     whole, stopped = finished(**SHORT), teach("stopped", **SHORT)
     interrupted_at_batch(stopped, 6, times=1, sent=sent)
-    assert len(stopped.all(PolicyUpdated)) == 6  # from the batch under way, too
+    assert stopped.updates == 6  # from the batch under way, too
     answers, steps = len(stopped.all(PreferenceAdded)), stopped.all(RolloutReported)[-1].env_steps
     resumed = teach("stopped")
     outcome = resumed.finished()
@@ -59,7 +59,7 @@ def test_ctrl_c_twice_ends_at_once_and_leaves_the_checkpoint_before(teach: Teach
     stopped = teach("stopped", **SHORT)
     stopped.save_once_it_learns()
     interrupted_at_batch(stopped, 6, times=2)
-    assert len(stopped.all(PolicyUpdated)) == 5
+    assert stopped.updates == 5
     loaded = checkpoint.load_newest(stopped.session.folder / "checkpoints")
     assert loaded is not None and 1 <= loaded[1]["policy"].values["version"] <= 5
     resumed = teach("stopped")

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.workers.job_group import JOB_NAMES, JobGroup
 from app.workers.job_worker import JobWorker
-from core.events import JobSpec, JobState, PolicyPublished, PolicyUpdated, RewardPublished, RolloutBatchReady, Waited
+from core.events import JobSpec, JobState, PolicyPublished, RewardPublished, RolloutBatchReady, Waited
 from core.jobs.job_process import JobProcess
 from core.session.routing import DRIVER, receivers
 from core.system.child_process import ChildProcess
@@ -41,7 +41,7 @@ def test_batches_and_weights_go_from_child_to_child_unopened(qtbot: QtBot) -> No
     engine["reward"].unreadable = reward
     engine["reward"].play(reward)
     engine["policy"].play(policy)
-    engine["policy"].play(PolicyUpdated(1))
+    engine["policy"].play(Waited("policy", "it waits"))
     qtbot.waitUntil(lambda: len(arrived) == 1)
     qtbot.waitUntil(lambda: len(engine["rollout"].sent) == 2 and len(engine["clips"].sent) == 1)
     assert engine["policy"].sent == [batch] and engine["clips"].sent == [reward] and kept.sent == [policy]

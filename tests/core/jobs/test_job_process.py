@@ -12,7 +12,7 @@ import numpy as np
 import psutil
 import pytest
 
-from core.events import Failed, JobSpec, Paused, PolicyPublished, PolicyUpdated, StateRequested, StateSaved, Waited
+from core.events import Failed, JobSpec, Paused, PolicyPublished, StateRequested, StateSaved, Waited
 from core.jobs.job_process import JobProcess
 from core.system.shared_memory import Envelope
 from tests.core.builders import tiny
@@ -27,8 +27,9 @@ def taught() -> Iterator[tuple[JobProcess, PolicyPublished]]:
     child.start()
     assert next_of(child, PolicyPublished).version == 0
     child.send(batch())
-    assert next_of(child, PolicyUpdated).version == 1
-    yield child, next_of(child, PolicyPublished)
+    published = next_of(child, PolicyPublished)
+    assert published.version == 1
+    yield child, published
     pid = pid_of("policy")
     child.send(Paused(True))
     child.stop()  # also ends a paused job
@@ -73,7 +74,7 @@ def test_a_paused_job_holds_still_but_answers_for_its_state(taught: tuple[JobPro
     child.send(StateRequested(3))
     assert next_of(child, StateSaved).state.values["version"] == published.version
     child.send(Paused(False))
-    assert next_of(child, PolicyUpdated).version == published.version + 1
+    assert next_of(child, PolicyPublished).version == published.version + 1
 
 
 @pytest.mark.parametrize("content", [b"no pickle", b""])
