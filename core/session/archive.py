@@ -2,7 +2,7 @@
 
 The file is a zip with the members in _ALLOWED only; somersault.json has the number of the format. It may come from
 another person: names and sizes are checked before anything is unpacked, and the session gets its name only after all of
-it was read and found undamaged. Damaged curves are accepted, as no session needs them.
+it was read and found undamaged. Damaged curves, earlier policies and votes are accepted, as no session needs them.
 """
 
 import errno
@@ -80,11 +80,9 @@ def export_session(session: Session, target: Path, check_cancelled: Callable[[],
         ):
             files.add_to_zip(archive, _MANIFEST, json.dumps({"format": _FORMAT}))
             archive.write(session.folder / CONFIG, CONFIG)
-            if votes := record.valid_lines(session.folder):  # read before the answers that they are about
-                files.add_to_zip(archive, record.NAME, votes)
-            # Before the answers, so that all answers that the checkpoints build on are exported.
-            for path in training_files(session.folder):
-                with suppress(FileNotFoundError):  # a newer checkpoint, listed too, has replaced it
+            # Before the answers, so that all answers that the votes are about and the checkpoints build on are exported.
+            for path in (session.folder / record.NAME, *training_files(session.folder)):
+                with suppress(FileNotFoundError):  # no votes, or a newer checkpoint, listed too, has replaced this one
                     archive.write(path, path.relative_to(session.folder).as_posix())
             for row in store.rows():
                 check_cancelled()
@@ -116,8 +114,6 @@ def import_session(source: Path, folder: Path) -> None:
             with closing(PreferenceStore(inside / FOLDER, read_only=True)) as store:
                 require_whole(store, config, _PUT_BACK)
             checkpoint.load_newest(inside / "checkpoints")
-            policy_snapshots.PolicySnapshots(inside).infos()  # leaves out damaged ones
-            record.require_sound(inside)
             summary.write(inside, derived_summary(inside, config, inside / FOLDER, time.time()))
         except (UserError, ValueError) as error:
             reason = str(error).replace(f"{inside}{os.sep}", "").replace(str(inside), "its session")

@@ -45,28 +45,13 @@ def read_votes(folder: Path) -> dict[int, Votes]:
 
     Raises UserError if the file can't be read at all.
     """
-    return {votes.answer: votes for line in _lines(folder) if (votes := _parse(line))}
-
-
-def valid_lines(folder: Path) -> bytes:
-    """The file's lines that can be read, as they are. Raises UserError if the file can't be read at all."""
-    return b"".join(line + b"\n" for line in _lines(folder) if _parse(line))
-
-
-def require_sound(folder: Path) -> None:
-    """Raise UserError unless each line can be read."""
-    for number, line in enumerate(_lines(folder), 1):
-        if _parse(line) is None:
-            raise UserError(f"{folder / NAME} is damaged in line {number}.")
-
-
-def _lines(folder: Path) -> list[bytearray]:
     try:
-        return files.read_regular(folder / NAME, MAX_BYTES).splitlines()
+        lines = files.read_regular(folder / NAME, MAX_BYTES).splitlines()
     except FileNotFoundError:
-        return []
+        return {}
     except OSError as error:
         raise UserError(f"{folder / NAME} can't be read ({files.reason(error)}): move it away.") from error
+    return {votes.answer: votes for line in lines if (votes := _parse(line))}
 
 
 def _parse(line: bytearray) -> Votes | None:

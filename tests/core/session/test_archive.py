@@ -191,10 +191,6 @@ def hungry_config(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
         (lambda opened, content: content.pop("preferences/log.jsonl"), "it has no preferences/log.jsonl"),
         (also("preferences/log.jsonl", bytes(17 << 20)), "larger than a session can be"),
         (also("preferences/00000002.safetensors"), "00000002.safetensors is damaged"),
-        (
-            also(VOTES, b'{"answer": 1, "choice": "left", "voters": {"a": "left"}}\n{"answer": 2, "choi'),
-            "votes.jsonl is damaged in line 2",
-        ),
         (also(VOTES, b"", stat.S_IFLNK), _STRANGE),
         (also(VOTES, bytes((64 << 20) + 1)), "larger than a session can be"),
         (also("voices.jsonl"), _STRANGE),
