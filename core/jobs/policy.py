@@ -29,9 +29,9 @@ class PolicyJob(Job):
     """Publishes the untrained or the restored version at once, and then one version for each batch."""
 
     def __init__(self, config: Config) -> None:
-        self._config = config
         self._rng = generator(config.seed, "policy")
-        self._optimizer = self._untrained()
+        algorithm = OPTIMIZERS[config.policy.algorithm]
+        self._optimizer = algorithm(build_policy(config), config, self._rng)
         self._observation_size = sizes(config)[0]
         self._batches: deque[RolloutBatchReady] = deque()
         self._version = 0
@@ -39,13 +39,9 @@ class PolicyJob(Job):
         self._saves_batches = get_task(config.task).pictures is None
         """True if waiting batches are part of the state. One of images takes 60 MB and is lost when a session stops."""
 
-    def _untrained(self) -> OnPolicyOptimizer:
-        return OPTIMIZERS[self._config.policy.algorithm](build_policy(self._config), self._config, self._rng)
-
     def receive(self, event: Event) -> None:
-        match event:
-            case RolloutBatchReady():
-                self._batches.append(event)
+        if isinstance(event, RolloutBatchReady):
+            self._batches.append(event)
 
     def run(self) -> Iterator[Event | None]:
         yield self._published()

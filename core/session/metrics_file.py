@@ -18,17 +18,16 @@ from core.types import require_count
 log = logging.getLogger(__name__)
 NAME = "metrics.safetensors"
 _VERSION = 1
-_MAX_SERIES, _MAX_NAME = 512, 100
+_MAX_SERIES = 512
 _MAX_BYTES = _MAX_SERIES * (CAPACITY * 16 + 1024)
 """A session with three predictors has at most 1.3 MB."""
 
 
 def save(folder: Path, metrics: Metrics) -> None:
     """Write the metrics into the session's folder; a failure is only logged."""
-    series = {name: one for name, one in metrics.series().items() if len(name) <= _MAX_NAME}
-    names = list(series)[:_MAX_SERIES]
-    values = {"version": _VERSION, "strides": {name: series[name].stride for name in names}}
-    content = tensor_file.as_file(values, {name: series[name].points() for name in names})
+    series = metrics.series()
+    values = {"version": _VERSION, "strides": {name: one.stride for name, one in series.items()}}
+    content = tensor_file.as_file(values, {name: one.points() for name, one in series.items()})
     try:
         write_atomically(folder / NAME, content)
     except UserError as error:

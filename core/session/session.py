@@ -32,8 +32,6 @@ CONFIG, LOCK = files.CONFIG, "lock"
 """Names in a session's folder. The answers, policy snapshots, metrics, log and summary name their own."""
 
 _REMEDY = "put a copy of it back, or that of a session of the same task; the answers are not affected"
-_ASIDE = ".unreadable"
-"""Suffix of files that could not be used."""
 _MAX_CONFIG_BYTES = 4 << 20
 """A real config has about two thousand bytes, and an imported robot up to 3 MB."""
 
@@ -171,11 +169,8 @@ def set_aside(paths: Iterable[Path]) -> None:
 
 def _name_aside(path: Path) -> Path:
     """Return the name that a file is given when it is set aside, which no other file has."""
-
-    def numbered(number: int) -> str:
-        return f"{path.stem}{f'-{number}' if number > 1 else ''}{_ASIDE}"
-
-    return path.with_name(first_free(numbered, lambda name: os.path.exists(path.with_name(name))))
+    free = first_free(lambda number: f"{path.stem}-{number}.unreadable", lambda name: (path.parent / name).exists())
+    return path.with_name(free)
 
 
 def training_files(folder: Path) -> list[Path]:
