@@ -5,41 +5,66 @@ the libraries that they need, since the window imports it.
 """
 
 import importlib
+from dataclasses import dataclass
 
 from core.config import Config
 from core.events import Job, JobSpec
 from core.session.restore_errors import checkpoint_errors
 
-_ELSEWHERE = {"portable": "core.portable.job", "voting": "core.voting.job"}
-"""Modules of the jobs that other packages have."""
-_WITHOUT_CONFIG = ("previews", "scenes", "portable", "voting")
-_WITHOUT_TORCH = ("previews", "scenes", "play", "voting")
+_SOON = 3
+"""Niceness of a job that a person waits for: the window comes first, then such a job, then training."""
 
 
-def needs_torch(name: str) -> bool:
-    return name not in _WITHOUT_TORCH
+@dataclass(frozen=True)
+class Kind:
+    """Kind of job.
+
+    module: has its class
+    config: it is built from the config of a session
+    torch: it needs torch
+    threads: that it may use at once where there are many cores
+    nice: niceness of its process
+    """
+
+    module: str
+    config: bool = True
+    torch: bool = True
+    threads: int = 1
+    nice: int = 10
+
+
+KINDS = {
+    "rollout": Kind("core.jobs.rollout"),
+    "reward": Kind("core.jobs.reward", threads=2),
+    "policy": Kind("core.jobs.policy", threads=2),
+    "clips": Kind("core.jobs.clips", nice=_SOON),
+    "film": Kind("core.jobs.film"),
+    "talk": Kind("core.jobs.talk"),
+    "play": Kind("core.jobs.play", torch=False, nice=_SOON),
+    "scenes": Kind("core.jobs.scenes", config=False, torch=False, nice=_SOON),
+    "previews": Kind("core.jobs.previews", config=False, torch=False),
+    "portable": Kind("core.portable.job", config=False),
+    "voting": Kind("core.voting.job", config=False, torch=False),
+}
+"""The jobs by name. The class of `film` is FilmJob, and so on."""
 
 
 def build(spec: JobSpec, threads: int = 1, processes: bool = False) -> Job:
-    """Build the job NameJob of that name, importing only what it needs.
+    """Build a job, importing only what it needs.
 
     threads: how many threads of this process may compute at once
     processes: let the rollout use processes of its own, if the machine has room for them (core.jobs.collectors)
 
     Raises UserError if the state does not fit.
     """
-    if needs_torch(spec.name):
+    kind = KINDS[spec.name]
+    if kind.torch:
         importlib.import_module("core.nn.threads").set_num_threads(threads)
-    module = importlib.import_module(_ELSEWHERE.get(spec.name, f"core.jobs.{spec.name}"))
-    job_class = getattr(module, f"{spec.name.capitalize()}Job")
-    job: Job
-    if spec.name in _WITHOUT_CONFIG:
-        job = job_class()
-    elif spec.name == "rollout":
-        has_room = importlib.import_module("core.jobs.collectors").room_for_processes
-        job = job_class(Config.from_dict(spec.config), processes and has_room())
-    else:
-        job = job_class(Config.from_dict(spec.config))
+    job_class = getattr(importlib.import_module(kind.module), f"{spec.name.capitalize()}Job")
+    arguments: list[Config | bool] = [Config.from_dict(spec.config)] if kind.config else []
+    if spec.name == "rollout":
+        arguments.append(processes and importlib.import_module("core.jobs.collectors").room_for_processes())
+    job: Job = job_class(*arguments)
     if spec.state is not None:
         with checkpoint_errors(spec.name):
             job.set_state(spec.state)

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 
 from core.events import Event, Job, JobSpec, Paused, StateRequested, StateSaved, Waited
-from core.jobs import build, needs_torch
+from core.jobs import KINDS, build
 from core.system.child_link import Link, LinkEndedError
 from core.system.child_process import ChildDiedError, ChildLink, ChildProcess
 from core.system.resources import release_memory
@@ -22,18 +22,16 @@ _TRIM_SECONDS = 20.0
 """Time between two returns of freed memory to the system."""
 _GRACE_SECONDS = 0.5
 """Time in which a child that is asked to end has to."""
-_TWO_THREADS, _MANY_CORES = ("policy", "reward"), 6
-"""The jobs that compute most, and the number of cores from which each of them may use two."""
-_NICE, _NICE_INTERACTIVE = 10, 3
-"""Niceness of a job, and of one that a person waits for: the window comes first, then the latter, then training."""
+_MANY_CORES = 6
+"""Number of cores from which a job may use more than one thread."""
 
 
 class JobProcess(ChildProcess):
     """The child process of one job. It receives what is sent to it, also before it has built the job."""
 
     def __init__(self, spec: JobSpec) -> None:
-        nice = _NICE_INTERACTIVE if spec.name in ("clips", "play", "scenes") else _NICE
-        super().__init__(spec.name, _run_job, spec.name, nice=nice, torch=needs_torch(spec.name))
+        kind = KINDS[spec.name]
+        super().__init__(spec.name, _run_job, spec.name, nice=kind.nice, torch=kind.torch)
         self._spec: JobSpec | None = spec
 
     def start(self) -> None:
@@ -66,7 +64,7 @@ def job_threads(job: str) -> int:
 
     Results do not depend on it (core.nn.threads).
     """
-    return 2 if job in _TWO_THREADS and (os.cpu_count() or 1) >= _MANY_CORES else 1
+    return KINDS[job].threads if (os.cpu_count() or 1) >= _MANY_CORES else 1
 
 
 def _run_job(link: ChildLink, name: str) -> None:
