@@ -20,7 +20,7 @@ import torch
 from core.config import Config, replaced
 from core.envs import make_envs
 from core.envs.spaces import Spaces, spaces
-from core.errors import UserError
+from core.errors import UserError, checkpoint_errors
 from core.events import JobState
 from core.jobs.reward import published_weights
 from core.jobs.rollout import pool_segments
@@ -31,7 +31,6 @@ from core.reward.image_ensemble import ImageEnsemble
 from core.rollout.actor import Actor
 from core.seeding import generator
 from core.session.checkpoint import load_newest
-from core.session.restore_errors import checkpoint_errors
 from core.session.session import CHECKPOINTS, read_config
 from core.session.taking import same_body
 from core.tasks import get_task

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields
 
 from core.config import Config
 from core.envs.spaces import sizes
-from core.errors import NotFiniteError, StageFailedError, UserError, summary
+from core.errors import NotFiniteError, StageFailedError, UserError, checkpoint_errors, summary
 from core.events import (
     AnswersReplayed,
     Event,
@@ -35,7 +35,6 @@ from core.preferences.store import PreferenceStore
 from core.session.checkpoint_schedule import INTERVAL, CheckpointSchedule
 from core.session.compatibility import require_fitting
 from core.session.policy_snapshots import SnapshotInfo
-from core.session.restore_errors import checkpoint_errors
 from core.session.routing import DRIVER, JOBS, SNAPSHOTS, deliver
 from core.session.session import Session
 from core.session.summary import Summary, better, renew

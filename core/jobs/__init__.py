@@ -8,8 +8,8 @@ import importlib
 from dataclasses import dataclass
 
 from core.config import Config
+from core.errors import checkpoint_errors
 from core.events import Job, JobSpec
-from core.session.restore_errors import checkpoint_errors
 
 _SOON = 3
 """Niceness of a job that a person waits for: the window comes first, then such a job, then training."""

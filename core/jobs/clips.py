@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from core.config import Config
 from core.envs.renderer import renderer_for
-from core.errors import UserError
+from core.errors import UserError, weight_errors
 from core.events import Event, Job, RewardPublished, Waited
 from core.nn.stacked_mlp import CPU
 from core.nn.state import load_state_arrays
@@ -14,7 +14,6 @@ from core.rollout.actor import Actor
 from core.rollout.episodes import demonstrate, predicted_reward
 from core.seeding import generator
 from core.service_events import ClipsRendered, ClipsRequested, ReplayRefused, ReplayRendered, ReplayRequested
-from core.session.restore_errors import weight_errors
 from core.tasks import get_task
 
 

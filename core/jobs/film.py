@@ -16,7 +16,7 @@ from core.config import Config
 from core.envs import make_envs
 from core.envs.base import CaptureSchedule
 from core.envs.renderer import Renderer, renderer_for
-from core.errors import UserError
+from core.errors import UserError, weight_errors
 from core.events import Arrays, Event
 from core.formatting import format_duration, format_number, pluralize
 from core.io.video_writer import check_path, video_file
@@ -30,7 +30,6 @@ from core.rollout.episodes import run_episodes
 from core.seeding import generator
 from core.service_events import FilmMade, FilmProgressed, FilmRequested
 from core.session.policy_snapshots import SnapshotInfo, snapshots_of
-from core.session.restore_errors import weight_errors
 from core.tasks import get_task
 from core.types import AUDIENCE, GUEST, Choice, Teacher
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from core.config import Config
-from core.errors import NotFiniteError
+from core.errors import NotFiniteError, checkpoint_errors
 from core.events import (
     AnswersJudged,
     AnswersReplayed,
@@ -30,7 +30,6 @@ from core.nn.state import load_state_arrays, state_arrays
 from core.reward.ensemble import build_ensemble
 from core.reward.trainer import EpochReport, RewardTrainer
 from core.seeding import generator, get_rng_state, set_rng_state
-from core.session.restore_errors import checkpoint_errors
 from core.types import require_count
 
 SNAPSHOT = "snapshot_"

@@ -15,7 +15,7 @@ from core.api import Normalizer, fitted_ensemble, load_session
 from core.config import Config
 from core.envs import make_envs
 from core.envs.base import VectorEnv
-from core.errors import UserError, missing_packages
+from core.errors import UserError, checkpoint_errors, missing_packages
 from core.events import JobState
 from core.io import files
 from core.nn.stacked_mlp import CPU
@@ -23,7 +23,6 @@ from core.nn.state import load_state_arrays
 from core.policy.actor_critic import ActorCritic
 from core.rollout.actor import Actor, build_policy
 from core.seeding import generator
-from core.session.restore_errors import checkpoint_errors
 from core.tasks import get_task
 from core.types import Float32, Observations
 

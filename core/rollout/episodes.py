@@ -12,6 +12,7 @@ from core.config import Config
 from core.envs import make_envs
 from core.envs.base import CaptureSchedule, VectorEnv
 from core.envs.mujoco import MujocoVectorEnv
+from core.errors import checkpoint_errors
 from core.nn.stacked_mlp import CPU
 from core.nn.state import state_arrays
 from core.nn.threads import set_num_threads
@@ -23,7 +24,6 @@ from core.rollout.actor import Actor, build_policy
 from core.rollout.collector import Act, FinishedEpisode, RolloutBatch, collect
 from core.rollout.segments import SegmentBuilder
 from core.seeding import generator
-from core.session.restore_errors import checkpoint_errors
 from core.session.session import Session
 from core.tasks import get_task
 from core.tasks.base import Task

@@ -25,8 +25,8 @@ from core.errors import UserError
 from core.io import files
 from core.preferences.store import FOLDER, LOG, MAX_LOG, PreferenceStore
 from core.session import checkpoint, policy_snapshots, summary
+from core.session.compatibility import require_whole
 from core.session.library import derived_summary
-from core.session.preference_export import require_whole
 from core.session.session import CONFIG, Session, read_config, training_files
 from core.voting import record
 

@@ -1,7 +1,8 @@
-"""Check that stored answers fit the task of their session: an undamaged store may belong to another one."""
+"""Check that stored answers are undamaged and fit the task of their session, as a store may belong to another one."""
 
 from core.config import Config
 from core.errors import UserError
+from core.io.segment_codec import require_unpackable
 from core.preferences.store import FOLDER, PreferenceStore
 from core.tasks import get_task
 
@@ -32,6 +33,18 @@ def require_fitting(
         else:
             continue
         raise UserError(f"Answer {key} does not fit {task.name} ({lack}): {remedy}.")
+
+
+def require_whole(store: PreferenceStore, config: Config, remedy: str) -> None:
+    """Raise UserError if an answer is damaged, packed or unpacked, or does not fit; remedy: what to do then."""
+    require_fitting(store, config, remedy=remedy)
+    for row in store.rows():
+        query = store.answer(row.id).query
+        try:
+            require_unpackable(query.left)
+            require_unpackable(query.right)
+        except ValueError as error:
+            raise UserError(f"Answer {row.id} is damaged ({error}): {remedy}.") from error
 
 
 def _size(observation: tuple[int, ...]) -> str:

@@ -9,12 +9,9 @@ import json
 from contextlib import closing
 from pathlib import Path
 
-from core.config import Config
-from core.errors import UserError
 from core.io import files
-from core.io.segment_codec import require_unpackable
 from core.preferences.store import FOLDER, Contents, PreferenceStore, rescue
-from core.session.compatibility import require_fitting
+from core.session.compatibility import require_whole
 from core.session.session import CONFIG, Session, read_config
 
 
@@ -43,18 +40,6 @@ def import_preferences(source: Path, folder: Path) -> int:
             require_whole(store, config, "name a folder with undamaged answers about that task")
             write_store(store.snapshot(), inside)
             return len(store.rows())
-
-
-def require_whole(store: PreferenceStore, config: Config, remedy: str) -> None:
-    """Raise UserError if an answer is damaged, packed or unpacked, or does not fit; remedy: what to do then."""
-    require_fitting(store, config, remedy=remedy)
-    for row in store.rows():
-        query = store.answer(row.id).query
-        try:
-            require_unpackable(query.left)
-            require_unpackable(query.right)
-        except ValueError as error:
-            raise UserError(f"Answer {row.id} is damaged ({error}): {remedy}.") from error
 
 
 def write_store(contents: Contents, session: Path) -> None:
