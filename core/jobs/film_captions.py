@@ -10,6 +10,8 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from core.types import Choice
+
 Picture = npt.NDArray[np.uint8]
 Colour = tuple[int, int, int]
 BACKGROUND, LINE = (20, 23, 28), (70, 80, 94)
@@ -119,13 +121,11 @@ def learning(clip: Picture, title: str, caption: Caption, curve: Sequence[float]
 
 def side_by_side(clips: Sequence[Picture], captions: Sequence[Caption]) -> Picture:
     """Draw two clips (8/9 height, 8/9 height, 3), each with its caption below."""
-    side = len(clips[0])
-    height = side * 9 // 8
-    picture, room = blank(height), side * 0.68
+    picture, side = _next_to_each_other(clips), len(clips[0])
+    height, room = len(picture), side * 0.68
     size = min(fitting(caption.when, 0.042 * height, room, bold=True) for caption in captions)
-    for number, (clip, caption) in enumerate(zip(clips, captions, strict=True)):
+    for number, caption in enumerate(captions):
         left = number * side
-        picture[:side, left : left + side] = clip
         write(picture, caption.when, left + 0.03 * height, 0.938 * height, size, TEXT, bold=True)
         small = fitting(caption.measure, 0.03 * height, room)
         write(picture, caption.measure, left + 0.03 * height, 0.98 * height, small, MUTED)
@@ -133,8 +133,45 @@ def side_by_side(clips: Sequence[Picture], captions: Sequence[Caption]) -> Pictu
         write(
             picture, caption.figure, left + side - 0.03 * height - figure, 0.966 * height, 0.062 * height, GREEN, True
         )
-    cv2.line(picture, (side, 0), (side, height), BACKGROUND, max(1, round(0.006 * height)))
     return picture
+
+
+def compared(clips: Sequence[Picture], caption: str, words: str, choice: Choice | None) -> Picture:
+    """Draw two clips (8/9 height, 8/9 height, 3), the better one framed. choice: None before it is made"""
+    picture, side = _next_to_each_other(clips), len(clips[0])
+    height = len(picture)
+    base = 0.966 * height
+    write(picture, caption, 0.03 * height, base, 0.042 * height, MUTED)
+    question, colour = (words, GREEN) if words else ("Which is better?", TEXT)
+    size = 0.062 * height
+    left = picture.shape[1] - 0.03 * height - width(question, size, bold=True)
+    write(picture, question, left, base, size, colour, bold=True)
+    better = {Choice.LEFT: (0,), Choice.RIGHT: (1,), Choice.TIE: (0, 1)}.get(choice, ()) if choice else ()
+    edge = max(2, round(0.012 * height))
+    for number in better:
+        corner = number * side + edge // 2, edge // 2
+        cv2.rectangle(picture, corner, (corner[0] + side - edge, side - edge // 2), GREEN, edge)
+    return picture
+
+
+def _next_to_each_other(clips: Sequence[Picture]) -> Picture:
+    """An otherwise empty picture with two clips (side, side, 3) at its top, 9/8 of their side high."""
+    side = len(clips[0])
+    picture = blank(side * 9 // 8)
+    picture[:side, : 2 * side] = np.concatenate(clips, axis=1)
+    cv2.line(picture, (side, 0), (side, side), BACKGROUND, max(1, round(0.006 * len(picture))))
+    return picture
+
+
+def curve_card(height: int, curve: Sequence[float], at: int, caption: Caption) -> Picture:
+    """Draw the curve of the measure, bright up to index `at`, with the caption of the policy there."""
+    card = blank(height)
+    left = 0.1 * height
+    write(card, caption.measure, left, 0.13 * height, 0.055 * height, MUTED)
+    write(card, caption.figure, left, 0.29 * height, 0.15 * height, GREEN, bold=True)
+    write(card, caption.when, left, 0.37 * height, 0.05 * height, TEXT, bold=True)
+    draw_curve(card, (left, 0.47 * height, card.shape[1] - left, 0.9 * height), curve, at)
+    return card
 
 
 def draw_curve(picture: Picture, box: tuple[float, float, float, float], values: Sequence[float], at: int) -> None:

@@ -4,14 +4,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import cv2
-
 from core.config import Config
 from core.envs.renderer import Renderer
 from core.formatting import pluralize
 from core.jobs import film_captions
 from core.jobs.film import FPS, FilmJob, Scene
-from core.jobs.film_captions import BACKGROUND, GREEN, MUTED, TEXT, Picture
+from core.jobs.film_captions import Picture
 from core.metrics import evenly
 from core.preferences.store import FOLDER, PreferenceStore, PreferenceSummary
 from core.service_events import FilmRequested
@@ -64,13 +62,13 @@ class TalkJob(FilmJob):
         for number in range(frames):
             clips = [clip[number % len(clip)] for clip in sides]
             shown = number >= _CHOSEN * frames
-            yield compared(clips, caption, words if shown else "", answer.choice if shown else None)
+            yield film_captions.compared(clips, caption, words if shown else "", answer.choice if shown else None)
 
     def _curve(self, scenes: list[Scene], curve: list[float], height: int) -> Iterator[Picture]:
         frames = round(_CURVE * FPS)
         for number in range(frames):
             at = min(len(curve) - 1, number * (len(curve) + 1) // frames)
-            yield curve_card(height, curve, at, scenes[at])
+            yield film_captions.curve_card(height, curve, at, scenes[at].caption)
 
 
 def telling_answers(rows: list[PreferenceSummary], count: int) -> list[PreferenceSummary]:
@@ -79,37 +77,3 @@ def telling_answers(rows: list[PreferenceSummary], count: int) -> list[Preferenc
     clear = clear or [row for row in rows if row.choice == Choice.TIE]
     chosen = evenly(len(clear), min(count, len(clear)))
     return [clear[index] for index in chosen]
-
-
-def compared(clips: list[Picture], caption: str, words: str, choice: Choice | None) -> Picture:
-    """Two clips (8/9 height, 8/9 height, 3) side by side, the better one framed. choice: None before it is made"""
-    side = len(clips[0])
-    height = side * 9 // 8
-    picture = film_captions.blank(height)
-    for number, clip in enumerate(clips):
-        picture[:side, number * side : (number + 1) * side] = clip
-    cv2.line(picture, (side, 0), (side, side), BACKGROUND, max(1, round(0.006 * height)))
-    base = 0.966 * height
-    film_captions.write(picture, caption, 0.03 * height, base, 0.042 * height, MUTED)
-    question, colour = (words, GREEN) if words else ("Which is better?", TEXT)
-    size = 0.062 * height
-    left = picture.shape[1] - 0.03 * height - film_captions.width(question, size, bold=True)
-    film_captions.write(picture, question, left, base, size, colour, bold=True)
-    better = {Choice.LEFT: (0,), Choice.RIGHT: (1,), Choice.TIE: (0, 1)}.get(choice, ()) if choice else ()
-    edge = max(2, round(0.012 * height))
-    for number in better:
-        corner = number * side + edge // 2, edge // 2
-        cv2.rectangle(picture, corner, (corner[0] + side - edge, side - edge // 2), GREEN, edge)
-    return picture
-
-
-def curve_card(height: int, curve: list[float], at: int, scene: Scene) -> Picture:
-    """Draw the curve of the measure, bright up to index `at`, with its value there."""
-    card = film_captions.blank(height)
-    left = 0.1 * height
-    film_captions.write(card, scene.caption.measure, left, 0.13 * height, 0.055 * height, MUTED)
-    film_captions.write(card, scene.caption.figure, left, 0.29 * height, 0.15 * height, GREEN, bold=True)
-    film_captions.write(card, scene.caption.when, left, 0.37 * height, 0.05 * height, TEXT, bold=True)
-    box = left, 0.47 * height, card.shape[1] - left, 0.9 * height
-    film_captions.draw_curve(card, box, curve, at)
-    return card

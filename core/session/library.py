@@ -10,7 +10,7 @@ from pathlib import Path
 
 from core.config import Config
 from core.errors import UserError
-from core.io import files as disk
+from core.io import files
 from core.preferences.store import PreferenceStore, PreferenceSummary
 from core.session import summary
 from core.session.policy_snapshots import PolicySnapshots
@@ -45,7 +45,7 @@ def sessions(root: Path, elsewhere: Iterable[Path] = ()) -> list[SessionEntry]:
     except FileNotFoundError:
         pass  # the first session makes the folder
     except OSError as error:
-        raise UserError(f"{root} can't be read ({disk.reason(error)}): check that you may read it.") from error
+        raise UserError(f"{root} can't be read ({files.reason(error)}): check that you may read it.") from error
     return sorted(map(entry, folders), key=lambda found: found.changed_at, reverse=True)
 
 
@@ -54,7 +54,7 @@ def entry(folder: Path) -> SessionEntry:
     try:
         changed = folder.stat().st_mtime
     except OSError as error:
-        return SessionEntry(folder, None, 0.0, f"{folder.name} can't be read ({disk.reason(error)}).")
+        return SessionEntry(folder, None, 0.0, f"{folder.name} can't be read ({files.reason(error)}).")
     try:
         config = read_config(folder)  # a session with a summary may still be damaged
         store = require_answers(folder)
@@ -105,7 +105,7 @@ def duplicate(source: Path, target: Path, tell: Callable[[float], None] = lambda
     tell: called after each file with the share of the bytes that is copied. Raises UserError if another program has the
     session open, if its list of answers is damaged, or if it cannot be copied.
     """
-    with closing(Session.open(source)) as session, disk.new_folder(target) as inside:
+    with closing(Session.open(source)) as session, files.new_folder(target) as inside:
         session.store().close()
         beside = [source / name for name in (CONFIG, summary.NAME, summary.PICTURE, record.NAME)]
         listed = (*beside, *training_files(source), *require_answers(source).iterdir())

@@ -8,7 +8,7 @@ to answer, and ends with its parent, however that ends. What it logs at level WA
 so does the exception that ends it. There is no Qt here, and nothing heavy: the window imports this module.
 
 A child is used in one of two ways. One that runs a job for the window (core.jobs.job_process) sends events when it likes. One that
-computes on request (`serve`) answers each Request with one Answer.
+computes on request (`serve`) answers each Request with one Result.
 """
 
 import atexit
@@ -62,11 +62,11 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Result:
     """The result of a requested method."""
 
     method: str
-    result: Any
+    value: Any
 
 
 class ChildProcess:
@@ -156,7 +156,7 @@ class ChildProcess:
                 error.add_note(message.text)
                 raise error
             else:
-                self._answers[message.method] = message.result
+                self._answers[message.method] = message.value
         return method in self._answers
 
     def kill(self) -> None:
@@ -334,4 +334,4 @@ def _serve_one(link: Link, server: Any) -> None:
             result = yielded
             while link.poll():
                 _serve_one(link, server)
-    link.send(Answer(request.method, result))
+    link.send(Result(request.method, result))

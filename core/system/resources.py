@@ -1,4 +1,4 @@
-"""Checks of memory, disk space and rendering before work starts. Each raises a UserError that says what to do."""
+"""Memory, disk space and rendering: checks before work starts, which raise a UserError that says what to do."""
 
 import ctypes
 import ctypes.util
