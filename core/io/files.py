@@ -87,7 +87,7 @@ def require_empty(folder: Path) -> None:
 
 
 def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
-    """Open a regular file without waiting; an opener for `open`.
+    """Open a regular file without waiting, or create it if `flags` say so; an opener for `open`.
 
     Raises OSError if the path is a symbolic link, a folder, a pipe or a device. On Windows links are followed.
     """
@@ -96,18 +96,6 @@ def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file", path)
-    return descriptor
-
-
-def open_own(path: str, flags: int) -> int:
-    """Open, or create if `flags` say so, a file that nothing else names; an opener for what is written in place.
-
-    Raises OSError as open_regular does, and for a hard link, through which a file elsewhere would be written.
-    """
-    descriptor = open_regular(path, flags)
-    if os.fstat(descriptor).st_nlink > 1:
-        os.close(descriptor)
-        raise OSError(errno.EMLINK, "a hard link to another file", path)
     return descriptor
 
 
@@ -160,12 +148,10 @@ def new_folder(target: Path) -> Iterator[Path]:
 
 
 def make_inside(folder: Path) -> None:
-    """Create and sync a folder if it does not exist. Raises UserError if it can't be created, or is a link.
+    """Create and sync a folder if it does not exist. Raises UserError if it can't be created.
 
     Its parent is never created: a session moved away while open must not reappear as an empty folder.
     """
-    if folder.is_symlink():
-        raise UserError(f"{folder} is a link: put a folder of the session's own there.")
     if folder.is_dir():
         return
     try:

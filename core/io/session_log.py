@@ -23,7 +23,7 @@ class _SessionLog(RotatingFileHandler):
     _failed = False
 
     def _open(self) -> TextIOWrapper:
-        return open(self.baseFilename, "a", encoding=self.encoding, opener=files.open_own)
+        return open(self.baseFilename, "a", encoding=self.encoding, opener=files.open_regular)
 
     def handleError(self, record: logging.LogRecord) -> None:
         self._report(sys.exc_info()[1])

@@ -166,12 +166,10 @@ class PreferenceStore:
                 folder.mkdir()
                 files.write_atomically(folder / LOG, b"")
                 files.sync_folder(folder.parent)
-            if folder.is_symlink():
-                raise UserError(f"{folder} is a link: put the session's own folder of answers there.")
             # before the log: a file gets its final name after its line
             numbers = {int(name[:8]) for name in os.listdir(folder) if _FILE.fullmatch(name)}
-            opener = files.open_regular if read_only else files.open_own
-            self._log = open(folder / LOG, "rb" if read_only else "r+b", 0, opener=opener)  # noqa: SIM115
+            mode = "rb" if read_only else "r+b"
+            self._log = open(folder / LOG, mode, 0, opener=files.open_regular)  # noqa: SIM115
             self._identity = files.identity(folder / LOG)
         try:
             self._refresh()

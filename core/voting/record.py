@@ -30,7 +30,7 @@ def append_votes(folder: Path, answer: int, choice: Choice, voters: Mapping[str,
     files.require_session(folder)
     line = {"answer": answer, "choice": str(choice), "voters": {name: str(vote) for name, vote in voters.items()}}
     try:
-        with open(folder / NAME, "ab+", opener=files.open_own) as file:
+        with open(folder / NAME, "ab+", opener=files.open_regular) as file:
             end = file.seek(0, os.SEEK_END)
             file.seek(max(0, end - 1))
             cut_off = file.read(1) not in (b"", b"\n")  # by a crash; the new line must not be joined to it

@@ -97,16 +97,6 @@ def test_a_folder_of_the_session_that_leads_elsewhere_is_refused(folder: Path, t
     assert sentence.startswith(f"{folder / name} is a link")
 
 
-def test_an_open_session_writes_into_no_folder_that_became_a_link(folder: Path, tmp_path: Path) -> None:
-    session = Session.open(folder)
-    shutil.move(folder / "checkpoints", tmp_path / "elsewhere")
-    (folder / "checkpoints").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UserError, match="is a link"):
-        session.save(2, STATES)
-    session.close()
-    assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["00000001.safetensors"]
-
-
 def test_a_session_may_be_reached_by_a_link_and_hold_other_files(folder: Path, tmp_path: Path) -> None:
     (folder / "notes.txt").write_text("it limps")
     (folder / "films").mkdir()
