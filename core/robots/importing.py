@@ -104,6 +104,8 @@ def _require_teachable(model: mujoco.MjModel) -> None:
         np.isfinite(places).all() for places in (model.body_pos, model.geom_pos, model.geom_size, model.jnt_pos)
     ):
         raise UserError("a position or size in it is not a number: correct it.")
+    if not np.abs(model.jnt_range[model.jnt_limited.astype(bool)]).max(initial=0) <= LARGEST:
+        raise UserError("a joint's range is larger than 1e6, or not a number: give a smaller one, or none.")
     if model.nu > _MAX_ACTIONS or model.nq > _MAX_POSITIONS or max(model.ngeom, model.njnt) > MAX_PARTS:
         raise UserError(
             f"it has {model.nu} actuators, {model.njnt} joints and {model.ngeom} geoms: use at most {_MAX_ACTIONS},"

@@ -92,7 +92,7 @@ def compile_mjcf(
                 model = spec.compile()
             if task and tuple(geom_names(model)) != task.names.geoms:
                 model = _with_names(spec, model, task.names.geoms)
-    except (ValueError, mujoco.FatalError) as error:
+    except (ValueError, RuntimeError, mujoco.FatalError) as error:  # RuntimeError: no memory for it
         said = _LINE.sub("", " ".join(str(error).split()))
         raise UserError(f"MuJoCo refuses it ({said[:200]}).") from error
     lay_floor(model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from core.presets import DEFAULT
 from core.robots.importing import import_robot
 from core.robots.kinematics import Kinematics
 from core.robots.mjcf import pack, read_mjcf, unpack
-from core.robots.models import load_model
+from core.robots.models import compile_mjcf, load_model
 from core.tasks import get_task
 from core.tasks.behaviour_tasks import task_text
 from tests.core.robot_toys import DOG, SIT, TRUNK, MakeBatch, imported, write_dog
@@ -175,6 +176,12 @@ def test_a_robot_that_can_not_be_seen_is_refused() -> None:
         ({"start": "<!DOCTYPE x><mujoco>"}, "document type declaration"),
         ({"start": "<robot>"}, "is not XML"),
         ({"wheel": ' axis="0 0 0"/><geom name="tyre"'}, "MuJoCo refuses it"),
+        (
+            {"wheel": ' axis="0 1 0" limited="true" range="0 inf"/><geom name="tyre"'},
+            "a joint's range is larger than 1e6",
+        ),
+        ({"wheel": ' type="slide" limited="true" range="-inf inf"/><geom name="tyre"'}, "a joint's range is larger"),
+        ({"wheel": ' type="slide" limited="true" range="0 1e30"/><geom name="tyre"'}, "a joint's range is larger"),
         ({"free": "<freejoint/><unknown/>"}, "MuJoCo refuses it"),
         ({"asset": '<option timestep=".2"/><asset>'}, "its timestep is 0.2 s"),
         (
@@ -191,6 +198,21 @@ MOVED = (
     "<worldbody><body><joint name='j'/><geom size='1'/></body></worldbody>"
     "<actuator><motor joint='j' ctrlrange='-1 1'/></actuator>"
 )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process has no limit")
+def test_a_robot_for_which_there_is_no_memory_is_refused() -> None:
+    resource = pytest.importorskip("resource")
+    terrain = "<asset><hfield name='hill' nrow='4096' ncol='4096' size='1 1 1 1'/></asset>"
+    ground = "<worldbody><geom type='hfield' hfield='hill'/></worldbody>"
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + (32 << 20), limits[1]))  # the terrain takes 64 MB
+    try:
+        with pytest.raises(UserError, match="MuJoCo refuses it"):
+            compile_mjcf(f"<mujoco>{terrain}{ground}{MOVED}</mujoco>", {})
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
 def test_a_total_mass_of_0_leaves_the_masses_as_they_are() -> None:
