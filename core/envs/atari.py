@@ -34,7 +34,6 @@ class AtariVectorEnv:
     """N games. `states`: (N, ROW_BYTES) encoded colour pictures, zeros where none is recorded; (N, 0) without `film`."""
 
     discrete = True
-    depth = STACK
 
     def __init__(
         self,

@@ -65,8 +65,6 @@ class VectorEnv(Protocol):
     count: int
     """N"""
     discrete: bool
-    depth: int
-    """Number of frames stacked in an observation, the newest last; 1 if observations are not stacked."""
 
     states: npt.NDArray[Any]
     """(N, S), what clips are drawn from (see core.types.Segment.states). A step replaces the array and leaves

@@ -44,8 +44,6 @@ _MUJOCO_PIXELS = 240
 class GymVectorEnv:
     """N environments of one ID. `states`: (N, ROW_BYTES) pictures, zeros where none is recorded; (N, 0) without `film`."""
 
-    depth = 1
-
     def __init__(
         self,
         task: GymTask,

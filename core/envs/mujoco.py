@@ -31,7 +31,6 @@ class MujocoVectorEnv:
     """N robots. `states`: (N, S) float64, MuJoCo's full physics state (time, qpos, qvel, act)."""
 
     discrete = False
-    depth = 1
 
     def __init__(
         self,

@@ -1,11 +1,10 @@
 """Collecting: acting in environments, and keeping what the policy and the labeller need of it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from core.config import Config
 from core.envs import make_envs
@@ -39,7 +38,7 @@ _CAPTURE_ONE_IN = 4
 class RolloutBatch:
     """T steps of N environments.
 
-    observations (T, N, o): of stacked pictures, views that overlap in memory and must not be changed
+    observations (T, N, o): before each step
     actions (T, N, a) and log_probs (T, N): as sampled, before clipping
     true_rewards (T, N): for the oracle, the metrics and the baseline alone
     ends (T, N) bool; end_observations (count of ends, o): in order of time, then environment
@@ -74,7 +73,7 @@ def collect(
     stride: number of the session's steps that one step here adds; 0 for N
     """
     count, size = env.count, env.sizes[1]
-    seen = _ObservationBuffer(env, steps)
+    seen = np.empty((steps, *env.observations.shape), env.observations.dtype)
     actions = np.zeros((steps, count, size), np.float32)
     log_probs, true_rewards = np.zeros((2, steps, count), np.float32)
     ends = np.zeros((steps, count), np.bool_)
@@ -83,7 +82,7 @@ def collect(
     finished: list[FinishedEpisode] = []
     for t in range(steps):
         observations, states, clip_available = env.observations, env.states, env.clip_available
-        seen.add(t, observations)
+        seen[t] = observations
         actions[t], log_probs[t] = act(observations)
         step = env.step(actions[t])
         true_rewards[t], ends[t] = step.true_rewards, step.ended
@@ -96,7 +95,7 @@ def collect(
         if t % _STEPS_PER_YIELD == _STEPS_PER_YIELD - 1 and t < steps - 1:
             yield None
     yield RolloutBatch(
-        seen.observations,
+        seen,
         actions,
         log_probs,
         true_rewards,
@@ -107,31 +106,6 @@ def collect(
         finished,
         env.divergences,
     )
-
-
-class _ObservationBuffer:
-    """(T, N, o) observations.
-
-    Stacked pictures are stored once each, and the stacks are views of them. This writes a quarter of the memory;
-    writing whole stacks took a tenth of the time of collecting.
-    """
-
-    def __init__(self, env: VectorEnv, steps: int) -> None:
-        count, size = env.observations.shape
-        self._older = env.depth - 1
-        self._part = size // env.depth
-        sides = (self._older + steps, count) if env.depth == 1 else (count, self._older + steps)
-        strips = np.zeros((*sides, self._part), env.observations.dtype)
-        self._strips = strips if env.depth > 1 else strips.swapaxes(0, 1)  # plain numbers lie as they are read
-        of_row, of_time, of_part = self._strips.strides
-        self.observations = as_strided(self._strips, (steps, count, size), (of_time, of_row, of_part))
-
-    def add(self, t: int, observations: Observations) -> None:
-        """observations (N, o): before step t"""
-        self._strips[:, self._older + t] = observations[:, -self._part :]
-        if not t and self._older:
-            stacks = observations[:, : -self._part].reshape(len(observations), self._older, self._part)
-            self._strips[:, : self._older] = stacks
 
 
 def join_batches(parts: Sequence[RolloutBatch]) -> RolloutBatch:
@@ -222,8 +196,8 @@ class Collector:
         for batch in collect(self.env, self._actor, config.rollout.steps, builder, env_steps, self._environments):
             if batch is None:
                 yield None
-            else:  # stacks are views: in one piece they are copied once, and can go to another process
-                self._batch = replace(batch, observations=np.ascontiguousarray(batch.observations))
+            else:
+                self._batch = batch
         yield self._batch
 
     def predict(self) -> Float32:

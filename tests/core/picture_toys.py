@@ -68,7 +68,6 @@ class BlockBatch:
     """N blocks; action 0 moves to the left, 2 to the right. states: a colour picture, if filmed."""
 
     discrete = True
-    depth = SHAPE[0]
     divergences = 0
     varies_starts, varied = False, np.zeros(1, np.bool_)
 
