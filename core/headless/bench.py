@@ -28,7 +28,7 @@ from core.reward.ensemble import RewardEnsemble
 from core.reward.trainer import RewardTrainer
 from core.robots.models import load_model
 from core.rollout.actor import Actor
-from core.rollout.collector import Act, RolloutBatch, collect
+from core.rollout.collector import Act, RolloutBatch, at_once, collect
 from core.rollout.segments import SegmentBuilder
 from core.seeding import generator
 from core.session.session import Session
@@ -141,9 +141,7 @@ def _simulating(config: Config, task: RobotTask) -> _Workload:
 
 
 def _one_batch(env: VectorEnv, act: Act, config: Config) -> RolloutBatch:
-    *_, collected = collect(env, act, config.rollout.steps)
-    assert collected is not None
-    return collected
+    return at_once(collect(env, act, config.rollout.steps))
 
 
 def _stepping(config: Config, task: Task) -> _Workload:
@@ -165,7 +163,7 @@ def _collecting(config: Config) -> _Workload:
     """Return a workload that collects as the rollout does, segments included but without predicting rewards."""
     count = config.rollout.environments
     collectors = Collectors(config, np.zeros(count, np.int64), room_for_processes())
-    return _Workload(count * config.rollout.steps, lambda: list(collectors.collect(0)), collectors.close)
+    return _Workload(count * config.rollout.steps, lambda: at_once(collectors.collect(0)), collectors.close)
 
 
 def _playing_at_random(config: Config, task: AtariTask) -> _Workload:
@@ -174,7 +172,7 @@ def _playing_at_random(config: Config, task: AtariTask) -> _Workload:
     act = _at_random(env, generator(0, "bench actions"))
     builder = SegmentBuilder(env, task.segment_steps, np.zeros(env.count, np.int64), task.pictures)
     steps = config.rollout.steps
-    return _Workload(env.count * steps, lambda: list(collect(env, act, steps, builder)), env.close)
+    return _Workload(env.count * steps, lambda: at_once(collect(env, act, steps, builder)), env.close)
 
 
 def _at_random(env: VectorEnv, rng: np.random.Generator) -> Act:

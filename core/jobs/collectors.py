@@ -4,7 +4,7 @@ Each process then has Python's lock to itself, and waits for the others once a b
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from itertools import accumulate
 
 import numpy as np
@@ -86,8 +86,8 @@ class Collectors:
         for child in self._children:
             child.request(method, weights)
 
-    def collect(self, env_steps: int) -> Iterator[RolloutBatch | None]:
-        """Collect a batch. Yields None now and then, and the batch last. env_steps: of the session at its start
+    def collect(self, env_steps: int) -> Generator[None, None, RolloutBatch]:
+        """Collect a batch. Yields None now and then; returns the batch. env_steps: of the session at its start
 
         Raises what a child raised, or ChildDiedError.
         """
@@ -96,11 +96,7 @@ class Collectors:
         self._collecting = True
         parts: list[RolloutBatch] = []
         for collector in self.local:
-            for batch in collector.collect(env_steps):
-                if batch is None:
-                    yield None
-                else:
-                    parts.append(batch)
+            parts.append((yield from collector.collect(env_steps)))
         for child in self._children:
             while not child.answered("collect", _POLL_SECONDS):
                 yield None
@@ -111,7 +107,7 @@ class Collectors:
         self._late.clear()
         joined = join_batches(parts)
         self.divergences = joined.divergences
-        yield joined
+        return joined
 
     def predict(self) -> Float32:
         """Return each member's rewards for the last batch, (M, T, N).

@@ -160,11 +160,7 @@ class RolloutJob(Job):
 
     def _collect_batch(self) -> Iterator[Event | None]:
         """Collect a batch, hand it to the policy with its rewards, offer queries, and report."""
-        batch: RolloutBatch | None = None
-        for batch in self.collectors.collect(self._env_steps):
-            if batch is None:
-                yield None
-        assert batch is not None
+        batch = yield from self.collectors.collect(self._env_steps)
         for segment in batch.segments:
             self.pool.add(segment)
         self._env_steps += batch.log_probs.size

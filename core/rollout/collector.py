@@ -1,8 +1,8 @@
 """Collecting: acting in environments, and keeping what the policy and the labeller need of it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,8 +20,9 @@ from core.seeding import generator, get_rng_state, set_rng_state
 from core.tasks import get_task
 from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask, Task
-from core.types import Float32, Observations, Segment, require_count
+from core.types import Float32, Observations, Segment, Teacher, require_count
 
+T = TypeVar("T")
 FinishedEpisode = tuple[float, dict[str, float]]
 """True return and measure."""
 Act = Callable[[Observations], tuple[Float32, Float32]]
@@ -65,8 +66,8 @@ class RolloutBatch:
 
 def collect(
     env: VectorEnv, act: Act, steps: int, builder: SegmentBuilder | None = None, env_steps: int = 0, stride: int = 0
-) -> Iterator[RolloutBatch | None]:
-    """Take `steps` steps in each of N environments. Yields None now and then, and the batch last.
+) -> Generator[None, None, RolloutBatch]:
+    """Take `steps` steps in each of N environments. Yields None now and then; returns the batch.
 
     builder: cuts the steps into segments; None if no query will be asked
     env_steps: of the session when the batch starts; segments are stamped with the session's steps
@@ -94,7 +95,7 @@ def collect(
             segments += builder.add(observations, carried_out, states, *outcome, env_steps + t * (stride or count))
         if t % _STEPS_PER_YIELD == _STEPS_PER_YIELD - 1 and t < steps - 1:
             yield None
-    yield RolloutBatch(
+    return RolloutBatch(
         seen,
         actions,
         log_probs,
@@ -106,6 +107,16 @@ def collect(
         finished,
         env.divergences,
     )
+
+
+def at_once(collecting: Generator[None, None, T]) -> T:
+    """Run what yields None now and then to its end; return its result."""
+    while True:
+        try:
+            next(collecting)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
 
 def join_batches(parts: Sequence[RolloutBatch]) -> RolloutBatch:
@@ -189,16 +200,13 @@ class Collector:
     def load_reward(self, weights: Arrays) -> None:
         load_state_arrays(self._ensemble, weights)
 
-    def collect(self, env_steps: int) -> Iterator[RolloutBatch | None]:
-        """Collect a batch. Yields None now and then, and the batch last. env_steps: of the session at its start"""
+    def collect(self, env_steps: int) -> Generator[None, None, RolloutBatch]:
+        """Collect a batch. Yields None now and then; returns the batch. env_steps: of the session at its start"""
         config = self._config
-        builder = None if config.teacher == "none" else self._builder
-        for batch in collect(self.env, self._actor, config.rollout.steps, builder, env_steps, self._environments):
-            if batch is None:
-                yield None
-            else:
-                self._batch = batch
-        yield self._batch
+        builder = None if config.teacher == Teacher.NONE else self._builder
+        steps, every = config.rollout.steps, self._environments
+        self._batch = yield from collect(self.env, self._actor, steps, builder, env_steps, every)
+        return self._batch
 
     def predict(self) -> Float32:
         """Return each member's rewards for the last batch, (M, T, N), by the reward weights that were loaded last.

@@ -21,7 +21,7 @@ from core.reward.image_ensemble import ImageEnsemble
 from core.reward.normalization import normalize_reward
 from core.robots.signals import signal_series
 from core.rollout.actor import Actor, build_policy
-from core.rollout.collector import Act, FinishedEpisode, RolloutBatch, collect
+from core.rollout.collector import Act, FinishedEpisode, collect
 from core.rollout.segments import SegmentBuilder
 from core.seeding import generator
 from core.session.session import Session
@@ -53,11 +53,7 @@ def demonstrate(
     env = make_envs(task, 1, rng, threads=1, film=CaptureSchedule(1, task.episode_steps))
     try:
         cutter = SegmentBuilder(env, task.episode_steps - 1, np.zeros(1, np.int64), task.pictures)
-        collected: RolloutBatch | None = None
-        for collected in collect(env, act, task.episode_steps, cutter, env_steps):
-            if collected is None:
-                yield None
-        assert collected is not None
+        collected = yield from collect(env, act, task.episode_steps, cutter, env_steps)
     finally:
         env.close()
     if not collected.segments:

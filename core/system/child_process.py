@@ -21,7 +21,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection, wait
@@ -315,7 +315,7 @@ def serve(link: Link, server: Any) -> None:
 
     This continues until the link ends or a method raises.
 
-    A method that is a generator answers with what it yields last. Between two yields other requests are served, so
+    A method that is a generator answers with its result. Between two yields other requests are served, so
     that a child that works for seconds can say what its state is.
     """
     while True:
@@ -328,10 +328,11 @@ def _serve_one(link: Link, server: Any) -> None:
         server.send(request)
         return
     result = getattr(server, request.method)(*request.arguments)
-    if isinstance(result, Iterator):
-        steps, result = result, None
-        for yielded in steps:
-            result = yielded
-            while link.poll():
-                _serve_one(link, server)
+    while isinstance(result, Generator):
+        try:
+            next(result)
+        except StopIteration as end:
+            result = end.value
+        while link.poll():
+            _serve_one(link, server)
     link.send(Result(request.method, result))

@@ -25,7 +25,7 @@ from core.policy.actor_critic import ActorCritic
 from core.policy.gae import advantages
 from core.reward.normalization import normalize_reward
 from core.rollout.actor import Actor, build_policy
-from core.rollout.collector import RolloutBatch, collect
+from core.rollout.collector import RolloutBatch, at_once, collect
 from core.seeding import generator
 from core.tasks import get_task
 from core.types import Float32
@@ -63,7 +63,7 @@ def _episodes(config: Config, weights: dict[str, np.ndarray]) -> RolloutBatch:
     env = make_envs(task, _ROBOTS, generator(config.seed, "agreement"), staggered=False)
     actor = Actor(config, generator(config.seed, "agreement's actions"))
     actor.load(weights)
-    *_, played = collect(env, actor, task.episode_steps)
+    played = at_once(collect(env, actor, task.episode_steps))
     env.close()
     return played
 

@@ -33,6 +33,7 @@ from core.envs.base import CaptureSchedule
 from core.envs.renderer import renderer_for
 from core.io import files
 from core.rollout.actor import Actor
+from core.rollout.collector import at_once
 from core.rollout.episodes import DemonstrationEpisode, demonstrate
 from core.seeding import generator
 from core.session.session import Session
@@ -214,13 +215,9 @@ def _episode(session: Session, task: Task) -> DemonstrationEpisode:
     assert loaded is not None, f"{session.folder} has no checkpoint"
     actor = Actor(session.config, None)
     actor.load(loaded[1]["policy"].arrays)
-    steps = demonstrate(task, actor, generator(0, "goal clip"))
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            assert end.value is not None, "the simulation diverged"
-            return end.value
+    episode = at_once(demonstrate(task, actor, generator(0, "goal clip")))
+    assert episode is not None, "the simulation diverged"
+    return episode
 
 
 def _loop(segment: Segment, task: Task, recipe: Recipe) -> tuple[int, int]:

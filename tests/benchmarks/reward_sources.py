@@ -31,6 +31,7 @@ from core.portable.observation import observation_numbers
 from core.reward.ensemble import RewardEnsemble
 from core.reward.normalization import standardize_members
 from core.robots.models import load_model
+from core.rollout.collector import at_once
 from core.session.policy_snapshots import snapshots_of
 from core.tasks import get_task
 from core.tasks.base import RobotTask
@@ -87,7 +88,7 @@ def _play(config: Config, weights: Arrays) -> tuple[Float32, Float32, Float32]:
     rollout = replace(config.rollout, environments=_ENVIRONMENTS, steps=_STEPS, varied_starts=0.0)
     with closing(Collectors(replace(config, rollout=rollout), np.zeros(_ENVIRONMENTS, np.int64))) as collectors:
         collectors.load_policy(weights)
-        *_, batch = collectors.collect(0)
+        batch = at_once(collectors.collect(0))
     return np.asarray(batch.observations, np.float32), batch.actions, batch.true_rewards
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 from core.system.child_link import Link
@@ -32,11 +32,11 @@ class Server:
         logging.getLogger("core.anywhere").warning(text)
         logging.getLogger("core.anywhere").info("not worth sending")
 
-    def work(self, until: int) -> Iterator[int | None]:
+    def work(self, until: int) -> Generator[None, None, int]:
         """Work until `advance` was called so often."""
         while self.steps < until:
             yield None
-        yield self.steps
+        return self.steps
 
     def advance(self) -> int:
         self.steps += 1

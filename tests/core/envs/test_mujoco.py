@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.envs.mujoco import MujocoVectorEnv, Step
-from core.rollout.collector import collect
+from core.rollout.collector import at_once, collect
 from core.rollout.segments import SegmentBuilder
 from core.tasks import get_task
 from tests.core.robot_toys import MakeBatch
@@ -92,7 +92,7 @@ def test_nothing_of_a_divergence_reaches_a_segment_or_the_policy(batch: MakeBatc
             env.states[1] = np.nan
         return np.zeros((2, 3), np.float32), np.zeros(2, np.float32)
 
-    *_, collected = collect(env, act, 20, SegmentBuilder(env, 5, np.zeros(2, np.int64)), 0)
+    collected = at_once(collect(env, act, 20, SegmentBuilder(env, 5, np.zeros(2, np.int64)), 0))
     assert len(collected.segments) == 4 + 3  # one of environment 1 was dropped
     for one in collected.segments:
         assert all(np.isfinite(a).all() for a in (one.observations, one.actions, one.states, one.true_rewards))

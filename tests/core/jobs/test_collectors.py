@@ -16,7 +16,7 @@ from core.nn.stacked_mlp import CPU
 from core.nn.state import state_arrays
 from core.reward.ensemble import build_ensemble
 from core.rollout.actor import build_policy
-from core.rollout.collector import RolloutBatch, shares
+from core.rollout.collector import RolloutBatch, at_once, shares
 from core.tasks import get_task
 from tests.core.builders import same, tiny
 
@@ -64,8 +64,7 @@ def both(started: tuple[Pair, JobState]) -> Pair:
 
 
 def batch(made: Collectors, env_steps: int = 0) -> RolloutBatch:
-    *_, collected = made.collect(env_steps)
-    return collected
+    return at_once(made.collect(env_steps))
 
 
 def require_same(one: RolloutBatch, other: RolloutBatch) -> None:
@@ -112,7 +111,7 @@ def test_the_state_can_be_read_while_a_batch_is_collected(both: Pair) -> None:
     collecting = apart.collect(0)
     assert next(collecting) is None
     amid = apart.get_state()
-    *_, collected = collecting
+    collected = at_once(collecting)
     require_same(expected, collected)
     for made in both:
         made.set_state(amid)
@@ -127,7 +126,7 @@ def test_a_policy_that_comes_while_a_batch_is_collected_reaches_the_other_proces
     collecting = apart.collect(0)
     assert next(collecting) is None
     apart.load_policy(newer)
-    *_, collected = collecting
+    at_once(collecting)
     expected, collected = batch(here, 256 * STEPS), batch(apart, 256 * STEPS)
     half = shares(get_task("pendulum"), 256)[0]
     assert np.array_equal(expected.actions[:, half:], collected.actions[:, half:])

@@ -7,7 +7,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from core.rollout.collector import Collector, RolloutBatch, join_batches
+from core.rollout.collector import Collector, RolloutBatch, at_once, join_batches
 from tests.core.builders import tiny
 
 
@@ -15,8 +15,7 @@ def collected(**changes: object) -> RolloutBatch:
     config = tiny(**changes)
     collector = Collector(config, 0, np.zeros(config.rollout.environments, np.int64), threads=1)
     with closing(collector.env):
-        *_, batch = collector.collect(0)
-    return batch
+        return at_once(collector.collect(0))
 
 
 def test_the_chosen_true_reward_is_paid_at_every_step() -> None:
