@@ -91,19 +91,21 @@ class MujocoVectorEnv:
     def step(self, actions: Float32) -> Step:
         """Step all robots with actions (N, a) float32, clipped to [-1, 1] and scaled to the motors' range."""
         actions, seen = np.clip(actions, -1, 1), self.observations
-        before, clocks = self._positions, self.states[:, 0] + self.task.step_seconds
+        before, velocities_before = self._positions, self._velocities
+        clocks = self.states[:, 0] + self.task.step_seconds
         self.states = self.physics.step(self.states, self.controls(actions))
         diverged = self._reset_diverged(clocks)
         if diverged.any():  # restarted robots have not moved
             before = np.where(diverged[:, None], self._positions, before)
+            velocities_before = np.where(diverged[:, None], self._velocities, velocities_before)
         poses = Poses(self._kinematics, self._positions)
         physics = Physics(
             positions=self._positions,
             velocities=self._velocities,
             actions=actions,
-            standard_observations=self._standard,
             contact_heights=self.contact_heights,
             before=before,
+            velocities_before=velocities_before,
             seconds=self.task.step_seconds,
             signals=self._step_signals(before, actions, poses),
         )
@@ -161,7 +163,7 @@ class MujocoVectorEnv:
                 finished.append((float(self._returns[index]), figures))
         self._reset(indices)
         self._first[indices] = self.varied[indices]
-        self._standard[indices], self.observations[indices] = self._observations_of(indices)
+        self.observations[indices] = self._observations_of(indices)
         return finished
 
     def _reset(self, indices: np.ndarray) -> None:
@@ -200,21 +202,18 @@ class MujocoVectorEnv:
         return self.states[:, 1 + self.model.nq : 1 + self.model.nq + self.model.nv]
 
     def _observe(self, poses: Poses | None = None) -> None:
-        self._standard, self.observations = self._observations_of(slice(None), poses)
+        self.observations = self._observations_of(slice(None), poses)
 
-    def _observations_of(self, rows: slice | np.ndarray, poses: Poses | None = None) -> tuple[Float64, Float32]:
-        """Compute Gymnasium's observations (n, g), if asked for, and the networks' (n, o), in new arrays.
-
-        poses: of these environments, if they have been computed
-        """
-        inputs = (self._positions[rows], self._velocities[rows])
-        own, standard = self.task.observe(*inputs), self.task.standard_observe
+    def _observations_of(self, rows: slice | np.ndarray, poses: Poses | None = None) -> Float32:
+        """Compute the networks' observations (n, o) in a new array. poses: of these environments, if computed before"""
+        positions = self._positions[rows]
+        own = self.task.observe(positions, self._velocities[rows])
         if self.task.floor_sense:
-            own = np.concatenate([own, (poses or Poses(self._kinematics, inputs[0])).floor_sense()], axis=1)
+            own = np.concatenate([own, (poses or Poses(self._kinematics, positions)).floor_sense()], axis=1)
         if self.task.activations:
             first = 1 + self.model.nq + self.model.nv
             own = np.concatenate([own, self.states[rows, first : first + self.task.activations]], axis=1)
-        return standard(*inputs) if standard else own[:, :0], own.astype(np.float32)
+        return own.astype(np.float32)
 
     def get_state(self) -> dict[str, Any]:
         arrays = {f"measure_{name}": values for name, values in self._measure.get_state().items()}

@@ -1,4 +1,4 @@
-"""Definition of a task. Imports numpy only, so that the window can show the catalogue."""
+"""Definition of a task. Imports neither MuJoCo nor torch, so that the window can show the catalogue."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -30,10 +30,10 @@ class Physics:
     """One control step of N robots: the input of true reward and measure.
 
     positions (N, nq), velocities (N, nv): after the step, in m, rad, m/s and rad/s
-    before (N, nq): the positions before the step
+    before (N, nq), velocities_before (N, nv): before the step
     actions (N, a): clipped to [-1, 1]
-    standard_observations (N, g): Gymnasium's, before the step, if RobotTask.standard_observe gives them; else empty
-    contact_heights (N, points): height in m above the floor of the lowest point of each of RobotTask.contact_points
+    contact_heights (N, points): height in m above the floor of the lowest point of each of RobotTask.contact_points, at
+        the start of the step's last physics step
     seconds: duration of the step
     signals: by name, if RobotTask.needs_signals
     """
@@ -41,9 +41,9 @@ class Physics:
     positions: Float64
     velocities: Float64
     actions: Float32
-    standard_observations: Float64
     contact_heights: Float64
     before: Float64
+    velocities_before: Float64
     seconds: float
     signals: Signals = NO_SIGNALS
 
@@ -248,8 +248,6 @@ class RobotTask(Task):
     """Physics steps in one environment step."""
     observe: Observe
     """Input of the networks, the same in all tasks of a robot. An angle that can go round is seen as sine and cosine."""
-    standard_observe: Observe | None = None
-    """Gymnasium's observation, if the true reward refers to it."""
     true_reward: Callable[[Physics], Float64] | None
     """Reward (N,) of one step; None if the task has none."""
     other_rewards: Mapping[str, Callable[[Physics], Float64]] = field(default_factory=dict)

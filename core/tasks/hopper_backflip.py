@@ -67,8 +67,8 @@ def backflip_reward(physics: Physics) -> Float64:
 
 
 def openai_reward(physics: Physics) -> Float64:
-    """(N,) OpenAI's handwritten backflip reward, of the standard observation and the action."""
-    o, a = physics.standard_observations, physics.actions
+    """(N,) OpenAI's handwritten backflip reward, of Gymnasium's observation before the step and the action."""
+    o, a = standard_observation(physics.before, physics.velocities_before), physics.actions
     push = a[:, 0] * o[:, 8] + a[:, 1] * o[:, 9] + a[:, 2] * o[:, 10]
     return -o[:, 7] * (1 + 0.3 * o[:, 0] + 0.1 * push + 0.05 * -o[:, 5])
 
@@ -154,7 +154,6 @@ HOPPER_BACKFLIP = RobotTask(
     episode_steps=320,
     observe=observe_turning(1, slice(2, 3)),
     floor_sense=True,
-    standard_observe=standard_observation,
     true_reward=backflip_reward,
     other_rewards={"openai": openai_reward},
     measure=BackflipCounter,

@@ -38,7 +38,6 @@ def _robot(task: RobotTask, name: str, title: str, names: SignalNames) -> RobotT
         robot=name,
         title=title,
         instruction=INSTRUCTION,
-        standard_observe=None,
         names=names,
         true_reward=None,
         other_rewards={},

@@ -35,7 +35,7 @@ def rewards_of(task: RobotTask, env: MujocoVectorEnv, positions: np.ndarray, vel
     states = StepStates(positions, positions, velocities, actions, seconds, task.step_seconds)
     signals = SignalSource(Kinematics(env.model)).step(states)
     empty = np.zeros((count, 0))
-    physics = Physics(positions, velocities, actions, empty, empty, positions, task.step_seconds, signals)
+    physics = Physics(positions, velocities, actions, empty, positions, velocities, task.step_seconds, signals)
     return task.true_reward(physics)
 
 

@@ -29,10 +29,11 @@ def physics(angle: float = 0.0, height: float = 1.0, rest: float = 1.0, rate: fl
     positions[:, 2], velocities[:, 2] = angle, rate
     plain = {
         "actions": np.zeros((1, 3), np.float32),
-        "standard_observations": np.zeros((1, 11)),
+        "before": positions,
+        "velocities_before": velocities,
         "contact_heights": np.array([[height, height + 0.2, rest + 0.3, rest + 0.2, rest]]),
     }
-    return Physics(positions, velocities, before=positions, seconds=SECONDS, **{**plain, **given})
+    return Physics(positions, velocities, seconds=SECONDS, **{**plain, **given})
 
 
 def counted(angles: list[float] | np.ndarray, heights: float | list[float] = 1.0) -> dict[str, float]:
@@ -155,7 +156,7 @@ def test_a_counter_resumes_where_another_one_was_saved(cut: int) -> None:
 def test_the_next_episode_starts_from_nothing() -> None:
     counter = BackflipCounter(2, SECONDS)
     turned, still = np.full((2, 6), -TURN - 0.1), np.zeros((2, 6))
-    both = Physics(turned, still, np.zeros((2, 3)), np.zeros((2, 11)), np.ones((2, 5)), turned, SECONDS)
+    both = Physics(turned, still, np.zeros((2, 3)), np.ones((2, 5)), turned, still, SECONDS)
     counter.step(both)
     assert counter.finish(1)[FLIPS] == 1
     assert counter.finish(1)[FLIPS] == 0
@@ -163,11 +164,12 @@ def test_the_next_episode_starts_from_nothing() -> None:
 
 
 def test_the_reward_that_openai_wrote_by_hand() -> None:
-    o = np.array([[1.2, -0.3, 0.1, 0.2, 0.3, 0.5, -0.7, -4.0, 2.0, -1.0, 3.0]])
+    positions = np.array([[99.0, 1.2, -0.3, 0.1, 0.2, 0.3]])
+    velocities = np.array([[0.5, -0.7, -4.0, 2.0, -1.0, 3.0]])
     a = np.array([[0.5, -1.0, 0.25]], np.float32)
     # 4 (1 + .3 * 1.2 + .1 (.5 * 2 + 1 + .25 * 3) - .05 * .5)
     expected = 4.0 * (1 + 0.36 + 0.275 - 0.025)
-    assert openai_reward(physics(standard_observations=o, actions=a)) == pytest.approx(expected)
+    assert openai_reward(physics(before=positions, velocities_before=velocities, actions=a)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

@@ -129,8 +129,8 @@ def physics(
 ) -> Physics:
     now = np.array([positions], np.float64)
     then = now if before is None else np.array([before], np.float64)
-    rest = np.zeros((1, 3), np.float32), np.zeros((1, 3))
-    return Physics(now, np.array([velocities], np.float64), *rest, np.array([heights], np.float64), then, seconds)
+    rates, actions = np.array([velocities], np.float64), np.zeros((1, 3), np.float32)
+    return Physics(now, rates, actions, np.array([heights], np.float64), then, rates, seconds)
 
 
 @pytest.mark.parametrize(
