@@ -60,11 +60,6 @@ class SignalNames:
     actions: tuple[str, ...] = ()
     geoms: tuple[str, ...] = ()
 
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """Numbers of actuators and geoms."""
-        return len(self.actions), len(self.geoms)
-
     def of(self, family: str) -> tuple[str, ...]:
         """Return the names that a family of signals takes, such as 'joint'. Raises KeyError for another family."""
         return {

@@ -15,7 +15,7 @@ from core.robots.actuators import complete_ranges
 from core.robots.appearance import add_appearance, colour, lay_floor, show_every_body
 from core.robots.floor import add_floor, needs_floor
 from core.robots.mjcf import unpack
-from core.robots.structure import geom_names
+from core.robots.signals import signal_names
 from core.tasks.base import RobotTask
 
 log = logging.getLogger(__name__)
@@ -35,16 +35,11 @@ def load_model(task: RobotTask) -> mujoco.MjModel:
     if task.packed_model:
         return compile_mjcf(*unpack(task.packed_model), task, task.floor_height)
     assets = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
-    text = (assets / task.model).read_text()
-    total_mass = _TOTAL_MASS.search(text)
-    text = _TOTAL_MASS.sub("", text)  # MuJoCo warns that it will drop this attribute
-    spec = mujoco.MjSpec.from_string(text)
+    spec = _read((assets / task.model).read_text())
     spec.option.timestep = task.timestep
     spec.option.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{task.integrator.upper()}")
     for number, (geom_name, end) in enumerate(task.contact_points):
         _add_contact_point(spec, f"touch_{number}", geom_name, end)
-    if total_mass:
-        _set_total_mass(spec, float(total_mass[1]))
     colour(spec, task)
     add_appearance(spec, task.floor_pattern)
     planes = [geom for geom in spec.geoms if geom.type == _PLANE] or [
@@ -62,17 +57,14 @@ def compile_mjcf(
 ) -> mujoco.MjModel:
     """Compile an imported robot, with a floor if it has none. Raises UserError if MuJoCo refuses it.
 
-    task: gives the timestep, and the numbers of signals that the robot must have
+    task: gives the timestep, and the names of signals and number of positions that the robot must have
     drawn_floor: height in m of an added floor on which only loose objects lie; None for one at height 0 on which the
         robot stands
     """
     try:
-        total_mass = _TOTAL_MASS.search(xml)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about outdated attributes, which change nothing
-            spec = mujoco.MjSpec.from_string(_TOTAL_MASS.sub("", xml), assets=assets)
-            if total_mass and float(total_mass[1]) > 0:  # 0 leaves the masses as they are
-                _set_total_mass(spec, float(total_mass[1]))
+            spec = _read(xml, assets)
             spec.compiler.discardvisual = False  # or the floor's material and all that is only seen would go
             for sensor in spec.sensors:  # nothing reads them
                 spec.delete(sensor)
@@ -90,25 +82,15 @@ def compile_mjcf(
             if needs_floor(model):
                 add_floor(spec, model, drawn_floor)
                 model = spec.compile()
-            if task and tuple(geom_names(model)) != task.names.geoms:
-                model = _with_names(spec, model, task.names.geoms)
     except (ValueError, RuntimeError, mujoco.FatalError) as error:  # RuntimeError: no memory for it
         said = _LINE.sub("", " ".join(str(error).split()))
         raise UserError(f"MuJoCo refuses it ({said[:200]}).") from error
     lay_floor(model)
     show_every_body(model)
     complete_ranges(model)
-    if task and signal_sizes(model) != (task.names.sizes, len(task.start_positions)):
+    if task and (signal_names(model), model.nq) != (task.names, len(task.start_positions)):
         raise UserError("The robot in the behaviour is damaged: create the session again from its file.")
     return model
-
-
-def _with_names(spec: mujoco.MjSpec, model: mujoco.MjModel, names: tuple[str, ...]) -> mujoco.MjModel:
-    """Give the robot's geoms without a name those of an earlier version, which a session's expressions have."""
-    kept = dict(zip(geom_names(model).values(), names, strict=False))
-    for geom in spec.geoms:
-        geom.name = geom.name or kept.get(geom.id, "")
-    return spec.compile()
 
 
 def has_diverged(data: mujoco.MjData) -> bool:
@@ -128,6 +110,15 @@ def _name_moving_bodies(spec: mujoco.MjSpec) -> None:
             taken.add(body.name)
 
 
+def _read(xml: str, assets: dict[str, bytes] | None = None) -> mujoco.MjSpec:
+    """Read the XML text of a model. Its total mass is set here, as MuJoCo drops that attribute with a warning."""
+    spec = mujoco.MjSpec.from_string(_TOTAL_MASS.sub("", xml), assets=assets or {})
+    total_mass = _TOTAL_MASS.search(xml)
+    if total_mass and float(total_mass[1]) > 0:  # 0 leaves the masses as they are
+        _set_total_mass(spec, float(total_mass[1]))
+    return spec
+
+
 def _set_total_mass(spec: mujoco.MjSpec, kilograms: float) -> None:
     scale = kilograms / spec.compile().body_mass.sum()
     for geom in spec.geoms:
@@ -138,11 +129,6 @@ def _set_total_mass(spec: mujoco.MjSpec, kilograms: float) -> None:
             body.mass *= scale
             body.inertia = np.array(body.inertia) * scale
             body.fullinertia = np.array(body.fullinertia) * scale
-
-
-def signal_sizes(model: mujoco.MjModel) -> tuple[tuple[int, int], int]:
-    """Return the numbers of (actuators, geoms of the robot) and of positions."""
-    return (int(model.nu), int((model.geom_bodyid > 0).sum())), int(model.nq)
 
 
 def _add_contact_point(spec: mujoco.MjSpec, name: str, geom_name: str, end: float) -> None:

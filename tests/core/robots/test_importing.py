@@ -256,9 +256,11 @@ def test_a_damaged_robot_in_a_text_is_refused(name: str) -> None:
 
 def test_a_robot_that_does_not_fit_its_files_is_refused(batch: MakeBatch) -> None:
     values = json.loads(task_text("sit.json", import_robot))
-    values["model"]["geoms"] += ["another"]
-    with pytest.raises(UserError, match="damaged"):
-        batch(get_task(json.dumps(values)), 2)
+    geoms = values["model"]["geoms"]
+    for others in ([*geoms, "another"], geoms[::-1]):
+        values["model"]["geoms"] = others
+        with pytest.raises(UserError, match="damaged"):
+            batch(get_task(json.dumps(values)), 2)
     values["model"]["packed"] = "AAAA"
     with pytest.raises(UserError, match="damaged"):
         batch(get_task(json.dumps(values)), 2)

@@ -465,17 +465,3 @@ def test_a_robot_whose_frame_is_at_the_floor_starts_anyhow_beside_a_wall(batch: 
     _, task = imported(FLOOR + '<geom name="wall" type="box" size=".1 1 1" pos="4 0 1"/>' + low)
     env = batch(task, 40, varied_starts=0.5)
     assert Kinematics(env.model).lowest(env.states[:, 1 : 1 + env.model.nq]).min() > -0.05
-
-
-def test_a_kept_robot_keeps_the_names_that_an_earlier_version_gave_its_geoms() -> None:
-    seen = '<geom type="box" size=".2 .1 .06" contype="0" conaffinity="0" group="2"/>'
-    _, task = imported(FLOOR + walker().replace('<geom name="trunk"', seen + "<geom"))
-    names = task.names
-    first, second = (names.geoms.index(name) for name in ("trunk", "trunk_2"))
-    swapped = list(names.geoms)
-    swapped[first], swapped[second] = swapped[second], swapped[first]
-    earlier = replace(task, names=replace(names, geoms=tuple(swapped)))
-    for kept in (task, earlier):
-        model = load_model(kept)
-        assert tuple(Kinematics(model).geoms) == kept.names.geoms
-    assert "contact[trunk]" in constant_signals(load_model(earlier))
