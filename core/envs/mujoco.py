@@ -18,7 +18,7 @@ from core.events import without_prefix
 from core.robots.actuators import rest_activations
 from core.robots.kinematics import Kinematics, Poses
 from core.robots.models import load_model
-from core.robots.signals import SignalSource, StepStates
+from core.robots.signals import SignalSource, StepSignals, StepStates
 from core.robots.starts import Starts, can_start_anyhow
 from core.tasks.base import NO_SIGNALS, Physics, RobotTask
 from core.types import Float32, Float64, Mask
@@ -127,7 +127,7 @@ class MujocoVectorEnv:
             return NO_SIGNALS
         times = self.states[:, 0]  # restarts with each episode
         states = StepStates(before, self._positions, self._velocities, actions, times, self.task.step_seconds)
-        return self._signals.step(states, poses)
+        return StepSignals(self._signals, states, poses)
 
     def controls(self, actions: Float32) -> Float64:
         """Scale actions (..., a) in [-1, 1] to the motors' control range; 0 becomes RobotTask.rest_controls."""

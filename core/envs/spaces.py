@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from core.config import Config
 from core.envs import make_envs
-from core.errors import UserError
 from core.seeding import generator
 from core.tasks import get_task
 
@@ -36,12 +35,4 @@ def require_environment(config: Config) -> Spaces:
     env = make_envs(task, 1, generator(config.seed, "shapes"), threads=1)
     env.close()
     observations, actions, _ = env.sizes
-    if task.pictures and not env.discrete:
-        raise UserError(f"{task.name} shows pictures but has no discrete actions: it can't be taught.")
     return Spaces(observations, actions, env.discrete, task.pictures)
-
-
-def sizes(config: Config) -> tuple[int, int]:
-    """Return the widths of the task's observations and actions. Raises UserError as `spaces` does."""
-    found = spaces(config)
-    return found.observations, found.actions

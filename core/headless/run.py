@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, fields
 
 from core.config import Config
-from core.envs.spaces import sizes
+from core.envs.spaces import spaces
 from core.errors import NotFiniteError, StageFailedError, UserError, checkpoint_errors, summary
 from core.events import (
     AnswersReplayed,
@@ -113,7 +113,8 @@ class HeadlessRun:
         newest, self._report = _own_state(states)
         self._store: PreferenceStore = session.store()
         try:
-            require_fitting(self._store, self._config, sizes(self._config))
+            space = spaces(self._config)
+            require_fitting(self._store, self._config, (space.observations, space.actions))
             self._answers = Answers(self._store, self._config, newest)
             with self._stage_errors():
                 self._ports = _make_ports(self._config, states, threads or os.cpu_count() or 1, apart)

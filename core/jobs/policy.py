@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.config import Config
-from core.envs.spaces import sizes
+from core.envs.spaces import spaces
 from core.events import Event, Job, JobState, PolicyPublished, RolloutBatchReady, Waited
 from core.nn.state import state_arrays
 from core.policy.a2c import A2C
@@ -32,7 +32,7 @@ class PolicyJob(Job):
         self._rng = generator(config.seed, "policy")
         algorithm = OPTIMIZERS[config.policy.algorithm]
         self._optimizer = algorithm(build_policy(config), config, self._rng)
-        self._observation_size = sizes(config)[0]
+        self._observation_size = spaces(config).observations
         self._batches: deque[RolloutBatchReady] = deque()
         self._version = 0
         self._env_steps = 0

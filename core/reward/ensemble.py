@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from core.config import Config, RewardConfig
-from core.envs.spaces import sizes
+from core.envs.spaces import spaces
 from core.nn.stacked_mlp import CPU, StackedMLP
 from core.reward.image_ensemble import ImageEnsemble
 from core.seeding import seed_for
@@ -75,6 +75,6 @@ def build_ensemble(
     task = get_task(config.task)
     if task.pictures:
         return ImageEnsemble(task.pictures, config.reward, start, device, dtype)
-    observations, actions = sizes(config)
-    inputs = observations + actions if config.reward.inputs == "observation_action" else observations
+    space = spaces(config)
+    inputs = space.observations + (space.actions if config.reward.inputs == "observation_action" else 0)
     return RewardEnsemble(inputs, config.reward, start, device)

@@ -89,9 +89,6 @@ class SignalSource:
             **self._floor(),
         }
 
-    def step(self, states: StepStates, poses: Poses | None = None) -> StepSignals:
-        return StepSignals(self, states, poses)
-
     def _place(self, k: int) -> Signal:
         return lambda step: step.poses.body(self.kinematics.root, k)[0]
 
@@ -239,7 +236,8 @@ def signal_series(model: mujoco.MjModel, states: Float64, actions: Float32, step
     velocities = states[:, 1 + model.nq : 1 + model.nq + model.nv]
     before, acted = (np.concatenate([rows[:1], rows[:-1]]) for rows in (positions, actions))
     source = SignalSource(Kinematics(model))
-    step = source.step(StepStates(before, positions, velocities, np.clip(acted, -1, 1), states[:, 0], step_seconds))
+    around = StepStates(before, positions, velocities, np.clip(acted, -1, 1), states[:, 0], step_seconds)
+    step = StepSignals(source, around)
     return {name: step[name].astype(np.float32) for name in signal_names(model).all()}
 
 
@@ -250,7 +248,8 @@ def constant_signals(model: mujoco.MjModel) -> list[str]:
     for pose in (*before, *after):
         mujoco.mj_integratePos(model, pose, rng.normal(size=model.nv), 1)
     rates, actions = rng.normal(size=(_POSES, model.nv)), rng.normal(size=(_POSES, model.nu)).astype(np.float32)
-    step = source.step(StepStates(before, after, rates, actions, np.arange(_POSES, dtype=np.float64), 1))
+    around = StepStates(before, after, rates, actions, np.arange(_POSES, dtype=np.float64), 1)
+    step = StepSignals(source, around)
     kinematics = source.kinematics
     may_touch = {write("contact", name) for name, geom in kinematics.geoms.items() if geom in kinematics.sensed}
     may_touch |= {"airborne"} if kinematics.standing else set()

@@ -13,6 +13,9 @@ from core.behaviours.signals import SignalNames, Signals
 from core.presets import DEFAULT
 from core.types import Float32, Float64
 
+INSTRUCTION = "Choose the clip that comes closer to the behaviour you want to teach."
+"""Instruction of a task without a goal of its own."""
+
 
 class _NoSignals:
     count = 0

@@ -23,10 +23,10 @@ from core.behaviours.figures import EpisodeFigures, compile_figure
 from core.behaviours.robot_model import PREFIX as MJCF
 from core.behaviours.robot_model import RobotModel
 from core.errors import UserError
-from core.tasks.base import Measure, Physics, RobotTask, Task
+from core.tasks.base import INSTRUCTION, Measure, Physics, RobotTask, Task
 from core.tasks.gymnasium import PREFIX as GYM
 from core.tasks.gymnasium import gym_task
-from core.tasks.robots import INSTRUCTION, ROBOTS, imported_robot
+from core.tasks.robots import ROBOTS, imported_robot
 from core.types import Float64
 from core.words import suggestion
 

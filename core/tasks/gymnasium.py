@@ -6,7 +6,7 @@ made.
 
 from dataclasses import dataclass
 
-from core.tasks.base import Task
+from core.tasks.base import INSTRUCTION, Task
 
 PREFIX = "gym:"
 _STEPS_PER_SECOND = 20
@@ -35,7 +35,7 @@ def gym_task(name: str) -> GymTask:
     return GymTask(
         name=name,
         title=env_id,
-        instruction="Choose the clip that comes closer to the behaviour you want to teach.",
+        instruction=INSTRUCTION,
         env_id=env_id,
         segment_steps=30,
         episode_steps=300,

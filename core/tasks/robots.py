@@ -13,7 +13,7 @@ import numpy as np
 
 from core.behaviours.robot_model import RobotModel
 from core.behaviours.signals import SignalNames
-from core.tasks.base import FASTEST, ORIENTATION, Camera, RobotTask, averages, forward, orientation
+from core.tasks.base import FASTEST, INSTRUCTION, ORIENTATION, Camera, RobotTask, averages, forward, orientation
 from core.tasks.hopper_backflip import HOPPER_BACKFLIP
 from core.tasks.pendulum import DOUBLE_PENDULUM, PENDULUM
 from core.tasks.reacher import REACHER
@@ -27,7 +27,6 @@ _SPINNING = 100.0
 _NOISE = 5e-3
 """Largest distance of the starting positions and velocities of an imported robot from its own."""
 _CLIP_SECONDS, _EPISODE_SECONDS = 1.5, 8.0
-INSTRUCTION = "Choose the clip that comes closer to the behaviour you want to teach."
 
 
 def _robot(task: RobotTask, name: str, title: str, names: SignalNames) -> RobotTask:

@@ -20,7 +20,7 @@ import numpy as np
 from core.envs.mujoco import MujocoVectorEnv
 from core.headless.commands import named_task
 from core.robots.kinematics import Kinematics
-from core.robots.signals import SignalSource, StepStates
+from core.robots.signals import SignalSource, StepSignals, StepStates
 from core.tasks import get_task
 from core.tasks.base import Physics, RobotTask
 
@@ -33,7 +33,7 @@ def rewards_of(task: RobotTask, env: MujocoVectorEnv, positions: np.ndarray, vel
     count = len(positions)
     actions, seconds = np.zeros((count, env.model.nu), np.float32), np.zeros(count)
     states = StepStates(positions, positions, velocities, actions, seconds, task.step_seconds)
-    signals = SignalSource(Kinematics(env.model)).step(states)
+    signals = StepSignals(SignalSource(Kinematics(env.model)), states)
     empty = np.zeros((count, 0))
     physics = Physics(positions, velocities, actions, empty, positions, velocities, task.step_seconds, signals)
     return task.true_reward(physics)

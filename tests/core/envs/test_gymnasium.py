@@ -279,17 +279,6 @@ def test_what_does_not_repeat_itself_starts_anew_after_a_resume_and_differs_from
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("tape_lengths", [4, 400]), ("tape_seeds", [-1, 4]), ("tape_actions", np.zeros((2, 6, 2), np.float32))],
-)
-def test_a_state_that_is_not_of_these_environments_is_refused(batch: MakeBatch, name: str, value: Any) -> None:
-    env = batch()
-    forward(env, 7)
-    with pytest.raises(ValueError, match="do not fit"):
-        batch().set_state({**env.get_state(), name: np.array(value)})
-
-
-@pytest.mark.parametrize(
     ("given", "words"),
     [
         ({"seen": Dict({"a": NUMBERS})}, "Dict"),

@@ -9,13 +9,11 @@ import pytest
 import torch
 
 from core.config import Config, replaced
-from core.errors import UserError
 from core.events import RolloutBatchReady
 from core.jobs.policy import OPTIMIZERS
 from core.policy.cnn_actor_critic import CNNActorCritic
 from core.policy.on_policy import OnPolicyOptimizer
-from core.rollout.actor import build_policy
-from tests.core.picture_toys import SHAPE, block_config, drawn
+from tests.core.picture_toys import SHAPE, drawn
 from tests.core.policy_toys import improve
 
 COUNT = 96
@@ -84,12 +82,6 @@ def test_every_algorithm_learns_what_to_do_where(algorithm: str, updates: int) -
     for seed in range(updates):
         improve(made, bandit(made.network, seed))
     assert right(made.network) > 0.9
-
-
-def test_pictures_without_actions_to_choose_from_are_refused(block_task: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.core.picture_toys.BlockBatch.discrete", False)
-    with pytest.raises(UserError, match="has no discrete actions"):
-        build_policy(block_config())
 
 
 def test_a_batch_in_chunks_is_evaluated_as_each_part_alone() -> None:

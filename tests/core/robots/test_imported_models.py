@@ -19,7 +19,7 @@ from core.robots.floor import floor_of
 from core.robots.kinematics import Kinematics
 from core.robots.mjcf import read_mjcf, unpack
 from core.robots.models import compile_mjcf, load_model
-from core.robots.signals import SignalSource, StepStates
+from core.robots.signals import SignalSource, StepSignals, StepStates
 from tests.core.robot_toys import MakeBatch, imported
 
 ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
@@ -292,7 +292,7 @@ def test_a_ball_beside_the_robot_neither_keeps_it_on_the_ground_nor_lifts_it() -
     box = int(compiled.joint(compiled.body("box").jntadr[0]).qposadr[0])
     positions[:, box + 2] = [1, 0.02]  # up in the air, and deep in the floor
     states = StepStates(positions, positions, np.zeros((2, compiled.nv)), np.zeros((2, 1)), np.zeros(2), 0.02)
-    signals = SignalSource(Kinematics(compiled)).step(states)
+    signals = StepSignals(SignalSource(Kinematics(compiled)), states)
     assert signals["contact[ball]"].tolist() == [1, 1] and signals["airborne"].tolist() == [1, 0]
     assert Kinematics(compiled).lowest(positions) == pytest.approx([0.9, -0.08])
 

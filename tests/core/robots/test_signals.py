@@ -70,7 +70,7 @@ def test_the_catalogue_knows_the_models_names_and_sizes(name: str, batch: MakeBa
     positions, velocities = env.states[:, 1 : 1 + env.model.nq], np.zeros((2, env.model.nv))
     states = StepStates(positions, positions, velocities, np.zeros((2, 99), np.float32), np.zeros(2), 0.1)
     for signal in robot.names.all():
-        assert source.step(states)[signal].shape == (2,)
+        assert StepSignals(source, states)[signal].shape == (2,)
 
 
 def step_of(name: str, positions: list[float], velocities: list[float] | None = None, dt: float = 0.0) -> StepSignals:
@@ -82,7 +82,7 @@ def step_of(name: str, positions: list[float], velocities: list[float] | None = 
     states = StepStates(
         before[None], after[None], speeds[None], np.zeros((1, model.nu), np.float32), np.ones(1), dt or 1
     )
-    return SignalSource(Kinematics(model)).step(states)
+    return StepSignals(SignalSource(Kinematics(model)), states)
 
 
 @pytest.mark.parametrize("name", ["shapes", "hopper", "ant"])
@@ -93,7 +93,7 @@ def test_the_speed_of_the_mass_is_mujocos(name: str) -> None:
     for row in positions:
         mujoco.mj_normalizeQuat(model, row)
     states = StepStates(positions, positions, velocities, np.zeros((5, model.nu), np.float32), np.zeros(5), 0.1)
-    speeds = SignalSource(kinematics).step(states)["mass_speed"]
+    speeds = StepSignals(SignalSource(kinematics), states)["mass_speed"]
     for number in range(5):
         data.qpos[:], data.qvel[:] = positions[number], velocities[number]
         mujoco.mj_forward(model, data)
@@ -111,7 +111,7 @@ def test_a_pair_of_the_model_has_its_own_margin() -> None:
         positions = np.array([[0, 0, height, 1, 0, 0, 0]], np.float64)
         nothing = np.zeros((1, 0), np.float32)
         states = StepStates(positions, positions, np.zeros((1, model.nv)), nothing, np.zeros(1), 0.1)
-        step = SignalSource(Kinematics(model)).step(states)
+        step = StepSignals(SignalSource(Kinematics(model)), states)
         assert (step["contact[ball]"][0], step["airborne"][0]) == (touches, 1 - touches)
 
 
@@ -168,7 +168,8 @@ def test_contacts_are_those_that_mujoco_finds(name: str) -> None:
             if kinematics.floor in contact.geom and force[0] > 0:
                 touching.add(numbers[max(contact.geom)])
         now = data.qpos[None].copy()
-        step = source.step(StepStates(now, now, data.qvel[None], np.zeros((1, model.nu), np.float32), np.ones(1), 1.0))
+        states = StepStates(now, now, data.qvel[None], np.zeros((1, model.nu), np.float32), np.ones(1), 1.0)
+        step = StepSignals(source, states)
         found = {geom for geom in kinematics.geoms if step[f"contact[{geom}]"][0]}
         assert touching <= found
         assert all(step[f"height[{geom}]"][0] < 0.026 for geom in found)

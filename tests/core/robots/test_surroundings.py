@@ -17,7 +17,7 @@ from core.errors import UserError
 from core.portable.observation import observation_numbers
 from core.robots.kinematics import Kinematics
 from core.robots.models import load_model
-from core.robots.signals import SignalSource, StepStates, constant_signals
+from core.robots.signals import SignalSource, StepSignals, StepStates, constant_signals
 from tests.core.robot_toys import MakeBatch, trial
 from tests.core.robot_toys import imported as import_with_task
 
@@ -282,9 +282,8 @@ def test_a_robot_of_two_parts_that_a_constraint_joins_stands_on_both() -> None:
     )
     model = load_model(task)
     positions, nothing = np.array([model.qpos0]), np.zeros((1, 1))
-    signals = SignalSource(Kinematics(model)).step(
-        StepStates(positions, positions, np.zeros((1, model.nv)), nothing, np.zeros(1), 0.02)
-    )
+    states = StepStates(positions, positions, np.zeros((1, model.nv)), nothing, np.zeros(1), 0.02)
+    signals = StepSignals(SignalSource(Kinematics(model)), states)
     assert (signals["contact[foot]"][0], signals["contact[trunk]"][0], signals["airborne"][0]) == (1, 0, 0)
 
 
@@ -295,7 +294,7 @@ def test_the_angle_of_a_pendulum_that_hangs_counts_on() -> None:
     angles = []
     for turned in (0.0, 4.0, 8.0):
         states = StepStates(*[np.array([[turned]])] * 2, np.array([[1.5]]), np.zeros((1, 1)), np.zeros(1), 0.02)
-        step = SignalSource(Kinematics(model)).step(states)
+        step = StepSignals(SignalSource(Kinematics(model)), states)
         angles.append(step["pitch"][0])
         assert (step["roll"][0], step["yaw"][0], step["pitch_rate"][0]) == (0, 0, 1.5)
     assert abs(angles[0]) == pytest.approx(np.pi) and np.diff(angles) == pytest.approx([4, 4])
@@ -326,7 +325,8 @@ def test_a_base_of_nested_bodies_is_one_body(batch: MakeBatch) -> None:
         env.step(np.ones((2, 2), np.float32))
     source = SignalSource(Kinematics(env.model))
     positions, velocities = env.states[:, 1:4], env.states[:, 4:7]
-    step = source.step(StepStates(positions, positions, velocities, np.ones((2, 2), np.float32), np.ones(2), 0.02))
+    states = StepStates(positions, positions, velocities, np.ones((2, 2), np.float32), np.ones(2), 0.02)
+    step = StepSignals(source, states)
     assert step["yaw"] == pytest.approx(positions[:, 2]) and (step["yaw"] > 2 * np.pi).all()
     assert step["y"] == pytest.approx(positions[:, 1]) and (step["y"] > 0.5).all()
 
