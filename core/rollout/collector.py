@@ -91,8 +91,8 @@ def collect(
         finished += step.finished
         if builder is not None:
             carried_out: Float32 = np.clip(actions[t], -1, 1)
-            outcome = step.true_rewards, step.ended, step.diverged, clip_available
-            segments += builder.add(observations, carried_out, states, *outcome, env_steps + t * (stride or count))
+            taken = env_steps + t * (stride or count)
+            segments += builder.add(observations, carried_out, states, step, clip_available, taken)
         if t % _STEPS_PER_YIELD == _STEPS_PER_YIELD - 1 and t < steps - 1:
             yield None
     return RolloutBatch(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.envs.base import VectorEnv
+from core.envs.base import Step, VectorEnv
 from core.io.segment_codec import compress_segment
 from core.types import Float32, Observations, Segment
 
@@ -58,17 +58,15 @@ class SegmentBuilder:
         observations: Observations,
         actions: Float32,
         states: npt.NDArray[Any],
-        true_rewards: Float32,
-        ended: np.ndarray,
-        diverged: np.ndarray,
+        step: Step,
         clip_available: np.ndarray,
         env_steps: int,
     ) -> Iterator[Segment]:
         """Add one step of all environments; yield the segments that it completes.
 
-        observations (N, o), actions (N, a), states (N, S): before the step; true_rewards (N,)
-        ended (N,) bool: the episode ended with this step
-        diverged (N,) bool: the simulation failed in this step, so the step and the segment in progress are dropped
+        Where the simulation failed, the step and the segment in progress are dropped.
+
+        observations (N, o), states (N, S): before the step; actions (N, a): as carried out; step: what came of them
         clip_available (N,) bool: the steps and segments in progress of the other environments are dropped
         env_steps: the session's count, stored with the segments
         """
@@ -76,17 +74,18 @@ class SegmentBuilder:
         filled[~clip_available & (filled > 0)] = 0
         rows = np.flatnonzero(clip_available & (filled >= 0))
         at = filled[rows]
-        taken = slice(None) if len(rows) == len(ended) else rows  # a slice, as in most steps, saves a copy
+        taken = slice(None) if len(rows) == len(filled) else rows  # a slice, as in most steps, saves a copy
         self._store_observations(rows, at, observations[taken])
         self._actions[rows, at] = actions[taken]
-        self._states[rows, at], self._rewards[rows, at] = states[taken], true_rewards[taken]
+        self._states[rows, at], self._rewards[rows, at] = states[taken], step.true_rewards[taken]
         filled += clip_available | (filled < 0)
-        filled[diverged] = 0
+        filled[step.diverged] = 0
         full = np.flatnonzero(filled == self._length)
         for row in full:
             yield self._cut(int(row), env_steps)
         filled[full] = -self._gap
-        filled[ended] = np.minimum(filled[ended], 0) if self._gap else 0  # a gap reaches beyond the end of an episode
+        ended = step.ended  # a gap reaches beyond the end of an episode
+        filled[ended] = np.minimum(filled[ended], 0) if self._gap else 0
 
     def _store_observations(
         self, rows: npt.NDArray[np.int64], at: npt.NDArray[np.int64], observations: Observations

@@ -80,9 +80,7 @@ def _random_play(config: Config) -> Iterator[Segment]:
         before, states = env.observations, env.states
         actions = np.eye(env.sizes[1], dtype=np.float32)[rng.integers(env.sizes[1], size=_AT_ONCE)]
         step = env.step(actions)
-        yield from cutter.add(
-            before, actions, states, step.true_rewards, step.ended, step.diverged, env.clip_available, 0
-        )
+        yield from cutter.add(before, actions, states, step, env.clip_available, 0)
 
 
 def _resumed(folder: Path) -> int:

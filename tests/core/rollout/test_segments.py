@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from core.envs.base import Step
 from core.io.segment_codec import CompressedSegment
 from core.rollout.segments import SegmentBuilder, SegmentPool
 from core.types import Segment
@@ -26,6 +27,11 @@ def new_builder(environments: int = 2, length: int = 3, stagger: tuple[int, ...]
     return SegmentBuilder(Batch(environments), length, np.array(stagger or (0,) * environments))
 
 
+def step_with(rewards: np.ndarray, ended: np.ndarray, diverged: np.ndarray) -> Step:
+    none = np.zeros((0, 0), np.float32)
+    return Step(none, rewards, ended, none, [], np.zeros(0, np.int64), diverged)
+
+
 def feed(
     builder: SegmentBuilder,
     steps: range,
@@ -45,7 +51,8 @@ def feed(
         asked = np.array(clip_available(t) if clip_available else (True,) * n)
         ended, diverged = (np.arange(n) == (which or {}).get(t, -1) for which in (ends, blows))
         observations, actions = (row.astype(np.float32) for row in rows[:2])
-        found += builder.add(observations, actions, rows[2], marks.astype(np.float32), ended, diverged, asked, 1000 + t)
+        step = step_with(marks.astype(np.float32), ended, diverged)
+        found += builder.add(observations, actions, rows[2], step, asked, 1000 + t)
     return found
 
 
@@ -117,8 +124,7 @@ def test_of_pictures_each_is_kept_once_and_the_observations_come_back() -> None:
     found = []
     for t in range(steps):
         asked = np.array([True, t != 4]) & (t != 10)
-        flags = zeros[:, 0], no, no, asked, 2 * t
-        found += builder.add(seen[t], zeros, batch.states, *flags)
+        found += builder.add(seen[t], zeros, batch.states, step_with(zeros[:, 0], no, no), asked, 2 * t)
     begins = [(0, 0), (0, 5), (1, 5)]
     for one, (game, first) in zip(found, begins, strict=True):
         assert isinstance(one, CompressedSegment) and one.pictures.shape == (5 + depth - 1, side, side)
