@@ -94,12 +94,12 @@ class AtariVectorEnv:
         """Step all games with actions (N, a), of which the largest is taken. No step ends an episode."""
         chosen = self.controls(actions)
         self._time += 1
-        shot = self._emulators.step(chosen)
+        step = self._emulators.step(chosen)
         self._played[self._rows, self._lengths] = chosen
         self._lengths += 1
-        rewards = self._rewards(shot)
-        views, self._lives = shot.views, shot.views.lives
-        ended = np.flatnonzero(shot.over | shot.cut)
+        rewards = self._rewards(step)
+        views, self._lives = step.views, step.views.lives
+        ended = np.flatnonzero(step.over | step.cut)
         finished = [self._figures(int(row)) for row in ended]
         self._observe(self._start_games(ended) if ended.size else views)
         never, none = np.zeros(self.count, np.bool_), self.observations[:0]
@@ -109,11 +109,11 @@ class AtariVectorEnv:
         """Convert actions (N, a) to numbers (N,) of the game's smallest set of actions."""
         return actions.argmax(axis=1)
 
-    def _rewards(self, shot: EmulatorStep) -> Float32:
+    def _rewards(self, step: EmulatorStep) -> Float32:
         """Compute the true rewards (N,), and add to the games' scores and measures."""
-        lost = shot.over | (shot.views.lives < self._lives)
-        info = GameInfo(shot.points, shot.memory)
-        self._scores += shot.points
+        lost = step.over | (step.views.lives < self._lives)
+        info = GameInfo(step.points, step.memory)
+        self._scores += step.points
         self._returns += self.task.counted(info)
         for column, figure in enumerate(self.task.figures.values()):
             self._sums[:, column] += figure(info)

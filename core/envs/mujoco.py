@@ -19,7 +19,7 @@ from core.robots.actuators import rest_activations
 from core.robots.kinematics import Kinematics, Poses
 from core.robots.models import load_model
 from core.robots.signals import SignalSource, StepSignals, StepStates
-from core.robots.starts import Starts, can_start_anyhow
+from core.robots.starts import Starts, can_lift_and_turn
 from core.tasks.base import NO_SIGNALS, Physics, RobotTask
 from core.types import Float32, Float64, Mask
 
@@ -64,7 +64,7 @@ class MujocoVectorEnv:
         self._kinematics = Kinematics(self.model)
         self._signals = SignalSource(self._kinematics) if task.needs_signals else None
         self._starts = Starts(self._kinematics, task.start, task.start_scale) if task.start != STARTS[0] else None
-        can_vary = task.floor_sense and can_start_anyhow(self._kinematics)
+        can_vary = task.floor_sense and can_lift_and_turn(self._kinematics)
         self._may_vary = np.arange(environments) >= environments - round(varied_starts * environments * can_vary)
         """(N,) environments whose robots start in any way while `varies_starts` is on; these episodes are not reported."""
         self.varies_starts, self.varied = bool(self._may_vary.any()), np.zeros(environments, np.bool_)

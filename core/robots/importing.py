@@ -20,7 +20,7 @@ from core.robots.meshes import simplify
 from core.robots.mjcf import pack, read_mjcf
 from core.robots.models import compile_mjcf, has_diverged
 from core.robots.signals import signal_names
-from core.robots.starts import can_start_anyhow
+from core.robots.starts import can_lift_and_turn
 from core.robots.structure import (
     BALL,
     FREE,
@@ -77,7 +77,7 @@ def import_robot(path: Path) -> RobotModel:
         model = compile_mjcf(xml, assets)
         _require_teachable(model)
         _require_upright(model)
-        _require_sound_words(model)
+        _require_readable_names(model)
         start, drawn_floor = start_of(model), tuple[float, ...]()
         stands = has_own_floor(model) or lift_of(model, root_of(model)) is not None
         if not stands:
@@ -141,7 +141,7 @@ def _require_upright(model: mujoco.MjModel) -> None:
         raise UserError("its gravity does not point along -z: turn the model so that z points up.")
 
 
-def _require_sound_words(model: mujoco.MjModel) -> None:
+def _require_readable_names(model: mujoco.MjModel) -> None:
     """Raise UserError if a name can't be written in an expression, or the keyframe to start from holds no numbers."""
     names = signal_names(model)
     for name in (*names.joints, *names.actions, *names.geoms):
@@ -282,7 +282,7 @@ def _describe(
         quaternions=tuple(quaternions),
         sensed=len(kinematics.sensed),
         start=tuple(start.tolist()),
-        on_floor=can_start_anyhow(kinematics) and bool(kinematics.sensed),
+        on_floor=can_lift_and_turn(kinematics) and bool(kinematics.sensed),
         body=model.body(root).name,
         height=float(place[2]),
         distance=distance,

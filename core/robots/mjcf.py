@@ -67,7 +67,7 @@ def read_mjcf(path: Path) -> tuple[str, dict[str, bytes]]:
     root = _parse(path, _read(path, folder, _MAX_XML))
     places: dict[Element, str] = {}
     _include(root, folder, [], places)
-    _require_bearable(root)
+    _require_affordable(root)
     folders = _folders(root)
     assets: dict[str, bytes] = {}
     names: dict[Path, str] = {}
@@ -120,7 +120,7 @@ def unpack(content: bytes) -> tuple[str, dict[str, bytes]]:
             found = {member.filename: archive.read(member) for member in members}
         xml = found.pop(_XML)
         root = _parse(Path(_XML), xml)
-        _require_bearable(root)
+        _require_affordable(root)
         _require_own_files(root, found)
     except (
         zipfile.BadZipFile,
@@ -235,7 +235,7 @@ def _include(
     _require_few(root)
 
 
-def _require_bearable(root: Element) -> None:
+def _require_affordable(root: Element) -> None:
     """Raise UserError if MuJoCo would need a plugin, or far more memory or time than a robot does."""
     for element in root.iter():
         if element.tag in ("plugin", "extension"):

@@ -49,7 +49,7 @@ _SPIN, _RISE = 8.0, 2.0
 """Largest speeds in rad/s and m/s, either way, of a robot thrown into the air."""
 
 
-def can_start_anyhow(kinematics: Kinematics) -> bool:
+def can_lift_and_turn(kinematics: Kinematics) -> bool:
     """Return whether a robot can be lifted and turned."""
     model, root = kinematics.model, kinematics.root
     return lift_of(model, root) is not None and turn_of(model, root) is not None
