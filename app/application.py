@@ -17,7 +17,6 @@ from app.behaviours.scenes import Scenes
 from app.command_line import given, parsed
 from app.crash import CrashReporter
 from app.display_check import open_display
-from app.labelling.last_teacher import last_teacher
 from app.previews.previews import Previews
 from app.session.controller import Controller
 from app.session.factory import behaviours_folder, new_config, open_or_create, sessions_folder
@@ -30,9 +29,11 @@ from app.workers.garbage import collected_here
 from core.errors import UserError
 from core.io.session_log import NAME, session_log, warnings_to_stderr
 from core.jobs.job_process import JobProcess
+from core.session import library
 from core.session.session import Session
 from core.system.child_process import preload
 from core.system.interrupts import STOPPING
+from core.types import Teacher
 
 log = logging.getLogger(__name__)
 _PULSE_MS = 250
@@ -181,7 +182,7 @@ class Application(QObject):
         stack = ExitStack()
         stack.enter_context(session_log(session.folder))
         window = MainWindow(controller)
-        controller.labelling.set_teacher(teacher or last_teacher(session))  # the window says why if it can't be
+        controller.labelling.set_teacher(teacher or _last_teacher(session.folder))  # the window says why if it can't be
         window.closed.connect(self._on_closed)
         window.start_page_requested.connect(self._on_start_page_requested)
         window.quit_requested.connect(self._on_quit_requested)
@@ -229,6 +230,12 @@ class Application(QObject):
                 self.start.show_error(closed.controller.abandoned)
         else:
             self.ended.emit()
+
+
+def _last_teacher(folder: Path) -> Teacher:
+    """Return the teacher of a session so far: the oracle never takes over a person's session."""
+    found = library.entry(folder).summary
+    return Teacher.ORACLE if found is not None and found.teacher == Teacher.ORACLE else Teacher.HUMAN
 
 
 def _show_in_front(window: QWidget) -> None:

@@ -22,8 +22,10 @@ from app.session.controller import Controller, State
 from app.session.factory import sessions_folder
 from core.config import Config, replaced
 from core.events import JobSpec, StateRequested
+from core.session import summary
 from core.session.policy_snapshots import PolicySnapshots
 from core.session.session import Session
+from core.session.summary import Summary
 from core.types import Choice, Teacher
 from core.voting.record import append_votes, read_votes
 from tests.app.fakes import Engine, FakeProcess, endless, make_query, take_file
@@ -338,6 +340,35 @@ def test_a_window_that_closes_while_a_session_is_saved_elsewhere_lets_it_go(savi
     saving.wait_for_session()
     text = saving.program.open.window.toast.text()
     assert "Saved 2 answers" in text and "The training could not be saved" in text
+
+
+@pytest.mark.parametrize(
+    ("config", "labeller", "written", "expected"),
+    [
+        ("human", None, None, "human"),
+        ("oracle", None, None, "oracle"),
+        ("none", None, None, "human"),
+        ("oracle", "human", None, "human"),
+        ("human", "oracle", None, "oracle"),
+        ("oracle", "human", b"{", "human"),
+        ("oracle", "human", "oracle", "oracle"),
+        ("human", None, "the cat", "human"),
+    ],
+)
+def test_the_teacher_of_an_opened_session_is_its_last_one_as_the_list_of_sessions_says(
+    begin: Begin, tmp_path: Path, config: str, labeller: str | None, written: bytes | str | None, expected: str
+) -> None:
+    session = Session.create(tmp_path / "mine", Config(teacher=config))
+    with closing(session), closing(session.store()) as store:
+        if labeller is not None:
+            store.add(make_query(), Choice.LEFT, labeller)
+    if isinstance(written, bytes):
+        (tmp_path / "mine" / summary.NAME).write_bytes(written)
+    elif written is not None:
+        summary.write(tmp_path / "mine", Summary("hopper-backflip", written, 1, 0, "", None, 0.0))
+    flow = begin("--session", str(tmp_path / "mine"))
+    flow.wait_for_session()
+    assert flow.controller.labelling.teacher == expected
 
 
 def test_an_oracle_that_a_behaviour_does_not_have_is_refused_in_the_window(begin: Begin, tmp_path: Path) -> None:
