@@ -12,11 +12,11 @@ from core.io import files
 
 @dataclass(frozen=True)
 class Trashed:
-    """A file or folder in the trash. name: what sentences call it"""
+    """A file or folder in the trash. name: what sentences call it; path: None if the desktop doesn't say where it is"""
 
     name: str
     original: Path
-    path: Path
+    path: Path | None
 
 
 def move_to_trash(path: Path, name: str) -> Trashed:
@@ -24,13 +24,14 @@ def move_to_trash(path: Path, name: str) -> Trashed:
     file = QFile(str(path))
     if not file.moveToTrash():
         raise UserError(f"{name} could not be moved to Trash ({file.errorString()}): delete {path} yourself.")
-    return Trashed(name, path, Path(file.fileName()))  # Qt has set it to the path in the trash
+    there = file.fileName()  # Qt has set it to the path in the trash, or to nothing
+    return Trashed(name, path, Path(there) if there else None)
 
 
 def restore(thrown: Trashed) -> None:
     """Move it from the trash to where it was. Raise UserError, and change nothing, if that is impossible."""
     files.require_new(thrown.original, "move that away first")
-    if not thrown.path.exists():
+    if thrown.path is None or not thrown.path.exists():
         raise UserError(f"{thrown.name} is no longer in Trash.")
     try:
         thrown.original.parent.mkdir(parents=True, exist_ok=True)

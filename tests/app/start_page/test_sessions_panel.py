@@ -10,10 +10,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QFile, Qt
 from PySide6.QtTest import QTest
 
 from app import settings
+from app.workers import trash
 from core.preferences.store import PreferenceStore
 from core.session import summary
 from core.session.archive import export_session
@@ -211,6 +212,22 @@ def test_what_left_the_trash_or_has_a_successor_is_not_brought_back(page: Page) 
         page.wait_until(lambda obstacle=obstacle: obstacle in page.message)
         page.window.library.refresh()
         page.wait_until(lambda obstacle=obstacle: page.entries == ["mine"] * ("exists" in obstacle))
+
+
+def test_from_a_trash_that_names_no_place_nothing_can_be_brought_back(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    class NamelessFile:
+        def __init__(self, name: str) -> None:
+            self.moveToTrash = QFile(name).moveToTrash
+
+        def fileName(self) -> str:
+            return ""
+
+    monkeypatch.setattr(trash, "QFile", NamelessFile)
+    make_session(page.root, "mine")
+    page.show()
+    page.press(Qt.Key.Key_Delete)
+    page.wait_until(lambda: page.message == "Moved mine to Trash.")
+    assert not page.window.banner.undo.isVisible() and page.trashed == ["mine"]
 
 
 def test_without_a_trash_the_session_is_kept_and_that_is_said(page: Page) -> None:
