@@ -2,6 +2,7 @@
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
@@ -80,7 +81,7 @@ class Labelling(QObject):
         self.teacher = Teacher.HUMAN
         self.teacher_after_demo: Teacher | None = None
         self.open, self._replay_incomplete = False, False
-        self.pairs, self.clip_size = PairQueue(requests.tokens), CLIP_SIZE
+        self.pairs, self.clip_size = PairQueue(), CLIP_SIZE
         self.repeats = Repeats(config.query, Teacher.HUMAN, np.random.default_rng())
         self._config, self._progress, self._job_requests = config, progress, requests
         self._writing = False
@@ -189,15 +190,8 @@ class Labelling(QObject):
 
     def withdraw_query(self, query_id: int) -> None:
         """Drop a query that the rollout no longer asks, unless it is on screen or its answer was undone."""
-        if all(query.id != query_id for query in self._undone.values()):
-            for token in self.pairs.withdraw(query_id):
-                self._job_requests.cancel(token)
-            self._render_next()
-
-    def forget_offered(self) -> None:
-        """Drop the queries of a rollout that has been restarted."""
-        for token in self.pairs.forget_offered():
-            self._job_requests.cancel(token)
+        self.pairs.withdraw(query_id)
+        self._render_next()
 
     def close(self) -> None:
         """End the writer's thread; block until every answer is on disk."""
@@ -220,17 +214,18 @@ class Labelling(QObject):
         self.wake_oracle()
 
     def _render_next(self) -> None:
-        for token, query in self.pairs.next_renderings():
-            self._request_clips(token, query)
+        for query in self.pairs.next_renderings():
+            self._request_clips(query)
 
-    def _request_clips(self, token: int, query: Query, first: bool = False) -> None:
+    def _request_clips(self, query: Query, first: bool = False) -> None:
         if self.pairs.rendering == 1:  # the first; an earlier one may have been dropped without an end
             self._progress.drawing.begin()
-        request = ClipsRequested(token, (query.left, query.right), self.clip_size, CLIP_FPS, first)
-        self._job_requests.send(request, self._on_clips_rendered)
+        token, segments = next(self._job_requests.tokens), (query.left, query.right)
+        request = ClipsRequested(token, segments, self.clip_size, CLIP_FPS, first)
+        self._job_requests.send(request, partial(self._on_clips_rendered, query))
 
-    def _on_clips_rendered(self, event: ClipsRendered) -> None:
-        if not self.pairs.add_clips(event.token, event.clips):
+    def _on_clips_rendered(self, query: Query, event: ClipsRendered) -> None:
+        if not self.pairs.add_clips(query, event.clips):
             return
         self._progress.drawing.end()
         if self.pairs.rendering:
@@ -249,10 +244,7 @@ class Labelling(QObject):
         if preference is None:
             self._end_refused("There is no answer to redo.")
             return
-        query = self._undone.pop(preference.id, preference.query)
-        if self.pairs.shown is None or self.pairs.shown.query is not query:
-            self.pairs.drop(query)
-        self._count_answer(preference, query)
+        self._count_answer(preference, self._undone.pop(preference.id, preference.query))
 
     def _count_answer(self, preference: Preference, query: Query) -> None:
         """Count an answer to this query; if its pair is on screen, show the next one after a flash."""
@@ -261,8 +253,8 @@ class Labelling(QObject):
         answers_shown = shown is not None and shown.query is query
         if preference.query.repeats is None:  # the answer to a repeat is no label
             self._progress.answered(preference.choice is Choice.CANT_TELL)
-        if shown is not None and answers_shown:
-            self.pairs.shown = None  # it stays on screen for the flash, but takes no other answer
+        self.pairs.drop(query)
+        if shown is not None and answers_shown:  # it stays on screen for the flash, but takes no other answer
             self.flash_timer.start()
             self._recent[preference.id] = shown
             while len(self._recent) > _MAX_RECENT_PAIRS:
@@ -292,8 +284,8 @@ class Labelling(QObject):
             self.pairs.show_first(pair)
             self._show(pair)
         else:
-            token, query = self.pairs.render_first(preference.query)
-            self._request_clips(token, query, first=True)  # of several that are undone, the last one
+            self.pairs.render_first(preference.query)
+            self._request_clips(preference.query, first=True)  # of several that are undone, the last one
             self.pair_awaited.emit()
         self._carry_out_queued()
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from core.types import Frames, Query
@@ -38,14 +38,14 @@ class PairQueue:
     shown: the pair to answer; None if there is none
     """
 
-    def __init__(self, tokens: itertools.count[int]) -> None:
-        """tokens: source of the numbers that identify renderings"""
-        self._tokens = tokens
+    def __init__(self) -> None:
         self._offered: deque[Query] = deque()
-        self._rendering: dict[int, Query] = {}
+        self._rendering: list[Query] = []
         self._ready: deque[Pair] = deque()
-        self._undone: int | None = None
-        """Token of the undone pair that is being rendered."""
+        self._undone: list[Query] = []
+        """Queries whose answers were undone and that have no answer again, wherever they wait."""
+        self._first: Query | None = None
+        """The undone query that is being rendered and is shown next."""
         self.shown: Pair | None = None
 
     @property
@@ -60,40 +60,36 @@ class PairQueue:
 
     @property
     def waits_for_undone(self) -> bool:
-        return self._undone is not None
+        return self._first is not None
 
     @property
     def known(self) -> tuple[Query, ...]:
         """Queries that `forget_offered` keeps."""
-        shown = () if self.shown is None else (self.shown.query,)
-        return *shown, *(query for token, query in self._rendering.items() if token == self._undone)
+        if self.shown is None:
+            return tuple(self._undone)
+        return self.shown.query, *_without(self._undone, self.shown.query)
 
     def offer(self, query: Query) -> None:
         self._offered.append(query)
 
-    def next_renderings(self) -> list[tuple[int, Query]]:
-        """Return token and query of the pairs to render now."""
-        renderings = []
+    def next_renderings(self) -> list[Query]:
+        """Return the queries to render now."""
+        queries = []
         while self._offered and len(self._rendering) + len(self._ready) < _AHEAD:
-            renderings.append(self._start_rendering(self._offered.popleft()))
-        return renderings
+            queries.append(self._offered.popleft())
+            self._rendering.append(queries[-1])
+        return queries
 
-    def _start_rendering(self, query: Query) -> tuple[int, Query]:
-        token = next(self._tokens)
-        self._rendering[token] = query
-        return token, query
-
-    def add_clips(self, token: int, clips: tuple[Frames, ...]) -> bool:
+    def add_clips(self, query: Query, clips: tuple[Frames, ...]) -> bool:
         """Take the clips of a rendering; False if it is no longer needed."""
-        query = self._rendering.pop(token, None)
-        if query is None:
+        if not _contains(self._rendering, query):
             return False
-        pair = Pair(query, *clips)
-        if token == self._undone:
-            self._undone = None
-            self._ready.appendleft(pair)
+        self._rendering = _without(self._rendering, query)
+        if query is self._first:
+            self._first = None
+            self._ready.appendleft(Pair(query, *clips))
         else:
-            self._ready.append(pair)
+            self._ready.append(Pair(query, *clips))
         return True
 
     def advance(self) -> Pair | None:
@@ -103,53 +99,55 @@ class PairQueue:
         return self.shown
 
     def show_first(self, pair: Pair) -> None:
-        """Show this pair now, and the one on screen after it."""
+        """Show this undone pair now, and the one on screen after it."""
         self._postpone_shown()
+        self._undone.append(pair.query)
         self.shown = pair
 
-    def render_first(self, query: Query) -> tuple[int, Query]:
-        """Show nothing until this query's clips are rendered again; return token and query."""
+    def render_first(self, query: Query) -> None:
+        """Show nothing until the clips of this undone query, which are to be rendered again, are added."""
         self._postpone_shown()
-        rendering = self._start_rendering(query)
-        self._undone = rendering[0]
-        return rendering
+        self._undone.append(query)
+        self._rendering.append(query)
+        self._first = query
 
     def _postpone_shown(self) -> None:
         if self.shown:
             self._ready.appendleft(self.shown)
         self.shown = None
-        if self._undone is not None:  # another pair comes before it, so its clips would only take memory
-            self._offered.appendleft(self._rendering.pop(self._undone))
-            self._undone = None
+        if self._first is not None:  # another pair comes before it, so its clips would only take memory
+            self._rendering = _without(self._rendering, self._first)
+            self._offered.appendleft(self._first)
+            self._first = None
         while len(self._ready) > _AHEAD:  # many undone answers must not fill the memory: render these again later
             self._offered.appendleft(self._ready.pop().query)
 
     def drop(self, query: Query) -> None:
-        """Remove a query that needs no answer any more; ignored if it is not waiting."""
-        token = next((token for token, rendered in self._rendering.items() if rendered is query), None)
-        if token is not None:
-            del self._rendering[token]
-            if token == self._undone:
-                self._undone = None
-        self._offered = deque(offered for offered in self._offered if offered is not query)
+        """Remove a query that needs no answer any more, wherever it is; ignored if it is not there."""
+        if self.shown is not None and self.shown.query is query:
+            self.shown = None
+        if self._first is query:
+            self._first = None
+        self._undone, self._rendering = _without(self._undone, query), _without(self._rendering, query)
+        self._offered = deque(_without(self._offered, query))
         self._ready = deque(pair for pair in self._ready if pair.query is not query)
 
-    def withdraw(self, query_id: int) -> list[int]:
-        """Drop the offered query with this ID, unless it is on screen or undone. Return the unneeded tokens."""
-        tokens = [token for token, query in self._rendering.items() if query.id == query_id and token != self._undone]
-        for query in [
-            *(self._rendering[token] for token in tokens),
-            *(query for query in self._offered if query.id == query_id),
-            *(pair.query for pair in self._ready if pair.query.id == query_id),
-        ]:
-            self.drop(query)
-        return tokens
+    def withdraw(self, query_id: int) -> None:
+        """Drop the offered query with this ID, unless it is on screen or undone."""
+        for query in [*self._offered, *self._rendering, *(pair.query for pair in self._ready)]:
+            if query.id == query_id and not _contains(self._undone, query):
+                self.drop(query)
 
-    def forget_offered(self) -> list[int]:
-        """Drop all but the shown and the undone pair: a restarted rollout offers others. Return the unneeded tokens."""
-        self._offered.clear()
-        self._ready.clear()
-        unneeded = [token for token in self._rendering if token != self._undone]
-        for token in unneeded:
-            del self._rendering[token]
-        return unneeded
+    def forget_offered(self) -> None:
+        """Drop all but the shown and the undone pairs: a restarted rollout offers others."""
+        self._offered = deque(query for query in self._offered if _contains(self._undone, query))
+        self._rendering = [query for query in self._rendering if _contains(self._undone, query)]
+        self._ready = deque(pair for pair in self._ready if _contains(self._undone, pair.query))
+
+
+def _contains(queries: Iterable[Query], query: Query) -> bool:
+    return any(other is query for other in queries)
+
+
+def _without(queries: Iterable[Query], query: Query) -> list[Query]:
+    return [other for other in queries if other is not query]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 
 from app.keys.commands import Command
-from core.events import PreferenceAdded, PreferenceWithdrawn
+from core.events import AnswersReplayed, PreferenceAdded, PreferenceWithdrawn
 from core.types import Choice, Query
 from tests.app.fakes import Face, make_query
 from tests.app.tape import flashed
@@ -109,3 +109,18 @@ def test_redo_after_a_restart_leaves_the_pair_on_screen_alone(open_face: Callabl
     assert [a.choice for a in again.answers()] == CHOICES[:3]
     again.press(Qt.Key.Key_Left)
     face.wait_until(lambda: len(again.answers()) == 4)
+
+
+def test_every_undone_pair_is_asked_again_after_the_simulation_was_restarted(face: Face) -> None:
+    queries = answered(face, 2)
+    for query in reversed(queries[:2]):
+        undo(face)
+        face.wait_until(lambda query=query: face.query is query)
+    face.die("rollout")
+    face.restart()
+    (replayed,) = face.engine["rollout"].got(AnswersReplayed)
+    assert sorted(query.id for query in replayed.waiting) == sorted(query.id for query in queries[:2])
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: face.query is queries[1])
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: len(face.answers()) == 2)

@@ -214,7 +214,9 @@ def test_what_left_the_trash_or_has_a_successor_is_not_brought_back(page: Page) 
         page.wait_until(lambda obstacle=obstacle: page.entries == ["mine"] * ("exists" in obstacle))
 
 
-def test_from_a_trash_that_names_no_place_nothing_can_be_brought_back(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_a_trash_that_names_no_place_nothing_can_be_brought_back(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class NamelessFile:
         def __init__(self, name: str) -> None:
             self.moveToTrash = QFile(name).moveToTrash
