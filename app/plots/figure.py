@@ -28,6 +28,11 @@ _TOP, _BOTTOM, _SIDE, _EDGE = 100, 62, 84, 22
 """Margins around the axes: above and below, at a side with a scale, and at a side without."""
 _TICKS = 6
 """Maximum number of intervals between ticks."""
+_NARROW = 3.0
+"""Logarithmic ranges up to this ratio of their ends have even ticks; wider ones have ticks at 1, 2 and 5 times powers
+of ten."""
+_WIDE = 100.0
+"""From this ratio on, only powers of ten have ticks."""
 _ALPHA = 26
 _RIGHT, _LEFT, _CENTRE = Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignHCenter
 _MIDDLE = Qt.AlignmentFlag.AlignVCenter
@@ -146,7 +151,7 @@ class Figure:
         painter.setPen(QPen(QColor(LIGHT.muted), _AXIS))
         painter.drawLine(QLineF(edge, box.top(), edge, box.bottom()))
         known = any(len(self._visible(line)) for line in self.lines if line.right == right)
-        for value, text in _ticks(low, high, right and self.right_log) if known else ():
+        for value, text in ticks(low, high, right and self.right_log) if known else ():
             y = box.bottom() - box.height() * (value - low) / (high - low)
             painter.setPen(QPen(QColor(LIGHT.muted), _AXIS))
             painter.drawLine(QLineF(edge, y, edge + 5 * out, y))
@@ -167,7 +172,7 @@ class Figure:
         low, high = self.x_range
         painter.setPen(QPen(QColor(LIGHT.muted), _AXIS))
         painter.drawLine(QLineF(box.left(), box.bottom(), box.right(), box.bottom()))
-        for value, _ in _ticks(low, high) if any(len(self._visible(line)) for line in self.lines) else ():
+        for value, _ in ticks(low, high) if any(len(self._visible(line)) for line in self.lines) else ():
             x = box.left() + box.width() * (value - low) / (high - low)
             painter.setPen(QPen(QColor(LIGHT.muted), _AXIS))
             painter.drawLine(QLineF(x, box.bottom(), x, box.bottom() + 5))
@@ -216,18 +221,30 @@ def runs(y: Float64) -> list[slice]:
     return [slice(int(start), int(stop)) for start, stop in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def _ticks(low: float, high: float, log: bool = False) -> list[tuple[float, str]]:
+def ticks(low: float, high: float, log: bool = False) -> list[tuple[float, str]]:
     """Values at round numbers from low to high, with their texts. log: low and high are base-10 logarithms"""
     if not high > low:
         return []
+    if log:
+        return [(math.log10(value), f"{value:.3g}") for value in _log_values(10.0**low, 10.0**high)]
+    return [(value, f"{value:,.10g}") for value in _even_values(low, high)]
+
+
+def _even_values(low: float, high: float) -> list[float]:
     rough = (high - low) / _TICKS
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
-    if log:
-        step = max(1.0, step)
     first = math.ceil(low / step - 1e-9)
-    values = [index * step for index in range(first, math.floor(high / step + 1e-9) + 1)]
-    return [(value, f"{10.0**value:.3g}" if log else f"{value:,.10g}") for value in values]
+    return [index * step for index in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _log_values(low: float, high: float) -> list[float]:
+    if high <= _NARROW * low:
+        return _even_values(low, high)
+    first, last = math.floor(math.log10(low)), math.floor(math.log10(high))
+    digits = (1, 2, 5) if high < _WIDE * low else (1,)
+    values = [digit * 10.0**power for power in range(first, last + 1, 1 + (last - first) // 8) for digit in digits]
+    return [value for value in values if low <= value <= high]
 
 
 def _pen(line: Line) -> QPen:

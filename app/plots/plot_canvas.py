@@ -10,17 +10,13 @@ from PySide6.QtCore import QEvent, QPointF, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QGraphicsGridLayout
 
-from app.plots.figure import runs
+from app.plots.figure import runs, ticks
 from app.style import theme
 from core.types import Float64
 
 _POINTER_MS = 30
 """Interval at which the crosshair follows the pointer, because each move redraws the plot."""
 _BAND_ALPHA = 34
-_NARROW = 3.0
-"""Ranges up to this ratio of their ends have even ticks; wider ones have ticks at 1, 2 and 5 times powers of ten."""
-_WIDE = 100.0
-"""From this ratio on, only powers of ten have ticks."""
 _POINT, _TICK = 6, 4
 """Pixels of a point without neighbours, and of a tick."""
 _MIN_HEIGHT = 112
@@ -43,14 +39,7 @@ class LogAxis(pg.AxisItem):
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
         """One level of ticks, as base-10 logarithms."""
-        low, high = 10.0**minVal, 10.0**maxVal
-        if high <= _NARROW * low:
-            ticks = [tick for _, level in super().tickValues(low, high, size)[:2] for tick in level]
-        else:
-            powers = np.arange(math.floor(minVal), math.floor(maxVal) + 1)[:: 1 + math.ceil(maxVal - minVal) // 8]
-            digits = (1.0,) if high >= _WIDE * low else (1.0, 2.0, 5.0)
-            ticks = [d * 10.0**p for p in powers for d in digits if low <= d * 10.0**p <= high]
-        return [(1.0, [math.log10(tick) for tick in ticks])]
+        return [(1.0, [value for value, _ in ticks(minVal, maxVal, log=True)])]
 
     def tickStrings(self, values: Iterable[float], scale: float, spacing: float) -> list[str]:
         return [f"{10.0**value:.3g}" for value in values]
