@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 from app.plots import plot_text
 from app.plots.figure import Figure, Line, extent
 from app.plots.plot_canvas import PlotCanvas
-from app.plots.plot_specs import CurveSpec, PlotSpec, Source
-from app.session.metrics_recorder import EpisodeRewards
+from app.plots.plot_specs import SECONDS, CurveSpec, PlotSpec
 from app.style import theme
 from app.style.glossary import explain, help_button
 from app.style.labels import ElidedLabel, label
@@ -89,7 +88,7 @@ class Plot(QWidget):
     def __init__(self, spec: PlotSpec, hidden: bool, in_window: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.spec, self._hidden, self._in_window = spec, hidden, in_window
-        self.source: Source = Metrics()
+        self.source = Metrics()
         self.heading: Callable[[], tuple[str, str]] = lambda: ("", "")
         """Task, and session with its moment, for saved pictures."""
         self._drawn: dict[CurveSpec, tuple[Float64, Float64]] = {}
@@ -208,7 +207,7 @@ class Plot(QWidget):
         text = ""
         if self.canvas.chosen_x is not None:
             text = _PART
-        elif isinstance(self.source, EpisodeRewards) and not self._hidden:
+        elif self.spec.axis is SECONDS and not self._hidden:
             text = plot_text.agreement_text(self.source)
         self.note.setText(text)
         self.note.setVisible(bool(text))

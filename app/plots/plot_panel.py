@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QDialog, QFrame, QPushButton, QTabWidget, QWidget
 
 from app.labelling.true_reward_visibility import TrueRewardVisibility
 from app.plots.plot import Plot
-from app.plots.plot_specs import STEPS, PlotSpec, groups
+from app.plots.plot_specs import SECONDS, STEPS, PlotSpec, groups
 from app.plots.plot_text import all_x
-from app.session.metrics_recorder import LABELS, EpisodeRewards
+from app.session.metrics_recorder import LABELS
 from app.style.labels import press_on_enter
 from app.style.layouts import column, row
 from app.style.scroll_area import ScrollArea
@@ -40,7 +40,7 @@ class PlotPanel(QTabWidget):
         """session: its name, for saved pictures"""
         super().__init__()
         self._task, self._session, self._true_reward = task, session, true_reward
-        self._metrics, self._episode = Metrics(), EpisodeRewards.empty()
+        self._metrics, self._episode = Metrics(), Metrics()
         self._next = 0
         self._chosen_x: tuple[float, float] | None = None
         self._made: dict[str, Plot] = {}
@@ -127,7 +127,7 @@ class PlotPanel(QTabWidget):
         for window in list(self.enlarged.values()):
             window.close()
 
-    def refresh(self, metrics: Metrics, episode: EpisodeRewards) -> bool:
+    def refresh(self, metrics: Metrics, episode: Metrics) -> bool:
         """Draw the next changed plot, one per call, so that the clips do not skip a frame; True if there was one."""
         self._metrics, self._episode = metrics, episode
         plots = self._all()
@@ -166,7 +166,7 @@ class PlotPanel(QTabWidget):
                 plot.update_note()
 
     def _set_source(self, plot: Plot) -> None:
-        plot.source = self._episode if plot.spec.of_episode else self._metrics
+        plot.source = self._episode if plot.spec.axis is SECONDS else self._metrics
 
     def _all(self) -> list[Plot]:
         return [*self._made.values(), *(window.plot for window in self.enlarged.values())]

@@ -2,22 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from app.session import metrics_recorder
-from app.session.metrics_recorder import EpisodeRewards, of_figure, of_member
+from app.session.metrics_recorder import of_figure, of_member
 from app.style.palette import Palette
 from core.config import RewardConfig
 from core.tasks.base import Task
-from core.types import Float64
-
-
-class Source(Protocol):
-    """Source of curves: the metrics of the session, or one episode."""
-
-    def snapshot(self, name: str, limit: int) -> tuple[Float64, Float64]:
-        """x and y of a series, both `(n,) float64` with n at most `limit`."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -74,7 +64,6 @@ class PlotSpec:
     """Title of the left scale where there is room; '' for the plot's own title."""
     right_title: str = ""
     right_log: bool = False
-    of_episode: bool = False
     averaged: bool = False
     """Points are means of the latest training episodes, which differ from the one episode of the live view."""
 
@@ -107,7 +96,7 @@ def _member(number: int) -> Callable[[Palette], str]:
 
 def _measure(task: Task) -> PlotSpec:
     series = of_figure(task.measure_name)
-    curve = CurveSpec(task.measure_title, series, lambda s: s.green, tells_reward=task.has_true_reward)
+    curve = CurveSpec(task.measure_title, series, lambda palette: palette.green, tells_reward=task.has_true_reward)
     return PlotSpec("measure", task.measure_title, (curve,), _FIRST_EPISODES, averaged=True)
 
 
@@ -118,7 +107,7 @@ def _plots_of(task: Task) -> tuple[PlotSpec, ...]:
         PlotSpec(
             f"figure-{name}",
             title,
-            (CurveSpec(title, of_figure(name), lambda s: s.teal, tells_reward=task.has_true_reward),),
+            (CurveSpec(title, of_figure(name), lambda palette: palette.teal, tells_reward=task.has_true_reward),),
             _FIRST_EPISODES,
             averaged=True,
         )
@@ -142,8 +131,10 @@ def _returns(task: Task) -> PlotSpec:
 
 def _predicted_and_true(task: Task, figure: str, predicted_series: str, true_series: str) -> tuple[CurveSpec, ...]:
     """Curves of the predicted and, if the task has one, the true reward or return."""
-    predicted = CurveSpec(f"predicted {figure}", predicted_series, lambda s: s.blue, short="predicted")
-    true = CurveSpec(f"true {figure}", true_series, lambda s: s.green, right=True, tells_reward=True, short="true")
+    predicted = CurveSpec(f"predicted {figure}", predicted_series, lambda palette: palette.blue, short="predicted")
+    true = CurveSpec(
+        f"true {figure}", true_series, lambda palette: palette.green, right=True, tells_reward=True, short="true"
+    )
     return (predicted, true) if task.has_true_reward else (predicted,)
 
 
@@ -180,7 +171,7 @@ def _ratio(reward: RewardConfig) -> PlotSpec:
 
 
 def _episode(task: Task) -> PlotSpec:
-    curves = _predicted_and_true(task, "reward", EpisodeRewards.PREDICTED, EpisodeRewards.TRUE)
+    curves = _predicted_and_true(task, "reward", metrics_recorder.PREDICTED_REWARD, metrics_recorder.TRUE_REWARD)
     empty_message = "Appears with the next recording for the live view."
     return PlotSpec(
         "episode",
@@ -188,7 +179,6 @@ def _episode(task: Task) -> PlotSpec:
         curves,
         empty_message,
         axis=SECONDS,
-        of_episode=True,
         left_title="predicted reward",
         right_title="true reward",
         word="one episode",
@@ -196,7 +186,10 @@ def _episode(task: Task) -> PlotSpec:
 
 
 _CORRELATION_CURVE = CurveSpec(
-    "correlation of predicted and true reward", metrics_recorder.CORRELATION, lambda s: s.teal, tells_reward=True
+    "correlation of predicted and true reward",
+    metrics_recorder.CORRELATION,
+    lambda palette: palette.teal,
+    tells_reward=True,
 )
 _CORRELATION = PlotSpec(
     "correlation", "Correlation with the true reward", (_CORRELATION_CURVE,), _FIRST_FIT, "correlation"
@@ -205,21 +198,21 @@ _PACE = (
     PlotSpec(
         "answers",
         "Answers",
-        (CurveSpec("answers", metrics_recorder.LABELS, lambda s: s.green),),
+        (CurveSpec("answers", metrics_recorder.LABELS, lambda palette: palette.green),),
         "Appears after the first steps.",
         "answers",
     ),
     PlotSpec(
         "agreement",
         "Predictors that agree on new pairs",
-        (CurveSpec("share of new pairs", metrics_recorder.AGREEMENT, lambda s: s.teal),),
+        (CurveSpec("share of new pairs", metrics_recorder.AGREEMENT, lambda palette: palette.teal),),
         _FIRST_FIT,
         "predictors that agree",
     ),
     PlotSpec(
         "speed",
         "Steps per second",
-        (CurveSpec("steps per second", metrics_recorder.SPEED, lambda s: s.blue),),
+        (CurveSpec("steps per second", metrics_recorder.SPEED, lambda palette: palette.blue),),
         "Appears after the second batch of steps.",
         "steps per second",
     ),

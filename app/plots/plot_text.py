@@ -8,19 +8,19 @@ from html import escape
 
 import numpy as np
 
-from app.plots.plot_specs import CurveSpec, PlotSpec, Source
-from app.session.metrics_recorder import EpisodeRewards
+from app.plots.plot_specs import SECONDS, CurveSpec, PlotSpec
+from app.session.metrics_recorder import PREDICTED_REWARD, TRUE_REWARD
 from app.style.palette import Palette
-from core.metrics import CAPACITY
+from core.metrics import CAPACITY, Metrics
 from core.types import Float64
 
 _ONE_COLUMN = 4
 """Number of curves up to which the readout has one column; more would be higher than a small plot."""
 
 
-def headline(spec: PlotSpec, source: Source, hidden: bool) -> str:
+def headline(spec: PlotSpec, source: Metrics, hidden: bool) -> str:
     """The title with the newest value, averaged over ensemble members."""
-    if spec.of_episode:
+    if spec.axis is SECONDS:
         return spec.title
     newest = []
     for curve in spec.visible_curves(hidden):
@@ -49,18 +49,19 @@ def _legend_entry(curve: CurveSpec, palette: Palette) -> str:
     return f"<span style='color:{curve.colour(palette)}'>{dashes}{escape(curve.short or curve.name)}{side}</span>"
 
 
-def agreement_text(episode: EpisodeRewards) -> str:
-    """Agreement of predicted and true reward along the episode; '' if their correlation is undefined."""
-    r = episode.correlation
-    if math.isnan(r):
+def agreement_text(episode: Metrics) -> str:
+    """Agreement of predicted and true reward along the episode; '' if either is constant or missing."""
+    predicted, true = (episode.snapshot(name, CAPACITY)[1] for name in (PREDICTED_REWARD, TRUE_REWARD))
+    if len(predicted) != len(true) or not len(true) or not (predicted.std() > 0 and true.std() > 0):  # NaN too
         return ""
+    r = float(np.corrcoef(predicted, true)[0, 1])
     degrees = {0.9: "agree closely", 0.6: "agree", 0.3: "agree weakly", -0.3: "are unrelated", -1.1: "disagree"}
     degree = next(text for lowest, text in degrees.items() if r >= lowest)
     return f"Predicted and true reward {degree} (r = {r:.2f})."
 
 
 def values_at(
-    spec: PlotSpec, source: Source, hidden: bool, x: float
+    spec: PlotSpec, source: Metrics, hidden: bool, x: float
 ) -> tuple[float, list[tuple[CurveSpec, float]]] | None:
     """The recorded x nearest to this one, and each curve's value there (NaN before its first point).
 
@@ -95,7 +96,7 @@ def _figure(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:,.6g}"
 
 
-def all_x(spec: PlotSpec, source: Source, hidden: bool) -> Float64:
+def all_x(spec: PlotSpec, source: Metrics, hidden: bool) -> Float64:
     """Sorted x of all points of the visible curves, `(n,) float64`."""
     series = [source.snapshot(curve.series, CAPACITY)[0] for curve in spec.visible_curves(hidden)]
     return np.unique(np.concatenate(series)) if series else np.empty(0)
@@ -107,7 +108,7 @@ def _value_at(xs: Float64, ys: Float64, x: float) -> float:
     return float(ys[last]) if last >= 0 else math.nan
 
 
-def csv_maker(spec: PlotSpec, source: Source, hidden: bool) -> Callable[[], bytes]:
+def csv_maker(spec: PlotSpec, source: Metrics, hidden: bool) -> Callable[[], bytes]:
     """Return a function that makes a table of the current points; it takes long, and is callable in any thread.
 
     One row per x and one column per curve; empty cells without a point, numbers at full precision.

@@ -20,7 +20,7 @@ from app.live.policy_history import PolicyHistory
 from app.live.replays import Replays
 from app.session.factory import window_config
 from app.session.folder_guard import FolderGuard
-from app.session.metrics_recorder import AGREEMENT, PREDICTED, EpisodeRewards, of_figure, record, record_labels
+from app.session.metrics_recorder import AGREEMENT, PREDICTED, episode_metrics, of_figure, record, record_labels
 from app.session.recovery import RecoveryAction, failure_sentence, recovery_action, saved_elsewhere, saved_work
 from app.voting.room import Room
 from app.workers.checkpointer import Checkpointer
@@ -90,7 +90,7 @@ class Controller(QObject):
         super().__init__(parent)
         self.session, self.task = session, get_task(session.config.task)
         self.state = State.STOPPED
-        self.metrics, self.episode = Metrics(), EpisodeRewards.empty()
+        self.metrics, self.episode = Metrics(), Metrics()
         self.progress = Progress(session.config, usual_start=usual_start_seconds(self.task.name))
         self.course = self.progress.course
         self._waits: dict[str, tuple[str, float]] = {}
@@ -381,7 +381,7 @@ class Controller(QObject):
             case _ if isinstance(event, JobAnswer):
                 self._job_requests.answer(event)
             case DemonstrationRecorded():
-                self.episode = EpisodeRewards.of(event, self.task.step_seconds)
+                self.episode = episode_metrics(event, self.task.step_seconds)
                 self.demonstrations.take(event, self.progress.labels)
             case StateSaved():
                 self.checkpointer.add_state(event)

@@ -1,23 +1,21 @@
 """Records the jobs' reports in the metrics. Pure."""
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from app.labelling.progress import Progress
 from core.events import DemonstrationRecorded, Event, RewardFitted, RolloutReported
-from core.metrics import SHOWN, Metrics, evenly
-from core.types import Float32, Float64
+from core.metrics import CAPACITY, Metrics, Series
+from core.types import Float32
 
 TRUE, PREDICTED, CORRELATION = "true return", "predicted return", "correlation"
+PREDICTED_REWARD, TRUE_REWARD = "predicted reward", "true reward"
+"""Series of one episode."""
 LABELS, AGREEMENT, SPEED = "labels", "agreement", "steps per second"
 TRAIN_LOSS, VALIDATION_LOSS, LOSS_RATIO = "train loss", "validation loss", "loss ratio"
 L2 = "weight decay"
 """The coefficient."""
-
 
 _OWN = (CORRELATION, LABELS, AGREEMENT)
 """Series whose name a behaviour's figure may have, too."""
@@ -62,47 +60,21 @@ def record_labels(metrics: Metrics, progress: Progress) -> None:
     metrics.append(LABELS, progress.env_steps / 1000, progress.labels)
 
 
-@dataclass(frozen=True)
-class EpisodeRewards:
-    """Rewards of one episode of the policy, acting without noise.
+def episode_metrics(event: DemonstrationRecorded, step_seconds: float) -> Metrics:
+    """Return the rewards of one episode of the policy, acting without noise, over the seconds from its start.
 
-    seconds: (k,) float64 from the start of the episode
-    predicted: (k,) float32; (0,) before the first reward fit
-    true: (k,) float32; (0,) if the task has no true reward
+    Predicted rewards are missing before the first reward fit, true ones if the task has none. Only every second step of
+    a long episode is kept, or every third, and so on.
     """
+    true = event.segment.true_rewards
+    if true is None or not np.isfinite(true).any():
+        true = np.empty(0, np.float32)
+    metrics, rewards = Metrics(), {PREDICTED_REWARD: event.predicted, TRUE_REWARD: true}
+    metrics.set_series({name: _episode_series(series, step_seconds) for name, series in rewards.items()})
+    return metrics
 
-    seconds: Float64
-    predicted: Float32
-    true: Float32
 
-    PREDICTED, TRUE = "predicted reward", "true reward"
-
-    @staticmethod
-    def empty() -> EpisodeRewards:
-        return EpisodeRewards(np.empty(0), np.empty(0, np.float32), np.empty(0, np.float32))
-
-    @staticmethod
-    def of(event: DemonstrationRecorded, step_seconds: float) -> EpisodeRewards:
-        true = event.segment.true_rewards
-        if true is None or not np.isfinite(true).any():
-            true = np.empty(0, np.float32)
-        seconds = step_seconds * np.arange(event.segment.length, dtype=np.float64)
-        return EpisodeRewards(seconds, event.predicted, true)
-
-    @property
-    def correlation(self) -> float:
-        """Pearson's correlation of predicted and true; nan if either is constant or missing."""
-        if not 0 < len(self.predicted) == len(self.true):
-            return math.nan
-        if not self.predicted.std() > 0 or not self.true.std() > 0:
-            return math.nan
-        return float(np.corrcoef(self.predicted, self.true)[0, 1])
-
-    def snapshot(self, name: str, limit: int = SHOWN) -> tuple[Float64, Float64]:
-        """Return a copy like Metrics.snapshot: (n,) float64 seconds and (n,) float64 rewards of at most `limit` steps."""
-        y = (self.predicted if name == self.PREDICTED else self.true).astype(np.float64)
-        x = self.seconds[: len(y)]
-        if len(x) <= limit:
-            return x, y
-        shown = evenly(len(x), limit)
-        return x[shown], y[shown]
+def _episode_series(rewards: Float32, step_seconds: float) -> Series:
+    """rewards: (k,)"""
+    seconds, known = step_seconds * np.arange(len(rewards)), np.where(np.isfinite(rewards), rewards, math.nan)
+    return Series.from_points(np.column_stack([seconds, known])[:: 1 + len(rewards) // CAPACITY], 1)

@@ -51,7 +51,7 @@ def play(face: Face) -> None:
     face.engine["reward"].play(FIT)
     segment = replace(make_segment(), true_rewards=TRUE_REWARDS)
     face.engine["rollout"].play(DemonstrationRecorded(segment, PREDICTED_REWARDS, 3000))
-    face.wait_until(lambda: len(face.controller.episode.true) == 6)
+    face.wait_until(lambda: len(face.controller.episode.snapshot("true reward")[0]) == 6)
     face.wait_until(lambda: "weight decay 2" in face.controller.metrics.series())
     face.window.resize(1280, 720)
     refresh(face)

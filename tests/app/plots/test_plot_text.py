@@ -12,7 +12,7 @@ from app.labelling.progress import Progress
 from app.plots import plot_text
 from app.plots.plot_specs import groups
 from app.session import metrics_recorder
-from app.session.metrics_recorder import EpisodeRewards, of_member, record
+from app.session.metrics_recorder import episode_metrics, of_member, record
 from app.style.palette import LIGHT
 from core.config import Config, RewardConfig
 from core.events import DemonstrationRecorded
@@ -33,10 +33,10 @@ def test_names_are_shown_as_they_are_written() -> None:
     assert "below &lt;0.8 m &amp; &lt;b&gt;" in plot_text.legend(both, False, LIGHT)
 
 
-def episode(predicted: list[float], true: list[float] | None) -> EpisodeRewards:
+def episode(predicted: list[float], true: list[float] | None) -> Metrics:
     rewards = None if true is None else np.array(true, np.float32)
     segment = replace(make_segment(), true_rewards=rewards)
-    return EpisodeRewards.of(DemonstrationRecorded(segment, np.array(predicted, np.float32), 7), 0.5)
+    return episode_metrics(DemonstrationRecorded(segment, np.array(predicted, np.float32), 7), 0.5)
 
 
 @pytest.mark.parametrize(
