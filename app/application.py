@@ -85,7 +85,6 @@ class _OpenSession:
 
     controller: Controller
     window: MainWindow
-    summary_writer: SummaryWriter
     stack: ExitStack
 
 
@@ -188,7 +187,8 @@ class Application(QObject):
         window.quit_requested.connect(self._on_quit_requested)
         controller.moved.connect(self._on_moved)
         self.crash_reporter.log_file = str(session.folder / NAME)
-        self.open = _OpenSession(controller, window, SummaryWriter(controller), stack)
+        SummaryWriter(controller)
+        self.open = _OpenSession(controller, window, stack)
         _show_in_front(window)
         if message:
             window.toast.show_message(message)
@@ -214,9 +214,8 @@ class Application(QObject):
         assert self.open is not None
         closed, self.open = self.open, None
         self.crash_reporter.log_file = ""
-        closed.summary_writer.close()
         closed.stack.close()
-        for part in (closed.summary_writer, closed.window, closed.controller):
+        for part in (closed.window, closed.controller):
             part.deleteLater()
         moved, self._moved_to = self._moved_to, None
         if moved is not None and self._quitting:

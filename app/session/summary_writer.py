@@ -3,7 +3,6 @@
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,11 +11,9 @@ from PySide6.QtCore import QObject, Qt
 from app.live.demonstrations import Demonstration
 from app.session.controller import Controller, State
 from app.style.images import encoded, of_pixels
-from app.workers.background_thread import BackgroundThread
 from core.events import Event, RolloutReported
 from core.io import files
-from core.session import library, summary
-from core.session.session import require_answers
+from core.session import summary
 from core.session.summary import Summary
 
 log = logging.getLogger(__name__)
@@ -24,32 +21,35 @@ _PICTURE_SIZE = 192
 
 
 class SummaryWriter(QObject):
-    """Writes after opening, pausing and stopping, after each checkpoint, and when the teacher changes.
+    """Writes once the answers are counted, after pausing and stopping, after each checkpoint, and when the teacher changes.
 
-    A failure is logged, shown once, and stops nothing: a session is complete without its summary.
+    Make it before the controller starts. It writes in the thread of the session's files, which the controller ends. A
+    failure is logged, shown once, and stops nothing: a session is complete without its summary.
     """
 
-    def __init__(self, controller: Controller, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, controller: Controller) -> None:
+        super().__init__(controller)
         self._controller = controller
+        self._counted = False
         self._best: float | None = None
         self._demonstration: Demonstration | None = None
         self._failure_told = False
-        self._disk = BackgroundThread(self)
-        self._disk.start()
         controller.job_group.event_arrived.connect(self._on_event)
         controller.demonstrations.demonstration_drawn.connect(self._on_demonstration_drawn)
         controller.checkpointer.saved.connect(self.write)
         controller.state_changed.connect(self._on_state_changed)
         controller.labelling.teacher_changed.connect(self.write)
-        self.write()
+        controller.labelling.preference_writer.answers_counted.connect(self._on_counted)
 
     def write(self) -> None:
+        """Write what is known now; ignored before the answers are counted."""
+        if not self._counted:
+            return
         controller, task = self._controller, self._controller.task
         current = Summary(
             task=controller.session.config.task,
             teacher=controller.labelling.lasting_teacher,
-            labels=0,
+            labels=controller.progress.labels,
             env_steps=controller.progress.env_steps,
             measure_title=task.measure_title,
             best=self._best,
@@ -62,11 +62,11 @@ class SummaryWriter(QObject):
             self._do(partial(_write_picture, folder, demonstration), "picture")
 
     def _do(self, write: Callable[[], None], name: str) -> None:
-        self._disk.do(write, self._on_written, partial(self._on_refused, name))
+        self._controller.checkpointer.disk.do(write, self._on_written, partial(self._on_refused, name))
 
-    def close(self) -> None:
-        """Block until the last summary is on disk."""
-        self._disk.close()
+    def _on_counted(self) -> None:
+        self._counted = True
+        self.write()
 
     def _on_event(self, event: Event) -> None:
         task = self._controller.task
@@ -93,8 +93,7 @@ class SummaryWriter(QObject):
 
 def _write_summary(folder: Path, current: Summary, lower_is_better: bool) -> None:
     files.require_session(folder)
-    labels = library.answers(require_answers(folder))
-    summary.renew(folder, replace(current, labels=labels), lower_is_better)
+    summary.renew(folder, current, lower_is_better)
 
 
 def _write_picture(folder: Path, demonstration: Demonstration) -> None:

@@ -93,12 +93,6 @@ def _read_summary(folder: Path) -> Summary | None:
         return None
 
 
-def answers(store: Path) -> int:
-    """Number of labels in a store. Raises UserError if it is damaged."""
-    with closing(PreferenceStore(store, read_only=True)) as read:
-        return read.count()
-
-
 def duplicate(source: Path, target: Path, tell: Callable[[float], None] = lambda share: None) -> None:
     """Make `target`, which must be empty or not exist, a copy of the session `source`, or leave no trace.
 

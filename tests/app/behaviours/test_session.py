@@ -13,6 +13,7 @@ from core.behaviours.behaviour import parse
 from core.session.archive import export_session, import_session
 from core.session.library import entry
 from core.session.session import read_config
+from core.session.summary import NAME
 from core.tasks import get_task
 from core.types import Teacher
 from tests.app.fakes import Face
@@ -41,8 +42,9 @@ def test_its_plots_are_shown_and_only_a_person_can_teach_it(open_face: Callable[
 
 def test_it_is_listed_by_its_title_and_travels_with_its_text(open_face: Callable[..., Face], tmp_path: Path) -> None:
     face = open_face(task=TEXT)
-    writer = SummaryWriter(face.controller)
-    writer.close()
+    SummaryWriter(face.controller)
+    face.labelling.preference_writer.count()
+    face.wait_until((face.folder / NAME).exists)
     listed = entry(face.folder)
     assert listed.summary and (listed.summary.task, title(listed.summary)) == (TEXT, "Crouching")
     export_session(face.controller.session, tmp_path / "one.somersault")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -22,17 +22,13 @@ Keep = Callable[[Face], SummaryWriter]
 
 
 @pytest.fixture
-def keep() -> Iterator[Keep]:
-    keepers: list[SummaryWriter] = []
-
+def keep() -> Keep:
     def made(face: Face) -> SummaryWriter:
-        face.wait_until((face.folder / "preferences").exists)  # as after every opening by the program
-        keepers.append(SummaryWriter(face.controller))
-        return keepers[-1]
+        writer = SummaryWriter(face.controller)
+        face.labelling.preference_writer.count()  # as at the start, which follows in the program
+        return writer
 
-    yield made
-    for keeper in keepers:
-        keeper.close()
+    return made
 
 
 def read(face: Face) -> Summary:
@@ -73,11 +69,10 @@ def test_after_a_crash_in_demo_mode_the_teacher_is_the_one_before(face: Face, ke
 
 def test_the_best_of_earlier_runs_stays(open_face: Callable[..., Face], keep: Keep) -> None:
     first = open_face()
-    first_keeper = keep(first)
+    keep(first)
     first.engine["rollout"].play(report(5000, flips=6.0))
     first.wait_until(lambda: first.controller.progress.env_steps == 5000)
     first.close()
-    first_keeper.close()
     assert read(first).best == 6.0
     used_at = read(first).used_at
     again = open_face()
