@@ -63,7 +63,7 @@ class Demonstrations(QObject):
         self.size, self.wanted = SIZE, True
         self._newest: tuple[DemonstrationRecorded, int] | None = None
         """The recording to render next, with its number of labels."""
-        self._drawing: tuple[int, tuple[DemonstrationRecorded, int]] | None = None
+        self._drawing: tuple[DemonstrationRecorded, int] | None = None
         self._next_at = time.monotonic()
 
     def take(self, event: DemonstrationRecorded, labels: int) -> None:
@@ -80,19 +80,13 @@ class Demonstrations(QObject):
             return
         if not pair_ready and now < self._next_at + _PATIENCE_SECONDS:
             return
-        token, (event, _) = self._drawing = next(self._job_requests.tokens), self._newest
-        self._newest = None
+        self._drawing, self._newest = self._newest, None
+        token, (event, _) = next(self._job_requests.tokens), self._drawing
         self._job_requests.send(ClipsRequested(token, (event.segment,), self.size, FPS), self._on_clips_rendered)
-
-    def cancel_drawing(self) -> None:
-        """Forget the recording that a clip renderer was drawing when it ended."""
-        if self._drawing:
-            self._job_requests.cancel(self._drawing[0])
-            self._drawing = None
 
     def _on_clips_rendered(self, event: ClipsRendered) -> None:
         assert self._drawing is not None
-        (recorded, labels), self._drawing = self._drawing[1], None
+        (recorded, labels), self._drawing = self._drawing, None
         frames = event.clips[0]
         # After one loop: rendering takes time from training, but a demonstration that stays longer is old.
         self._next_at = time.monotonic() + len(frames.pixels) / frames.fps

@@ -19,14 +19,10 @@ class PolicyHistory(QObject):
 
     Signals:
         snapshots_changed(object): the new tuple of SnapshotInfo.
-        policy_loaded(object, object): a requested SnapshotInfo and its weights.
-        policy_refused(str): the requested policy can't be loaded; one sentence.
         trouble_arose(str): a snapshot can't be saved or read; nothing stops. One sentence.
     """
 
     snapshots_changed = Signal(object)
-    policy_loaded = Signal(object, object)
-    policy_refused = Signal(str)
     trouble_arose = Signal(str)
 
     def __init__(
@@ -37,21 +33,15 @@ class PolicyHistory(QObject):
         self._store, self._disk, self._figures = session.snapshots(), disk, figures
         self._due = self._last_steps = 0
         self._trouble_told = False
-        self._on_disk: tuple[SnapshotInfo, ...] = ()
-        """State of the disk's thread; `snapshots` is the window's copy."""
         self.snapshots: tuple[SnapshotInfo, ...] = ()
 
     def list(self) -> None:
         """Read the snapshots on disk; `snapshots_changed` follows."""
         self._disk.do(self._read, self._on_changed, self._on_trouble)
 
-    def load(self, snapshot: SnapshotInfo) -> None:
-        """Load the weights of a snapshot; `policy_loaded` or `policy_refused` follows."""
-        self._disk.do(
-            lambda: self._store.load(snapshot.env_steps)[1],
-            lambda weights: self.policy_loaded.emit(snapshot, weights),
-            self.policy_refused.emit,
-        )
+    def load(self, snapshot: SnapshotInfo, done: Callable[[Arrays], object], refused: Callable[[str], object]) -> None:
+        """Load a snapshot; `done` gets its weights, or `refused` one sentence if that is impossible."""
+        self._disk.do(lambda: self._store.load(snapshot.env_steps)[1], done, refused)
 
     def send(self, event: Event) -> None:
         """Save a published policy if a snapshot is due. Called in a worker's thread."""
@@ -65,20 +55,15 @@ class PolicyHistory(QObject):
         self._disk.do(lambda: self._save(snapshot, event.weights), self._on_changed, self._on_trouble)
 
     def _read(self) -> tuple[SnapshotInfo, ...]:
-        self._on_disk = tuple(self._store.infos(self.trouble_arose.emit))
-        return self._on_disk
+        return tuple(self._store.infos(self.trouble_arose.emit))
 
     def _save(self, snapshot: SnapshotInfo, weights: Arrays) -> tuple[SnapshotInfo, ...]:
         """Save a snapshot and return all that are on disk then."""
         try:
-            added = self._store.add(snapshot, weights)
-            remaining = set(self._store.env_steps())
+            self._store.add(snapshot, weights)
         finally:
             self._due = max(self._store.next_due(), snapshot.env_steps + 1)
-        newest = snapshot.env_steps - 1 if added else snapshot.env_steps
-        earlier = [info for info in self._on_disk if info.env_steps in remaining and info.env_steps <= newest]
-        self._on_disk = (*earlier, *([snapshot] if added else []))
-        return self._on_disk
+        return tuple(self._store.infos())
 
     def _on_changed(self, snapshots: tuple[SnapshotInfo, ...]) -> None:
         self._trouble_told = False

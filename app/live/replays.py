@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
@@ -47,8 +48,6 @@ class Replays(QObject):
         self._rendering: SnapshotInfo | None = None
         self._token = 0
         self._cache: OrderedDict[SnapshotInfo, Demonstration] = OrderedDict()
-        history.policy_loaded.connect(self._on_loaded)
-        history.policy_refused.connect(self._refuse)
 
     def show(self, snapshot: SnapshotInfo | None) -> None:
         """Request a replay; `replay_drawn` or `replay_refused` follows, at once if it is cached.
@@ -65,7 +64,7 @@ class Replays(QObject):
             self._refuse(_NOT_RUNNING)
         elif self._rendering is None:
             self._rendering = snapshot
-            self._history.load(snapshot)
+            self._history.load(snapshot, partial(self._on_loaded, snapshot), self._refuse)
 
     def _on_loaded(self, snapshot: SnapshotInfo, weights: Arrays) -> None:
         if snapshot == self._rendering:

@@ -346,10 +346,8 @@ class Controller(QObject):
             self.labelling.pairs.forget_offered()
             if self.course.lifted:
                 self.hold(False)
-        if "clips" in names:
-            self.demonstrations.cancel_drawing()
-            if reward := kept_reward(states):
-                self.job_group.send(reward, ("clips",))
+        if "clips" in names and (reward := kept_reward(states)):
+            self.job_group.send(reward, ("clips",))
         self._job_requests.resend(names)
         self.job_group.pause(False)
         self._enter(State.RUNNING)

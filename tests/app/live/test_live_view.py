@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.live.live_view import LiveView
 from core.events import DemonstrationRecorded, Waited
+from core.service_events import ClipsRequested
 from core.session.policy_snapshots import SnapshotInfo
 from tests.app.fakes import Face, make_query, make_segment
 from tests.app.live_view_driver import demonstration
@@ -104,6 +105,24 @@ def test_the_newest_recording_is_shown_next_with_its_answers_and_steps(face: Fac
     face.wait_until(newest_is_shown)
     assert face.window.live.title.text() == "Newest: after 9 answers, 4k steps"
     assert (7, 2000) not in shown  # it was out of date before it could be drawn
+
+
+def test_a_recording_whose_renderer_ended_is_rendered_by_the_next_one(
+    face: Face, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown, asked = list[int](), list[object]()
+    face.window.live.policy.demonstration_started.connect(lambda d: shown.append(d.env_steps))
+    monkeypatch.setattr(face.engine["clips"], "send", asked.append)
+    face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(0, np.float32), 1000))
+
+    def requested() -> bool:
+        face.controller.demonstrations.draw_if_due(pair_ready=True)
+        return any(isinstance(event, ClipsRequested) for event in asked)
+
+    face.wait_until(requested)
+    face.die("clips")
+    face.restart()
+    face.wait_until(lambda: shown == [1000])
 
 
 def test_the_present_values_of_signals_are_shown_when_asked_for(view: LiveView, qtbot: QtBot) -> None:
