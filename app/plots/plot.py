@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from html import escape
 
 import numpy as np
@@ -34,6 +35,8 @@ KEY_TEXTS = (
     ("Enter", "Open in its own window"),
 )
 """Keys and their effects, for tooltips and the key list."""
+KINDS = {"png": "Save &picture", "svg": "Save d&rawing", "csv": "Save &data"}
+"""Kinds of files that a plot is saved as, with their entries in the menu."""
 _PART = "Only a part is shown; a double-click shows everything."
 Action = Callable[[], object]
 _HELP = (
@@ -42,32 +45,6 @@ _HELP = (
     + "; ".join(f"{keys}: {effect[0].lower()}{effect[1:]}" for keys, effect in KEY_TEXTS)
     + "."
 )
-
-
-class PlotShortcuts:
-    """Keys of a focused plot. step(±1): shows the values at the next or previous point; enlarge: None if the plot is enlarged"""
-
-    def __init__(self, canvas: PlotCanvas, step: Callable[[int], object], enlarge: Action | None) -> None:
-        key = Qt.Key
-        self._actions: dict[tuple[int, Qt.KeyboardModifier], Action] = {
-            (key.Key_Plus, _NONE): lambda: canvas.zoom(_ZOOM_IN),
-            (key.Key_Equal, _NONE): lambda: canvas.zoom(_ZOOM_IN),
-            (key.Key_Minus, _NONE): lambda: canvas.zoom(1 / _ZOOM_IN),
-            (key.Key_Left, _CTRL): lambda: canvas.pan(-_PAN),
-            (key.Key_Right, _CTRL): lambda: canvas.pan(_PAN),
-            (key.Key_Left, _SHIFT): lambda: step(-1),
-            (key.Key_Right, _SHIFT): lambda: step(1),
-            (key.Key_Home, _NONE): canvas.fit,
-        }
-        if enlarge:
-            self._actions[key.Key_Return, _NONE] = self._actions[key.Key_Enter, _NONE] = enlarge
-
-    def action(self, event: QKeyEvent) -> Action | None:
-        """Action for this key press; the keypad counts as the main keys, and + may need Shift."""
-        modifiers = event.modifiers() & ~_KEYPAD
-        if event.key() == Qt.Key.Key_Plus:
-            modifiers &= ~_SHIFT
-        return self._actions.get((event.key(), modifiers))
 
 
 class Plot(QWidget):
@@ -106,10 +83,27 @@ class Plot(QWidget):
             overlay.setParent(self.canvas)
             overlay.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.readout.hide()
-        self._keys = PlotShortcuts(self.canvas, self._step_reading, None if in_window else self.enlarge_requested.emit)
+        self._keys = self._make_keys()
         column(self.header, self.note, (self.canvas, 1), of=self, margins=(4, 2, 4, 2), spacing=2)
         self._built = True
         self._refresh_look()
+
+    def _make_keys(self) -> dict[tuple[int, Qt.KeyboardModifier], Action]:
+        """Make the actions of the keys while the plot has the focus."""
+        key = Qt.Key
+        actions: dict[tuple[int, Qt.KeyboardModifier], Action] = {
+            (key.Key_Plus, _NONE): lambda: self.canvas.zoom(_ZOOM_IN),
+            (key.Key_Equal, _NONE): lambda: self.canvas.zoom(_ZOOM_IN),
+            (key.Key_Minus, _NONE): lambda: self.canvas.zoom(1 / _ZOOM_IN),
+            (key.Key_Left, _CTRL): lambda: self.canvas.pan(-_PAN),
+            (key.Key_Right, _CTRL): lambda: self.canvas.pan(_PAN),
+            (key.Key_Left, _SHIFT): lambda: self._step_reading(-1),
+            (key.Key_Right, _SHIFT): lambda: self._step_reading(1),
+            (key.Key_Home, _NONE): self.canvas.fit,
+        }
+        if not self._in_window:
+            actions[key.Key_Return, _NONE] = actions[key.Key_Enter, _NONE] = self.enlarge_requested.emit
+        return actions
 
     def _make_canvas(self) -> PlotCanvas:
         spec, has_right = self.spec, any(curve.right for curve in self.spec.curves)
@@ -153,9 +147,8 @@ class Plot(QWidget):
         if not self._in_window:
             self.menu.addAction("Open in own &window\tEnter", self.enlarge_requested.emit)
         self.menu.addSeparator()
-        self.menu.addAction("Save &picture (PNG)…", self.save_picture)
-        self.menu.addAction("Save d&rawing (SVG)…", self.save_drawing)
-        self.menu.addAction("Save &data (CSV)…", self.save_data)
+        for kind, text in KINDS.items():
+            self.menu.addAction(f"{text} ({kind.upper()})…", partial(self.save, kind))
         return self.menu
 
     def hide_true_reward(self, on: bool) -> None:
@@ -291,32 +284,38 @@ class Plot(QWidget):
             spec.right_log,
         )
 
-    def files(self) -> dict[str, Callable[[], bytes]]:
-        """Functions that return the bytes of a picture, a drawing and the data, by file name; callable in any thread."""
-        figure, table = self.figure(), plot_text.csv_maker(self.spec, self.source, self._hidden)
-        key, drawing = self.spec.key, figure.as_svg()
-        return {f"{key}.png": figure.as_png, f"{key}.svg": lambda: drawing, f"{key}.csv": table}
+    def file(self, kind: str) -> Callable[[], bytes]:
+        """Return a function that returns the bytes of a picture, drawing or table, callable in any thread.
 
-    def save_picture(self) -> None:
-        self.save_requested.emit(self, f"{self.spec.key}.png", self.figure().as_png)
-
-    def save_drawing(self) -> None:
+        kind: one of KINDS
+        """
+        if kind == "csv":
+            return plot_text.csv_maker(self.spec, self.source, self._hidden)
+        if kind == "png":
+            return self.figure().as_png
         drawing = self.figure().as_svg()
-        self.save_requested.emit(self, f"{self.spec.key}.svg", lambda: drawing)
+        return lambda: drawing
 
-    def save_data(self) -> None:
-        table = plot_text.csv_maker(self.spec, self.source, self._hidden)
-        self.save_requested.emit(self, f"{self.spec.key}.csv", table)
+    def save(self, kind: str) -> None:
+        """Request a file of this kind, as `file` makes it; `save_requested` follows."""
+        self.save_requested.emit(self, f"{self.spec.key}.{kind}", self.file(kind))
 
     def event(self, event: QEvent) -> bool:
         """While focused, its keys take precedence over the window's."""
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self._keys.action(event):
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self._action(event):
             event.accept()
             return True
         return super().event(event)
 
+    def _action(self, event: QKeyEvent) -> Action | None:
+        """Action for this key press; the keypad counts as the main keys, and + may need Shift."""
+        modifiers = event.modifiers() & ~_KEYPAD
+        if event.key() == Qt.Key.Key_Plus:
+            modifiers &= ~_SHIFT
+        return self._keys.get((event.key(), modifiers))
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        action = self._keys.action(event)
+        action = self._action(event)
         if action:
             action()
         else:

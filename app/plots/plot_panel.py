@@ -3,13 +3,14 @@
 import io
 import zipfile
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QDialog, QFrame, QPushButton, QTabWidget, QWidget
 
 from app.labelling.true_reward_visibility import TrueRewardVisibility
-from app.plots.plot import Plot
+from app.plots.plot import KINDS, Plot
 from app.plots.plot_specs import SECONDS, STEPS, PlotSpec, groups
 from app.plots.plot_text import all_x
 from app.session.metrics_recorder import LABELS
@@ -110,7 +111,7 @@ class PlotPanel(QTabWidget):
     def all_files(self) -> Callable[[], bytes]:
         """Return a function that makes a zip file of every plot with points: pictures, drawings and data."""
         shown = [p for p in self.all_plots().values() if len(all_x(p.spec, p.source, self._true_reward.hidden))]
-        contents = {name: make for plot in shown for name, make in plot.files().items()}
+        contents = {f"{plot.spec.key}.{kind}": plot.file(kind) for plot in shown for kind in KINDS}
 
         def zipped() -> bytes:
             if not contents:
@@ -197,14 +198,9 @@ class EnlargedPlot(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(f"{spec.title} – Somersault")
         self.plot = Plot(spec, hidden, in_window=True)
-        actions = (
-            ("Show &everything", self.plot.canvas.fit),
-            ("Save &PNG…", self.plot.save_picture),
-            ("Save &SVG…", self.plot.save_drawing),
-            ("Save &CSV…", self.plot.save_data),
-        )
+        saves = {f"Save &{kind.upper()}…": partial(self.plot.save, kind) for kind in KINDS}
         buttons = []
-        for text, slot in actions:
+        for text, slot in {"Show &everything": self.plot.canvas.fit, **saves}.items():
             buttons.append(QPushButton(text, autoDefault=False))
             buttons[-1].clicked.connect(lambda _, slot=slot: slot())
         column((self.plot, 1), row(None, *buttons), of=self, margins=None)

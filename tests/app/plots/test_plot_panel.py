@@ -138,7 +138,7 @@ def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found
     shown += [large.plot for large in face.window.plots.enlarged.values()]
     for one in shown:
         one.read_off(2.0)
-        one.save_data()
+        one.save("csv")
         assert not any(name.startswith(("true", "correlation")) for name in drawn(one))
     image = QImage.fromData(plot(face, "return").figure().as_png())
     assert has_colour(image, LIGHT.blue) and not has_colour(image, LIGHT.green)
