@@ -4,7 +4,7 @@ Memory is bounded: only answers on screen are rendered, and only the latest are 
 """
 
 from collections import OrderedDict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -31,6 +31,14 @@ _MAX_WAITING = 24
 Stills = tuple[QPixmap, QPixmap]
 
 
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """Reading and rendering of one answer. clips: for clips to play, or else for stills; key: the answer's id"""
+
+    clips: bool
+    key: int
+
+
 class ClipCache(QObject):
     """Renders one answer at a time, clips before stills: labelling needs the same child.
 
@@ -55,8 +63,8 @@ class ClipCache(QObject):
         self._waiting: list[int] = []
         """Ids of answers without stills."""
         self._to_play: int | None = None
-        self._task: tuple[bool, int] | None = None
-        """Answer that is being read or rendered: True for clips or False for stills, and the answer's id."""
+        self._task: _Task | None = None
+        """The task under way; one that is not this object was cancelled."""
         self._token = 0
         """Token of the latest rendering."""
 
@@ -69,7 +77,8 @@ class ClipCache(QObject):
         if key in self._stills:
             self._stills.move_to_end(key)
             return self._stills[key]
-        if key not in self._waiting and key not in self.troubles and self._task != (False, key):
+        under_way = self._task is not None and self._task.key == key and not self._task.clips
+        if key not in self._waiting and key not in self.troubles and not under_way:
             self._waiting.append(key)
             del self._waiting[:-_MAX_WAITING]
             self._start_next()
@@ -98,47 +107,43 @@ class ClipCache(QObject):
         if self._task:
             return
         if self._to_play is not None:
-            task, self._to_play = (True, self._to_play), None
+            task, self._to_play = _Task(True, self._to_play), None
         elif self._waiting:
-            task = False, self._waiting.pop()
+            task = _Task(False, self._waiting.pop())
         else:
             return
         self._task = task
-        key = task[1]
-        self._reader.ask(
-            lambda store: _read_query(store, key), partial(self._on_read, task), partial(self._on_refused, task)
-        )
+        done, refused = partial(self._on_read, task), partial(self._on_refused, task)
+        self._reader.ask(lambda store: _read_query(store, task.key), done, refused)
 
-    def _on_read(self, task: tuple[bool, int], query: Query) -> None:
+    def _on_read(self, task: _Task, query: Query) -> None:
         if task is not self._task:
             return  # cancelled
         segments, fps = (query.left, query.right), CLIP_FPS
-        if not task[0]:
+        if not task.clips:
             segments, fps = (_middle(query.left), _middle(query.right)), _ONE_FRAME
         self._token = next(self._job_requests.tokens)
         request = ClipsRequested(self._token, segments, CLIP_SIZE, fps)
         self._job_requests.send(request, partial(self._on_rendered, task, query))
 
-    def _on_rendered(self, task: tuple[bool, int], query: Query, event: ClipsRendered) -> None:
-        is_pair, key = task
+    def _on_rendered(self, task: _Task, query: Query, event: ClipsRendered) -> None:
         self._task = None
-        if is_pair:
-            self._pairs[key] = Pair(query, *event.clips)
+        if task.clips:
+            self._pairs[task.key] = Pair(query, *event.clips)
             _trim(self._pairs, _MAX_PAIRS)
-            self.pair_drawn.emit(key, self._pairs[key])
+            self.pair_drawn.emit(task.key, self._pairs[task.key])
         else:
-            self._stills[key] = _still(event.clips[0]), _still(event.clips[1])
+            self._stills[task.key] = _still(event.clips[0]), _still(event.clips[1])
             _trim(self._stills, _MAX_STILLS)
-            self.stills_drawn.emit(key)
+            self.stills_drawn.emit(task.key)
         self._start_next()
 
-    def _on_refused(self, task: tuple[bool, int], sentence: str) -> None:
+    def _on_refused(self, task: _Task, sentence: str) -> None:
         if task is not self._task:
             return
-        key = task[1]
         self._task = None
-        self.troubles[key] = sentence
-        self.trouble_found.emit(key, sentence)
+        self.troubles[task.key] = sentence
+        self.trouble_found.emit(task.key, sentence)
         self._start_next()
 
 

@@ -150,7 +150,8 @@ class Controller(QObject):
         self.policy_history.snapshots_changed.connect(self.progress.take_time_from)
         self.policy_history.snapshots_changed.connect(self.folder_guard.copy_policies)
         for trouble in (
-            *(self.checkpointer.damage_found, self.policy_history.trouble_arose, self.replays.replay_refused),
+            *(self.labelling.trouble_arose, self.checkpointer.damage_found),
+            *(self.policy_history.trouble_arose, self.replays.replay_refused),
             *(self.film_export.failed, self.film_export.refused),
             *(self.portable_export.failed, self.portable_export.refused),
         ):

@@ -91,7 +91,7 @@ class SessionLibrary(QObject):
         if folder not in self._leaving:
             self._leaving.add(folder)
             self._work_thread.do(
-                lambda: _move_to_trash(folder), self._on_moved_to_trash, partial(self._on_kept, folder)
+                lambda: _move_to_trash(folder), self._on_moved_to_trash, partial(self._on_not_moved_to_trash, folder)
             )
 
     def restore(self, thrown: Trashed) -> None:
@@ -162,7 +162,7 @@ class SessionLibrary(QObject):
         self.refused.emit(sentence)
         self.refresh()
 
-    def _on_kept(self, folder: Path, sentence: str) -> None:
+    def _on_not_moved_to_trash(self, folder: Path, sentence: str) -> None:
         self._leaving.discard(folder)
         self._on_refused(sentence)
 

@@ -175,7 +175,6 @@ class DemoWindow(QWidget):
         labelling.answer_kept.connect(self._on_answer_kept)
         labelling.answer_withdrawn.connect(self._on_answer_withdrawn)
         labelling.teacher_changed.connect(self._update_question)
-        labelling.trouble_arose.connect(self.notice.setText)
         controller.trouble_arose.connect(self.notice.setText)
         controller.job_failed.connect(self._on_job_failed)
         controller.state_changed.connect(self._on_state_changed)

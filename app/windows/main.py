@@ -229,7 +229,6 @@ class MainWindow(QMainWindow):
         labelling.answer_restored.connect(self._on_answer_restored)
         labelling.preference_writer.undo_changed.connect(self._on_undo_changed)
         labelling.mark_reached.connect(self._on_mark_reached)
-        labelling.trouble_arose.connect(self._show_trouble)
         labelling.teacher_changed.connect(self._on_teacher_changed)
         self.true_reward.hidden_changed.connect(self._on_hidden_changed)
         self._on_hidden_changed()
