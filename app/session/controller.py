@@ -148,7 +148,6 @@ class Controller(QObject):
         self.folder_guard.answers_saved.connect(self._on_answers_saved)
         self.folder_guard.refused.connect(self._on_not_moved)
         self.policy_history.snapshots_changed.connect(self.progress.take_time_from)
-        self.policy_history.snapshots_changed.connect(self.folder_guard.copy_policies)
         for trouble in (
             *(self.labelling.trouble_arose, self.checkpointer.damage_found),
             *(self.policy_history.trouble_arose, self.replays.replay_refused),

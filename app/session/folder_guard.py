@@ -5,13 +5,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.workers.answer_copy import AnswerCopy
 from app.workers.background_thread import BackgroundThread
-from app.workers.file_copy import FileCopy
 from app.workers.preference_writer import PreferenceWriter
+from app.workers.session_copy import SessionCopy
 from core.io import files
 from core.io.tensor_file import DAMAGE
-from core.preferences.store import FOLDER
 from core.session.session import Session
 
 log = logging.getLogger(__name__)
@@ -19,10 +17,9 @@ _CHECK_MS = 1000
 
 
 class FolderGuard(QObject):
-    """Checks the session's folder every second, and after each refused answer.
+    """Checks the session's folder and copies what is new in it, every second and after each change of the answers.
 
     gone: the folder was deleted or moved away; nothing can be saved there
-    copied: number of files other than answers of which there are copies: earlier policies, and the votes of an audience
 
     Signals:
         gone_changed(bool): the folder is gone, or is there again.
@@ -37,78 +34,54 @@ class FolderGuard(QObject):
 
     def __init__(self, session: Session, writer: PreferenceWriter, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session, self.gone, self.copied, self._checking = session, False, 0, False
-        self._behind = False
-        """True if the answers could not be copied when they changed last."""
-        self._copy, self._others = AnswerCopy(session.folder / FOLDER), FileCopy(session.folder)
+        self._session, self.gone = session, False
+        self._copy, self._copy_failed = SessionCopy(session.folder), False
         self._thread = BackgroundThread(self)
         self._thread.start()
-        for changed in (
-            *(writer.answers_counted, writer.answer_kept, writer.answer_withdrawn),
-            *(writer.answer_given_again, writer.answer_changed),
-        ):
-            changed.connect(self._on_answers_changed)
+        writer.undo_changed.connect(self.check)
         writer.answer_refused.connect(self.check)
-        self._timer = QTimer(self, interval=_CHECK_MS)
+        self._timer = QTimer(self, singleShot=True, interval=_CHECK_MS)
         self._timer.timeout.connect(self.check)
         self._timer.start()
 
     def check(self) -> None:
-        """Check whether the folder exists; in a thread, as its disk may be slow."""
-        if not self._checking:
-            self._checking = True
-            self._thread.do(self._look, self._on_checked, self._on_checked)
+        """Check whether the folder exists, and copy what is new in it; in a thread, as its disk may be slow."""
+        self._timer.stop()
+        self._thread.do(self._look, self._on_checked, lambda _: self._on_checked(gone=True))
 
     def save_answers(self, folder: Path) -> None:
         """Make a session with all answers in this new folder; `answers_saved` or `refused` follows."""
         config = self._session.config
 
         def write() -> tuple[Session, int, int]:
-            session = self._copy.write_session(folder, config, self._others.write)
-            return session, session.labels(), self._others.policies
+            session = self._copy.write_session(folder, config)
+            return session, session.labels(), self._copy.policies
 
         self._thread.do(write, lambda written: self.answers_saved.emit(*written), self.refused.emit)
-
-    def copy_policies(self) -> None:
-        """Copy what was saved since the last time, except answers."""
-        self._thread.do(self._others.update, self._on_copied)
 
     def close(self) -> None:
         """End the thread; block until it has ended."""
         self._timer.stop()
         self._thread.ending = True
         self._thread.do(self._copy.close)
-        self._thread.do(self._others.close)
         self._thread.close()
 
     def _look(self) -> bool:
-        """Return whether the folder is gone; if not, what is not copied yet is copied next. In the guard's thread."""
-        gone = not files.is_session(self._session.folder)
-        if not gone:
-            self.copy_policies()
-            if self._behind:
-                self._on_answers_changed()
-        return gone
-
-    def _on_copied(self, number: int) -> None:
-        self.copied = number
-
-    def _on_answers_changed(self) -> None:
-        self._thread.do(self._update)
-
-    def _update(self) -> None:
+        """Return whether the folder is gone; if not, copy what is new. In the guard's thread."""
+        if not files.is_session(self._session.folder):
+            return True
         try:
             self._copy.update(lambda: self._thread.ending)
-            self._behind = False
+            self._copy_failed = False
         except DAMAGE as error:  # the store itself reports what it can't read
-            if not self._behind:
-                log.warning("The answers were not copied: %s", error)
-            self._behind = True
+            if not self._copy_failed:
+                log.warning("The session was not copied: %s", error)
+            self._copy_failed = True
+        return False
 
-    def _on_checked(self, gone: bool | str) -> None:
-        """gone: whether the folder is gone, or a sentence if the check failed"""
-        self._checking = False
-        if bool(gone) != self.gone:
-            self.gone = bool(gone)
+    def _on_checked(self, gone: bool) -> None:
+        self._timer.start()
+        if gone != self.gone:
+            self.gone = gone
             log.warning("%s is %s", self._session.folder, "gone" if gone else "there again")
-            self.gone_changed.emit(self.gone)
+            self.gone_changed.emit(gone)

@@ -296,7 +296,7 @@ class PreferenceStore:
             self._log.seek(0)
             yield LOG, self._log.read(self._state.size)
             for key in keys:
-                yield _read_file(self.folder, key)
+                yield read_file(self.folder, key)
 
     def _refresh(self) -> None:
         """Apply the lines appended since the last call. A line without its line feed is not complete yet."""
@@ -391,7 +391,7 @@ def rescue(folder: Path) -> tuple[Contents, int, int]:
             kept.append(line)
     if not state.records and lines != [b""]:
         raise UserError(f"{folder} has no answer that can be read: put a copy of it back.")
-    contents: Contents = itertools.chain([(LOG, b"".join(kept))], (_read_file(folder, key) for key in state.records))
+    contents: Contents = itertools.chain([(LOG, b"".join(kept))], (read_file(folder, key) for key in state.records))
     return contents, len(state.records), len(numbers) - len(state.records)
 
 
@@ -401,8 +401,11 @@ def _paths(folder: Path, key: int) -> tuple[Path, Path]:
     return path.with_suffix(".part"), path
 
 
-def _read_file(folder: Path, key: int) -> tuple[str, bytearray]:
-    """Final name and content of an answer's file. Raises OSError."""
+def read_file(folder: Path, key: int) -> tuple[str, bytearray]:
+    """Final name and content of an answer's file, which has a temporary name until shortly after its line is in the log.
+
+    Raises OSError.
+    """
     part, path = _paths(folder, key)
     with contextlib.suppress(FileNotFoundError):
         return path.name, files.read_regular(part, _MAX_FILE)
@@ -411,7 +414,7 @@ def _read_file(folder: Path, key: int) -> tuple[str, bytearray]:
 
 def _read_answer(folder: Path, key: int) -> tuple[dict[str, Any], list[Segment]]:
     """Record of an answer, and its left and right segment (a repeat has none), from its file. Raises one of DAMAGE."""
-    record, arrays = tensor_file.parse(_read_file(folder, key)[1])
+    record, arrays = tensor_file.parse(read_file(folder, key)[1])
     if record["id"] != key:
         raise ValueError("it belongs to another answer")
     segments = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -95,6 +96,8 @@ class Flow:
 def begin(qtbot: QtBot, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
     monkeypatch.setattr("app.session.factory.user_data_dir", lambda *_, **__: str(tmp_path / "data"))
     monkeypatch.setattr("app.previews.previews.user_cache_dir", lambda *_, **__: str(tmp_path / "cache"))
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     drawers, flows = Drawers(), list[Flow]()
 
     def process(spec: JobSpec) -> FakeProcess:
@@ -256,6 +259,15 @@ def answer(flow: Flow, count: int) -> None:
         flow.wait_until(lambda before=before: progress.labels == before + 1)
 
 
+def wait_for_copies(flow: Flow, tmp_path: Path, answers: int, policies: int) -> None:
+    """Wait until so many files of the open session are copied."""
+
+    def copied(kind: str) -> int:
+        return len(list((tmp_path / "temporary").rglob(f"{kind}/*.safetensors")))
+
+    flow.wait_until(lambda: (copied("preferences"), copied("policies")) == (answers, policies))
+
+
 def delete(flow: Flow, folder: Path) -> None:
     """Delete the folder, repeatedly, as the program may be writing into it."""
     flow.wait_until(lambda: not folder.exists() or shutil.rmtree(folder, ignore_errors=True) or not folder.exists())
@@ -270,7 +282,8 @@ def test_a_session_whose_folder_is_deleted_is_saved_elsewhere_with_all_answers_a
     lost = flow.program.open
     append_votes(tmp_path / "mine", 1, Choice.LEFT, {"a": Choice.LEFT})  # whole before the last policy is copied
     learned(flow, 0, 10**10)
-    flow.wait_until(lambda: lost.controller.folder_guard.copied == 3)
+    wait_for_copies(flow, tmp_path, answers=3, policies=2)
+    flow.wait_until(lambda: list((tmp_path / "temporary").rglob("votes.jsonl")) != [])
     lost.controller.labelling.set_teacher(Teacher.ORACLE)
     delete(flow, tmp_path / "mine")
     bar = lost.window.lost_folder_bar
@@ -314,7 +327,7 @@ def saving(begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Flo
     answer(flow, 2)
     lost, asked = flow.program.open, list[object]()
     learned(flow, 0)
-    flow.wait_until(lambda: lost.controller.folder_guard.copied == 1)  # and before it the answers
+    wait_for_copies(flow, tmp_path, answers=2, policies=1)
     delete(flow, tmp_path / "mine")
     flow.wait_until(lost.window.lost_folder_bar.isVisible)
     monkeypatch.setattr(flow.engine["policy"], "send", asked.append)
