@@ -158,10 +158,10 @@ class Figure:
             if not right:
                 painter.setPen(QPen(QColor(LIGHT.line), 0.6))
                 painter.drawLine(QLineF(box.left(), y, box.right(), y))
-            place = QRectF(edge + 9 if right else 0, y - 10, _SIDE - 30 if right else edge - 9, 20)
+            place = QRectF(edge + 7 if right else 0, y - 10, _SIDE - 26 if right else edge - 9, 20)
             _write(painter, place, text, (_LEFT if right else _RIGHT) | _MIDDLE, LIGHT.text)
         painter.save()
-        painter.translate(QPointF(_WIDTH - 16 if right else 16, box.center().y()))
+        painter.translate(QPointF(_WIDTH - 12 if right else 16, box.center().y()))
         painter.rotate(-90)
         _write(
             painter, QRectF(-box.height() / 2 - 30, -12, box.height() + 60, 24), title, _CENTRE | _MIDDLE, LIGHT.text
@@ -226,7 +226,7 @@ def ticks(low: float, high: float, log: bool = False) -> list[tuple[float, str]]
     if not high > low:
         return []
     if log:
-        return [(math.log10(value), f"{value:.3g}") for value in _log_values(10.0**low, 10.0**high)]
+        return [(math.log10(value), log_text(value)) for value in _log_values(10.0**low, 10.0**high)]
     return [(value, f"{value:,.10g}") for value in _even_values(low, high)]
 
 
@@ -245,6 +245,12 @@ def _log_values(low: float, high: float) -> list[float]:
     digits = (1, 2, 5) if high < _WIDE * low else (1,)
     values = [digit * 10.0**power for power in range(first, last + 1, 1 + (last - first) // 8) for digit in digits]
     return [value for value in values if low <= value <= high]
+
+
+def log_text(value: float) -> str:
+    """Return a short text of a number above 0, such as 0.012, 2.5e-4 or 1e7."""
+    mantissa, _, power = f"{value:.2e}".partition("e")
+    return f"{value:.3g}" if -2 <= int(power) <= 4 else f"{float(mantissa):g}e{int(power)}"
 
 
 def _pen(line: Line) -> QPen:

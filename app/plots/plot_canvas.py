@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QPointF, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QGraphicsGridLayout
 
-from app.plots.figure import runs, ticks
+from app.plots.figure import log_text, runs, ticks
 from app.style import theme
 from core.types import Float64
 
@@ -42,7 +42,7 @@ class LogAxis(pg.AxisItem):
         return [(1.0, [value for value, _ in ticks(minVal, maxVal, log=True)])]
 
     def tickStrings(self, values: Iterable[float], scale: float, spacing: float) -> list[str]:
-        return [f"{10.0**value:.3g}" for value in values]
+        return [log_text(10.0**value) for value in values]
 
 
 class _TimeView(pg.ViewBox):
