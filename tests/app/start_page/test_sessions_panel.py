@@ -229,7 +229,7 @@ def test_from_a_trash_that_names_no_place_nothing_can_be_brought_back(
     page.show()
     page.press(Qt.Key.Key_Delete)
     page.wait_until(lambda: page.message == "Moved mine to Trash.")
-    assert not page.window.banner.undo.isVisible() and page.trashed == ["mine"]
+    assert not page.window.banner.buttons[0].isVisible() and page.trashed == ["mine"]
 
 
 def test_without_a_trash_the_session_is_kept_and_that_is_said(page: Page) -> None:

@@ -60,15 +60,17 @@ def policies(copy: SessionCopy, folder: Path) -> dict[int, bytes]:
 def test_a_session_that_can_not_be_written_leaves_no_trace_and_can_be_tried_again(
     copied: SessionCopy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
     with monkeypatch.context() as failing, pytest.raises(UserError, match="make room on the disk") as refused:
         failing.setattr(call, raising(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
-        copied.write_session(tmp_path / "saved", tiny())
+        copied.write_session(place / "saved", tiny())
     one_sentence(refused.value)
-    assert not list(tmp_path.iterdir())
-    with closing(copied.write_session(tmp_path / "saved", tiny())) as session:
+    assert not list(place.iterdir())
+    with closing(copied.write_session(place / "saved", tiny())) as session:
         assert session.labels() == 3
         with pytest.raises(UserError, match="is open in another"):
-            Session.open(tmp_path / "saved")
+            Session.open(place / "saved")
 
 
 def test_an_answer_for_which_there_was_no_room_is_copied_later(

@@ -32,6 +32,7 @@ from core.sweep.local import LocalBackend, slots_for
 from core.sweep.plans import find_plan
 from core.system import resources
 from core.system.child_process import ChildDiedError
+from tests.core.builders import BEHAVIOUR
 from tests.core.sweep.plans import Inline, journal, plan_values
 
 Sweep = Callable[..., Inline]
@@ -315,6 +316,12 @@ def test_a_damaged_file_is_refused_before_the_first_cell(
 def test_a_device_that_this_machine_lacks_is_refused_before_the_first_cell(sweep: Sweep, tmp_path: Path) -> None:
     refused = sweep(tmp_path / "out", "--set", "device=cuda", code=2)
     assert refused.computed == [] and "choose the device cpu" in refused.err
+
+
+def test_an_oracle_that_never_changes_is_refused_before_the_first_cell(sweep: Sweep, tmp_path: Path) -> None:
+    (tmp_path / "still.json").write_text(json.dumps({**BEHAVIOUR, "oracle": "side_speed"}))
+    refused = sweep(tmp_path / "out", tasks=["still.json"], code=2)
+    assert refused.computed == [] and "signals that never change on this robot: side_speed" in refused.err
 
 
 def test_results_of_another_version_are_kept_and_reported(
