@@ -172,7 +172,7 @@ class Application(QObject):
             self._show_session(session)
         except UserError as error:
             session.close()
-            self.start.show_error(str(error))
+            self.start.show_failure(str(error))
             return
         self.start.hide()
 
@@ -181,7 +181,7 @@ class Application(QObject):
         stack = ExitStack()
         stack.enter_context(session_log(session.folder))
         window = MainWindow(controller)
-        controller.labelling.set_teacher(teacher or _last_teacher(session.folder))  # the window says why if it can't be
+        controller.labelling.set_teacher(teacher or _last_teacher(session))  # the window says why if it can't be
         window.closed.connect(self._on_closed)
         window.start_page_requested.connect(self._on_start_page_requested)
         window.quit_requested.connect(self._on_quit_requested)
@@ -226,15 +226,18 @@ class Application(QObject):
         elif self._returns_to_start and not self._quitting:
             self.show_start(closed.controller.session.folder)
             if self.start and closed.controller.abandoned:
-                self.start.show_error(closed.controller.abandoned)
+                self.start.show_failure(closed.controller.abandoned)
         else:
             self.ended.emit()
 
 
-def _last_teacher(folder: Path) -> Teacher:
+def _last_teacher(session: Session) -> Teacher:
     """Return the teacher of a session so far: the oracle never takes over a person's session."""
-    found = library.entry(folder).summary
-    return Teacher.ORACLE if found is not None and found.teacher == Teacher.ORACLE else Teacher.HUMAN
+    return (
+        Teacher.ORACLE
+        if library.summary_of(session.folder, session.config).teacher == Teacher.ORACLE
+        else Teacher.HUMAN
+    )
 
 
 def _show_in_front(window: QWidget) -> None:

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.clips.clip_pair import ClipPair
 from app.keys.commands import Command
-from app.keys.key_map import key_symbol, load_key_map
+from app.keys.key_map import KeyMap, key_symbol, load_key_map
 from app.keys.shortcuts import bind
 from app.labelling.labelling import FLASH_MS
 from app.labelling.pair_queue import Pair
@@ -37,7 +37,7 @@ class Practice(QWidget):
         super().__init__(parent)
         self._waiting: list[Pair] = []
         self._answers: list[tuple[Pair, Choice]] = []
-        self._keys = load_key_map()
+        self._keys = KeyMap()
         self._instruction = ""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.flash_timer = QTimer(self, singleShot=True, interval=FLASH_MS)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from PySide6.QtCore import QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from app.previews.moving_picture import MovingPicture
@@ -25,7 +25,6 @@ class RobotCard(PictureCard):
         self.title = title
         self.setToolTip(title)
         self.setCheckable(True)
-        self.setAutoExclusive(True)
         self.setFixedSize(_WIDTH, _WIDTH + _TEXT)
 
     def set_error(self, sentence: str) -> None:
@@ -85,13 +84,30 @@ class RobotPicker(PictureCards):
     def choose(self, name: str) -> None:
         """Show a robot as the chosen one; `robot_chosen` is not emitted."""
         self.chosen = name
-        self.cards[name].setChecked(True)
         for other, card in self.cards.items():
+            card.setChecked(other == name)
             card.setFocusPolicy(Qt.FocusPolicy.StrongFocus if other == name else Qt.FocusPolicy.ClickFocus)
 
     def focus(self) -> None:
         if self.chosen in self.cards:
             self.cards[self.chosen].setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        names, columns = list(self.cards), self._columns()
+        steps = {
+            Qt.Key.Key_Left: -1,
+            Qt.Key.Key_Right: 1,
+            Qt.Key.Key_Up: -columns,
+            Qt.Key.Key_Down: columns,
+        }
+        step = steps.get(Qt.Key(event.key()))
+        if step is None or self.chosen not in names:
+            super().keyPressEvent(event)
+            return
+        target = names.index(self.chosen) + step
+        if 0 <= target < len(names):
+            self._on_clicked(names[target])
+            self.focus()
 
     def _on_clicked(self, name: str) -> None:
         changed = name != self.chosen
@@ -99,11 +115,14 @@ class RobotPicker(PictureCards):
         if changed:
             self.robot_chosen.emit(name)
 
+    def _columns(self) -> int:
+        return max(1, (self.width() + _GAP) // (_WIDTH + _GAP))
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._place()
 
     def _place(self) -> None:
-        columns = max(1, (self.width() + _GAP) // (_WIDTH + _GAP))
+        columns = self._columns()
         for number, card in enumerate(self.cards.values()):
             row, column = divmod(number, columns)
             card.move(column * (_WIDTH + _GAP), row * (card.height() + _GAP))

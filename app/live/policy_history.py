@@ -33,6 +33,8 @@ class PolicyHistory(QObject):
         self._store, self._disk, self._figures = session.snapshots(), disk, figures
         self._due = self._last_steps = 0
         self._trouble_told = False
+        self._on_disk: tuple[SnapshotInfo, ...] = ()
+        """State of the disk's thread; `snapshots` is the window's copy."""
         self.snapshots: tuple[SnapshotInfo, ...] = ()
 
     def list(self) -> None:
@@ -55,15 +57,18 @@ class PolicyHistory(QObject):
         self._disk.do(lambda: self._save(snapshot, event.weights), self._on_changed, self._on_trouble)
 
     def _read(self) -> tuple[SnapshotInfo, ...]:
-        return tuple(self._store.infos(self.trouble_arose.emit))
+        self._on_disk = tuple(self._store.infos(self.trouble_arose.emit))
+        return self._on_disk
 
     def _save(self, snapshot: SnapshotInfo, weights: Arrays) -> tuple[SnapshotInfo, ...]:
         """Save a snapshot and return all that are on disk then."""
         try:
-            self._store.add(snapshot, weights)
+            added = self._store.add(snapshot, weights)
         finally:
             self._due = max(self._store.next_due(), snapshot.env_steps + 1)
-        return tuple(self._store.infos())
+        known = {info.env_steps: info for info in (*self._on_disk, *([snapshot] if added else []))}
+        self._on_disk = tuple(known[steps] for steps in sorted(self._store.env_steps()) if steps in known)
+        return self._on_disk
 
     def _on_changed(self, snapshots: tuple[SnapshotInfo, ...]) -> None:
         self._trouble_told = False

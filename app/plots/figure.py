@@ -250,7 +250,7 @@ def _log_values(low: float, high: float) -> list[float]:
 def log_text(value: float) -> str:
     """Return a short text of a number above 0, such as 0.012, 2.5e-4 or 1e7."""
     mantissa, _, power = f"{value:.2e}".partition("e")
-    return f"{value:.3g}" if -2 <= int(power) <= 4 else f"{float(mantissa):g}e{int(power)}"
+    return f"{float(f'{value:.3g}'):g}" if -2 <= int(power) <= 4 else f"{float(mantissa):g}e{int(power)}"
 
 
 def _pen(line: Line) -> QPen:

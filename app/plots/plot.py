@@ -284,21 +284,16 @@ class Plot(QWidget):
             spec.right_log,
         )
 
-    def file(self, kind: str) -> Callable[[], bytes]:
-        """Return a function that returns the bytes of a picture, drawing or table, callable in any thread.
-
-        kind: one of KINDS
-        """
-        if kind == "csv":
-            return plot_text.csv_maker(self.spec, self.source, self._hidden)
-        if kind == "png":
-            return self.figure().as_png
-        drawing = self.figure().as_svg()
-        return lambda: drawing
+    def files(self) -> dict[str, Callable[[], bytes]]:
+        """Return, for each kind of file, a function that returns its bytes, callable in any thread."""
+        figure = self.figure()
+        drawing = figure.as_svg()
+        table = plot_text.csv_maker(self.spec, self.source, self._hidden)
+        return {"png": figure.as_png, "svg": lambda: drawing, "csv": table}
 
     def save(self, kind: str) -> None:
-        """Request a file of this kind, as `file` makes it; `save_requested` follows."""
-        self.save_requested.emit(self, f"{self.spec.key}.{kind}", self.file(kind))
+        """Request a file of this kind, one of KINDS; `save_requested` follows."""
+        self.save_requested.emit(self, f"{self.spec.key}.{kind}", self.files()[kind])
 
     def event(self, event: QEvent) -> bool:
         """While focused, its keys take precedence over the window's."""

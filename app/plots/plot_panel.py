@@ -111,7 +111,7 @@ class PlotPanel(QTabWidget):
     def all_files(self) -> Callable[[], bytes]:
         """Return a function that makes a zip file of every plot with points: pictures, drawings and data."""
         shown = [p for p in self.all_plots().values() if len(all_x(p.spec, p.source, self._true_reward.hidden))]
-        contents = {f"{plot.spec.key}.{kind}": plot.file(kind) for plot in shown for kind in KINDS}
+        contents = {f"{plot.spec.key}.{kind}": make for plot in shown for kind, make in plot.files().items()}
 
         def zipped() -> bytes:
             if not contents:

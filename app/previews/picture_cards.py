@@ -3,14 +3,17 @@
 from collections.abc import Mapping
 
 from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.previews.moving_picture import MovingPicture, PreviewClock
 from app.previews.previews import Preview
 
+ARROWS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)
+
 
 class PictureCard(QAbstractButton):
-    """A button with a moving picture."""
+    """A button with a moving picture. Arrow keys are left to the widget that holds the cards."""
 
     def __init__(self, title: str, picture: MovingPicture, place: QRect, parent: QWidget | None = None) -> None:
         """picture: with its words while it is loading; place: of the picture on the card"""
@@ -35,6 +38,9 @@ class PictureCard(QAbstractButton):
         self.picture.move_to(frame)
         if self.picture.preview is not None and not self.visibleRegion().isEmpty():
             self.update(self.picture_rect)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        event.ignore() if event.key() in ARROWS else super().keyPressEvent(event)
 
 
 class PictureCards(QWidget):

@@ -343,7 +343,7 @@ class Controller(QObject):
         self._jobs_to_start = set()
         self.labelling.replay(tuple(name for name in ("reward", "rollout") if name in names))
         if "rollout" in names:
-            self.labelling.pairs.forget_offered()
+            self.labelling.forget_offered()
             if self.course.lifted:
                 self.hold(False)
         if "clips" in names and (reward := kept_reward(states)):

@@ -23,8 +23,8 @@ class FolderGuard(QObject):
 
     Signals:
         gone_changed(bool): the folder is gone, or is there again.
-        answers_saved(object, int, int): all answers and earlier policies are in a new session; the Session, open, and
-            how many answers and policies it has.
+        answers_saved(object, int, int): answers, earlier policies and votes are in a new session; the Session, open,
+            and how many answers and policies it has.
         refused(str): they could not be saved; one sentence.
     """
 
@@ -47,10 +47,10 @@ class FolderGuard(QObject):
     def check(self) -> None:
         """Check whether the folder exists, and copy what is new in it; in a thread, as its disk may be slow."""
         self._timer.stop()
-        self._thread.do(self._look, self._on_checked, lambda _: self._on_checked(gone=True))
+        self._thread.do(self._look, self._on_checked, lambda _: self._on_checked(self.gone))
 
     def save_answers(self, folder: Path) -> None:
-        """Make a session with all answers in this new folder; `answers_saved` or `refused` follows."""
+        """Make a session of all that is copied in this new folder; `answers_saved` or `refused` follows."""
         config = self._session.config
 
         def write() -> tuple[Session, int, int]:
@@ -73,13 +73,15 @@ class FolderGuard(QObject):
         try:
             self._copy.update(lambda: self._thread.ending)
             self._copy_failed = False
-        except DAMAGE as error:  # the store itself reports what it can't read
+        except (*DAMAGE, MemoryError) as error:  # the store itself reports what it can't read
             if not self._copy_failed:
                 log.warning("The session was not copied: %s", error)
             self._copy_failed = True
         return False
 
     def _on_checked(self, gone: bool) -> None:
+        if self._thread.ending:
+            return
         self._timer.start()
         if gone != self.gone:
             self.gone = gone

@@ -21,10 +21,11 @@ _PICTURE_SIZE = 192
 
 
 class SummaryWriter(QObject):
-    """Writes once the answers are counted, after pausing and stopping, after each checkpoint, and when the teacher changes.
+    """Writes when the stored answers are counted, after pausing, stopping and each checkpoint, and when the teacher changes.
 
-    Make it before the controller starts. It writes in the thread of the session's files, which the controller ends. A
-    failure is logged, shown once, and stops nothing: a session is complete without its summary.
+    Make it in the same turn of the event loop as the controller, which counts them. It writes in the thread of the
+    session's files, which the controller ends. A failure is logged, shown once, and stops nothing: a session is complete
+    without its summary.
     """
 
     def __init__(self, controller: Controller) -> None:
@@ -39,7 +40,7 @@ class SummaryWriter(QObject):
         controller.checkpointer.saved.connect(self.write)
         controller.state_changed.connect(self._on_state_changed)
         controller.labelling.teacher_changed.connect(self.write)
-        controller.labelling.preference_writer.answers_counted.connect(self._on_counted)
+        controller.labelling.answers_counted.connect(self._on_counted)
 
     def write(self) -> None:
         """Write what is known now; ignored before the answers are counted."""

@@ -21,12 +21,11 @@ from app.previews.moving_picture import MovingPicture
 from app.previews.picture_cards import PictureCard
 from app.previews.previews import Preview
 from app.style import theme
-from app.style.labels import tip
+from app.style.labels import ENTER, tip
 from app.style.painting import WRAPPED, narrow, set_font, write_paragraph
 
 LEAST_WIDTH, HEIGHT = 340, 132
 _MARGIN, _RADIUS, _LINE = 10, 12, 18
-_ARROWS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)
 _MENU_WIDTH = 56
 """Room for the menu's button to the right of the title, in pixels."""
 _SHOWN = {
@@ -65,8 +64,10 @@ class Card(PictureCard):
         self.setToolTip(f"<p><b>{escape(self.text())}</b></p>{tip(text)}")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Leave arrow keys to the grid."""
-        event.ignore() if event.key() in _ARROWS else super().keyPressEvent(event)
+        if event.key() in ENTER:
+            self.click()
+        else:
+            super().keyPressEvent(event)
 
     def set_width(self, width: int) -> None:
         self.setFixedSize(width, HEIGHT)

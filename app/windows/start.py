@@ -92,6 +92,7 @@ class StartWindow(QMainWindow):
         self._busy_from: QWidget | None = None
         self.setWindowTitle("Somersault")
         self.banner = MessageBar("message", "Undo", margins=(30, 6, 30, 6))
+        self.banner.buttons[0].setObjectName("small")
         self.form = NewSessionForm(library.root, self._given)
         self.behaviour_page = BehaviourPage(scenes)
         self.pages = QStackedWidget()
@@ -165,7 +166,7 @@ class StartWindow(QMainWindow):
         self.library.listed.connect(self._on_sessions_listed)
         self.library.opened.connect(self._on_opened)
         self.library.progressed.connect(self._on_progressed)
-        self.library.not_opened.connect(self.show_error)
+        self.library.not_opened.connect(self.show_failure)
         self.library.refused.connect(self.show_problem)
         self.library.moved_to_trash.connect(partial(self._offer_undo, self.library.restore))
         self.behaviours.moved_to_trash.connect(partial(self._offer_undo, self.behaviours.restore))
@@ -181,7 +182,7 @@ class StartWindow(QMainWindow):
         try:
             self.library.create(session_config(task, self._given))
         except UserError as error:
-            self.show_error(str(error))
+            self.show_failure(str(error))
 
     def show_form(self, task: str) -> None:
         self.show_message("")
@@ -220,8 +221,8 @@ class StartWindow(QMainWindow):
         if self._undo is None:
             self.show_message(sentence)
 
-    def show_error(self, sentence: str) -> None:
-        """Show why what the page was disabled for has failed."""
+    def show_failure(self, sentence: str) -> None:
+        """End the wait for a session or a saved behaviour, and show why there is none."""
         self._set_busy(False)
         self.show_problem(sentence)
 
@@ -336,11 +337,11 @@ class StartWindow(QMainWindow):
 
     def _save_behaviour(self, behaviour: Behaviour, path: Path | None) -> None:
         self._set_busy(True)
-        self.behaviours.save(behaviour, path, self._on_behaviour_saved, self.show_error)
+        self.behaviours.save(behaviour, path, self._on_behaviour_saved, self.show_failure)
 
     def _start_behaviour(self, behaviour: Behaviour, path: Path | None, answers: Practised) -> None:
         self._set_busy(True)
-        self.behaviours.save(behaviour, path, partial(self._start_saved, answers), self.show_error)
+        self.behaviours.save(behaviour, path, partial(self._start_saved, answers), self.show_failure)
 
     def _on_behaviour_saved(self, own: OwnBehaviour) -> None:
         self.behaviour_page.saved(own.path)
@@ -355,7 +356,7 @@ class StartWindow(QMainWindow):
             config, begin = session_config(own.text, self._given), self.behaviour_page.begin_from.chosen
             self.library.create(config, begin_from=begin, answers=answers)
         except UserError as error:
-            self.show_error(str(error))
+            self.show_failure(str(error))
 
     def _on_behaviours_listed(self, listed: list[OwnBehaviour]) -> None:
         added = {own.text for own in listed} - set(self._own) if self._own_listed else set()

@@ -2,11 +2,11 @@
 
 import logging
 import os
-import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import IO
 
 from core.config import Config
 from core.io import files
@@ -18,27 +18,32 @@ from core.voting import record
 log = logging.getLogger(__name__)
 _LARGEST = 64 << 20
 """Bytes of a policy or of the votes."""
+_MAX_TOTAL = 96 << 20
+"""Bytes of all policies and votes, above which copies of deleted ones are dropped."""
 
 
 class SessionCopy:
-    """Copies answers, earlier policies and votes as the session writes them. Use it in one thread.
+    """Copies answers, earlier policies and votes as the session writes them, into unnamed files. Use it in one thread.
 
-    The copy is in a temporary folder, which stays if the process is killed.
+    The copy of a deleted policy is kept, as the whole folder may be deleted next, unless there are more copies than a
+    session keeps policies, or they exceed _MAX_TOTAL.
     """
 
     def __init__(self, folder: Path) -> None:
         """folder: the session's"""
         self._session = folder
-        self._made: tempfile.TemporaryDirectory[str] | None = None
         self._log = bytearray()
         """Lines whose answers are copied."""
-        self._copied: dict[str, tuple[int, int]] = {}
-        """Time in ns and bytes of each other file that is copied, by its path in the session's folder."""
+        self._answers: IO[bytes] | None = None
+        self._places: dict[str, tuple[int, int]] = {}
+        """Start and length of each answer's file in the copy of all answers."""
+        self._others: dict[str, tuple[tuple[int, int], IO[bytes]]] = {}
+        """Time in ns and bytes of each other file, and its copy, by its path in the session's folder."""
 
     @property
     def policies(self) -> int:
         """Number of policies that are copied."""
-        return sum(name != record.NAME for name in self._copied)
+        return sum(name != record.NAME for name in self._others)
 
     def update(self, stopped: Callable[[], bool] = lambda: False) -> None:
         """Copy what is new since the last call, or as much of it as is copied when `stopped` is True.
@@ -46,32 +51,31 @@ class SessionCopy:
         Files other than answers are left out if they can't be read. Raise one of tensor_file.DAMAGE if the answers can't
         be read, or nothing can be written; what was copied so far is kept.
         """
-        self._made = self._made or tempfile.TemporaryDirectory(prefix="somersault-")
         self._copy_answers(stopped)
         policies = policy_snapshots.PolicySnapshots(self._session).files()
         paths = {path.relative_to(self._session).as_posix(): path for path in (*policies, self._session / record.NAME)}
-        if any(name != record.NAME and name not in self._copied for name in paths):
-            for name in self._copied.keys() - paths.keys():  # the session saves policies, and has deleted this one
-                del self._copied[name]
-                files.clear_away(Path(self._made.name, name))
         for name, path in paths.items():
             if stopped():
                 return
             self._copy_other(name, path)
+        for name in sorted(self._others.keys() - paths.keys()):  # the oldest first
+            total = sum(size for (_, size), _ in self._others.values())
+            if self.policies > policy_snapshots.KEPT or total > _MAX_TOTAL:
+                self._others.pop(name)[1].close()
 
     def write_session(self, folder: Path, config: Config) -> Session:
         """Make a session of what is copied in a new folder, on disk. Raise UserError if that is impossible."""
-        files.require_empty(folder)
         with files.new_folder(folder) as inside, closing(Session.create(inside, config)) as session:
-            if self._made is not None:
-                shutil.copytree(self._made.name, inside, dirs_exist_ok=True)
-            (inside / FOLDER / LOG).write_bytes(self._log)
+            for name, content in self._contents():
+                (inside / name).parent.mkdir(exist_ok=True)
+                (inside / name).write_bytes(content)
             session.reader().close()  # raises UserError unless the copy is a whole store
         return Session.open(folder)
 
     def close(self) -> None:
-        if self._made is not None:
-            self._made.cleanup()
+        for copy in (self._answers, *(copy for _, copy in self._others.values())):
+            if copy is not None:
+                copy.close()
 
     def _copy_answers(self, stopped: Callable[[], bool]) -> None:
         store = self._session / FOLDER
@@ -81,34 +85,45 @@ class SessionCopy:
         lines = lines[: lines.rfind(b"\n") + 1]
         if lines[: len(self._log)] != self._log:
             raise ValueError("another store has taken its place")
+        self._answers = self._answers or tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         for line in lines[len(self._log) :].splitlines(keepends=True):
             if stopped():
                 return
             body = decode(line.rstrip(b"\n"))
             if body["do"] == "add":
                 name, content = read_file(store, body["answer"]["id"])
-                self._write(f"{FOLDER}/{name}", content)
+                start = self._answers.seek(0, os.SEEK_END)
+                self._answers.write(content)
+                self._answers.flush()
+                self._places[f"{FOLDER}/{name}"] = start, len(content)
             self._log += line
 
     def _copy_other(self, name: str, path: Path) -> None:
         try:
             found = os.lstat(path)
-            if self._copied.get(name) != (found.st_mtime_ns, found.st_size):
-                content = files.read_regular(path, _LARGEST)
-                self._write(name, content)
-                self._copied[name] = found.st_mtime_ns, found.st_size
+            state, before = (found.st_mtime_ns, found.st_size), self._others.get(name)
+            if before is not None and before[0] == state:
+                return
+            content = files.read_regular(path, _LARGEST)
         except FileNotFoundError:  # none yet, or deleted meanwhile
-            pass
+            return
         except OSError as error:
             log.warning("%s was not copied: %s", path, error)
+            return
+        copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+        copy.write(content)
+        copy.flush()
+        self._others[name] = state, copy
+        if before is not None:
+            before[1].close()
 
-    def _write(self, name: str, content: bytearray) -> None:
-        """Write a file of the copy, or none."""
-        assert self._made is not None
-        path = Path(self._made.name, name)
-        try:
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(content)
-        except OSError:
-            files.clear_away(path)
-            raise
+    def _contents(self) -> Iterator[tuple[str, bytes]]:
+        """Each file's path in a session's folder, and its content."""
+        yield f"{FOLDER}/{LOG}", bytes(self._log)
+        for name, (start, length) in self._places.items():
+            assert self._answers is not None
+            self._answers.seek(start)
+            yield name, self._answers.read(length)
+        for name, (_, copy) in self._others.items():
+            copy.seek(0)
+            yield name, copy.read()

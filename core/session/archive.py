@@ -114,7 +114,7 @@ def import_session(source: Path, folder: Path) -> None:
             with closing(PreferenceStore(inside / FOLDER, read_only=True)) as store:
                 require_whole(store, config, _PUT_BACK)
             checkpoint.load_newest(inside / "checkpoints")
-            summary.write(inside, derived_summary(inside, config, inside / FOLDER, time.time()))
+            summary.write(inside, derived_summary(inside, config, time.time()))
         except (UserError, ValueError) as error:
             reason = str(error).replace(f"{inside}{os.sep}", "").replace(str(inside), "its session")
             reason = reason.split(f": {_PUT_BACK}")[0].rstrip(".")

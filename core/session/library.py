@@ -57,18 +57,29 @@ def entry(folder: Path) -> SessionEntry:
         return SessionEntry(folder, None, 0.0, f"{folder.name} can't be read ({files.reason(error)}).")
     try:
         config = read_config(folder)  # a session with a summary may still be damaged
-        store = require_answers(folder)
-        found = _read_summary(folder)
-        if found is None:
-            found = derived_summary(folder, config, store, changed)
+        require_answers(folder)
+        found = summary_of(folder, config, changed)
     except UserError as error:
         return SessionEntry(folder, None, changed, str(error))
     return SessionEntry(folder, found, found.used_at)
 
 
-def derived_summary(folder: Path, config: Config, store: Path, used_at: float) -> Summary:
+def summary_of(folder: Path, config: Config, used_at: float = 0.0) -> Summary:
+    """Return the summary of a session or, if it can't be read, one without the best figure, from config and answers.
+
+    used_at: of a session without a summary. Raises UserError if its answers are damaged.
+    """
+    try:
+        found = summary.read(folder)
+    except UserError as error:  # the session itself may be undamaged
+        log.info("%s", error)
+        found = None
+    return found or derived_summary(folder, config, used_at)
+
+
+def derived_summary(folder: Path, config: Config, used_at: float) -> Summary:
     """Summary of a session that has none, without its best figure. Raises UserError if the store is damaged."""
-    with closing(PreferenceStore(store, read_only=True)) as read:
+    with closing(PreferenceStore(require_answers(folder), read_only=True)) as read:
         labels = read.labels()
     steps = max(PolicySnapshots(folder).env_steps(), default=0)
     return Summary(config.task, teacher_of(labels, config), len(labels), steps, "", None, used_at)
@@ -83,14 +94,6 @@ def teacher_of(labels: Sequence[PreferenceSummary], config: Config) -> Teacher:
     if not own or sum(row.choice is not Choice.CANT_TELL for row in labels) <= config.query.taken:
         return Teacher(config.teacher)
     return Teacher(own[-1]) if own[-1] in (Teacher.ORACLE, Teacher.PERSON) else Teacher.HUMAN
-
-
-def _read_summary(folder: Path) -> Summary | None:
-    try:
-        return summary.read(folder)
-    except UserError as error:  # the session itself may be undamaged
-        log.info("%s", error)
-        return None
 
 
 def duplicate(source: Path, target: Path, tell: Callable[[float], None] = lambda share: None) -> None:

@@ -98,25 +98,6 @@ def test_a_name_and_a_sentence_are_enough_for_a_session_and_all_of_it_goes_by_ke
     assert made.title.text() == ""
 
 
-def test_arrows_choose_the_robot_on_that_side_and_one_robot_is_chosen(page: Page) -> None:
-    made = opened(page)
-    cards = made.robots.cards
-    for number in range(len(cards)):  # enough for a second row
-        made.add_robot(f"mjcf:{number}.xml", SWINGER, chosen=False)
-    below = next(card for card in cards.values() if card.y() > 0 and card.x() == cards["hopper"].x())
-    for key, expected in (
-        (Qt.Key.Key_Down, below),
-        (Qt.Key.Key_Up, cards["hopper"]),
-        (Qt.Key.Key_Left, cards["half-cheetah"]),
-        (Qt.Key.Key_Right, cards["hopper"]),
-        (Qt.Key.Key_Right, cards["walker"]),
-        (Qt.Key.Key_Space, cards["walker"]),
-    ):
-        page.press(key)
-        assert [card for card in cards.values() if card.isChecked()] == [expected] and expected.hasFocus()
-        assert cards[made.robots.chosen] is expected and made.draft.robot == made.robots.chosen
-
-
 def test_the_camera_is_turned_by_mouse_wheel_and_keys_and_kept(page: Page) -> None:
     made = opened(page)
     usual, view = made.view.view, made.view

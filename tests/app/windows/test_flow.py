@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -21,6 +20,7 @@ from app.behaviours.practice import PAIRS
 from app.command_line import parsed
 from app.session.controller import Controller, State
 from app.session.factory import sessions_folder
+from app.workers.session_copy import SessionCopy
 from core.config import Config, replaced
 from core.events import JobSpec, StateRequested
 from core.session import summary
@@ -96,8 +96,6 @@ class Flow:
 def begin(qtbot: QtBot, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
     monkeypatch.setattr("app.session.factory.user_data_dir", lambda *_, **__: str(tmp_path / "data"))
     monkeypatch.setattr("app.previews.previews.user_cache_dir", lambda *_, **__: str(tmp_path / "cache"))
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     drawers, flows = Drawers(), list[Flow]()
 
     def process(spec: JobSpec) -> FakeProcess:
@@ -259,13 +257,18 @@ def answer(flow: Flow, count: int) -> None:
         flow.wait_until(lambda before=before: progress.labels == before + 1)
 
 
-def wait_for_copies(flow: Flow, tmp_path: Path, answers: int, policies: int) -> None:
-    """Wait until so many files of the open session are copied."""
+def wait_for_copies(flow: Flow, monkeypatch: pytest.MonkeyPatch, policies: int) -> None:
+    """Wait until all that the open session has is copied. policies: their number"""
+    flow.wait_until(lambda: len(PolicySnapshots(flow.controller.session.folder).files()) == policies)
+    update, ended = SessionCopy.update, list[SessionCopy]()
 
-    def copied(kind: str) -> int:
-        return len(list((tmp_path / "temporary").rglob(f"{kind}/*.safetensors")))
+    def counted(copy: SessionCopy, stopped: Callable[[], bool]) -> None:
+        update(copy, stopped)
+        ended.append(copy)
 
-    flow.wait_until(lambda: (copied("preferences"), copied("policies")) == (answers, policies))
+    monkeypatch.setattr(SessionCopy, "update", counted)
+    flow.wait_until(lambda: ended != [])
+    assert ended[0].policies == policies
 
 
 def delete(flow: Flow, folder: Path) -> None:
@@ -274,16 +277,15 @@ def delete(flow: Flow, folder: Path) -> None:
 
 
 def test_a_session_whose_folder_is_deleted_is_saved_elsewhere_with_all_answers_and_continues_there(
-    begin: Begin, tmp_path: Path
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flow = begin("--session", str(tmp_path / "mine"))
     flow.wait_for_session()
     answer(flow, 3)
     lost = flow.program.open
-    append_votes(tmp_path / "mine", 1, Choice.LEFT, {"a": Choice.LEFT})  # whole before the last policy is copied
+    append_votes(tmp_path / "mine", 1, Choice.LEFT, {"a": Choice.LEFT})
     learned(flow, 0, 10**10)
-    wait_for_copies(flow, tmp_path, answers=3, policies=2)
-    flow.wait_until(lambda: list((tmp_path / "temporary").rglob("votes.jsonl")) != [])
+    wait_for_copies(flow, monkeypatch, policies=2)
     lost.controller.labelling.set_teacher(Teacher.ORACLE)
     delete(flow, tmp_path / "mine")
     bar = lost.window.lost_folder_bar
@@ -327,7 +329,7 @@ def saving(begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Flo
     answer(flow, 2)
     lost, asked = flow.program.open, list[object]()
     learned(flow, 0)
-    wait_for_copies(flow, tmp_path, answers=2, policies=1)
+    wait_for_copies(flow, monkeypatch, policies=1)
     delete(flow, tmp_path / "mine")
     flow.wait_until(lost.window.lost_folder_bar.isVisible)
     monkeypatch.setattr(flow.engine["policy"], "send", asked.append)

@@ -58,7 +58,7 @@ def test_nothing_is_cut_off_on_a_small_screen(page: Page, look: Appearance, pict
         page.wait_for_pictures()
         page.wait_until(lambda: page.clipped() == [])
         picture(page.window, f"start-{look}")
-        page.window.show_error(f"{page.root} is a folder with a very long name, of which there is much to say. " * 3)
+        page.window.show_failure(f"{page.root} is a folder with a very long name, of which there is much to say. " * 3)
         assert page.window.banner.accessibleDescription().startswith(str(page.root))  # for screen readers
         page.wait_until(lambda: page.clipped() == [])
         page.window.show_form("reacher")

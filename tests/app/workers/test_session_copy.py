@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from app.workers import session_copy
 from app.workers.session_copy import SessionCopy
 from core.errors import UserError
 from core.session.policy_snapshots import KEPT, PolicySnapshots
@@ -82,7 +83,7 @@ def test_an_answer_for_which_there_was_no_room_is_copied_later(
         copy.update()
         store.add(query(1), Choice.LEFT, "human")
         with monkeypatch.context() as failing, pytest.raises(OSError, match="No space"):
-            failing.setattr(Path, "write_bytes", raising(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+            failing.setattr(session_copy, "read_file", raising(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
             copy.update()
         with closing(copy.write_session(tmp_path / "one", tiny())) as written:
             assert written.labels() == 1
@@ -123,12 +124,27 @@ def test_copies_of_policies_that_a_session_no_longer_keeps_go(folder: Path, tmp_
         assert len(policies(copy, tmp_path / "new")) == KEPT and 5 not in policies(copy, tmp_path / "other")
 
 
-def test_the_temporary_folder_goes_with_the_copy(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_policies_that_were_deleted_before_the_folder_are_saved_too(folder: Path, tmp_path: Path) -> None:
+    with closing(SessionCopy(folder)) as copy:
+        for name in range(5):
+            keep(folder, name, b"x")
+        copy.update()
+        shutil.rmtree(folder / "policies")  # by something that deletes file after file
+        keep(folder, 6, b"x")
+        copy.update()
+        assert sorted(policies(copy, tmp_path / "new")) == [0, 1, 2, 3, 4, 6]
+
+
+def test_a_copy_leaves_no_file_even_if_the_process_is_killed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    copy = SessionCopy(folder)
-    keep(folder, 1, b"x")
-    copy.update()
-    assert list((tmp_path / "temporary").rglob("*.safetensors"))
-    copy.close()
-    assert list((tmp_path / "temporary").iterdir()) == []
+    session = Session.open(folder)
+    with closing(session), closing(session.store()) as store, closing(SessionCopy(folder)) as copy:
+        store.add(query(0), Choice.LEFT, "human")
+        keep(folder, 1, b"x")
+        copy.update()
+        assert list((tmp_path / "temporary").iterdir()) == []
+        copy.write_session(tmp_path / "new", tiny()).close()
+        assert (tmp_path / "new").stat().st_mode == folder.stat().st_mode
