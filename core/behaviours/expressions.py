@@ -27,8 +27,8 @@ from core.words import suggestion
 
 LARGEST = 1e6
 """Largest absolute value of a result."""
-MAX_TEXT, MAX_NUMBER = 500, 1e9
-"""Characters of an expression, and its largest number."""
+MAX_TEXT, MAX_DEPTH, MAX_NUMBER = 500, 200, 1e9
+"""Characters of an expression, levels of its tree of operations, and its largest number."""
 
 Value = Any
 """A float, or an array (N,)."""
@@ -163,12 +163,9 @@ class Compiler:
             raise UserError(f"{place} has a # at column {comment + 1}: leave comments out.")
         self._text = " ".join(text.strip().splitlines())
         self._refuse_other_languages(bare)
-        try:
-            self.function = self.read(self._parse())
-        except RecursionError as error:
-            raise UserError(
-                f"{place} has too many brackets or signs inside each other: write a simpler one."
-            ) from error
+        tree = self._parse()
+        self._require_shallow(tree)
+        self.function = self.read(tree)
 
     def _parse(self) -> ast.expr:
         try:
@@ -186,8 +183,17 @@ class Compiler:
                     place = f"{self._place}, column {found.start(2) + 1 + self._skipped}"
                     raise UserError(f"{place}: the name has to be quoted: write {quoted}.") from error
             raise UserError(f"{self._place} can't be read at column {column}: check the brackets and signs.") from error
-        except (ValueError, MemoryError) as error:
+        except (ValueError, MemoryError, RecursionError) as error:
             raise UserError(f"{self._place} can't be read: write a shorter one, in plain characters.") from error
+
+    def _require_shallow(self, tree: ast.AST) -> None:
+        """Raise UserError for a tree of more than MAX_DEPTH levels, each of which takes some room on the stack."""
+        level = [tree]
+        for _ in range(MAX_DEPTH):
+            level = [child for node in level for child in ast.iter_child_nodes(node)]
+            if not level:
+                return
+        raise UserError(f"{self._place} has too many brackets or signs inside each other: write a simpler one.")
 
     def _refuse_other_languages(self, bare: str) -> None:
         """Raise UserError for signs that Python's parser would only call wrong. bare: the text without quoted names"""

@@ -30,7 +30,7 @@ def spaces(config: Config) -> Spaces:
 
 
 def require_environment(config: Config) -> Spaces:
-    """Make the task's environment and return its spaces. Raises UserError if it can't be made or taught."""
+    """Make the task's environment and return its spaces. Raises UserError if it can't be made."""
     task = get_task(config.task, config.true_reward)
     env = make_envs(task, 1, generator(config.seed, "shapes"), threads=1)
     env.close()

@@ -29,6 +29,7 @@ from core.session.archive import export_session, import_session
 from core.session.library import teacher_of
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session, read_config
+from core.session.size_limits import check_size_limits
 from core.session.taking import PARTS, begun, parts_of, take, with_answers
 from core.system import resources
 from core.tasks import CATALOGUE, behaviours, get_task
@@ -207,6 +208,7 @@ def new_session(args: argparse.Namespace) -> Session:
     if not task.has_true_reward:
         lacking = "to learn from" if args.teacher == "none" else "for the oracle"
         raise UserError(f"{task.name} has no true reward {lacking}: teach it yourself in the window.")
+    check_size_limits(config, task)
     require_whole_clips(config)
     require_teachable(config)
     build_ensemble(config, CPU)  # fails here if the predictors can't be made

@@ -5,18 +5,24 @@ The digest detects flipped bits. Nothing is unpickled: a file from another perso
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import save
 
 from core.io import files
+from core.types import require_count
 
 DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
 """Exceptions raised when a damaged file is read or its values are used."""
+_TYPES: dict[str, np.dtype[Any]] = {
+    "BOOL": np.dtype(np.bool_),
+    **{f"{kind[0].upper()}{bits}": np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
+    **{f"F{bits}": np.dtype(f"float{bits}") for bits in (16, 32, 64)},
+}
 _MAX_HEADER = 16 << 20
 """Bytes of the header: names, shapes and JSON values. Real headers have about 100 kB."""
 
@@ -36,16 +42,23 @@ def read(path: Path, max_size: int) -> tuple[dict[str, Any], dict[str, np.ndarra
 def parse(content: bytes | bytearray) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Values and arrays of a file's content. Raises one of DAMAGE, also if the digest does not match.
 
-    The arrays are copies and can be written.
+    The arrays are views of `content`, writable if it is a bytearray.
     """
     start = 8 + int.from_bytes(content[:8], "little")
     if start > min(_MAX_HEADER, len(content)):
         raise ValueError("its size is impossible")
-    metadata = json.loads(content[8:start])["__metadata__"]
-    try:
-        arrays = load(bytes(content))
-    except SafetensorError as error:
-        raise ValueError("its header does not fit its data") from error
+    header = json.loads(content[8:start])
+    metadata, size, arrays = header.pop("__metadata__"), 0, {}
+    for name, entry in header.items():
+        dtype, shape = _TYPES[entry["dtype"]], tuple(map(require_count, entry["shape"]))
+        begin, end = map(require_count, entry["data_offsets"])
+        if end - begin != math.prod(shape) * dtype.itemsize or start + end > len(content):
+            raise ValueError("an array's shape does not fit its size")
+        array = np.frombuffer(content, dtype, math.prod(shape), start + begin).reshape(shape)
+        arrays[name] = array if array.flags.aligned else array.copy()
+        size += end - begin
+    if start + size != len(content):
+        raise ValueError("its header does not fit its data")
     text = metadata["somersault"]
     if metadata.get("digest") != _digest(text, arrays):
         raise ValueError("its checksum does not match")

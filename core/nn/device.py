@@ -33,12 +33,14 @@ def device_for(config: Config) -> torch.device:
 
 
 def _failure(caught: list[warnings.WarningMessage]) -> str:
-    """Return a sentence for the user if torch has warned of the driver, which it does once in a process; '' if not."""
-    if not caught:
-        return ""
-    told = str(caught[0].message).removeprefix("CUDA initialization: ")
-    reason = re.split(r"\.? (?:Please|\(Triggered)", told)[0].rstrip(".")
-    return f"PyTorch can't use the GPU ({reason}): update its driver, or choose the device cpu."
+    """Return a sentence for the user if torch has warned of the GPU, which it does once in a process; '' if not."""
+    for warning in caught:
+        _, found, told = str(warning.message).partition("CUDA initialization: ")
+        if found:
+            reason = re.split(r"\. (?=[A-Z])|\.? \(Triggered", told)[0].rstrip(".")
+            remedy = "update its driver" if "too old" in reason else "restart the computer"
+            return f"PyTorch can't use the GPU ({reason}): {remedy}, or choose the device cpu."
+    return ""
 
 
 def _unsupported_gpu() -> str:

@@ -125,7 +125,7 @@ class OnPolicyOptimizer(ABC):
             torch.as_tensor(((gains - gains.mean()) / (gains.std() + 1e-8)).reshape(-1), device=device),
             values[:taken],
             torch.as_tensor((gains + now).reshape(-1), device=device),
-            distribution=None if distribution is None else tuple(rows[:taken] for rows in distribution),
+            distribution=distribution and tuple(part[:taken] if part.ndim > 1 else part for part in distribution),
         )
 
     def scale_rewards(self, batch: RolloutBatchReady) -> Float32:

@@ -42,8 +42,11 @@ class CellFiles:
         folder = self.folder / _SESSIONS
         for session in folder.glob(f"{cell.digest}-*"):
             shutil.rmtree(session, ignore_errors=True)
-        with contextlib.suppress(OSError):  # other cells may have sessions there
-            folder.rmdir()
+
+    def remove_folder(self) -> None:
+        """Remove the folder of all sessions if it is empty."""
+        with contextlib.suppress(OSError):  # failed cells have sessions there, which continue in the next run
+            (self.folder / _SESSIONS).rmdir()
 
     def path(self, cell: Cell) -> Path:
         return self.folder / _CELLS / f"{cell.digest}.json"
@@ -53,13 +56,13 @@ class CellFiles:
         path = self.path(cell)
         try:
             document: Document = json.loads(path.read_bytes())
-            if Config.from_dict(document["config"]) == cell.config and document["state"] in ("done", "failed"):
+            if Config.from_dict(document["config"]) == cell.config and _is_whole(document):
                 return document
         except FileNotFoundError:
             return None
         except OSError as error:
             raise UserError(f"{path} can't be read ({reason(error)}): check its permissions.") from error
-        except (ValueError, TypeError, KeyError, RecursionError, UserError):
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError, UserError):
             pass
         raise UserError(f"{path} is damaged: delete it, and its cell is computed again.")
 
@@ -77,3 +80,15 @@ class CellFiles:
                 os.fsync(file.fileno())
         except OSError as error:
             raise unwritable(path, error) from error
+
+
+def _is_whole(document: Document) -> bool:
+    """Return whether a document has what tables and charts are made of. Raises ValueError, TypeError or KeyError if not."""
+    if document["state"] == "failed":
+        return isinstance(document["reason"], str) and isinstance(document["traceback"], str)
+    result = document["result"]
+    for value in (*(result[name] for name in ("labels", "env_steps", "divergences")), *sum(result["curve"], [])):
+        float(value)
+    returns = [result[name] for name in ("true_return", "random_return")]
+    numbers = all(value is None or isinstance(value, int | float) for value in returns)
+    return document["state"] == "done" and numbers and isinstance(result["measure"], dict)

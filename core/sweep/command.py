@@ -70,6 +70,7 @@ def run_sweep(args: argparse.Namespace) -> int:
                 backend.check()
                 with closing(ProgressBar(sweep.cells, sweep.states)) as bar:
                     sweep.run(backend, bar)
+        files.remove_folder()
         return _report(plan, cells, sweep, files.folder, charts)
 
 

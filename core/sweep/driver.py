@@ -36,6 +36,7 @@ class Sweep:
             document = files.read(cell)
             if document is not None and document["state"] == CellState.DONE:
                 self._documents[digest] = document
+                files.remove_sessions(cell)  # if the run that ended it was killed before
         self.states = {
             digest: CellState.DONE if digest in self._documents else CellState.QUEUED for digest in self._cells
         }

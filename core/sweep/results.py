@@ -72,9 +72,9 @@ def read_curve(path: Path) -> list[tuple[int, float]]:
     for line in path.read_text(errors="replace").splitlines():
         try:
             steps, value = json.loads(line)
-        except (ValueError, TypeError):
+            points[int(steps)] = float(value)
+        except (ValueError, TypeError, OverflowError, RecursionError):
             continue
-        points[steps] = value
     return sorted(points.items())
 
 

@@ -5,6 +5,7 @@ limited, and what does not look like a vote is refused. It keeps no cookies and 
 """
 
 import contextlib
+import io
 import ipaddress
 import json
 import re
@@ -25,6 +26,7 @@ from core.voting.ballot import CHOICES, Ballot
 from core.voting.page import page
 
 _MAX_BODY = 256
+_MAX_HEAD = 8192
 _MAX_CONNECTIONS, _MAX_CONNECTIONS_OF_ONE = 512, 32
 """Connections that are open at once: in all, and of one address."""
 _MAX_SECONDS = 10.0
@@ -123,9 +125,29 @@ class VotingServer(ThreadingHTTPServer):
             request.shutdown(socket.SHUT_RDWR)
 
 
+class _Request(io.RawIOBase):
+    """Bytes of one request, at most as many as head and body may have."""
+
+    def __init__(self, raw: socket.socket) -> None:
+        self._raw, self._left = raw, _MAX_HEAD + _MAX_BODY
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._raw.recv_into(buffer, min(len(buffer), self._left)) if self._left else 0
+        self._left -= count
+        return count
+
+
 class _Handler(BaseHTTPRequestHandler):
     server: VotingServer
     timeout = 5
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self.rfile = io.BufferedReader(_Request(self.connection), 1024)
 
     def version_string(self) -> str:
         return "Somersault"

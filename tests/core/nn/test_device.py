@@ -18,8 +18,9 @@ OLD = (
     " driver by downloading and installing a new version."
 )
 UNKNOWN = (
-    "CUDA initialization: CUDA unknown error - this may be due to an incorrectly set up environment. Setting the"
-    " available devices to be zero. (Triggered internally at CUDAFunctions.cpp:109.)"
+    "CUDA initialization: CUDA unknown error - this may be due to an incorrectly set up environment, e.g. changing env"
+    " variable CUDA_VISIBLE_DEVICES after program start. Setting the available devices to be zero. (Triggered internally"
+    " at CUDAFunctions.cpp:109.)"
 )
 
 
@@ -30,7 +31,8 @@ UNKNOWN = (
             OLD,
             r"PyTorch can't use the GPU \(The NVIDIA driver on your system is too old \(found version 11040\)\): update",
         ),
-        (UNKNOWN, r"\(CUDA unknown error - .* available devices to be zero\): update its driver, or"),
+        (UNKNOWN, r"\(CUDA unknown error - .* after program start\): restart the computer, or"),
+        ("Something else.", "no CUDA device that torch can use:"),
         ("", "no CUDA device that torch can use:"),
     ],
 )
@@ -47,7 +49,7 @@ def test_without_a_usable_gpu_cuda_is_refused_and_auto_takes_the_cpu(
         device.device_for(replaced(Config(), device="cuda"))
     with caplog.at_level(logging.WARNING):
         assert device.device_for(replaced(Config(), device="auto")) == torch.device("cpu")
-    assert ("PyTorch can't use the GPU" in caplog.text) == bool(warning)
+    assert ("PyTorch can't use the GPU" in caplog.text) == ("CUDA" in warning)
 
 
 NEW = ["sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120", "compute_120"]

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+from core.config import Config, replaced
 from core.errors import NotFiniteError
 from core.events import RolloutBatchReady
+from core.jobs.policy import OPTIMIZERS
+from core.policy.actor_critic import GaussianActorCritic
 from core.policy.on_policy import OnPolicyOptimizer
 from tests.core.builders import same, saved_state
 from tests.core.policy_toys import ALGORITHMS, drifting, improve, matching, one_step, optimizer
@@ -37,6 +40,16 @@ def taught(algorithm: str, discrete: bool, reward: Callable[..., np.ndarray]) ->
     for seed in range(UPDATES[algorithm]):
         improve(made, one_step(made.network, seed, reward))
     return float(one_step(made.network, 999, count=2000).rewards.mean())
+
+
+@every
+def test_a_batch_may_have_fewer_steps_than_a_robot_has_actuators(algorithm: str) -> None:
+    config = replaced(Config(), policy__algorithm=algorithm)
+    network = GaussianActorCritic(2, 8, 16, 1.0, torch.Generator().manual_seed(0))
+    before = network.weights.clone()
+    batch = one_step(network, 0, lambda observations, actions: actions[:, 0], count=5)
+    improve(OPTIMIZERS[algorithm](network, config, np.random.default_rng(0)), batch)
+    assert not torch.equal(network.weights, before)
 
 
 @every

@@ -124,7 +124,7 @@ def test_without_matplotlib_a_sentence_says_what_to_install(tmp_path: Path, monk
         draw_chart(tmp_path / "chart.png", "Ant", [])
 
 
-@pytest.mark.parametrize("torn", [b"[20, 2.", b"", b"20", b"\x00\xff"])
+@pytest.mark.parametrize("torn", [b"[20, 2.", b"", b"20", b'["a", 1]', b"[NaN, 1]", b"[[1], 2]", b"\x00\xff"])
 def test_a_line_that_is_not_whole_is_passed_over_and_the_last_of_two_counts(tmp_path: Path, torn: bytes) -> None:
     (tmp_path / "curve").write_bytes(b"[10, 0.5]\n[10, 1.0]\n" + torn + b"\n[30, 6.0]\n")
     assert read_curve(tmp_path / "curve") == [(10, 1.0), (30, 6.0)]

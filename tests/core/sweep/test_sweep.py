@@ -6,6 +6,7 @@ import functools
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -288,6 +289,9 @@ def test_a_process_of_this_machine_gives_the_same_bytes(tmp_path: Path) -> None:
 DAMAGES: dict[str, Callable[[str], str]] = {
     "cut": lambda text: text[:100],
     "[]": lambda text: "[]",
+    "no curve": lambda text: text.replace('"curve"', '"carve"'),
+    "a step beyond all numbers": lambda text: text.replace('"curve": [[', f'"curve": [[{10**400}, 1], ['),
+    "a word as a return": lambda text: re.sub('"true_return": [-0-9.e]+', '"true_return": "-3"', text),
     "another config": lambda text: text.replace('"seed": 0', '"seed": 7'),
     "a state of no cell": lambda text: text.replace('"done"', '"dine"'),
 }
@@ -322,6 +326,16 @@ def test_an_oracle_that_never_changes_is_refused_before_the_first_cell(sweep: Sw
     (tmp_path / "still.json").write_text(json.dumps({**BEHAVIOUR, "oracle": "side_speed"}))
     refused = sweep(tmp_path / "out", tasks=["still.json"], code=2)
     assert refused.computed == [] and "signals that never change on this robot: side_speed" in refused.err
+
+
+def test_a_session_that_a_killed_sweep_has_left_behind_is_removed(
+    sweep: Sweep, tmp_path: Path, undisturbed: Path
+) -> None:
+    shutil.copytree(undisturbed / "cells", tmp_path / "out" / "cells")
+    digest = next((tmp_path / "out" / "cells").iterdir()).stem
+    (tmp_path / "out" / "sessions" / f"{digest}-version").mkdir(parents=True)
+    assert sweep(tmp_path / "out").computed == []
+    assert not (tmp_path / "out" / "sessions").exists()
 
 
 def test_results_of_another_version_are_kept_and_reported(

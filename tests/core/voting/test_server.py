@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 import socket
@@ -93,6 +94,14 @@ def test_garbage_and_half_requests_disturb_nobody(server: VotingServer) -> None:
     assert vote(server.url, "b" * 32)[2] == b"counted\n"
     for raw in held:
         raw.close()
+
+
+def test_a_head_beyond_eight_kilobytes_is_not_read(server: VotingServer) -> None:
+    host, port = server.authority.split(":")
+    with socket.create_connection((host, int(port))) as raw:
+        raw.sendall(b"GET / HTTP/1.1\r\n" + b"X: " + b"y" * 30_000 + b"\r\n\r\n")
+        with contextlib.suppress(ConnectionResetError):  # of what was not read
+            assert not raw.recv(1 << 16).startswith(b"HTTP/1.1 200")
 
 
 def test_one_address_gets_no_more_than_its_rate(server: VotingServer) -> None:
