@@ -1,4 +1,4 @@
-"""The jobs that child processes run: the stages of training, clips, films, previews and games.
+"""The jobs that child processes run: the stages of training, clips, previews and games.
 
 Each is a generator of events that does not depend on threads or widgets. This module itself imports none of them, nor
 the libraries that they need, since the window imports it.
@@ -38,8 +38,8 @@ KINDS = {
     "reward": Kind("core.jobs.reward", threads=2),
     "policy": Kind("core.jobs.policy", threads=2),
     "clips": Kind("core.jobs.clips", nice=_SOON),
-    "film": Kind("core.jobs.film"),
-    "talk": Kind("core.jobs.talk"),
+    "film": Kind("core.film.film"),
+    "talk": Kind("core.film.talk"),
     "play": Kind("core.jobs.play", torch=False, nice=_SOON),
     "scenes": Kind("core.jobs.scenes", config=False, torch=False, nice=_SOON),
     "previews": Kind("core.jobs.previews", config=False, torch=False),

@@ -18,10 +18,10 @@ from core.envs.base import CaptureSchedule
 from core.envs.renderer import Renderer, renderer_for
 from core.errors import UserError, weight_errors
 from core.events import Arrays, Event
+from core.film import captions
+from core.film.captions import Caption, Picture
 from core.formatting import format_duration, format_number, pluralize
 from core.io.video_writer import check_path, video_file
-from core.jobs import film_captions
-from core.jobs.film_captions import Caption, Picture
 from core.jobs.service import Service
 from core.metrics import evenly
 from core.preferences.store import FOLDER, PreferenceStore
@@ -152,7 +152,7 @@ class FilmJob(Service[FilmRequested]):
     def _title_card(self, last: SnapshotInfo, labellers: Mapping[str, int], height: int) -> Picture:
         how = how_taught(labellers, self._config.teacher == Teacher.NONE)
         facts = f"{format_duration(last.seconds)} of training · {last.env_steps:,} steps of simulation · Somersault"
-        return film_captions.title_card(height, self._task.title, how, facts)
+        return captions.title_card(height, self._task.title, how, facts)
 
     def _learning(self, request: FilmRequested, scenes: list[Scene], renderer: Renderer) -> Iterator[Picture]:
         """Yield every policy in turn with its caption and the curve so far, then the end card."""
@@ -161,16 +161,16 @@ class FilmJob(Service[FilmRequested]):
         for at, scene in enumerate(scenes):
             steps = self._last_steps if scene is last else self._scene_steps
             for clip in renderer.pictures(scene.states[:steps], height, FPS):
-                yield film_captions.learning(clip, task.title, scene.caption, curve, at)
+                yield captions.learning(clip, task.title, scene.caption, curve, at)
         facts = f"{task.title} · {last.info.env_steps:,} steps of simulation · Somersault"
-        end = film_captions.end_card(height, scenes[0].caption, last.caption, facts, curve)
+        end = captions.end_card(height, scenes[0].caption, last.caption, facts, curve)
         yield from [end] * self._card_frames
 
     def _before_after(self, request: FilmRequested, scenes: list[Scene], renderer: Renderer) -> Iterator[Picture]:
         side = request.height * 8 // 9
         clips = [renderer.pictures(scene.states[: self._last_steps], side, FPS) for scene in scenes]
         for before, after in zip(*clips, strict=True):
-            yield film_captions.side_by_side((before, after), [scene.caption for scene in scenes])
+            yield captions.side_by_side((before, after), [scene.caption for scene in scenes])
 
 
 def labellers_of(session: Path, labels: int) -> dict[str, int]:

@@ -15,8 +15,9 @@ import torch
 
 from core.errors import UserError
 from core.events import Event, JobSpec
-from core.jobs import build, film, film_captions
-from core.jobs.film import FilmJob, how_taught, labellers_of
+from core.film import captions, film
+from core.film.film import FilmJob, how_taught, labellers_of
+from core.jobs import build
 from core.nn.state import state_arrays
 from core.preferences.store import FOLDER, PreferenceStore
 from core.rollout.actor import build_policy
@@ -128,9 +129,9 @@ def test_the_title_is_about_the_session_and_no_labellers_instruction(
     taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
-    write = film_captions.write
+    write = captions.write
     monkeypatch.setattr(
-        film_captions, "write", lambda card, text, *a, **b: (written.append(text), write(card, text, *a, **b))
+        captions, "write", lambda card, text, *a, **b: (written.append(text), write(card, text, *a, **b))
     )
     made(taught, tmp_path / "film.mp4", before_after=True)
     text = " ".join(written)

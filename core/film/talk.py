@@ -6,10 +6,10 @@ from pathlib import Path
 
 from core.config import Config
 from core.envs.renderer import Renderer
+from core.film import captions
+from core.film.captions import Picture
+from core.film.film import FPS, FilmJob, Scene
 from core.formatting import pluralize
-from core.jobs import film_captions
-from core.jobs.film import FPS, FilmJob, Scene
-from core.jobs.film_captions import Picture
 from core.metrics import evenly
 from core.preferences.store import FOLDER, PreferenceStore, PreferenceSummary
 from core.service_events import FilmRequested
@@ -37,7 +37,7 @@ class TalkJob(FilmJob):
         curve, title = [scene.figure for scene in scenes], self._task.title
         first, last = scenes[0], scenes[-1]
         for clip in renderer.pictures(first.states[: self._scene_steps], height, FPS):
-            yield film_captions.learning(clip, title, first.caption, curve, 0)
+            yield captions.learning(clip, title, first.caption, curve, 0)
         votes = read_votes(folder)
         with closing(PreferenceStore(folder / FOLDER, read_only=True)) as store:
             rows = store.labels()
@@ -46,7 +46,7 @@ class TalkJob(FilmJob):
                 yield from self._compared(store.answer(row.id), caption, votes.get(row.id), renderer, height)
         yield from self._curve(scenes, curve, height)
         for clip in renderer.pictures(last.states[: self._last_steps], height, FPS):
-            yield film_captions.learning(clip, title, last.caption, curve, len(curve) - 1)
+            yield captions.learning(clip, title, last.caption, curve, len(curve) - 1)
 
     def _compared(
         self, answer: Preference, caption: str, votes: Votes | None, renderer: Renderer, height: int
@@ -62,13 +62,13 @@ class TalkJob(FilmJob):
         for number in range(frames):
             clips = [clip[number % len(clip)] for clip in sides]
             shown = number >= _CHOSEN * frames
-            yield film_captions.compared(clips, caption, words if shown else "", answer.choice if shown else None)
+            yield captions.compared(clips, caption, words if shown else "", answer.choice if shown else None)
 
     def _curve(self, scenes: list[Scene], curve: list[float], height: int) -> Iterator[Picture]:
         frames = round(_CURVE * FPS)
         for number in range(frames):
             at = min(len(curve) - 1, number * (len(curve) + 1) // frames)
-            yield film_captions.curve_card(height, curve, at, scenes[at].caption)
+            yield captions.curve_card(height, curve, at, scenes[at].caption)
 
 
 def telling_answers(rows: list[PreferenceSummary], count: int) -> list[PreferenceSummary]:
