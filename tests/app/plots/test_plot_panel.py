@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QLabel
 
 from app.keys.commands import Command
 from app.live.demonstrations import Demonstration
+from app.plots.figure import log_text
 from app.style import theme
 from app.style.palette import LIGHT
 from core.session import metrics_file
@@ -207,3 +208,10 @@ def test_damaged_curves_are_no_obstacle(open_face: Callable[..., Face], caplog: 
     show_true_reward(again)
     again.engine["rollout"].play(report(4000, flips=7.25))
     first.wait_until(lambda: drawn(plot(again, "measure")) == {_MEASURE: ([4.0], [7.25])})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2.5e-4, "2.5e-4"), (0.012, "0.012"), (1000.0, "1000"), (12345.0, "12300"), (1e6, "1e6")]
+)
+def test_numbers_at_a_logarithmic_scale_are_short(value: float, text: str) -> None:
+    assert log_text(value) == text
