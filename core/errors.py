@@ -81,7 +81,10 @@ def summary(error: BaseException) -> str:
 
 
 def checkpoint_errors(job: str) -> AbstractContextManager[None]:
-    """Raise UserError if the job's state lacks something or has another shape; lack of memory passes through."""
+    """Context manager that raises UserError if a job's state in its block lacks something or has another shape.
+
+    Lack of memory passes through.
+    """
     return _misfit(
         f"The checkpoint does not fit the {job} stage of this session ({{}}): delete the folder checkpoints in the"
         " session's folder, and training starts again with all answers."
@@ -89,13 +92,16 @@ def checkpoint_errors(job: str) -> AbstractContextManager[None]:
 
 
 def weight_errors() -> AbstractContextManager[None]:
-    """Raise UserError if a policy's weights are from another session; lack of memory passes through."""
+    """Context manager that raises UserError if a policy's weights in its block are from another session.
+
+    Lack of memory passes through.
+    """
     return _misfit("This earlier policy is not from this session ({}): choose another one.")
 
 
 @contextmanager
 def _misfit(sentence: str) -> Iterator[None]:
-    """Raise UserError with this sentence, in which {} stands for the error."""
+    """Turn errors of the block into a UserError with this sentence, in which {} stands for the error."""
     try:
         yield
     except (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError, RuntimeError) as error:

@@ -43,7 +43,7 @@ class PairQueue:
         self._rendering: list[Query] = []
         self._ready: deque[Pair] = deque()
         self._undone: list[Query] = []
-        """Queries whose answers were undone and that have no answer again, wherever they wait."""
+        """Queries whose answers were undone and that have no new answer yet, wherever they wait."""
         self._first: Query | None = None
         """The undone query that is being rendered and is shown next."""
         self.shown: Pair | None = None

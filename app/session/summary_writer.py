@@ -21,7 +21,7 @@ _PICTURE_SIZE = 192
 
 
 class SummaryWriter(QObject):
-    """Writes when the stored answers are counted, after pausing, stopping and each checkpoint, and when the teacher changes.
+    """Writes the summary once the answers are counted, and after each pause, stop, checkpoint and change of teacher.
 
     Make it in the same turn of the event loop as the controller, which counts them. It writes in the thread of the
     session's files, which the controller ends. A failure is logged, shown once, and stops nothing: a session is complete

@@ -232,7 +232,7 @@ class StartWindow(QMainWindow):
         self.banner.show_message(sentence, "refusal", with_buttons=False)
 
     def _offer_undo(self, restore: Callable[[Trashed], None], thrown: Trashed) -> None:
-        """Say what is in the trash, with a button that brings it back, if that is possible, and can be pressed once."""
+        """Show what was moved to the trash, with an Undo button, which works once, if it can be restored."""
         self._undo = None if thrown.path is None else partial(restore, thrown)
         self.banner.show_message(f"Moved {thrown.name} to Trash.", with_buttons=self._undo is not None)
 

@@ -25,8 +25,8 @@ _MAX_TOTAL = 96 << 20
 class SessionCopy:
     """Copies answers, earlier policies and votes as the session writes them, into unnamed files. Use it in one thread.
 
-    The copy of a deleted policy is kept, as the whole folder may be deleted next, unless there are more copies than a
-    session keeps policies, or they exceed _MAX_TOTAL.
+    The copy of a deleted policy is kept, as the whole folder may be deleted next, until there are more copies of policies
+    than policy_snapshots.KEPT, or all copies but the answers exceed _MAX_TOTAL.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -46,7 +46,7 @@ class SessionCopy:
         return sum(name != record.NAME for name in self._others)
 
     def update(self, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Copy what is new since the last call, or as much of it as is copied when `stopped` is True.
+        """Copy what is new since the last call; end early once `stopped` returns True.
 
         Files other than answers are left out if they can't be read. Raise one of tensor_file.DAMAGE if the answers can't
         be read, or nothing can be written; what was copied so far is kept.

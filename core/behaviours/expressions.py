@@ -193,7 +193,7 @@ class Compiler:
             level = [child for node in level for child in ast.iter_child_nodes(node)]
             if not level:
                 return
-        raise UserError(f"{self._place} has too many brackets or signs inside each other: write a simpler one.")
+        raise UserError(f"{self._place} has more than {MAX_DEPTH} nested operations: write a simpler one.")
 
     def _refuse_other_languages(self, bare: str) -> None:
         """Raise UserError for signs that Python's parser would only call wrong. bare: the text without quoted names"""

@@ -174,7 +174,7 @@ class FilmJob(Service[FilmRequested]):
 
 
 def labellers_of(session: Path, labels: int) -> dict[str, int]:
-    """Count the answers that are trained on of each labeller among a session's first `labels`.
+    """Count each labeller's answers that are trained on, among the first `labels` of a session.
 
     Raises UserError if a session's answers can't be read.
     """

@@ -17,12 +17,12 @@ _SOON = 3
 
 @dataclass(frozen=True)
 class Kind:
-    """Kind of job.
+    """Implementation and process of a job.
 
-    module: has its class
-    config: it is built from the config of a session
-    torch: it needs torch
-    threads: that it may use at once where there are many cores
+    module: name of the module with its class
+    config: True if its constructor takes a session's config
+    torch: True if it needs torch
+    threads: number that it may use at once where there are many cores
     nice: niceness of its process
     """
 
@@ -46,7 +46,7 @@ KINDS = {
     "portable": Kind("core.portable.job", config=False),
     "voting": Kind("core.voting.job", config=False, torch=False),
 }
-"""The jobs by name. The class of `film` is FilmJob, and so on."""
+"""The kinds of jobs by name. The class of `film` is FilmJob, and so on."""
 
 
 def build(spec: JobSpec, threads: int = 1, processes: bool = False) -> Job:

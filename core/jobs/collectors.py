@@ -87,7 +87,7 @@ class Collectors:
             child.request(method, weights)
 
     def collect(self, env_steps: int) -> Generator[None, None, RolloutBatch]:
-        """Collect a batch. Yields None now and then; returns the batch. env_steps: of the session at its start
+        """Collect a batch. Yields None now and then; returns the batch. env_steps: of the session when the batch begins
 
         Raises what a child raised, or ChildDiedError.
         """

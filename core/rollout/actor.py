@@ -37,7 +37,7 @@ def acting_device(config: Config) -> torch.device:
 class Actor:
     """Chooses actions with the weights that it was last given.
 
-    rng: samples the actions; None for the likeliest ones, which are chosen on the CPU, as few environments need them
+    rng: samples the actions; None to choose the likeliest ones, on the CPU, as then there are few environments
     """
 
     def __init__(self, config: Config, rng: np.random.Generator | None) -> None:

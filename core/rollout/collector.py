@@ -110,7 +110,7 @@ def collect(
 
 
 def at_once(collecting: Generator[None, None, T]) -> T:
-    """Run what yields None now and then to its end; return its result."""
+    """Run a generator to its end and return its result."""
     while True:
         try:
             next(collecting)
@@ -201,7 +201,7 @@ class Collector:
         load_state_arrays(self._ensemble, weights)
 
     def collect(self, env_steps: int) -> Generator[None, None, RolloutBatch]:
-        """Collect a batch. Yields None now and then; returns the batch. env_steps: of the session at its start"""
+        """Collect a batch. Yields None now and then; returns the batch. env_steps: of the session when the batch begins"""
         config = self._config
         builder = None if config.teacher == Teacher.NONE else self._builder
         steps, every = config.rollout.steps, self._environments

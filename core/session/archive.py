@@ -80,9 +80,11 @@ def export_session(session: Session, target: Path, check_cancelled: Callable[[],
         ):
             files.add_to_zip(archive, _MANIFEST, json.dumps({"format": _FORMAT}))
             archive.write(session.folder / CONFIG, CONFIG)
-            # Before the answers, so that all answers that the votes are about and the checkpoints build on are exported.
+            # Before the answers, so that the archive has every answer that the votes and checkpoints refer to.
             for path in (session.folder / record.NAME, *training_files(session.folder)):
-                with suppress(FileNotFoundError):  # no votes, or a newer checkpoint, listed too, has replaced this one
+                with suppress(
+                    FileNotFoundError
+                ):  # no votes, or a newer checkpoint has replaced this one; it is listed too
                     archive.write(path, path.relative_to(session.folder).as_posix())
             for row in store.rows():
                 check_cancelled()

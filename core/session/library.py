@@ -104,8 +104,8 @@ def duplicate(source: Path, target: Path, tell: Callable[[float], None] = lambda
     """
     with closing(Session.open(source)) as session, files.new_folder(target) as inside:
         session.store().close()
-        beside = [source / name for name in (CONFIG, summary.NAME, summary.PICTURE, record.NAME)]
-        listed = (*beside, *training_files(source), *require_answers(source).iterdir())
+        others = [source / name for name in (CONFIG, summary.NAME, summary.PICTURE, record.NAME)]
+        listed = (*others, *training_files(source), *require_answers(source).iterdir())
         sizes = {path: path.stat().st_size for path in listed if path.is_file()}
         whole, copied = max(1, sum(sizes.values())), 0
         for path, size in sizes.items():

@@ -83,7 +83,10 @@ class CellFiles:
 
 
 def _is_whole(document: Document) -> bool:
-    """Return whether a document has what tables and charts are made of. Raises ValueError, TypeError or KeyError if not."""
+    """Return whether a document has all that tables and charts need.
+
+    Raises ValueError, TypeError or KeyError if a value is missing or is no number.
+    """
     if document["state"] == "failed":
         return isinstance(document["reason"], str) and isinstance(document["traceback"], str)
     result = document["result"]

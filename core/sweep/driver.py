@@ -92,7 +92,7 @@ class Sweep:
 
     def _end(self, cell: Cell, document: Document, bar: ProgressBar) -> None:
         if document["state"] == CellState.DONE and document["made_with"] != environment():
-            self._files.remove_sessions(cell)  # taught by both versions of the files
+            self._files.remove_sessions(cell)  # parts of them may come from different versions of the program
             document = failed(cell.config, "The program's files changed while the sweep ran: start it again.")
         self._files.write(cell, document)
         self._documents[cell.digest] = document

@@ -157,7 +157,7 @@ def test_what_is_not_finite_becomes_zero_or_the_largest_value(text: str, expecte
         ("", "is empty"),
         ("1" * (MAX_TEXT + 1), f"at most {MAX_TEXT}"),
         ("(" * 240 + "1" + ")" * 240, "can't be read"),
-        ("-" * 250 + "height", "too many brackets or signs inside each other: write a simpler one"),
+        ("-" * 250 + "height", "more than 200 nested operations: write a simpler one"),
         ("1e10", "column 1: the number is larger than 1e+09"),
         ("9" * 400, "the number is larger"),
         ("1e999", "the number is larger"),

@@ -147,7 +147,7 @@ def test_each_episode_starts_anew_and_its_state_can_be_saved() -> None:
         ("share(contact[foot] - airborne)", "contact[foot] - airborne is a number"),
         ("longest(up + airborne)", "up + airborne is a number"),
         ("count(vertical_speed * airborne)", "vertical_speed * airborne is a number"),
-        ("-" * 250 + "mean(height)", "too many brackets or signs"),
+        ("-" * 250 + "mean(height)", "more than 200 nested operations"),
     ],
 )
 def test_a_wrong_figure_is_one_sentence(text: str, words: str) -> None:
