@@ -23,7 +23,7 @@ import pytest
 from tests.core.builders import QUICK
 from tests.core.sweep.plans import journal
 from tests.e2e import slurm_stand_in
-from tests.processes import children
+from tests.processes import parts
 from tests.screens import ROOT, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(5400)]
@@ -108,7 +108,10 @@ def test_forty_cells_that_are_killed_ten_times_give_the_same_table(tmp_path: Pat
         wait_until(lambda begun=begun, more=more: len(journal(out)) >= begun + more, program)
         time.sleep(rng.uniform(0, 1))
         if number % 2:
-            workers = [child for child, command in children(program.pid).items() if "resource_tracker" not in command]
+            workers = list[psutil.Process]()
+            wait_until(
+                lambda program=program, workers=workers: bool(workers.extend(parts(program.pid)) or workers), program
+            )
             rng.choice(workers).kill()
             workers_killed += 1
         else:
