@@ -56,15 +56,14 @@ class CellFiles:
         path = self.path(cell)
         try:
             document: Document = json.loads(path.read_bytes())
-            if Config.from_dict(document["config"]) == cell.config and _is_whole(document):
-                return document
+            _require_whole(document, cell)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise UserError(f"{path} can't be read ({reason(error)}): check its permissions.") from error
-        except (ValueError, TypeError, KeyError, OverflowError, RecursionError, UserError):
-            pass
-        raise UserError(f"{path} is damaged: delete it, and its cell is computed again.")
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError, UserError) as error:
+            raise UserError(f"{path} is damaged: delete it, and its cell is computed again.") from error
+        return document
 
     def write(self, cell: Cell, document: Document) -> None:
         write_atomically(self.path(cell), encode({"made_with": environment(), **document}))
@@ -82,16 +81,18 @@ class CellFiles:
             raise unwritable(path, error) from error
 
 
-def _is_whole(document: Document) -> bool:
-    """Return whether a document has all that tables and charts need.
-
-    Raises ValueError, TypeError or KeyError if a value is missing or is no number.
-    """
+def _require_whole(document: Document, cell: Cell) -> None:
+    """Raise ValueError, TypeError, KeyError or UserError unless it is the cell's, with all that tables and charts need."""
+    if Config.from_dict(document["config"]) != cell.config:
+        raise ValueError("the config is another one")
     if document["state"] == "failed":
-        return isinstance(document["reason"], str) and isinstance(document["traceback"], str)
-    result = document["result"]
-    for value in (*(result[name] for name in ("labels", "env_steps", "divergences")), *sum(result["curve"], [])):
-        float(value)
-    returns = [result[name] for name in ("true_return", "random_return")]
-    numbers = all(value is None or isinstance(value, int | float) for value in returns)
-    return document["state"] == "done" and numbers and isinstance(result["measure"], dict)
+        whole = isinstance(document["reason"], str) and isinstance(document["traceback"], str)
+    else:
+        result = document["result"]
+        for value in (*(result[name] for name in ("labels", "env_steps", "divergences")), *sum(result["curve"], [])):
+            float(value)
+        returns = [result[name] for name in ("true_return", "random_return")]
+        numbers = all(value is None or isinstance(value, int | float) for value in returns)
+        whole = document["state"] == "done" and numbers and isinstance(result["measure"], dict)
+    if not whole:
+        raise ValueError("a value is of another type")

@@ -91,15 +91,14 @@ class Sweep:
                 self._end(cell, failed(cell.config, reason), bar)
 
     def _end(self, cell: Cell, document: Document, bar: ProgressBar) -> None:
-        if document["state"] == CellState.DONE and document["made_with"] != environment():
-            self._files.remove_sessions(cell)  # parts of them may come from different versions of the program
+        done = document["state"] == CellState.DONE
+        if done and document["made_with"] != environment():
             document = failed(cell.config, "The program's files changed while the sweep ran: start it again.")
         self._files.write(cell, document)
         self._documents[cell.digest] = document
-        state = CellState(document["state"])
-        if state == CellState.DONE:
+        if done:
             self._files.remove_sessions(cell)  # some ten megabytes each
-        self._change(cell.digest, state, bar, document.get("reason", ""))
+        self._change(cell.digest, CellState(document["state"]), bar, document.get("reason", ""))
 
     def _change(self, digest: str, state: CellState, bar: ProgressBar, reason: str = "") -> None:
         self.states[digest] = state
