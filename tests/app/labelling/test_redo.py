@@ -118,6 +118,7 @@ def test_every_undone_pair_is_asked_again_after_the_simulation_was_restarted(fac
         face.wait_until(lambda query=query: face.query is query)
     face.die("rollout")
     face.restart()
+    face.wait_until(lambda: bool(face.engine["rollout"].got(AnswersReplayed)))
     (replayed,) = face.engine["rollout"].got(AnswersReplayed)
     assert sorted(query.id for query in replayed.waiting) == sorted(query.id for query in queries[:2])
     face.press(Qt.Key.Key_Left)
