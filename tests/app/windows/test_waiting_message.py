@@ -134,14 +134,18 @@ def test_a_checkpoint_that_reaches_the_disk_while_the_window_closes_is_not_calle
     face: Face, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     face.learn()
-    may_continue, save = threading.Event(), Session.save
+    begun, may_continue, save = threading.Event(), threading.Event(), Session.save
 
     def slow(session: Session, number: int, states: Any) -> None:
+        begun.set()
         assert may_continue.wait(60)
         save(session, number, states)
 
     monkeypatch.setattr(Session, "save", slow)
     face.controller.state_changed.connect(lambda state: may_continue.set() if state == State.STOPPED else None)
-    face.controller.last_checkpoint_timer.setInterval(0)
-    face.close()
+    face.controller.last_checkpoint_timer.setInterval(60_000)
+    with face.wait_signal(face.window.closed):
+        face.window.close()
+        face.wait_until(begun.is_set)
+        face.controller.last_checkpoint_timer.setInterval(0)
     assert numbers(face)["policy"] == 1 and face.controller.abandoned == ""
