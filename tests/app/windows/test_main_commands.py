@@ -211,15 +211,16 @@ def test_the_list_has_every_command_with_its_keys(face: Face) -> None:
 
 def test_a_held_enter_presses_a_button_once(face: Face) -> None:
     face.labelling.flash_timer.setInterval(1)
-    face.offer(*(make_query() for _ in range(4)))
+    queries = face.offer(*(make_query() for _ in range(4)))
     left, undo = (face.window.key_hints.buttons[action] for action in (Choice.LEFT, Command.UNDO))
     left.setFocus()
     held(face, left, Qt.Key.Key_Return)
     assert len(face.answers()) == 1
     face.press(Qt.Key.Key_Escape)
-    for _ in range(2):
+    for query in queries[1:3]:
+        face.wait_until(lambda query=query: face.query is query and not face.labelling.flash_timer.isActive())
         face.press(Qt.Key.Key_Left)
-        face.wait_until(lambda: face.labelling.idle and not face.labelling.flash_timer.isActive())
+    face.wait_until(lambda: face.query is queries[3])
     undo.setFocus()
     held(face, undo, Qt.Key.Key_Return)
     assert len(face.answers()) == 2
