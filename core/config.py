@@ -243,7 +243,7 @@ class RolloutConfig(_Checked):
     threads: int = number(0, "physics threads; 0 for one per core if batches are large enough", "", 0, 1024)
     varied_starts: float = number(
         0.0,
-        "share of environments whose robot starts lying, tilted or in the air, while this yields better clips",
+        "share of environments whose robot starts turned over, tilted or in the air, while this yields better clips",
         "",
         0,
         0.9,

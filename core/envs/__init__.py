@@ -23,7 +23,7 @@ def make_envs(
     threads: number of threads that step the simulation; 0 for one per core
     staggered: start at different ages, so that ends are spread over time; games spread theirs by themselves
     film: which environments keep pictures of their steps, for tasks whose clips cannot be rendered later
-    varied_starts: share of the environments of a robot on a floor that start lying, tilted or thrown into the air
+    varied_starts: share of the environments of a robot on a floor that start turned over, tilted or thrown into the air
     """
     if isinstance(task, RobotTask):
         from core.envs.mujoco import MujocoVectorEnv

@@ -74,7 +74,7 @@ class VectorEnv(Protocol):
     divergences: int
     """Number of simulations that failed and were restarted."""
     varies_starts: bool
-    """True if episodes that begin from now on may start lying, tilted or thrown, in environments that can do so."""
+    """True if episodes that begin from now on may start turned over, tilted or thrown, in environments that can do so."""
     varied: npt.NDArray[np.bool_]
     """(N,): the current episode has started so."""
 

@@ -44,7 +44,7 @@ class MujocoVectorEnv:
         """Create environments.
 
         threads: 0 for one per core, fewer for few environments
-        varied_starts: share of the environments whose robots start lying, tilted or thrown, and do not count
+        varied_starts: share of the environments whose robots start turned over, tilted or thrown, and do not count
         """
         self.task = task
         self.count = environments

@@ -5,6 +5,8 @@ Robots never start below the floor.
 
 from __future__ import annotations
 
+import itertools
+
 import mujoco
 import numpy as np
 
@@ -27,9 +29,16 @@ from core.robots.structure import (
 )
 from core.types import Float64, Mask
 
-_KINDS = ("standing", "lying", "tilted", "air")
+_MIXED = ("standing", "turned over", "tilted", "air")
+_LYING = "lying"
 _RANDOM = "random"
 """Each joint anywhere within its limits, a hinge or ball without limits at any angle: as in the Control Suite."""
+_LYING_ANGLES = (-np.pi / 2, np.pi / 2, np.pi)
+"""Angles in rad by which a robot may be turned to lie."""
+_LYING_DIRECTIONS = 16
+"""Number of horizontal axes about which a free body may be turned to lie."""
+_LOW = 0.5
+"""A robot lies where its centre of mass is at most this share of its range of heights above the lowest."""
 _TILT = 0.8
 """Largest angle in rad of a tilted start."""
 _GAP = (0.0, 0.02)
@@ -81,6 +90,8 @@ class Starts:
             self._tendons, self._trees = np.flatnonzero(model.tendon_limited), moved_trees(model)
         else:
             raise UserError("The robot can't be lifted and turned: make start standing or random.")
+        self._lying: list[tuple[float, float]] = []
+        """Turns with which the robot lies: angle and direction in rad."""
         joints = _uncoupled_joints(model, self._trees)
         self._joints = joints if self._movable else [joint for joint in joints if model.jnt_type[joint] != FREE]
 
@@ -172,25 +183,56 @@ class Starts:
 
     def _turn_and_lift(self, rng: np.random.Generator, positions: Float64) -> None:
         count, usual = len(positions), positions[0].copy()
-        kinds = np.full(count, _KINDS.index(self._start)) if self._start in _KINDS else rng.integers(4, size=count)
+        if self._start == _LYING:
+            kinds = np.full(count, _MIXED.index("turned over"))
+        else:
+            kinds = np.full(count, _MIXED.index(self._start)) if self._start in _MIXED else rng.integers(4, size=count)
         sides = rng.choice([-1.0, 1.0], count)
-        lying = np.pi / 2 * np.where(rng.random(count) < 0.5, 1, 2 if self._free else 1)  # a free body also on its back
+        half = np.pi if self._free else np.pi / 2  # a free body is also turned by half a turn
+        over = np.where(rng.random(count) < 0.5, np.pi / 2, half)
         angles = np.choose(
             kinds,
-            [np.zeros(count), lying * sides, rng.uniform(-_TILT, _TILT, count), rng.uniform(-np.pi, np.pi, count)],
+            [np.zeros(count), over * sides, rng.uniform(-_TILT, _TILT, count), rng.uniform(-np.pi, np.pi, count)],
         )
         air = self._scale * rng.uniform(*_AIR, count)
-        gaps = np.where(kinds == _KINDS.index("air"), air, self._scale * rng.uniform(*_GAP, count))
+        gaps = np.where(kinds == _MIXED.index("air"), air, self._scale * rng.uniform(*_GAP, count))
         direction = rng.uniform(-np.pi, np.pi, count)
-        moved = kinds != _KINDS.index("standing")
-        if self._free:
-            turned = _turned(positions[:, self._turn : self._turn + 4], angles, direction)
-            positions[moved, self._turn : self._turn + 4] = turned[moved]
-        else:
-            positions[moved, self._turn] += angles[moved]
-        self._bend(positions, moved & (kinds != _KINDS.index("air")))
+        if self._start == _LYING:
+            self._lying = self._lying or self._lying_turns(usual)
+            angles, direction = rng.choice(self._lying, count).T
+        moved = kinds != _MIXED.index("standing")
+        self._turn_by(positions, angles, direction, moved)
+        self._bend(positions, moved & (kinds != _MIXED.index("air")))
         lift = gaps + self._ground(usual) - self._kinematics.lowest(positions)
         positions[moved, self._lift] += self._lift_sign * lift[moved]
+
+    def _turn_by(self, positions: Float64, angles: Float64, direction: Float64, rows: Mask) -> None:
+        if self._free:
+            turned = _turned(positions[:, self._turn : self._turn + 4], angles, direction)
+            positions[rows, self._turn : self._turn + 4] = turned[rows]
+        else:
+            positions[rows, self._turn] += angles[rows]
+
+    def _lying_turns(self, usual: Float64) -> list[tuple[float, float]]:
+        """Return the turns from the usual start (nq,) that bring the robot's centre of mass nearest to the floor.
+
+        A robot that stands upright so lies on its front or back, and one that stands level on its back, not on end.
+        """
+        model, data = self._kinematics.model, self._data
+        directions = np.linspace(0, np.pi, _LYING_DIRECTIONS, endpoint=False).tolist() if self._free else [0.0]
+        turns = list(itertools.product(_LYING_ANGLES, directions))
+        positions, every = np.tile(usual, (len(turns), 1)), np.ones(len(turns), np.bool_)
+        angle, direction = np.array(turns).T
+        self._turn_by(positions, angle, direction, every)
+        self._bend(positions, every)
+        heights = -self._kinematics.lowest(positions)
+        for row, place in enumerate(positions):
+            data.qpos[:] = place
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_comPos(model, data)
+            heights[row] += data.subtree_com[self._kinematics.root, 2]
+        low = heights <= heights.min() + _LOW * np.ptp(heights)
+        return [turn for turn, kept in zip(turns, low, strict=True) if kept]
 
     def _randomize(self, rng: np.random.Generator, positions: Float64) -> None:
         """Draw the robot's joints, but for its place, and lift a robot that would be below the floor."""

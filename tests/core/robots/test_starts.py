@@ -1,14 +1,20 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
 
 from core.behaviours.behaviour import STARTS
 from core.errors import UserError
+from core.robots.importing import import_robot
 from core.robots.kinematics import Kinematics, Poses
 from core.robots.structure import HINGE
+from core.tasks import get_task
+from core.tasks.base import RobotTask
+from core.tasks.behaviour_tasks import task_text
 from core.tasks.robots import ROBOTS
 from tests.core.robot_toys import MakeBatch
 
@@ -29,7 +35,9 @@ def test_a_robot_starts_as_asked_and_never_below_the_floor(name: str, start: str
         assert (low <= joints).all() and (joints <= high).all()
         assert (np.ptp(joints, axis=0) > 0.95 * (high - low)).all() and up.min() < -0.95 and up.max() > 0.95
     if start == "lying":
-        assert np.minimum(np.abs(up), np.abs(up + 1)).max() < 0.25 and lowest.max() <= 0.02 + 1e-9
+        level = name in ("half-cheetah", "ant")  # these lie on their backs, and the others on their fronts or backs
+        assert np.abs(up + level).max() < 0.25 and lowest.max() <= 0.02 + 1e-9
+        assert level or np.ptp(np.sin(positions[:, 2])) > 1.9
     if start == "tilted":
         assert up.min() == pytest.approx(np.cos(0.8), abs=0.15) and up.max() > 0.98 and lowest.max() <= 0.02 + 1e-9
     if start == "air":
@@ -51,6 +59,18 @@ def test_no_robot_on_the_floor_is_thrown_up_by_its_own_joints(start: str, batch:
         env.step(np.zeros((60, 8), np.float32))
         highest = np.maximum(highest, env.states[:, 3])
     assert (highest - before).max() < 0.3
+
+
+def test_a_humanoid_lies_level_and_on_every_side(batch: MakeBatch) -> None:
+    path = Path(gymnasium.__file__).parent / "envs/mujoco/assets/humanoid.xml"
+    humanoid = get_task(task_text(f"mjcf:{path}", import_robot))
+    assert isinstance(humanoid, RobotTask)
+    env = batch(dataclasses.replace(humanoid, start="lying"), 200)
+    kinematics, positions = Kinematics(env.model), env.states[:, 1 : 1 + env.model.nq]
+    turned = Poses(kinematics, positions).body(kinematics.root, 2)[1]
+    front, _, up = turned.T
+    assert np.abs(up).max() < 0.25 and kinematics.lowest(positions).max() <= 0.02 + 1e-9
+    assert front.min() < -0.9 and front.max() > 0.9
 
 
 def test_a_small_robot_starts_less_high_in_the_air(batch: MakeBatch) -> None:
