@@ -21,7 +21,10 @@ _screen = ExitStack()
 _GRACE_SECONDS = 60
 """Time in which a test has to end once pytest-timeout has interrupted it, and in which its fixtures have to."""
 _IN_MEMORY, _ROOM = "/dev/shm", 1_000_000_000
-"""Folder of Linux whose files are in memory, and the bytes that must be free there; in a container there may be few."""
+"""Folder of Linux whose files are in memory, and the bytes that must be free there.
+
+In a container there may be few, or programs in it may not be started.
+"""
 _stderr = 2
 """File descriptor to which a process that is ended writes its stacks."""
 
@@ -32,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
     Also restores Ctrl+C, as a shell that starts the tests in the background has SIGINT ignored, and keeps the tests'
     files in memory: sessions wait for the disk after each answer, which is a fifth of the time of tests with sessions.
     """
-    if os.path.isdir(_IN_MEMORY) and shutil.disk_usage(_IN_MEMORY).free > _ROOM:
+    if os.path.isdir(_IN_MEMORY) and shutil.disk_usage(_IN_MEMORY).free > _ROOM and _runs_programs(_IN_MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _IN_MEMORY)
     os.environ["SOMERSAULT_NICE"] = "0"  # else a busy machine does not slow the tests' children down but stops them
     global _stderr
@@ -42,6 +45,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if sys.platform == "linux" and not only_distributes:
         os.environ["DISPLAY"] = _screen.enter_context(x_server("1600x1000"))
         os.environ["QT_QPA_PLATFORM"] = "xcb"
+
+
+def _runs_programs(folder: str) -> bool:
+    return sys.platform != "linux" or not os.statvfs(folder).f_flag & os.ST_NOEXEC
 
 
 def pytest_collection_finish() -> None:

@@ -1,7 +1,19 @@
-"""Whether this machine is in a network, found out without the code under test."""
+"""Whether this machine is in a network of its own, found out without the code under test."""
 
+import ipaddress
+import socket
 from pathlib import Path
 
 _ROUTES = Path("/proc/net/route")
-NETWORKED = _ROUTES.exists() and any(line.split()[1] == "0" * 8 for line in _ROUTES.read_text().splitlines()[1:])
-"""Whether Linux has a default route; False on other systems."""
+
+
+def _is_networked() -> bool:
+    if not _ROUTES.exists() or not any(line.split()[1] == "0" * 8 for line in _ROUTES.read_text().splitlines()[1:]):
+        return False
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:  # which sends nothing
+        probe.connect(("10.255.255.255", 1))
+        return not ipaddress.ip_address(probe.getsockname()[0]).is_global
+
+
+NETWORKED = _is_networked()
+"""Whether Linux has a default route from an address that the Internet can't reach; False on other systems."""

@@ -24,6 +24,7 @@ def x_server(size: str, *options: str) -> Iterator[str]:
         os.close(writer)
         with os.fdopen(reader) as pipe:
             number = pipe.readline().strip()
+        assert number, "Xvfb has not started"
         try:
             yield f":{number}"
         finally:
@@ -33,7 +34,7 @@ def x_server(size: str, *options: str) -> Iterator[str]:
 def run_python(*arguments: object, **environ: str) -> subprocess.CompletedProcess[str]:
     variables = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT), **environ}
     command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=150, check=False)
 
 
 @contextmanager

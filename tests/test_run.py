@@ -145,7 +145,10 @@ def test_linux_without_a_gpu_gets_the_small_build_where_it_can(
     assert run.torch_index({}, gpu, platform) == (["--extra-index-url", run.TORCH_CPU_INDEX] if asked else [])
 
 
-def test_an_index_is_asked_whether_it_is_there(run: ModuleType, tmp_path: Path) -> None:
+def test_an_index_is_asked_whether_it_is_there(
+    run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
     (tmp_path / "torch").mkdir()
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -159,10 +162,12 @@ def test_an_index_is_asked_whether_it_is_there(run: ModuleType, tmp_path: Path) 
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         address = f"http://127.0.0.1:{server.server_port}"
-        assert run.answers(address)
-        assert not run.answers(f"{address}/elsewhere")
-        server.shutdown()
-        thread.join()
+        try:
+            assert run.answers(address)
+            assert not run.answers(f"{address}/elsewhere")
+        finally:
+            server.shutdown()
+            thread.join()
     assert not run.answers(address)
 
 

@@ -66,6 +66,17 @@ def left_open() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
+def left_open_falls_to(count: int) -> bool:
+    """Wait until no more descriptors are open, as a process that was killed may take a moment to end."""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        multiprocessing.active_children()  # takes note of those that have ended
+        if left_open() <= count:
+            return True
+        time.sleep(0.01)
+    return False
+
+
 def batch(size: int = 64) -> RolloutBatchReady:
     rng = np.random.default_rng(0)
     observations = rng.standard_normal((4, size, 16)).astype(np.float32)

@@ -7,7 +7,9 @@ import pytest
 
 from core.events import PreferenceAdded, RewardFitted, RolloutBatchReady, RolloutReported
 from core.preferences.schedule import labels_due
+from tests.core.children import pid_of
 from tests.e2e.taught import SHORT, Finished, Teach, same, tape
+from tests.processes import parts
 
 
 def test_one_seed_one_result(teach: Teach, finished: Finished) -> None:
@@ -54,7 +56,7 @@ def test_a_run_that_was_stopped_resumes_alike_with_collectors_in_processes(teach
     stopped.run.save()
     stopped.close()
     resumed = teach("stopped", apart=True, threads=2)
-    collectors = set(psutil.Process().children(recursive=True)) - set(psutil.Process().children())
+    collectors = parts(pid_of("rollout"))
     assert len(collectors) == 1
     assert 0 < resumed.finished().steps_taken < 256 * 16 * 6
     assert same(whole, resumed)

@@ -37,7 +37,7 @@ def opened(orders: list[dict[str, Any]]) -> list[dict[str, Any]]:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with running(command, cwd=ROOT, **pipes) as process:
         try:
-            output, _ = process.communicate(lines, timeout=_PATIENCE_SECONDS)
+            output, _ = process.communicate(lines, timeout=_PATIENCE_SECONDS + 10 * len(orders))
         except subprocess.TimeoutExpired:
             process.kill()
             output, _ = process.communicate(timeout=_PATIENCE_SECONDS)

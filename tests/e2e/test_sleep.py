@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -38,7 +39,8 @@ def nap(program: subprocess.Popen[str], rng: random.Random) -> None:
     for number in (signal.SIGSTOP, signal.SIGCONT):
         rng.shuffle(family)
         for process in family:
-            process.send_signal(number)
+            with suppress(psutil.NoSuchProcess):  # a short-lived one
+                process.send_signal(number)
             time.sleep(rng.uniform(0, 0.2))
         time.sleep(_NAP_SECONDS if number == signal.SIGSTOP else 0)
 

@@ -12,8 +12,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -133,13 +135,20 @@ def with_ray() -> None:
         pytest.skip("Ray is not installed: pip install '.[ray]', or name a Python that has it in SOMERSAULT_RAY")
 
 
+def free_port() -> int:
+    """Return a free port below those of Ray's workers."""
+    for port in random.sample(range(5000, 9000), 100):
+        with socket.socket() as trial, suppress(OSError):
+            trial.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
+
+
 class Cluster:
     """A Ray cluster of machines that are processes here, each started by `ray start`."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.address = f"127.0.0.1:{5000 + free.getsockname()[1] % 4000}"  # below the ports of Ray's workers
+        self.address = f"127.0.0.1:{free_port()}"
         self._folder, self._nodes = folder, list[subprocess.Popen[bytes]]()
         port = self.address.rpartition(":")[2]
         self.add("--head", f"--port={port}", "--include-dashboard=false", f"--temp-dir={folder}")
@@ -188,12 +197,13 @@ class Cluster:
                 self.kill(node)
 
 
-def clusters(with_ray: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    made = Cluster(Path("/tmp") / tmp_path_factory.mktemp("ray"))
-    try:
-        yield made
-    finally:
-        made.close()
+def clusters(with_ray: None) -> Iterator[Cluster]:
+    with tempfile.TemporaryDirectory(dir="/tmp", ignore_cleanup_errors=True) as folder:  # the path of a socket is short
+        made = Cluster(Path(folder))
+        try:
+            yield made
+        finally:
+            made.close()
 
 
 cluster, another_cluster = pytest.fixture(clusters, name="cluster"), pytest.fixture(clusters, name="another_cluster")

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from socket import SOCK_DGRAM
 from typing import Any
@@ -47,7 +47,7 @@ def test_answers_are_stored_and_train_the_reward_and_the_untrained_policy_can_be
     try:
         window.show()
         window.activateWindow()
-        qtbot.waitUntil(window.isActiveWindow)
+        qtbot.waitUntil(window.isActiveWindow, timeout=_PATIENCE_MS)
         controller.start()
         given = answer(controller, window, qtbot)
         qtbot.waitUntil(lambda: "train loss 0" in controller.metrics.series(), timeout=_PATIENCE_MS)
@@ -63,6 +63,7 @@ def test_answers_are_stored_and_train_the_reward_and_the_untrained_policy_can_be
         with qtbot.waitSignal(window.closed, timeout=_PATIENCE_MS):
             window.close()
         window.deleteLater()
+    psutil.wait_procs(parts(recursive=True), timeout=60)
     assert parts(recursive=True) == []
 
 
@@ -91,8 +92,10 @@ def watch_untrained(controller: Controller, window: MainWindow, qtbot: QtBot) ->
 
 def listening() -> list[str]:
     """Addresses at which this process or one of its children can be reached over a network."""
-    processes = [psutil.Process(), *children(recursive=True)]
-    sockets = [socket for process in processes for socket in process.net_connections("inet")]
+    sockets = []
+    for process in (psutil.Process(), *children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):
+            sockets += process.net_connections("inet")
     return [socket.laddr.ip for socket in sockets if socket.status == psutil.CONN_LISTEN or socket.type == SOCK_DGRAM]
 
 
@@ -117,9 +120,9 @@ def test_ctrl_c_ends_everything_cleanly(tmp_path: Path) -> None:
             time.sleep(0.1)
         family = psutil.Process(program.pid).children(recursive=True)
         os.killpg(program.pid, signal.SIGINT)
-        _, complaints = program.communicate(timeout=30)
+        _, complaints = program.communicate(timeout=150)
     assert program.returncode == 0, complaints
     assert "Traceback" not in complaints and "app.workers.job_worker" not in complaints and "QThread" not in complaints
     assert len(family) >= 5
-    _, alive = psutil.wait_procs(family, timeout=20)
+    _, alive = psutil.wait_procs(family, timeout=60)
     assert not alive

@@ -24,7 +24,7 @@ from core.reward.ensemble import build_ensemble
 from core.session.session import Session
 from core.tasks import PAPER_ROBOTS, get_task
 from tests.core.builders import tiny
-from tests.core.children import pid_of
+from tests.core.children import is_gone, pid_of
 from tests.processes import parts
 
 Apart = Callable[..., ProcessPort]
@@ -86,7 +86,9 @@ def test_a_killed_process_is_reported_in_one_sentence_and_the_session_resumes(tm
     for _ in range(3):
         run.cycle()
     run.save()
-    os.kill(pid_of("policy"), signal.SIGKILL)
+    pid = pid_of("policy")
+    os.kill(pid, signal.SIGKILL)
+    assert is_gone(pid)
     with pytest.raises(StageFailedError, match=r"the policy stage failed .*exit code -9.*checkpoint 1 and all"):
         run.run()
     run.close()

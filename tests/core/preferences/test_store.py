@@ -150,10 +150,12 @@ def test_a_reader_in_another_thread_sees_each_answer_whole(store: PreferenceStor
 
     with ThreadPoolExecutor() as pool:
         reading = pool.submit(read)
-        assert begun.wait(60) or reading.result()
-        for number in range(40):
-            store.add(query(number), LEFT, "human")
-        done.set()
+        try:
+            assert begun.wait(60) or reading.result()
+            for number in range(40):
+                store.add(query(number), LEFT, "human")
+        finally:
+            done.set()
         reading.result()
     assert seen and seen == sorted(seen)
 

@@ -29,7 +29,7 @@ from core.session.routing import deliver
 from core.session.session import Session
 from core.types import Choice
 from tests.core.builders import one_sentence, preference, query, tiny
-from tests.screens import ROOT
+from tests.screens import ROOT, running
 
 
 def test_a_session_is_never_made_over_another_or_over_other_things(tmp_path: Path) -> None:
@@ -63,15 +63,12 @@ def test_a_second_program_is_reported_in_one_sentence_and_a_dead_one_holds_nothi
     folder = tmp_path / "s"
     Session.create(folder, tiny()).close()
     command = [sys.executable, "-c", HOLDER, str(folder)]
-    holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
-    assert holder.stdout.readline() == b"held\n"
-    with pytest.raises(UserError) as refused:
-        Session.open(folder)
-    assert "open in another Somersault" in one_sentence(refused.value)
-    holder.kill()
-    holder.wait()
-    holder.stdin.close()
-    holder.stdout.close()
+    with running(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as holder:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(UserError) as refused:
+            Session.open(folder)
+        assert "open in another Somersault" in one_sentence(refused.value)
+        holder.kill()
     Session.open(folder).close()
 
 

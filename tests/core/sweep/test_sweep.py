@@ -15,7 +15,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 import torch
 
@@ -34,6 +33,7 @@ from core.sweep.plans import find_plan
 from core.system import resources
 from core.system.child_process import ChildDiedError
 from tests.core.builders import BEHAVIOUR
+from tests.core.children import pid_of
 from tests.core.sweep.plans import Inline, journal, plan_values
 
 Sweep = Callable[..., Inline]
@@ -199,12 +199,12 @@ def test_a_cell_whose_session_lost_a_process_can_be_tried_again(
     config = find_plan(str(tmp_path / "plan.json"), str).cells()[1].config
     whole = compute(config, tmp_path / "whole", 1, lambda steps: None)
 
-    killed: list[psutil.Process] = []
+    killed: list[int] = []
 
     def kill(steps: int) -> None:
         if not killed:
-            killed.append(max(psutil.Process().children(), key=psutil.Process.create_time))  # that of the policy job
-            killed[0].kill()
+            killed.append(pid_of("policy"))
+            os.kill(killed[0], signal.SIGKILL)
 
     with monkeypatch.context() as patched:
         patched.setattr(cell_module, "HeadlessRun", functools.partial(HeadlessRun, apart=True))

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from core.errors import NotFiniteError, UserError
-from core.system.child_process import ChildDiedError, ChildProcess
+from core.system.child_process import ChildDiedError, ChildProcess, preload
 from core.system.interrupts import STOPPING
 from core.system.shared_memory import encode
 from tests.core import failing
-from tests.core.children import is_gone, left_open, pid_of
+from tests.core.children import is_gone, left_open, left_open_falls_to, pid_of
 from tests.processes import children
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere children are spawned")
@@ -47,7 +47,7 @@ def spawn() -> Iterator[Spawn]:
     while made:
         made[-1].close()
         made.pop().close()  # does no harm
-    assert left_open() == before
+    assert left_open_falls_to(before)
 
 
 def ask(child: ChildProcess, method: str, *arguments: object) -> object:
@@ -84,10 +84,10 @@ def test_children_that_need_torch_have_it_from_the_start_and_nothing_that_forks_
     assert "torch" in modules and not {"mujoco", "OpenGL", "ale_py", "cv2"} & modules
     pid = pid_of("forked")
     forked.kill()
+    assert is_gone(pid)
     with pytest.raises(ChildDiedError, match="the forked process ended with exit code -9"):
         ask(forked, "modules")
     forked.close()
-    assert is_gone(pid)
 
 
 @on_linux
@@ -95,10 +95,10 @@ def test_what_forks_is_started_again_and_imports_nothing_from_the_users_folder(f
     for name in ("torch", "core"):
         Path(name).mkdir()
         Path(name, "__init__.py").write_text("raise SystemExit('not this one')")
-    for process, command in children().items():
-        if "forkserver import main" in command:
-            process.kill()
-            assert is_gone(process.pid)
+    preload()
+    (process,) = [process for process, command in children().items() if "forkserver import main" in command]
+    process.kill()
+    assert is_gone(process.pid)
     forked.start()
     assert "torch" in ask(forked, "modules")
 
@@ -152,7 +152,9 @@ def test_a_child_leaves_requests_to_stop_to_its_parent(spawn: Spawn) -> None:
 def test_a_killed_child_is_noticed_with_its_name_and_signal(spawn: Spawn) -> None:
     child = spawn()
     assert ask(child, "echo", 1) == 1
-    os.kill(pid_of("light"), signal.SIGKILL)
+    pid = pid_of("light")
+    os.kill(pid, signal.SIGKILL)
+    assert is_gone(pid)
     with pytest.raises(ChildDiedError, match="^the light process ended with exit code -9$"):
         child.answer("echo")
     envelope = encode(LARGE)

@@ -155,6 +155,9 @@ class Browser:
         self.call("Network.enable")
 
     def call(self, method: str, **values: Any) -> Any:
+        return self._reply(method, values)["result"]
+
+    def _reply(self, method: str, values: dict[str, Any]) -> dict[str, Any]:
         self._number += 1
         request = {"id": self._number, "method": method, "params": values, **self._session}
         self._write.write(json.dumps(request).encode() + b"\0")
@@ -163,7 +166,7 @@ class Browser:
             if reply.get("method") == "Network.requestWillBeSent":
                 self.requested.append(reply["params"]["request"]["url"])
             if reply.get("id") == self._number:
-                return reply["result"]
+                return reply
 
     def _next(self) -> dict[str, Any]:
         content = bytearray()
@@ -180,7 +183,8 @@ class Browser:
         promise = (
             f"new Promise(done => {{ const look = () => ({expression}) ? done(1) : setTimeout(look, 20); look() }})"
         )
-        self.call("Runtime.evaluate", expression=promise, awaitPromise=True)
+        while "result" not in self._reply("Runtime.evaluate", {"expression": promise, "awaitPromise": True}):
+            pass  # the page before it was still there
 
     def close(self) -> None:
         self._session = {}
