@@ -26,6 +26,8 @@ _WHOLE: dict[str, Any] = {
     "policy__lag": 1,
 }
 """A backflip of 81,920 steps in 320 batches with 30 answers: some six seconds on a quiet core."""
+_SHORT = {**_WHOLE, "steps": 8 * 32 * 80}
+"""The same with more batches than three stops can reach."""
 _WHILE_STARTING, _STARTING_SECONDS = 0.2, 1.0
 """Share of the stops that come while the run starts, and their latest moment."""
 _BATCHES, _BATCH_SECONDS = 5, 0.1
@@ -97,7 +99,7 @@ def test_thirty_stops_change_nothing(context: ForkServerContext, tmp_path: Path,
 
 @pytest.mark.slow
 def test_a_few_stops_and_the_loss_of_all_checkpoints_change_nothing(context: ForkServerContext, tmp_path: Path) -> None:
-    whole, folder = ended(context, tmp_path / "whole", seed=1), tmp_path / "stopped"
-    stop_again_and_again(context, folder, 3, random.Random(1), seed=1)
+    whole, folder = ended(context, tmp_path / "whole", seed=1, **_SHORT), tmp_path / "stopped"
+    stop_again_and_again(context, folder, 3, random.Random(1), seed=1, **_SHORT)
     shutil.rmtree(folder / "checkpoints")
-    assert ended(context, folder, seed=1) == whole
+    assert ended(context, folder, seed=1, **_SHORT) == whole
