@@ -20,6 +20,7 @@ from core.envs import make_envs
 from core.envs.base import VectorEnv
 from core.envs.emulators import VectorEmulators
 from core.envs.mujoco import MujocoVectorEnv
+from core.errors import UserError
 from core.headless.run import HeadlessRun
 from core.jobs.collectors import Collectors, room_for_processes
 from core.nn import threads
@@ -60,6 +61,10 @@ def measure(
     changes: to the task's presets, named as for `replaced`
     """
     task = get_task(task_name)
+    if not task.has_true_reward:
+        raise UserError(
+            f"{task.name} has no oracle, and bench lets one answer: name a task or a behaviour with an oracle."
+        )
     config = replaced(Config(task=task_name), **{**_ROBOT_SESSION, **task.presets, **changes})
     torch.set_num_threads(1)  # as core.jobs.build has it: torch's own would take the cores from the physics
     threads.set_num_threads(os.cpu_count() or 1)

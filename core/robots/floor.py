@@ -30,12 +30,13 @@ def level_planes(model: mujoco.MjModel) -> dict[int, float]:
 
 
 def needs_floor(model: mujoco.MjModel) -> bool:
-    """Return whether a robot has no level plane, or only drawn ones and stands on a box or on a height field."""
+    """Return whether a robot has no level plane, or can fall through those that it has, which are only drawn."""
     planes = list(level_planes(model))
     if not planes or solid(model)[planes].any() or lift_of(model, root_of(model)) is None:
         return not planes
+    weightless = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY or not model.opt.gravity.any()
     data = data_at_zero(model)
-    return _ground_box(model, data) is not None or _terrain_base(model, data) is not None
+    return not weightless or _ground_box(model, data) is not None or _terrain_base(model, data) is not None
 
 
 def floor_of(model: mujoco.MjModel) -> tuple[int, float]:
@@ -51,7 +52,8 @@ def has_own_floor(model: mujoco.MjModel) -> bool:
 def add_floor(spec: mujoco.MjSpec, model: mujoco.MjModel, drawn_floor: float | None) -> None:
     """Add a level plane to a robot that needs one, in place of planes that are only drawn.
 
-    A robot that stands has it in place of the box on which it stands, else below its height fields, else at height 0.
+    A robot that stands has it in place of the box on which it stands, else below its height fields, else in place of the
+    highest of those planes, else at height 0.
 
     model: the compiled spec
     drawn_floor: height in m of a floor on which only loose objects lie; None for one on which the robot stands
@@ -73,7 +75,7 @@ def add_floor(spec: mujoco.MjSpec, model: mujoco.MjModel, drawn_floor: float | N
     base = _terrain_base(model, data) if stands else None
     _delete(spec, {*drawn})
     kind = int(drawn_floor is None or (model.jnt_type == mujoco.mjtJoint.mjJNT_FREE).any())
-    height = base if base is not None else drawn_floor or 0.0
+    height = base if base is not None else max(drawn.values(), default=drawn_floor or 0.0)
     spec.worldbody.add_geom(name=FLOOR, type=_PLANE, pos=[0, 0, height], size=[1, 1, 1], contype=kind, conaffinity=kind)
 
 

@@ -20,7 +20,7 @@ from core.robots.meshes import simplify
 from core.robots.mjcf import pack, read_mjcf
 from core.robots.models import compile_mjcf, has_diverged
 from core.robots.signals import signal_names
-from core.robots.starts import can_lift_and_turn
+from core.robots.starts import can_lift_and_turn, randomize
 from core.robots.structure import (
     BALL,
     FREE,
@@ -183,13 +183,11 @@ def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
         if time.monotonic() - began > _PATIENCE:
             raise UserError("it takes too long to simulate: give a larger timestep, or fewer and simpler parts.")
         extents.append(extent(model, data, seen))
-    own = joints_in(model, moved_trees(model))
-    limited, hinges = model.jnt_limited.astype(bool), model.jnt_type == HINGE
-    joints = np.flatnonzero(own & (hinges | limited & (model.jnt_type == SLIDE)))
-    ranges = np.where(limited[joints, None], model.jnt_range[joints], [-np.pi, np.pi])
-    for _ in range(_POSES):
-        data.qpos[:] = start
-        data.qpos[model.jnt_qposadr[joints]] = rng.uniform(*ranges.T)
+    poses = np.tile(start, (_POSES, 1))
+    joints = np.flatnonzero(joints_in(model, moved_trees(model)) & (model.jnt_type != FREE))
+    randomize(model, joints.tolist(), rng, poses)
+    for pose in poses:
+        data.qpos[:] = pose
         mujoco.mj_kinematics(model, data)
         extents.append(extent(model, data, seen))
     return np.stack(extents)

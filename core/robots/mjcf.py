@@ -6,6 +6,7 @@ MuJoCo minutes or gigabytes is refused before it is asked.
 
 from __future__ import annotations
 
+import errno
 import io
 import lzma
 import math
@@ -155,6 +156,10 @@ def _read(path: Path, folder: Path, limit: int) -> bytes:
         if real.is_relative_to(folder):
             return bytes(files.read_regular(real, limit))
     except (OSError, RuntimeError) as error:  # links in a ring
+        if isinstance(error, OSError) and error.errno == errno.EFBIG:
+            raise UserError(
+                f"{_shown(path)} is larger than {limit >> 20} MB: use a model with fewer parts, or simpler meshes."
+            ) from error
         reason = files.reason(error) if isinstance(error, OSError) else "it is a link to itself"
         raise UserError(f"{_shown(path)} can't be read ({reason}): check its name.") from error
     except ValueError as error:  # a zero byte in the name

@@ -6,6 +6,7 @@ Robots never start below the floor.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 
 import mujoco
 import numpy as np
@@ -62,6 +63,30 @@ def can_lift_and_turn(kinematics: Kinematics) -> bool:
     """Return whether a robot can be lifted and turned."""
     model, root = kinematics.model, kinematics.root
     return lift_of(model, root) is not None and turn_of(model, root) is not None
+
+
+def randomize(model: mujoco.MjModel, joints: Iterable[int], rng: np.random.Generator, positions: Float64) -> None:
+    """Draw these joints anywhere within their limits, in place, in positions (n, nq).
+
+    Hinges and balls without limits are at any angle, free bodies in any orientation; slides without limits stay.
+    """
+    count = len(positions)
+    for joint in joints:
+        first, kind = int(model.jnt_qposadr[joint]), int(model.jnt_type[joint])
+        if kind in (HINGE, SLIDE):
+            if model.jnt_limited[joint]:
+                low, high = model.jnt_range[joint]
+                positions[:, first] = rng.uniform(low, high, count)
+            elif kind == HINGE:
+                positions[:, first] = rng.uniform(-np.pi, np.pi, count)
+            continue
+        first += 3 * (kind == FREE)
+        turned = rng.standard_normal((count, 4))
+        if model.jnt_limited[joint]:  # a ball: its angle has a limit, whatever the axis
+            half = rng.uniform(0, model.jnt_range[joint, 1] / 2, (count, 1))
+            axis = turned[:, 1:] / np.linalg.norm(turned[:, 1:], axis=1, keepdims=True)
+            turned = np.concatenate([np.cos(half), np.sin(half) * axis], axis=1)
+        positions[:, first : first + 4] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
 
 
 class Starts:
@@ -236,23 +261,7 @@ class Starts:
 
     def _randomize(self, rng: np.random.Generator, positions: Float64) -> None:
         """Draw the robot's joints, but for its place, and lift a robot that would be below the floor."""
-        model, count = self._kinematics.model, len(positions)
-        for joint in self._joints:
-            first, kind = int(model.jnt_qposadr[joint]), int(model.jnt_type[joint])
-            if kind in (HINGE, SLIDE):
-                if model.jnt_limited[joint]:
-                    low, high = model.jnt_range[joint]
-                    positions[:, first] = rng.uniform(low, high, count)
-                elif kind == HINGE:
-                    positions[:, first] = rng.uniform(-np.pi, np.pi, count)
-                continue
-            first += 3 * (kind == FREE)
-            turned = rng.standard_normal((count, 4))
-            if model.jnt_limited[joint]:  # a ball: its angle has a limit, whatever the axis
-                half = rng.uniform(0, model.jnt_range[joint, 1] / 2, (count, 1))
-                axis = turned[:, 1:] / np.linalg.norm(turned[:, 1:], axis=1, keepdims=True)
-                turned = np.concatenate([np.cos(half), np.sin(half) * axis], axis=1)
-            positions[:, first : first + 4] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
+        randomize(self._kinematics.model, self._joints, rng, positions)
         if self._movable:
             below = np.maximum(0.0, -self._kinematics.lowest(positions))
             positions[:, self._lift] += self._lift_sign * below

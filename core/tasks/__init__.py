@@ -56,7 +56,8 @@ def get_task(name: str, true_reward: str = "task") -> Task:
     elif name in shipped_behaviours():
         task = behaviours()[name]
     elif name.endswith(".xml"):
-        raise UserError(f"There is no task {name!r:.80}: if it is an MJCF file, write {MJCF}{name:.80}.")
+        path = name[len(MJCF) :] if name.lower().startswith(MJCF) else name
+        raise UserError(f"There is no task {name!r:.80}: if it is an MJCF file, write {MJCF}{path:.80}.")
     else:
         names = (*CATALOGUE, *shipped_behaviours())
         near, others = nearest(name, names), "a behaviour file (.json), mjcf:FILE or gym:ENV_ID."

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -183,15 +183,16 @@ FASTEST = 10.0
 """Velocities in m/s and rad/s beyond which networks see no difference, as in Gymnasium's Hopper and Walker."""
 
 
-def observe_turning(first: int, angles: slice) -> Observe:
+@cache  # tasks with the same function have the same observation
+def observe_turning(first: int, start: int, stop: int) -> Observe:
     """Return a function that observes positions from index `first` on, velocities, and some angles as sine and cosine.
 
-    A full turn of those angles leads back to the same values.
+    start, stop: indices of those angles, a full turn of which leads back to the same values
     """
 
     def observe(positions: Float64, velocities: Float64) -> Float64:
-        turned, rest = positions[:, angles], positions[:, angles.stop :]
-        parts = [positions[:, first : angles.start], np.sin(turned), np.cos(turned), rest]
+        turned, rest = positions[:, start:stop], positions[:, stop:]
+        parts = [positions[:, first:start], np.sin(turned), np.cos(turned), rest]
         return np.concatenate([*parts, clipped_velocities(velocities)], axis=1)
 
     return observe

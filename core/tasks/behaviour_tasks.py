@@ -43,7 +43,7 @@ def task_text(word: str, import_robot: Callable[[Path], RobotModel] | None = Non
     Raises UserError if the word names a file and that is no behaviour file, or its robot can't be used.
     """
     if word.startswith(MJCF) and import_robot is not None:
-        return bare_robot(Path(word.removeprefix(MJCF)), import_robot).to_text()
+        return bare_robot(_file_of(word), import_robot).to_text()
     return checked_file(Path(word), import_robot).to_text() if word.lower().endswith(SUFFIX) else word
 
 
@@ -61,11 +61,19 @@ def checked_file(path: Path, import_robot: Callable[[Path], RobotModel] | None =
     behaviour = read_file(path)
     try:
         if behaviour.robot.startswith(MJCF) and behaviour.model is None and import_robot is not None:
-            behaviour = replace(behaviour, model=import_robot(path.parent / behaviour.robot.removeprefix(MJCF)))
+            behaviour = replace(behaviour, model=import_robot(path.parent / _file_of(behaviour.robot)))
         behaviour_task(behaviour)
     except UserError as error:
         raise UserError(f"{path} is wrong: {error}") from error
     return behaviour
+
+
+def _file_of(robot: str) -> Path:
+    """Return the path in mjcf:FILE. Raises UserError if there is none."""
+    name = robot.removeprefix(MJCF)
+    if not name.strip():
+        raise UserError(f"{MJCF} names no file: write {MJCF}FILE.xml.")
+    return Path(name)
 
 
 def is_behaviour_text(name: str) -> bool:

@@ -61,7 +61,7 @@ SWIMMER = RobotTask(
     frame_skip=2,
     segment_steps=60,
     episode_steps=400,
-    observe=observe_turning(2, slice(2, 3)),  # front link and joints
+    observe=observe_turning(2, 2, 3),  # front link and joints
     true_reward=forward,
     measure=averages(forward_speed=forward),
     measure_name="forward_speed",
@@ -84,7 +84,7 @@ HALF_CHEETAH = RobotTask(
     frame_skip=5,
     segment_steps=30,
     episode_steps=200,
-    observe=observe_turning(1, slice(2, 3)),  # height, pitch and joints
+    observe=observe_turning(1, 2, 3),  # height, pitch and joints
     floor_sense=True,
     true_reward=forward,
     measure=averages(forward_speed=forward),
@@ -111,7 +111,7 @@ HOPPER = RobotTask(
     frame_skip=5,
     segment_steps=60,
     episode_steps=320,
-    observe=observe_turning(1, slice(2, 3)),
+    observe=observe_turning(1, 2, 3),
     floor_sense=True,
     true_reward=hopper_reward,
     measure=averages(forward_speed=forward, share_upright=lambda physics: upright(physics, _HOPPER_FALLEN)),
@@ -135,7 +135,7 @@ WALKER = RobotTask(
     frame_skip=6,
     segment_steps=45,
     episode_steps=300,
-    observe=observe_turning(1, slice(2, 3)),
+    observe=observe_turning(1, 2, 3),
     floor_sense=True,
     true_reward=walker_reward,
     measure=averages(forward_speed=forward, share_upright=lambda physics: upright(physics, _WALKER_FALLEN)),

@@ -178,6 +178,12 @@ def test_bench_gives_positive_ratios(cli: Run, monkeypatch: pytest.MonkeyPatch) 
     assert all(value > 0 for value in result.values()), result
 
 
+def test_bench_refuses_what_no_oracle_can_answer(cli: Run) -> None:
+    Path("low.json").write_text(json.dumps(LOW))
+    refused = cli("bench", "--task", "low.json", code=2)
+    assert "low has no oracle, and bench lets one answer: name a task or a behaviour with an oracle." in refused.err
+
+
 @pytest.mark.parametrize(("divergences", "figures"), [(0, "r 0.80]"), (2, "r 0.80, diverged 2]")])
 def test_the_progress_shows_divergences_if_there_are_some(
     divergences: int, figures: str, capsys: pytest.CaptureFixture[str]

@@ -266,10 +266,18 @@ def test_a_robot_that_does_not_fit_its_files_is_refused(batch: MakeBatch) -> Non
         batch(get_task(json.dumps(values)), 2)
 
 
+def test_a_file_that_is_too_large_is_refused_with_the_limit() -> None:
+    with open("meshes/trunk.obj", "ab") as mesh:
+        mesh.truncate(33 << 20)
+    with pytest.raises(UserError, match=r"trunk\.obj is larger than 32 MB: use a model with fewer parts, or simpler"):
+        import_robot(Path("dog.xml"))
+
+
 @pytest.mark.parametrize(
     ("named", "expected"),
     [
-        ("", "can't be"),
+        ("", r"mjcf: names no file: write mjcf:FILE\.xml\.$"),
+        (" ", r"mjcf: names no file: write mjcf:FILE\.xml\.$"),
         ("nowhere.xml", "can't be read"),
         ("sit.json#.xml", "can't be read"),
         ("a" * 300, "can't be"),

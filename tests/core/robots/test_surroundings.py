@@ -15,6 +15,7 @@ from core.behaviours.robot_model import RobotModel
 from core.envs.renderer import MujocoRenderer
 from core.errors import UserError
 from core.portable.observation import observation_numbers
+from core.robots.floor import floor_of
 from core.robots.kinematics import Kinematics
 from core.robots.models import load_model
 from core.robots.signals import SignalSource, StepSignals, StepStates, constant_signals
@@ -148,6 +149,37 @@ def test_a_plane_that_is_only_drawn_is_no_floor_where_something_solid_is(ground:
         env.step(np.zeros((20, 1), np.float32))
     kinematics = Kinematics(env.model)
     assert model.on_floor and np.abs(kinematics.lowest(env.states[:, 1 : 1 + env.model.nq])).max() < 0.02
+
+
+def test_a_robot_does_not_fall_through_a_plane_that_is_only_drawn(batch: MakeBatch) -> None:
+    drawn = '<geom name="sea" type="plane" size="5 5 .1" pos="0 0 -1" contype="0" conaffinity="0"/>'
+    model, task = imported(drawn + walker(height=-0.7))
+    env = batch(replace(task, start="lying"), 20)
+    for _ in range(40):
+        env.step(np.zeros((20, 1), np.float32))
+    kinematics = Kinematics(env.model)
+    assert model.on_floor and kinematics.floor_height == -1
+    assert np.abs(kinematics.lowest(env.states[:, 1 : 1 + env.model.nq])).max() < 0.02
+
+
+def test_a_robot_without_weight_keeps_its_drawn_plane() -> None:
+    drawn = '<geom name="sea" type="plane" size="5 5 .1" contype="0" conaffinity="0"/>'
+    _, task = imported(drawn + walker(), '<option gravity="0 0 0"/>')
+    model = load_model(task)
+    assert model.geom(floor_of(model)[0]).name == "sea" and not model.geom("sea").contype[0]
+
+
+def test_what_hangs_from_a_ball_joint_stays_above_the_drawn_floor(batch: MakeBatch) -> None:
+    rod = (
+        '<body name="rod" pos="0 0 .5"><joint name="ball" type="ball" damping=".1"/>'
+        '<geom name="rod" type="capsule" fromto="0 0 0 0 0 .3" size=".02"/>'
+        '<body pos="0 0 .3"><geom name="tip" type="capsule" fromto="0 0 0 .6 0 0" size=".02"/></body></body>'
+    )
+    motor = '<actuator><motor joint="ball" gear="1 0 0 0 0 0" ctrlrange="-1 1"/></actuator>'
+    model, task = imported(rod, last=motor)
+    env = batch(replace(task, start="random"), 300)
+    lowest = Kinematics(env.model).lowest(env.states[:, 1 : 1 + env.model.nq])
+    assert model.drawn_floor[0] < 0 and lowest.min() > 0
 
 
 def test_a_body_gives_its_name_to_what_can_touch_and_not_to_what_is_only_drawn() -> None:

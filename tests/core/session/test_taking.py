@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import shutil
 from collections.abc import Callable
 from contextlib import closing
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,20 @@ from core.portable.export import export_onnx
 from core.preferences.schedule import scheduled
 from core.session.checkpoint import load_newest
 from core.session.session import CHECKPOINTS, Session, read_config
+from core.session.taking import same_body
+from core.tasks import CATALOGUE, behaviours
+from core.tasks.base import RobotTask
 from core.types import Choice
 from tests.core.builders import BEHAVIOUR, SETTINGS, raising
 
 Run = Callable[..., Any]
 SMALL = ["--steps", str(8 * 32 * 6), *SETTINGS, "--set", "query.first_labels=2"]
+
+
+def test_all_that_ships_for_one_robot_can_begin_from_each_other() -> None:
+    tasks = [task for task in (*CATALOGUE.values(), *behaviours().values()) if isinstance(task, RobotTask)]
+    for old, new in itertools.product(tasks, tasks):
+        assert same_body(old, new) == (old.robot == new.robot), (old.name, new.name)
 
 
 def behaviour(name: str, robot: str = "pendulum", folder: Path = Path(), **fields: Any) -> str:
@@ -109,7 +118,7 @@ def test_a_reward_that_was_taken_stays_until_there_is_enough_to_fit(source: Path
         for number, given in enumerate([AnswersReplayed(), *map(PreferenceAdded, _answers(source)[:2])]):
             job.receive(given)
             job.receive(PolicyPublished(number, {}))
-            took = takewhile(lambda event: not isinstance(event, Waited), events)
+            took = itertools.takewhile(lambda event: not isinstance(event, Waited), events)
             said.append(next((type(event) for event in took if isinstance(event, RewardFitted)), None))
     assert said == [None, None, RewardFitted]
 

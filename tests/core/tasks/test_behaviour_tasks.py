@@ -151,6 +151,7 @@ def test_a_config_keeps_the_text_of_a_file() -> None:
         get_task(kept, "openai")
 
 
-def test_an_mjcf_file_in_place_of_a_task_is_answered_with_how_to_name_it() -> None:
+@pytest.mark.parametrize("named", ["arm/arm.xml", "MJCF:arm/arm.xml"])
+def test_an_mjcf_file_in_place_of_a_task_is_answered_with_how_to_name_it(named: str) -> None:
     with pytest.raises(UserError, match=r"if it is an MJCF file, write mjcf:arm/arm\.xml\.$"):
-        get_task("arm/arm.xml")
+        get_task(named)
