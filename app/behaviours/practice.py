@@ -1,4 +1,4 @@
-"""Practice: five pairs of clips of the robot, answered with the keys of a session, kept only if that is wanted."""
+"""Practice: five pairs of clips of the robot, answered as in a session, kept only if that is wanted."""
 
 from functools import partial
 
@@ -6,8 +6,9 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.clips.clip_pair import ClipPair
-from app.keys.commands import Command
-from app.keys.key_map import KeyMap, key_symbol, load_key_map
+from app.keys.commands import KeyAction
+from app.keys.key_hints import KeyHints
+from app.keys.key_map import KeyMap, load_key_map
 from app.keys.shortcuts import bind
 from app.labelling.labelling import FLASH_MS
 from app.labelling.pair_queue import Pair
@@ -37,13 +38,14 @@ class Practice(QWidget):
         super().__init__(parent)
         self._waiting: list[Pair] = []
         self._answers: list[tuple[Pair, Choice]] = []
-        self._keys = KeyMap()
         self._instruction = ""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.flash_timer = QTimer(self, singleShot=True, interval=FLASH_MS)
         self.flash_timer.timeout.connect(self._show_next)
         self.count, self.instruction = label("pageTitle"), label("instruction", wrap=True)
-        self.clips, self.hint = ClipPair(), label("settingHelp", wrap=True)
+        self.clips, self.key_hints = ClipPair(), KeyHints(KeyMap())
+        self.key_hints.action_requested.connect(self._run_action)
+        self.hint = label("settingHelp", wrap=True)
         self.back = QPushButton("Back")
         self.without = QPushButton("Start without these answers")
         self.keep = QPushButton("Start with these answers")
@@ -52,7 +54,7 @@ class Practice(QWidget):
         self.without.clicked.connect(lambda: self.start_requested.emit(()))
         self.keep.clicked.connect(lambda: self.start_requested.emit(self.answers))
         foot = row((self.hint, 1), self.back, self.without, self.keep)
-        parts = (self.count, self.instruction, (self.clips, 1), foot)
+        parts = (self.count, self.instruction, (self.clips, 1), self.key_hints, foot)
         column(*parts, of=self, margins=(30, 22, 30, 18), spacing=12)
 
     @property
@@ -67,16 +69,16 @@ class Practice(QWidget):
         """Forget earlier answers and wait for the first pair."""
         self.flash_timer.stop()
         self._waiting, self._answers = [], []
-        self._keys = load_key_map()
+        keys = load_key_map()
+        self.key_hints.set_keys(keys)
         for action in self.actions():
             self.removeAction(action)
             action.deleteLater()
-        choices = ((self._keys.keys_for(choice), partial(self._answer, choice)) for choice in Choice)
-        bind(self, [*choices, (self._keys.keys_for(Command.UNDO), self._undo), (("Esc",), self.ended.emit)])
+        slots = ((keys.keys_for(action), partial(self._run_action, action)) for action in self.key_hints.buttons)
+        bind(self, [*slots, (("Esc",), self.ended.emit)])
         self._instruction = instruction
         self.clips.show_pair(None)
         self._show()
-        self.setFocus()
 
     def add(self, pair: Pair) -> None:
         """Take a pair that has been drawn."""
@@ -93,11 +95,18 @@ class Practice(QWidget):
         self._waiting = []
         self.clips.show_pair(None)
 
+    def _run_action(self, action: KeyAction) -> None:
+        if isinstance(action, Choice):
+            self._answer(action)
+        else:
+            self._undo()
+
     def _answer(self, choice: Choice) -> None:
         """Answer the pair on screen; ignored while the tick of the last answer is shown, and after the last pair."""
         if self.clips.shown is not None and not self.flash_timer.isActive() and not self._done:
             self._answers.append((self.clips.shown, choice))
             self.clips.flash(choice)
+            self.key_hints.enable_undo(True)
             self.flash_timer.start()
 
     def _undo(self) -> None:
@@ -118,6 +127,10 @@ class Practice(QWidget):
         self._show()
 
     def _show(self) -> None:
+        if self.clips.shown is None:
+            self.setFocus()  # a key hint that is disabled would leave the focus to its neighbour
+        self.key_hints.enable_choices(self.clips.shown is not None and not self._done)
+        self.key_hints.enable_undo(bool(self._answers))
         for button in (self.keep, self.without):
             button.setVisible(self._done)
         if self._done:
@@ -128,10 +141,6 @@ class Practice(QWidget):
             self.keep.setFocus()
             return
         self.count.setText(f"Practice pair {len(self._answers) + 1} of {PAIRS}")
-        keys = {str(choice): self._keys.keys_for(choice) for choice in Choice} | {
-            "undo": self._keys.keys_for(Command.UNDO)
-        }
-        hints = [f"{key_symbol(key)} {text}" for text, found in keys.items() for key in found[:1]]
         kept = "Your answers are kept only if you start with them."
-        self.hint.setText(f"{',  '.join(hints)}.  {kept}" if self.clips.shown else "Loading the next pair…")
+        self.hint.setText(kept if self.clips.shown else "Loading the next pair…")
         self.instruction.setText(self._instruction)

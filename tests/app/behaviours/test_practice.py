@@ -1,4 +1,4 @@
-"""Practice pairs on the page of behaviours, answered by real keys."""
+"""Practice pairs on the page of behaviours, answered by real keys and clicks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
 from app.behaviours.page import BehaviourPage
+from app.keys.commands import Command
 from core.types import Choice
 from tests.app.behaviour_page_driver import fill, opened
 from tests.app.start_page_driver import Page
@@ -29,7 +30,7 @@ def practised(page: Page) -> BehaviourPage:
     practice = made.practice
     for number, key in enumerate(KEYS, 1):
         page.wait_until(lambda: practice.clips.shown is not None and not practice.flash_timer.isActive())
-        assert practice.count.text() == f"Practice pair {number} of 5" and "← left" in practice.hint.text()
+        assert practice.count.text() == f"Practice pair {number} of 5"
         assert practice.instruction.text() == made.draft.instruction
         QTest.keyClick(practice, key)
         assert flashed(practice.clips) is not None
@@ -37,6 +38,24 @@ def practised(page: Page) -> BehaviourPage:
     page.wait_until(lambda: practice.count.text() == "Practice finished")
     assert practice.keep.isVisible()
     return made
+
+
+def test_pairs_are_answered_and_answers_taken_back_with_clicks_too(page: Page) -> None:
+    made = opened(page)
+    fill(made)
+    made.practise.click()
+    practice, hints = made.practice, made.practice.key_hints.buttons
+    page.wait_until(lambda: practice.clips.shown is not None)
+    assert hints[Choice.LEFT].text() == "←  Left is better" and not hints[Command.UNDO].isEnabled()
+    for number, choice in enumerate(CHOICES, 1):
+        page.wait_until(lambda: practice.clips.shown is not None and not practice.flash_timer.isActive())
+        QTest.mouseClick(hints[choice], Qt.MouseButton.LeftButton)
+        assert len(practice.answers) == number and hints[Command.UNDO].isEnabled()
+    page.wait_until(lambda: practice.count.text() == "Practice finished")
+    assert [choice for _, choice in practice.answers] == CHOICES and practice.keep.hasFocus()
+    assert not any(hints[choice].isEnabled() for choice in Choice)
+    QTest.mouseClick(hints[Command.UNDO], Qt.MouseButton.LeftButton)
+    assert len(practice.answers) == 4 and hints[Choice.LEFT].isEnabled() and practice.hasFocus()
 
 
 @pytest.mark.parametrize("kept", [True, False])
