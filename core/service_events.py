@@ -60,7 +60,7 @@ class PreviewRefused(Event):
 
 @dataclass(frozen=True)
 class SceneRequested(Event):
-    """Request for clips of a behaviour's robot in random motion. A newer request replaces it.
+    """Request for clips of a behaviour's robot in random motion, `size` pixels wide and high. A newer request replaces it.
 
     behaviour: text of the behaviour file
     still: index of the only frame that is wanted; None for all
@@ -68,6 +68,7 @@ class SceneRequested(Event):
 
     token: int
     behaviour: str
+    size: int
     still: int | None = None
 
 
@@ -92,11 +93,13 @@ class PracticeRequested(Event):
     """Request for practice pairs of this behaviour, one after the other; a newer request ends an older one.
 
     behaviour: text of the behaviour file
+    size: pixels of the clips, which are square
     """
 
     token: int
     behaviour: str
     pairs: int
+    size: int
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from app.behaviours.scene_view import SIDE, SceneView
 from app.behaviours.scenes import Scenes
 from app.behaviours.signal_list import SignalList
 from app.behaviours.signal_titles import plottable
+from app.clips.clip_pair import size_in
 from app.keys.shortcuts import bind
 from app.new_session.begin_from import BeginFrom
 from app.previews.previews import Preview
@@ -80,7 +81,8 @@ class BehaviourPage(QWidget):
         self._models: dict[str, RobotModel] = {}
         self._pictured: dict[str, str] = {}
         """Names of imported robots by the tasks that picture them."""
-        self._scene = ""
+        self._scene = "", 0
+        """Text and size of the scene that was requested last; '' for none."""
         self.draft = BehaviourDraft.new()
         self._make_picture()
         self._make_words()
@@ -203,6 +205,8 @@ class BehaviourPage(QWidget):
         super().resizeEvent(event)
         side = min(_LARGEST_PICTURE, max(SIDE, self.height() - _AROUND_PICTURE))
         self.view.setFixedSize(side, side)
+        if self._scene[0] and self.making:
+            self._update_scene()
 
     def minimumSizeHint(self) -> QSize:
         """Return the size that the page needs with its smallest picture, as the picture shrinks with the window."""
@@ -234,7 +238,7 @@ class BehaviourPage(QWidget):
         self._scenes.rest()
         self.practice.leave()
         self.stack.setCurrentWidget(self.maker)
-        self._scene = ""
+        self._scene = "", 0
         self.view.play(None)
 
     def saved(self, path: Path) -> None:
@@ -327,8 +331,7 @@ class BehaviourPage(QWidget):
             button.setEnabled(draft.behaviour is not None)
         self.practise.setVisible(draft.task is not None)
         self.begin_from.show_fitting(behaviour_task(draft.behaviour) if draft.behaviour else draft.task)
-        if draft.scene_text() != self._scene:
-            self._draw()
+        self._update_scene()
 
     def _update_over(self) -> None:
         """Offer to bring back what was discarded until the draft in its place is changed."""
@@ -350,10 +353,15 @@ class BehaviourPage(QWidget):
             return "Correct the marked fields."
         return _NEXT if self.draft.task else ""
 
-    def _draw(self) -> None:
-        self._scene = self.draft.scene_text()
-        if self._scene:
-            self._scenes.request(self._scene)
+    def _update_scene(self) -> None:
+        """Draw the robot again if the draft or the size of the picture asks for it."""
+        if self._scene != (self.draft.scene_text(), self.view.clip_size):
+            self._draw()
+
+    def _draw(self, still: int | None = None) -> None:
+        self._scene = text, size = self.draft.scene_text(), self.view.clip_size
+        if text:
+            self._scenes.request(text, size, still)
 
     def _on_scene_refused(self, sentence: str) -> None:
         self.view.refuse(sentence)
@@ -366,7 +374,7 @@ class BehaviourPage(QWidget):
             self.stack.setCurrentWidget(self.practice)
             self.view.play(None)
             self.practice.begin(behaviour.instruction)
-            self._scenes.practise(behaviour.to_text(), PAIRS)
+            self._scenes.practise(behaviour.to_text(), PAIRS, size_in(self.practice.clips))
 
     def _end_practice(self) -> None:
         self.practice.leave()
@@ -390,9 +398,7 @@ class BehaviourPage(QWidget):
         self.usual_view.setEnabled(not usual)
         self.draft.check()
         self._update_over()
-        self._scene = self.draft.scene_text()
-        if self._scene:
-            self._scenes.request(self._scene, self.view.clock.frame)
+        self._draw(self.view.clock.frame)
 
     def _on_words(self) -> None:
         self.draft.title, self.draft.instruction = self.title.text(), self.instruction.toPlainText()

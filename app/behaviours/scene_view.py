@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.clips.clip_player import ClipPlayer
 from app.clips.frame_clock import FrameClock
+from app.labelling.pair_queue import clip_size
 from core.behaviours.behaviour import CAMERA, CameraView
 from core.types import Frames
 
@@ -46,6 +47,11 @@ class SceneView(ClipPlayer):
         self._dragged_from: QPointF | None = None
         self._settling = QTimer(self, singleShot=True, interval=_SETTLED_MS)
         self._settling.timeout.connect(self.settled)
+
+    @property
+    def clip_size(self) -> int:
+        """Size at which to render what is shown."""
+        return clip_size(self.width() * self.devicePixelRatioF())
 
     def set_view(self, view: CameraView, usual: CameraView) -> None:
         """usual: the robot's own camera, to which Home returns"""

@@ -36,20 +36,26 @@ class Scenes(QObject):
         self._next: SceneRequested | PracticeRequested | None = None
         self._token = 0
 
-    def request(self, behaviour: str, still: int | None = None) -> None:
-        """behaviour: text of a behaviour file; still: index of the only frame that is wanted"""
+    def request(self, behaviour: str, size: int, still: int | None = None) -> None:
+        """Draw a robot.
+
+        behaviour: text of a behaviour file; size: pixels of the picture; still: index of the only frame that is wanted
+        """
         self._token += 1
-        wanted = SceneRequested(self._token, behaviour, still)
+        wanted = SceneRequested(self._token, behaviour, size, still)
         if isinstance(self._sent, SceneRequested) and self._sent.still is not None:
             self._next = wanted
         else:
             self._send(wanted)
 
-    def practise(self, behaviour: str, pairs: int) -> None:
-        """Draw practice pairs; `pair_drawn` follows for each. behaviour: text of a behaviour file"""
+    def practise(self, behaviour: str, pairs: int, size: int) -> None:
+        """Draw practice pairs; `pair_drawn` follows for each.
+
+        behaviour: text of a behaviour file; size: pixels of the clips
+        """
         self._token += 1
         self._next = None
-        self._send(PracticeRequested(self._token, behaviour, pairs))
+        self._send(PracticeRequested(self._token, behaviour, pairs, size))
 
     def rest(self) -> None:
         """End the child; the next request starts another."""

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 from app.clips.clip_player import ClipPlayer
 from app.clips.frame_clock import FrameClock
 from app.clips.prediction_overlay import PredictionOverlay
-from app.labelling.pair_queue import Pair
+from app.labelling.pair_queue import Pair, clip_size
 from app.style import theme
 from app.style.glossary import explain
 from app.style.layouts import row
@@ -15,6 +15,11 @@ from core.types import Choice
 
 _PREDICTION_MS = 500
 """Time that a prediction is shown, also over the next pair, which follows sooner."""
+
+
+def size_in(area: QWidget) -> int:
+    """Return the size at which to render the clips of a pair that fills this widget: enlarged ones are jagged."""
+    return clip_size(min(area.width() / 2, area.height()) * area.devicePixelRatioF())
 
 
 class ClipPair(QWidget):

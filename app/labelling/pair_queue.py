@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from core.types import Frames, Query
 
 CLIP_SIZE, LARGE_CLIP_SIZE, CLIP_FPS = 480, 720, 30.0
-"""Pixels and frames a second of every pair: the renderer has to be set up again for another size."""
+"""Pixels and frames a second of clips: the renderer has to be set up again for another size."""
 _LARGE = 640
 """Side of a clip on screen, in pixels, from which the large size is worth its time (16 ms a frame instead of 8)."""
 

@@ -4,8 +4,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from app.clips.clip_pair import ClipPair
-from app.labelling.pair_queue import Pair, clip_size
+from app.clips.clip_pair import ClipPair, size_in
+from app.labelling.pair_queue import Pair
 from app.session.controller import Controller
 
 
@@ -44,9 +44,8 @@ class PairPage(QStackedWidget):
         self.ask_for_size()
 
     def ask_for_size(self) -> None:
-        """Ask for clips that suit the screen's resolution: enlarged ones are jagged."""
-        side = min(self.width() / 2, self.height()) * self.devicePixelRatioF()
-        self._controller.labelling.clip_size = clip_size(side)
+        """Ask for clips that suit the screen's resolution."""
+        self._controller.labelling.clip_size = size_in(self)
 
     def _on_pair_shown(self, pair: Pair) -> None:
         self.clips.show_pair(pair)

@@ -18,13 +18,18 @@ from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import behaviour_task
 from core.types import Frames, Query, Segment
 
-SIZE, FPS = 480, 30.0
+FPS = 30.0
 FIRST_ID = 1_000_000_000
 """First ID of practice queries and segments, which no session's own have."""
 
 
-def practice_pairs(behaviour: Behaviour, pairs: int, seed: int) -> Iterator[tuple[Query, Frames, Frames] | None]:
-    """Yield the pairs with their clips, and None while a clip is being drawn. Raises UserError if the behaviour has no MuJoCo robot."""
+def practice_pairs(
+    behaviour: Behaviour, pairs: int, size: int, seed: int
+) -> Iterator[tuple[Query, Frames, Frames] | None]:
+    """Yield the pairs with their clips, (n, size, size, 3), and None while a clip is being drawn.
+
+    Raises UserError if the behaviour has no MuJoCo robot.
+    """
     task = behaviour_task(behaviour)
     if not isinstance(task, RobotTask):
         raise UserError(f"{behaviour.robot} has clips only once it is taught, so there are no practice pairs.")
@@ -34,7 +39,7 @@ def practice_pairs(behaviour: Behaviour, pairs: int, seed: int) -> Iterator[tupl
             clips = []
             for segment in segments[2 * number : 2 * number + 2]:
                 frames = []
-                for picture in renderer.pictures(segment.states, SIZE, FPS):
+                for picture in renderer.pictures(segment.states, size, FPS):
                     frames.append(picture)
                     yield None
                 clips.append(Frames(np.stack(frames), FPS))

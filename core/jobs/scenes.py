@@ -30,7 +30,7 @@ from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import behaviour_task
 from core.types import Float64, Frames
 
-FPS, SIZE = 15.0, 400
+FPS = 15.0
 _STARTS_SHOWN = 3
 """Episodes that are shown in turn where they start in different ways."""
 
@@ -64,7 +64,7 @@ class ScenesJob(Job):
                     self._scene.close()
                 self._scene = None
                 self._scene = Scene(behaviour)
-            for picture in self._scene.pictures(behaviour, request.still):
+            for picture in self._scene.pictures(behaviour, request.size, request.still):
                 pixels.append(picture)
                 yield None
                 if self._request is not None:
@@ -77,7 +77,7 @@ class ScenesJob(Job):
     def _practise(self, request: PracticeRequested) -> Iterator[Event | None]:
         """Draw the pairs, until a newer request arrives."""
         try:
-            for pair in practice_pairs(parse(request.behaviour), request.pairs, request.token):
+            for pair in practice_pairs(parse(request.behaviour), request.pairs, request.size, request.token):
                 yield pair and PracticePairDrawn(request.token, *pair)
                 if self._request is not None:
                     return
@@ -105,8 +105,8 @@ class Scene:
         same = ("robot", "start", "model", "control_rate", "episode_seconds")
         return all(getattr(kept, name) == getattr(behaviour, name) for name in same)
 
-    def pictures(self, behaviour: Behaviour, still: int | None) -> Iterator[npt.NDArray[np.uint8]]:
-        """Yield the frames (SIZE, SIZE, 3) of one clip of each episode, or only the one with the index `still`."""
+    def pictures(self, behaviour: Behaviour, size: int, still: int | None) -> Iterator[npt.NDArray[np.uint8]]:
+        """Yield the frames (size, size, 3) of one clip of each episode, or only the one with the index `still`."""
         task = self._task(behaviour)
         self._renderer.look_from(task.camera)
         frames = math.ceil(task.segment_seconds * FPS - 1e-9)
@@ -116,11 +116,11 @@ class Scene:
         states = np.stack(self._states[: task.segment_steps])
         if still is None:
             for episode in range(self._episodes):
-                yield from self._renderer.pictures(states[:, episode], SIZE, FPS)
+                yield from self._renderer.pictures(states[:, episode], size, FPS)
         else:
             episode, frame = divmod(still % (frames * self._episodes), frames)
             step = min(int(frame / FPS / task.step_seconds), len(states) - 1)
-            yield from self._renderer.pictures(states[step : step + 1, episode], SIZE, 1 / task.step_seconds)
+            yield from self._renderer.pictures(states[step : step + 1, episode], size, 1 / task.step_seconds)
 
     def close(self) -> None:
         self._renderer.close()

@@ -157,6 +157,11 @@ class Page:
         """The scenes that were requested."""
         return [event for drawer in self.drawers.made for event in drawer.got(SceneRequested)]
 
+    @property
+    def practices(self) -> list[PracticeRequested]:
+        """The practice pairs that were requested."""
+        return [event for drawer in self.drawers.made for event in drawer.got(PracticeRequested)]
+
     def show(self, width: int = 1280, height: int = 720) -> Page:
         self.window.resize(width, height)
         self.window.show()

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 
 from app.behaviours.page import BehaviourPage
 from app.keys.commands import Command
+from app.labelling.pair_queue import CLIP_SIZE, LARGE_CLIP_SIZE
 from core.types import Choice
 from tests.app.behaviour_page_driver import fill, opened
 from tests.app.start_page_driver import Page
@@ -69,6 +70,29 @@ def test_five_pairs_are_answered_and_kept_only_if_wanted(page: Page, kept: bool)
     with closing(page.opened[0].store()) as store:
         assert [answer.choice for answer in store.each()] == (CHOICES if kept else [])
         assert {answer.labeller for answer in store.each()} <= {"human"}
+
+
+def test_the_robot_and_its_practice_pairs_are_rendered_larger_where_they_are_shown_larger(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = opened(page)
+    fill(made)
+    assert page.scenes[-1].size == CLIP_SIZE
+    monkeypatch.setattr(made.view, "devicePixelRatioF", lambda: 2.0)
+    made.practise.click()
+    page.wait_until(lambda: made.practice.clips.shown is not None)
+    page.window.resize(1900, 1060)  # as large as the screen of the tests
+    page.wait_until(lambda: made.practice.clips.left.width() > 640)
+    assert made.practice.clips.shown is not None  # its pairs are not taken away
+    QTest.keyClick(made.practice, Qt.Key.Key_Escape)
+    made.practise.click()
+    page.wait_until(lambda: made.practice.clips.shown is not None)
+    assert [event.size for event in page.practices] == [CLIP_SIZE, LARGE_CLIP_SIZE]
+    QTest.keyClick(made.practice, Qt.Key.Key_Escape)
+    page.wait_until(lambda: page.scenes[-1].size == LARGE_CLIP_SIZE)
+    monkeypatch.undo()
+    page.window.resize(1280, 720)
+    page.wait_until(lambda: page.scenes[-1].size == CLIP_SIZE)
 
 
 def test_an_answer_is_taken_back_with_the_key_of_undo(page: Page) -> None:

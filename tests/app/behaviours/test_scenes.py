@@ -11,6 +11,8 @@ from app.behaviours.scenes import Scenes
 from core.service_events import SceneDrawn, SceneRefused, SceneRequested
 from tests.app.fakes import Engine, make_frames
 
+SIZE = 400
+
 
 @pytest.fixture
 def scenes(engine: Engine) -> Iterator[Scenes]:
@@ -25,16 +27,16 @@ def asked(engine: Engine) -> list[tuple[str, int | None]]:
 
 def test_while_a_still_is_drawn_only_the_newest_of_the_next_waits(scenes: Scenes, engine: Engine, qtbot: QtBot) -> None:
     for number in range(4):
-        scenes.request(f"view {number}", 5)
+        scenes.request(f"view {number}", SIZE, 5)
     assert asked(engine) == [("view 0", 5)]
     with qtbot.waitSignal(scenes.still_drawn):
         engine["scenes"].play(SceneDrawn(1, make_frames(count=1)))
     assert asked(engine)[1:] == [("view 3", 5)]
-    scenes.request("all")
+    scenes.request("all", SIZE)
     with qtbot.waitSignal(scenes.still_drawn):
         engine["scenes"].play(SceneDrawn(4, make_frames(count=1)))
     assert asked(engine)[2:] == [("all", None)]
-    scenes.request("all, changed")  # at once: the child drops the older one
+    scenes.request("all, changed", SIZE)  # at once: the child drops the older one
     assert asked(engine)[3:] == [("all, changed", None)]
     with qtbot.waitSignal(scenes.drawn) as drawn:
         engine["scenes"].play(SceneDrawn(5, make_frames(count=2)))
@@ -45,16 +47,16 @@ def test_while_a_still_is_drawn_only_the_newest_of_the_next_waits(scenes: Scenes
 def test_a_refusal_and_a_death_are_reported_and_the_next_request_has_a_new_child(
     scenes: Scenes, engine: Engine, qtbot: QtBot
 ) -> None:
-    scenes.request("a stone")
+    scenes.request("a stone", SIZE)
     with qtbot.waitSignal(scenes.refused) as refused:
         engine["scenes"].play(SceneRefused(1, "It has no actuators."))
     assert refused.args == ["It has no actuators."]
-    scenes.request("deadly")
+    scenes.request("deadly", SIZE)
     with qtbot.waitSignal(scenes.refused) as refused:
         engine["scenes"].die()
     assert refused.args == ["The robot can't be rendered: the rendering process ended unexpectedly."]
-    scenes.request("harmless")
+    scenes.request("harmless", SIZE)
     assert len(engine.made) == 2
     scenes.rest()
-    scenes.request("when it is ending")
+    scenes.request("when it is ending", SIZE)
     qtbot.waitUntil(lambda: asked(engine)[-1] == ("when it is ending", None) and len(engine.made) == 3)
