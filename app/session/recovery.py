@@ -52,14 +52,15 @@ def failure_sentence(failure: Failed) -> str:
     return f"{_PARTS[failure.job]} stopped: {failure.summary.rstrip('.')}."
 
 
-def saved_work(answers: int, checkpoint_at: float | None) -> str:
-    """A sentence about the work on disk. checkpoint_at: seconds since the epoch; None before the first checkpoint."""
-    saved = {0: "No answer has been given", 1: "Your answer is saved"}.get(
-        answers, f"All {answers:,} answers are saved"
-    )
+def saved_work(checkpoint_at: float | None) -> str:
+    """A sentence about the work on disk that stays true while more answers are given.
+
+    checkpoint_at: seconds since the epoch; None before the first checkpoint
+    """
     if checkpoint_at is None:
-        return f"{saved}; this run has no checkpoint yet."
-    return f"{saved}; the last checkpoint is from {time.strftime('%H:%M:%S', time.localtime(checkpoint_at))}."
+        return "All answers are saved; this run has no checkpoint yet."
+    time_of_day = time.strftime("%H:%M:%S", time.localtime(checkpoint_at))
+    return f"All answers are saved; the last checkpoint is from {time_of_day}."
 
 
 def saved_elsewhere(folder: Path, answers: tuple[int, int], policies: tuple[int, int], trained: bool) -> str:

@@ -245,6 +245,8 @@ class DemoWindow(QWidget):
         """Text after the title on what the main window would say in its bars; '' while training runs as usual."""
         if self._controller.state == State.PAUSED:
             return "  ·  training is paused"
+        if self._controller.state == State.FAILED and self.pair_page.has_pair:  # else the page without a pair says so
+            return "  ·  training has stopped and will restart automatically"
         share = self._controller.course.finishing
         return "" if share is None else f"  ·  finishing training: {100 * share:.0f}% (an answer stops this)"
 
@@ -302,7 +304,7 @@ class DemoWindow(QWidget):
 
     def _on_job_failed(self, text: str) -> None:
         """Start training again without a key press, since a show may be unattended."""
-        self.notice.setText(f"{text} It will restart automatically.")
+        self.notice.setText(text)
         self.restart_timer.start()
 
     def _restart(self) -> None:
@@ -327,7 +329,8 @@ class DemoWindow(QWidget):
         task = self._controller.task
         progress = self._controller.progress
         course = self._controller.course
-        rests = progress.gives_no_more or course.finished or course.finishing is not None
+        stopped = self._controller.state in (State.FAILED, State.STOPPED) and not self.pair_page.has_pair
+        rests = stopped or progress.gives_no_more or course.finished or course.finishing is not None
         self.question.setText((_ORACLE_RESTS if rests else _ORACLE_ANSWERS) if oracle else _QUESTION)
         self.instruction.setText(goal(task) if oracle else task.instruction)
 

@@ -103,6 +103,25 @@ def test_after_a_crash_it_starts_again_by_itself_and_says_so(face: Face, demo: D
     assert not face.window.banner.isVisible() and demo.isVisible()
 
 
+def test_training_that_has_failed_is_told_once_and_nothing_that_ages(face: Face, demo: DemoWindow) -> None:
+    demo.restart_timer.setInterval(60_000)
+    face.offer(make_query())
+    face.engine["policy"].die()
+    face.wait_until(lambda: face.controller.state == State.FAILED)
+    face.labelling.oracle_timer.setInterval(60_000)
+    QTest.keyClick(demo, Qt.Key.Key_F7)
+    demo.refresh()
+    assert "All answers are saved;" in demo.notice.text() and "restart" not in demo.notice.text()
+    assert demo.pair_page.has_pair and demo.question.text() == "The computer is choosing"
+    assert demo.title.text().endswith("training has stopped and will restart automatically")
+    QTest.keyClick(demo, Qt.Key.Key_Left)
+    face.wait_until(lambda: not demo.pair_page.has_pair and len(face.answers()) == 1)
+    QTest.keyClick(demo, Qt.Key.Key_F7)
+    demo.refresh()
+    assert demo.detail.text() == "It will restart automatically." and "restart" not in demo.title.text()
+    assert demo.question.text() == "The computer has stopped answering"
+
+
 def test_a_guest_may_click_and_an_answer_can_be_taken_back(face: Face, demo: DemoWindow) -> None:
     face.offer(make_query(), make_query())
     demo.flash_timer.setInterval(60_000)
