@@ -44,6 +44,7 @@ class PolicyPlayer(QWidget):
         frames = self.shown.frames
         self.player.set_frames(frames)
         self.reward_timeline.set_predicted(self.shown.predicted)
+        self.legend.set_columns(len(self.shown.predicted) > 0)
         self.demonstration_started.emit(self.shown)
         self.clock.play(len(frames.pixels), frames.fps)
 

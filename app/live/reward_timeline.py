@@ -35,13 +35,19 @@ def colour(height: float) -> QColor:
 
 
 class RewardLegend(QLabel):
-    """Line that says what the columns of the timeline mean."""
+    """Line that says what the columns of the timeline mean; empty while it has none."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._has_columns = False
         self.setObjectName("rewardLegend")
         self.setTextFormat(Qt.TextFormat.RichText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._update_text()
+
+    def set_columns(self, on: bool) -> None:
+        """on: the timeline has columns"""
+        self._has_columns = on
         self._update_text()
 
     def changeEvent(self, event: QEvent) -> None:
@@ -51,7 +57,7 @@ class RewardLegend(QLabel):
 
     def _update_text(self) -> None:
         above, below = (f"<span style='color:{c}'>■</span>" for c in (theme.palette().green, theme.palette().blue))
-        self.setText(f"Predicted reward: {above} above average {below} below")
+        self.setText(f"Predicted reward: {above} above average {below} below" if self._has_columns else "")
 
 
 class RewardTimeline(QWidget):

@@ -113,7 +113,7 @@ class DemoSide(QWidget):
         number, unit = format_steps(progress.env_steps).split(" ")
         self.answers.setText(f"{progress.labels:,}")
         self.steps.setText(number)
-        self.steps_unit.setText(f"{unit} of training")
+        self.steps_unit.setText(f"environment {unit}")
         self.measure.setText(format_number(float(figures[-1])) if len(figures) else "–")
         for part in (self.measure, self.measure_title):
             part.setVisible(not hidden)

@@ -6,8 +6,12 @@ import numpy as np
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
+from app.live.demonstrations import Demonstration
+from app.live.policy_player import PolicyPlayer
 from app.live.reward_timeline import RewardTimeline
 from app.style import theme
+from tests.app.fakes import make_frames
+from tests.app.live_view_driver import demonstration, rewards
 from tests.app.tape import has_colour
 
 WIDTH = 120
@@ -47,3 +51,14 @@ def test_without_a_reward_there_is_no_head_and_a_sentence(qtbot: QtBot) -> None:
     assert has_colour(empty, theme.palette().muted)
     timeline.set_share(0.5)
     assert timeline.grab().toImage() == empty
+
+
+def test_the_legend_explains_colours_once_there_are_some_and_nothing_moves(qtbot: QtBot) -> None:
+    player = PolicyPlayer("The policy acting")
+    qtbot.addWidget(player)
+    player.play_now(Demonstration(make_frames(), rewards(), 0))
+    height = player.legend.sizeHint().height()
+    assert player.legend.text() == ""
+    player.play_now(demonstration())
+    assert "above average" in player.legend.text() and player.legend.sizeHint().height() == height
+    player.clock.halt()

@@ -61,4 +61,4 @@ def test_answers_come_first_and_steps_second(face: Face, side: DemoSide) -> None
     face.controller.progress.counted(40)
     face.controller.progress.reported(565_248)
     side.refresh()
-    assert (side.answers.text(), side.steps.text(), side.steps_unit.text()) == ("40", "565k", "steps of training")
+    assert (side.answers.text(), side.steps.text(), side.steps_unit.text()) == ("40", "565k", "environment steps")
