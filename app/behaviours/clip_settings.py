@@ -24,6 +24,8 @@ _WHY_FEWER = {1: "The environment itself starts its episodes.", 2: "This robot c
 class ClipSettings(QWidget):
     """Changes the draft that it shows.
 
+    form: its rows, to which the page adds others
+
     Signals:
         edited(): length or start were changed.
     """
@@ -43,16 +45,16 @@ class ClipSettings(QWidget):
         self.start = ChoiceBox()
         self.start.setAccessibleName("Start of the episodes")
         self.start.edited.connect(self._on_start)
-        form = QFormLayout(self, horizontalSpacing=14, verticalSpacing=8)
-        form.setContentsMargins(0, 0, 0, 0)
-        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.form = QFormLayout(self, horizontalSpacing=14, verticalSpacing=8)
+        self.form.setContentsMargins(0, 0, 0, 0)
+        self.form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         for text, editor, field in (
             ("Clip &length", self.length, row((self.length, 1), self.seconds, spacing=10)),
             ("&Episodes start", self.start, row((self.start, 1))),
         ):
             name = label("settingName", text)
             name.setBuddy(editor)
-            form.addRow(name, field)
+            self.form.addRow(name, field)
 
     def show_draft(self, draft: BehaviourDraft) -> None:
         self._draft = draft

@@ -145,8 +145,9 @@ class BehaviourPage(QWidget):
         self.start.setToolTip("Save it and start teaching (Ctrl+Enter)")
 
     def _arrange(self) -> None:
+        self.clips.form.addRow(self.begin_from.title, self.begin_from)
         view_foot = row((self.picture_help, 1), self.usual_view)
-        left = column(self.view, view_foot, self.clips, self.begin_from, None, spacing=10)
+        left = column(self.view, view_foot, self.clips, None, spacing=10)
         inside = QWidget()
         inside.setObjectName("page")
         names = column(

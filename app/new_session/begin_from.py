@@ -23,7 +23,10 @@ _TIPS = {
 
 
 class BeginFrom(QWidget):
-    """Selector of the session that a new one begins with; hidden while none fits."""
+    """Selector of the session that a new one begins with; hidden with its label while none fits.
+
+    title: the label, which the form places before it
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -39,12 +42,11 @@ class BeginFrom(QWidget):
         self.parts = {name: QCheckBox(name.capitalize()) for name in PARTS}
         for name, box in self.parts.items():
             box.setToolTip(_TIPS[name])
-        title = label("settingName", "&Begin with")
-        title.setBuddy(self.source)
-        boxes = row(*self.parts.values(), None, spacing=12)
-        column(row(title, (self.source, 1), spacing=14), boxes, of=self, spacing=6)
+        self.title = label("settingName", "&Begin with")
+        self.title.setBuddy(self.source)
+        column(self.source, row(*self.parts.values(), None, spacing=12), of=self, spacing=6)
         self.reset()
-        self.hide()
+        self._show_row(False)
 
     @property
     def chosen(self) -> tuple[Path, frozenset[str]] | None:
@@ -80,8 +82,12 @@ class BeginFrom(QWidget):
                 self.source.addItem(f"{path.name}  ·  {get_task(self._sessions[path]).title}", folder)
                 self.source.setItemData(self.source.count() - 1, folder, Qt.ItemDataRole.ToolTipRole)
             self.source.setCurrentIndex(max(0, self.source.findData(self._wanted)))
-        self.setVisible(bool(fitting))
+        self._show_row(bool(fitting))
         self._show_parts()
+
+    def _show_row(self, on: bool) -> None:
+        for part in (self.title, self):
+            part.setVisible(on)
 
     def _on_chosen(self) -> None:
         self._wanted = self.source.currentData()

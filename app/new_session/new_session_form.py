@@ -126,7 +126,6 @@ class NewSessionForm(QWidget):
         inside.setObjectName("page")
         heading = label("pageTitle", "New session")
         self._column = column(heading, self._rows(), of=inside, margins=(2, 0, 16, 0), spacing=14)
-        self._column.addWidget(self.begin_from, 0, Qt.AlignmentFlag.AlignLeft)
         self._column.addWidget(self.fold, 0, Qt.AlignmentFlag.AlignLeft)
         self._column.addStretch(1)
         self.area = ScrollArea(inside)
@@ -150,6 +149,9 @@ class NewSessionForm(QWidget):
             self._row(name, text, self.fields[name], setting(name).help)
         self._row(_NAME, "&Name", self.folder.name, "also the name of its folder")
         self.form.addRow("", self.folder)
+        self.begin_from.setFixedWidth(_FIELD)
+        _make_room(self.begin_from.title)
+        self.form.addRow(self.begin_from.title, self.begin_from)
         return self.form
 
     def _row(self, field: str, text: str, editor: QWidget, about: str) -> QVBoxLayout:
@@ -157,8 +159,7 @@ class NewSessionForm(QWidget):
         editor.setFixedWidth(_FIELD)
         name = label("settingName", text)
         name.setBuddy(editor)
-        name.ensurePolished()  # or the width would be measured in another font
-        name.setMinimumSize(name.sizeHint().width() + 4, editor.sizeHint().height())
+        _make_room(name)
         self._names[field] = name
         problem = self.problems[field] = label("fieldProblem", wrap=True)
         problem.hide()
@@ -290,6 +291,12 @@ class NewSessionForm(QWidget):
             super().keyPressEvent(event)
         elif self.advanced is None or self.focusWidget() is not self.advanced.search:
             self._on_create_requested()
+
+
+def _make_room(name: QLabel) -> None:
+    """Let the label be as wide as its text in its own font, which a form would measure in another one."""
+    name.ensurePolished()
+    name.setMinimumWidth(name.sizeHint().width() + 4)
 
 
 def _set_text(target: QLabel, text: str) -> None:

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
@@ -153,6 +153,8 @@ def test_a_session_begins_with_the_answers_of_another_one_of_the_same_robot(page
     begin = made.begin_from
     page.wait_until(begin.isVisible)
     assert begin.chosen is None
+    page.wait_until(lambda: len({box.mapTo(made, QPoint()).x() for box in (begin.source, made.clips.start)}) == 1)
+    assert begin.source.width() == made.clips.start.width()
     begin.source.setFocus()
     QTest.keyClick(begin.source, Qt.Key.Key_Down)
     for name, box in begin.parts.items():

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 
@@ -115,6 +115,10 @@ def test_a_new_session_of_a_shipped_task_begins_with_the_answers_of_another_one(
         if (name == "answers") != box.isChecked():
             QTest.keyClick(box, Qt.Key.Key_Space)
     assert clipped(form) == []
+    fields = *form.fields.values(), form.folder.name, form.begin_from.source
+    page.wait_until(lambda: len({(field.mapTo(form, QPoint()).x(), field.width()) for field in fields}) == 1)
+    heights = [field.height() for field in fields]
+    assert max(heights) - min(heights) <= 1
     form.create_button.click()
     page.wait_until(lambda: bool(page.opened))
     (new,) = page.opened
