@@ -6,7 +6,8 @@ from PySide6.QtWidgets import QWidget
 from app.previews.moving_picture import MovingPicture, PreviewClock
 from app.previews.previews import Preview
 
-_SIDE, _RADIUS = 320, 12
+_SIDE, _RADIUS = 240, 12
+"""Pixels. The pictures of goals have 192, and are blurred where they are enlarged much more."""
 
 
 class PreviewView(QWidget):
