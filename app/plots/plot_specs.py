@@ -64,6 +64,8 @@ class PlotSpec:
     """Title of the left scale where there is room; '' for the plot's own title."""
     right_title: str = ""
     right_log: bool = False
+    percent: bool = False
+    """The newest value, a share, is written in percent."""
     averaged: bool = False
     """Points are means of the latest training episodes, which differ from the one episode of the live view."""
 
@@ -204,10 +206,11 @@ _PACE = (
     ),
     PlotSpec(
         "agreement",
-        "Predictors that agree on new pairs",
+        "Predictors agree on new pairs",
         (CurveSpec("share of new pairs", metrics_recorder.AGREEMENT, lambda palette: palette.teal),),
         _FIRST_FIT,
-        "predictors that agree",
+        "predictors agree on new pairs",
+        percent=True,
     ),
     PlotSpec(
         "speed",

@@ -31,7 +31,7 @@ def headline(spec: PlotSpec, source: Metrics, hidden: bool) -> str:
     if not newest:
         return spec.title
     value = sum(newest) / len(newest)
-    figure = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    figure = f"{value:.0%}" if spec.percent else f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
     return f"{spec.title}: {figure} on average" if spec.averaged else f"{spec.title}: {figure}"
 
 

@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from app.keys.commands import Command
+from app.plots.plot_text import headline
 from app.session.controller import State
 from core.events import Failed, Paused, PreferenceAdded
 from core.session.routing import JOBS
@@ -159,6 +160,8 @@ def test_the_strip_tells_answers_what_starts_training_and_how_sure_the_predictor
     face.controller.progress.counted(2)
     face.engine["rollout"].play(report(3000, agreement=0.875))
     face.wait_until(lambda: figures(face).get("Predictors agree on new pairs") == "88%")
+    plot = face.window.plots.all_plots()["agreement"]
+    assert headline(plot.spec, plot.source, False) == "Predictors agree on new pairs: 88%"  # as below the clips
     shown = figures(face)
     assert (shown["Answers given"], shown["Steps"]) == ("2", "3,000") and "Until training starts" not in shown
 
