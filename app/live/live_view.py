@@ -11,7 +11,7 @@ from app.live.jump_slider import JumpSlider
 from app.live.policy_player import PolicyPlayer
 from app.live.signal_values import SignalValues
 from app.style.glossary import explain, help_button
-from app.style.labels import label
+from app.style.labels import ElidedLabel, label
 from app.style.layouts import column, row
 from core.formatting import capitalized, format_moment, format_number
 from core.session.policy_snapshots import SnapshotInfo
@@ -46,7 +46,7 @@ class LiveView(QWidget):
         self._snapshots: tuple[SnapshotInfo, ...] = ()
         self.live: Demonstration | None = None
         self._requested: SnapshotInfo | None = None
-        self.title, self.figure = label("plotTitle", "Newest policy"), label("plotKey")
+        self.title, self.figure = ElidedLabel("plotTitle", "Newest policy"), label("plotKey")
         self.figure.setToolTip(
             "The measure for the episode on screen; the plot shows the mean over the latest episodes"
         )
@@ -183,7 +183,6 @@ class LiveView(QWidget):
             self.signal_values.set_series(shown.signals)
         moment = format_moment(shown.labels, shown.env_steps)
         self.title.setText(capitalized(moment) if shown.snapshot else f"Newest: {moment}")
-        self.title.setToolTip(self.title.text())
         self._show_figure()
         self._update_loading()
 

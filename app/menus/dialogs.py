@@ -42,7 +42,8 @@ def dialog_handlers(
 
 def ask_before_loss(window: QMainWindow, answers: int, save: Callable[[], object], leave: Callable[[], object]) -> None:
     """Ask what to do with a session whose folder is gone: save it elsewhere, leave anyway, or stay."""
-    text = f"The session's folder is gone: its {pluralize(answers, 'answer')} and its training will be lost."
+    lost = f"Its {pluralize(answers, 'answer')} and its training are lost unless you save them elsewhere."
+    text = f"The session's folder is gone. {lost}"
     box = _warning(window, text)
     elsewhere = box.addButton("&Save elsewhere…", QMessageBox.ButtonRole.AcceptRole)
     elsewhere.clicked.connect(save)

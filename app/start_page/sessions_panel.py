@@ -15,7 +15,7 @@ from app.style.layouts import column, row, section_header
 from core.session.library import SessionEntry
 
 _WIDTH = 430
-_ABOUT = "Sessions save automatically."
+_ABOUT = "Sessions are saved automatically."
 _EMPTY = "Your sessions will be listed here. Click a task to start the first one."
 
 

@@ -54,6 +54,16 @@ def test_snapshots_that_the_slider_passes_over_are_not_requested(view: LiveView,
     assert chosen == [SNAPSHOTS[2], None]
 
 
+def test_a_long_title_ends_with_an_ellipsis_where_the_panel_is_narrow(view: LiveView, qtbot: QtBot) -> None:
+    view.set_live(replace(demonstration(), labels=123_456_789, env_steps=1_970_000))
+    view.policy.clock.halt()
+    assert view.title.text() == "Newest: after 123,456,789 answers, 1.97M steps"
+    view.resize(view.minimumSizeHint())
+    qtbot.waitUntil(lambda: view.title.elided)
+    view.resize(1000, 400)
+    qtbot.waitUntil(lambda: not view.title.elided)
+
+
 def test_title_figure_and_picture_change_together(view: LiveView, qtbot: QtBot) -> None:
     view.set_snapshots(SNAPSHOTS)
     view.set_live(demonstration())

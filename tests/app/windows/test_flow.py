@@ -415,6 +415,7 @@ def test_a_folder_that_comes_back_is_used_as_before_and_without_it_one_may_leave
     flow.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
     box = window.findChild(QMessageBox)
     flow.wait_until(box.isVisible)
+    assert box.text().endswith("Its 2 answers and its training are lost unless you save them elsewhere.")
     (leave,) = [button for button in box.buttons() if "without saving" in button.text()]
     QTest.mouseClick(leave, Qt.MouseButton.LeftButton)
     flow.wait_for_start()
