@@ -25,6 +25,7 @@ from app.behaviours.signal_list import SignalList
 from app.behaviours.signal_titles import plottable
 from app.clips.clip_pair import size_in
 from app.keys.shortcuts import bind
+from app.labelling.pair_queue import CLIP_SIZE
 from app.new_session.begin_from import BeginFrom
 from app.previews.previews import Preview
 from app.style.file_dialog import ask_for_file_to_open
@@ -48,6 +49,8 @@ _SENTENCE_HEIGHT = 74
 _LARGEST_PICTURE = 600
 _AROUND_PICTURE = 330
 """Height in pixels of what is above and below the picture."""
+_SHARP_SECONDS = 2.0
+"""Length of clips up to which practice pairs are rendered in the size of the screen, which takes 0.9 GB at most."""
 
 
 class BehaviourPage(QWidget):
@@ -375,7 +378,8 @@ class BehaviourPage(QWidget):
             self.stack.setCurrentWidget(self.practice)
             self.view.play(None)
             self.practice.begin(behaviour.instruction)
-            self._scenes.practise(behaviour.to_text(), PAIRS, size_in(self.practice.clips))
+            size = size_in(self.practice.clips) if behaviour.clip_seconds <= _SHARP_SECONDS else CLIP_SIZE
+            self._scenes.practise(behaviour.to_text(), PAIRS, size)
 
     def _end_practice(self) -> None:
         self.practice.leave()
