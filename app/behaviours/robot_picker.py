@@ -17,7 +17,7 @@ _WRAPPED = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
 
 
 class RobotCard(PictureCard):
-    """One robot: a picture with its name below, framed if it is chosen."""
+    """One robot: a picture with its name below, framed if it is chosen, with a second frame inside while it has the focus."""
 
     def __init__(self, title: str, parent: QWidget) -> None:
         side = _WIDTH - 2 * _MARGIN
@@ -35,10 +35,13 @@ class RobotCard(PictureCard):
         painter, palette = QPainter(self), theme.palette()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        lit = self.isChecked() or self.hasFocus() or self.underMouse()
-        painter.setPen(QPen(QColor(palette.blue if lit else palette.line), 2 if self.isChecked() else 1))
+        edge = palette.blue if self.isChecked() else palette.muted if self.underMouse() else palette.line
+        painter.setPen(QPen(QColor(edge), 2 if self.isChecked() else 1))
         painter.setBrush(QColor(palette.checked if self.isChecked() else palette.panel))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), _RADIUS, _RADIUS)
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(palette.text), 2))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(3, 3, -3, -3), _RADIUS - 2, _RADIUS - 2)
         set_font(painter, 12)
         painter.setPen(QColor(palette.text))
         place = QRect(4, self.height() - _TEXT - 1, self.width() - 8, _TEXT)
