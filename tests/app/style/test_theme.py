@@ -7,7 +7,8 @@ import itertools
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QTabWidget, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
 
 from app.style import theme
 from app.style.palette import DARK, LIGHT, Palette
@@ -57,3 +58,17 @@ def test_without_a_choice_it_follows_the_system(qapp: QApplication, monkeypatch:
     monkeypatch.setattr(theme, "system_is_light", lambda: False)
     theme.choose(Appearance.SYSTEM)
     assert theme.palette() is DARK
+
+
+def test_arrows_of_a_tab_bar_with_too_many_tabs_are_seen(qtbot: QtBot) -> None:
+    tabs = QTabWidget()
+    qtbot.addWidget(tabs)
+    tabs.resize(200, 100)
+    for number in range(9):
+        tabs.addTab(QWidget(), f"Group {number}")
+    tabs.show()
+    arrows = [button for button in tabs.findChildren(QToolButton) if button.isVisible()]
+    assert len(arrows) == 2
+    right = arrows[1].grab().toImage()
+    colours = {right.pixelColor(x, y).name() for x in range(right.width()) for y in range(right.height())}
+    assert max(contrast(colour, theme.palette().background) for colour in colours) > 3
