@@ -36,9 +36,11 @@ class RobotCard(PictureCard):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         edge = palette.blue if self.isChecked() else palette.muted if self.underMouse() else palette.line
-        painter.setPen(QPen(QColor(edge), 2 if self.isChecked() else 1))
+        width = 2 if self.isChecked() else 1
+        painter.setPen(QPen(QColor(edge), width))
         painter.setBrush(QColor(palette.checked if self.isChecked() else palette.panel))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), _RADIUS, _RADIUS)
+        inset = width / 2
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), _RADIUS, _RADIUS)
         if self.hasFocus():
             painter.setPen(QPen(QColor(palette.text), 2))
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(3, 3, -3, -3), _RADIUS - 2, _RADIUS - 2)

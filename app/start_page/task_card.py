@@ -96,10 +96,10 @@ class Card(PictureCard):
         self.picture.draw(painter, self.picture_rect, _RADIUS - 4)
 
     def _draw_card(self, painter: QPainter) -> None:
-        lit = self.hasFocus() or self.underMouse()
-        colour, width = (theme.palette().blue, 2.0) if lit else (theme.palette().line, 1.0)
-        painter.setPen(QPen(QColor(colour), width))
-        painter.setBrush(QColor(theme.palette().line if self.isDown() else theme.palette().panel))
+        palette, width = theme.palette(), 2.0 if self.hasFocus() else 1.0
+        edge = palette.blue if self.hasFocus() else palette.muted if self.underMouse() else palette.line
+        painter.setPen(QPen(QColor(edge), width))
+        painter.setBrush(QColor(palette.line if self.isDown() else palette.panel))
         inset = width / 2
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), _RADIUS, _RADIUS)
 

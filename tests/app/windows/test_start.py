@@ -7,10 +7,12 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QImage
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QEnterEvent, QImage
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
+from app.previews.picture_cards import PictureCard
 from app.session.factory import create_session, session_config
 from app.start_page.goals import goal
 from app.start_page.task_grid import GAMES, OWN, ROBOTS, SHIPPED
@@ -145,6 +147,21 @@ def test_cards_say_in_one_sentence_what_is_to_be_reached_and_stand_in_groups(pag
     third = image.height() // 3
     for place, colour in ((third // 2, palette.muted), (2 * third, palette.blue)):  # the goal, and below it the effort
         assert has_colour(image.copy(0, place, image.width(), third), colour)
+
+
+def test_a_card_under_the_mouse_does_not_look_like_the_one_with_the_focus(page: Page) -> None:
+    def edge(card: PictureCard) -> set[str]:
+        image = card.grab().toImage()
+        return {image.pixelColor(image.width() // 2, y).name() for y in range(5)}
+
+    page.show()
+    page.wait_until(page.window.grid.new_card.hasFocus)
+    palette = theme.palette()
+    assert palette.blue in edge(page.window.grid.new_card)
+    for card in (page.window.grid.cards["ant"], page.window.behaviour_page.robots.cards["ant"]):
+        centre = QPointF(card.rect().center())
+        QApplication.sendEvent(card, QEnterEvent(centre, centre, centre))
+        assert palette.muted in edge(card) and palette.blue not in edge(card)
 
 
 def test_a_behaviour_that_is_named_like_a_task_says_what_it_asks_for() -> None:
