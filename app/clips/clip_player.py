@@ -142,8 +142,10 @@ class ClipPlayer(QWidget):
 
     def _draw_text(self, painter: QPainter, colour: QColor, text: str) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        set_font(painter, max(15, self._place.width() // 20), bold=True)
-        box = painter.fontMetrics().boundingRect(text).adjusted(-16, -8, 16, 8)
+        pixels = max(15, self._place.width() // 20)
+        set_font(painter, pixels, bold=True)
+        words = painter.fontMetrics()
+        box = QRect(0, 0, words.horizontalAdvance(text) + 2 * pixels, words.height() + pixels)
         box.moveCenter(self._place.center())
         box.moveTop(self._place.top() + 20)
         painter.setPen(Qt.PenStyle.NoPen)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtGui import QColor
+import pytest
+from PySide6.QtGui import QColor, QImage
 from pytestqt.qtbot import QtBot
 
 from app.clips.clip_pair import ClipPair
@@ -27,6 +28,24 @@ def test_the_last_frame_is_shaded_so_that_the_beginning_is_seen(qtbot: QtBot) ->
     assert lights[:3] == [200] * 3 and 120 < lights[3] < 180
     player.set_frames(Frames(np.full((1, 32, 32, 3), 200, np.uint8), 30.0))  # a still has no end
     assert centre(player).red() == 200
+
+
+@pytest.mark.parametrize("side", [300, 1800])
+def test_the_words_of_a_flash_stay_clear_of_the_ends_of_their_badge(qtbot: QtBot, side: int) -> None:
+    player = ClipPlayer("Clip")
+    qtbot.addWidget(player)
+    player.resize(side, side)
+    player.set_frames(Frames(np.zeros((1, 32, 32, 3), np.uint8), 30.0))
+    player.set_flash("#ff0000", "Disagreement")
+    image = player.grab().toImage().convertToFormat(QImage.Format.Format_RGBX8888)
+    red = (np.array(image.constBits()).reshape(side, side, 4)[20 : side // 2, 20:-20, :3] == (255, 0, 0)).all(
+        -1
+    )  # within the border
+    rows, columns = np.flatnonzero(red.any(1)), np.flatnonzero(red.any(0))
+    height = rows[-1] - rows[0]
+    ends = red[rows[0] : rows[-1], columns[0] : columns[-1]][height // 3 : 2 * height // 3]
+    for end in (ends, ends[:, ::-1]):
+        assert np.flatnonzero(~end.all(0) & (np.arange(end.shape[1]) > height / 4))[0] > 0.4 * height
 
 
 def test_where_there_is_room_beside_them_the_clips_of_a_pair_lie_beside_each_other(qtbot: QtBot) -> None:
