@@ -26,8 +26,6 @@ from app.style.painting import WRAPPED, narrow, set_font, write_paragraph
 
 LEAST_WIDTH, HEIGHT = 340, 132
 _MARGIN, _RADIUS, _LINE = 10, 12, 18
-_MENU_WIDTH = 56
-"""Room for the menu's button to the right of the title, in pixels."""
 _SHOWN = {
     True: "The picture shows the trained behaviour.",
     False: "The picture was recorded before any training.",
@@ -35,7 +33,12 @@ _SHOWN = {
 
 
 class Card(PictureCard):
-    """A picture with texts at its right. Shows a placeholder until the preview arrives, or why it can't be rendered."""
+    """A picture with texts at its right. Shows a placeholder until the preview arrives, or why it can't be rendered.
+
+    menu_room: width and height in pixels of the upper right corner that the texts leave free
+    """
+
+    menu_room = QSize(0, 0)
 
     def __init__(self, title: str, goal: str, effort: str, about: str, parent: QWidget | None = None) -> None:
         """goal: one sentence; effort: small line at the bottom; about: more, for the tooltip and screen readers"""
@@ -107,13 +110,14 @@ class Card(PictureCard):
         room, palette = self._text_rect, theme.palette()
         set_font(painter, 16)
         painter.setPen(QColor(palette.text))
-        top = room.adjusted(0, 0, -_MENU_WIDTH, 0)
+        top = room.adjusted(0, 0, -self.menu_room.width(), 0)
         words = narrow(painter, self.text(), top.width())
         title = painter.boundingRect(top, WRAPPED, words)
         painter.drawText(top, WRAPPED, words)
         set_font(painter, 13)
         painter.setPen(QColor(palette.muted))
-        write_paragraph(painter, room.adjusted(0, title.height() + 4, 0, -_LINE), self.goal)
+        below = max(title.height() + 4, self.menu_room.height())
+        write_paragraph(painter, room.adjusted(0, below, 0, -_LINE), self.goal)
         set_font(painter, 12)
         painter.setPen(QColor(palette.blue))
         painter.drawText(room, Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeft, self.effort)
@@ -140,6 +144,8 @@ class NewBehaviourCard(Card):
 
 class TaskCard(Card):
     """A task: a click starts a session of it; its button, a right click or the menu key opens a menu."""
+
+    menu_room = QSize(56, 28)
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication
 from app.previews.picture_cards import PictureCard
 from app.session.factory import create_session, session_config
 from app.start_page.goals import goal
+from app.start_page.task_card import TaskCard
 from app.start_page.task_grid import GAMES, OWN, ROBOTS, SHIPPED
 from app.style import theme
 from app.style.theme import Appearance
@@ -147,6 +148,24 @@ def test_cards_say_in_one_sentence_what_is_to_be_reached_and_stand_in_groups(pag
     third = image.height() // 3
     for place, colour in ((third // 2, palette.muted), (2 * third, palette.blue)):  # the goal, and below it the effort
         assert has_colour(image.copy(0, place, image.width(), third), colour)
+
+
+def test_no_text_of_a_card_comes_near_its_menu(page: Page) -> None:
+    page.show()
+    for card in page.window.grid.cards.values():
+        assert isinstance(card, TaskCard)
+        card.menu_button.hide()
+        place = card.menu_button.geometry().adjusted(-4, 0, 0, 4)
+        image = card.grab().toImage().copy(place)
+        colours = {image.pixelColor(x, y).name() for x in range(place.width()) for y in range(place.height())}
+        assert colours == {theme.palette().panel}, card.text()
+
+
+def test_a_card_without_a_menu_uses_the_whole_width_for_its_title(page: Page) -> None:
+    page.show()
+    card = page.window.grid.new_card
+    image = card.grab().toImage().copy(card.width() - 70, 8, 60, 20)
+    assert has_colour(image, theme.palette().text)
 
 
 def test_a_card_under_the_mouse_does_not_look_like_the_one_with_the_focus(page: Page) -> None:
