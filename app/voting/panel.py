@@ -89,7 +89,8 @@ class VoteBars(QWidget):
         total, most = sum(self.counts.values()), max(self.counts.values(), default=0)
         size = round(0.5 * height)
         set_font(painter, size, bold=True)
-        name_width, number_width = 3.2 * size, 2.4 * size
+        names = max(painter.fontMetrics().horizontalAdvance(choice.capitalize()) for choice in CHOICES)
+        name_width, number_width = names + 0.6 * size, 2.4 * size
         room = self.width() - clock - name_width - number_width
         for number, choice in enumerate(CHOICES):
             count, top = self.counts.get(choice, 0), number * height
