@@ -28,6 +28,9 @@ _CONTROLS = {
     Qt.Key.Key_Space: "fire",
 }
 
+_GAP = 6 * " "
+"""What is between two hints, here and in the task's controls."""
+
 
 class PlayWindow(QWidget):
     """Shows the game and reports which keys are held.
@@ -47,7 +50,8 @@ class PlayWindow(QWidget):
         self.setWindowTitle(f"Play {task.title} – {session} – Somersault")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._held: set[str] = set()
-        self._hint = f"{task.controls}      Esc leaves"
+        hints = f"{task.controls}{_GAP}Esc leaves".split(_GAP)
+        self._hint = _GAP.join(hint.replace(" ", "\N{NO-BREAK SPACE}") for hint in hints)  # lines break between them
         self.pixels: npt.NDArray[np.uint8] | None = None
         self.screen_ = label("game", centred=True)
         self.screen_.setAccessibleName("The game")

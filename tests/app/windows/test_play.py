@@ -96,7 +96,11 @@ def test_the_score_is_shown_as_it_is_the_persons_own(
     engine["play"].play(shown(42, 2))
     qtbot.waitUntil(lambda: "Score 42" in window.score.text())
     assert "Lives 2" in window.score.text()
-    assert window.message.text() == "← → move the paddle      Space serves the ball      Esc leaves"
+    hints = window.message.text().split(6 * " ")
+    assert [hint.replace("\N{NO-BREAK SPACE}", " ") for hint in hints] == [
+        *("← → move the paddle", "Space serves the ball", "Esc leaves")
+    ]
+    assert not any(" " in hint for hint in hints)  # no line breaks within a hint
     image = window.screen_.grab().toImage()
     ratio = image.height() / window.screen_.height()
     assert image.pixelColor(image.width() // 2, round(50 / 210 * window.screen_.height() * ratio)).red() == 200
