@@ -46,7 +46,10 @@ _EXAMPLES = (
 )
 _NEXT = f"Practise with {PAIRS} pairs first, or start."
 _SENTENCE_HEIGHT = 74
-_LARGEST_PICTURE = 600
+_LARGEST_PICTURE, _PICTURE_SHARE = 1000, 0.47
+"""Largest side of the picture in pixels, and the share of the page's width that it takes at most."""
+_WIDEST_SETTINGS, _WIDEST_WORDS = 600, 1400
+"""Maximum widths in pixels of what is below the picture, and to the right of it."""
 _AROUND_PICTURE = 330
 """Height in pixels of what is above and below the picture."""
 _SHARP_SECONDS = 2.0
@@ -150,9 +153,11 @@ class BehaviourPage(QWidget):
     def _arrange(self) -> None:
         self.clips.form.addRow(self.begin_from.title, self.begin_from)
         view_foot = row((self.picture_help, 1), self.usual_view)
+        self.clips.setMaximumWidth(_WIDEST_SETTINGS)
         left = column(self.view, view_foot, self.clips, None, spacing=10)
         inside = QWidget()
         inside.setObjectName("page")
+        inside.setMaximumWidth(_WIDEST_WORDS)
         names = column(
             *(label("settingName", "Name"), self.title, label("settingName", "Sentence above the clips")),
             *(self.instruction, self.instruction_problem),
@@ -207,7 +212,8 @@ class BehaviourPage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        side = min(_LARGEST_PICTURE, max(SIDE, self.height() - _AROUND_PICTURE))
+        most = min(_LARGEST_PICTURE, round(_PICTURE_SHARE * self.width()))
+        side = max(SIDE, min(most, self.height() - _AROUND_PICTURE))
         self.view.setFixedSize(side, side)
         if self._scene[0] and self.making:
             self._update_scene()

@@ -31,7 +31,8 @@ from core.tasks import get_task
 from core.tasks.gymnasium import PREFIX
 from core.types import Teacher
 
-_FIELD = 320
+_FIELD, _WIDEST = 320, 1100
+"""Widths in pixels of a field, and of the form at most: values would be far from their names."""
 _TYPING_MS = 700
 """Pause in typing before the environment's preview is requested."""
 _NAMES: dict[str, dict[str, str]] = {
@@ -124,6 +125,7 @@ class NewSessionForm(QWidget):
         left.addStretch(1)
         inside = QWidget()
         inside.setObjectName("page")
+        inside.setMaximumWidth(_WIDEST)
         heading = label("pageTitle", "New session")
         self._column = column(heading, self._rows(), of=inside, margins=(2, 0, 16, 0), spacing=14)
         self._column.addWidget(self.fold, 0, Qt.AlignmentFlag.AlignLeft)
