@@ -7,7 +7,10 @@ from core.types import Choice
 
 @dataclass(frozen=True)
 class Palette:
-    """All colours of the windows as #rrggbb; text is drawn on the first three and the last three."""
+    """All colours of the windows as #rrggbb; text is drawn on the first three and the last three.
+
+    handle: of scroll bars, and grooves of sliders
+    """
 
     dark: bool
     background: str
@@ -16,6 +19,7 @@ class Palette:
     text: str
     muted: str
     disabled: str
+    handle: str
     green: str
     amber: str
     grey: str
@@ -48,6 +52,7 @@ _COLOURS = {
     "text": ("#eceff4", "#1b1f24"),
     "muted": ("#a7b1be", "#4b535d"),
     "disabled": ("#8b95a3", "#656d79"),
+    "handle": ("#434d5b", "#b0b8c4"),
     "green": ("#4cc38a", "#157347"),
     "amber": ("#f0b64a", "#8f5b00"),
     "grey": ("#9aa5b4", "#5b6472"),

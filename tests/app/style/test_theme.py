@@ -7,7 +7,7 @@ import itertools
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication, QTabWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QScrollArea, QTabWidget, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.style import theme
@@ -37,6 +37,21 @@ def test_every_text_can_be_read_on_every_surface(scheme: Palette) -> None:
     pairs = [*itertools.product(TEXTS, SURFACES), *itertools.product(COLOURS, ("background", "panel"))]
     poor = {pair: contrast(*(getattr(scheme, name) for name in pair)) for pair in pairs}
     assert {pair: ratio for pair, ratio in poor.items() if ratio < LEAST} == {}
+
+
+@pytest.mark.parametrize("chosen", [Appearance.DARK, Appearance.LIGHT])
+def test_the_handle_of_a_scroll_bar_is_seen(qtbot: QtBot, chosen: Appearance) -> None:
+    theme.choose(chosen)
+    area = QScrollArea()
+    qtbot.addWidget(area)
+    inside = QWidget()
+    inside.setFixedSize(50, 500)
+    area.setWidget(inside)
+    area.resize(100, 200)
+    area.show()
+    bar = area.verticalScrollBar()
+    colour = bar.grab().toImage().pixelColor(bar.width() // 2, 20).name()
+    assert 1.8 < contrast(colour, theme.palette().background) < 2.5
 
 
 @pytest.mark.parametrize(("chosen", "scheme"), [(Appearance.LIGHT, LIGHT), (Appearance.DARK, DARK)])
