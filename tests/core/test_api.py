@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import closing
 from pathlib import Path
@@ -20,7 +21,7 @@ from core.seeding import generator
 from core.session.preference_export import export_preferences
 from core.session.session import Session
 from tests.core import played
-from tests.core.builders import tiny
+from tests.core.builders import BEHAVIOUR, tiny
 from tests.screens import ROOT
 
 
@@ -113,7 +114,8 @@ def test_what_was_not_taught_or_is_another_environment_is_reported(taught: Path,
             load(tmp_path / "new")
     with pytest.raises(UserError, match="not a session"):
         policy(tmp_path / "nothing")
-    alike = TaskEnvironment(tiny(task="hopper"))  # as many numbers as the backflip's, of another model
+    slower = {**BEHAVIOUR, "robot": "hopper", "control_rate": 20}
+    alike = TaskEnvironment(tiny(task=json.dumps(slower)))  # as many numbers as the backflip's, at another rate
     for other in (gymnasium.make("CartPole-v1"), alike):
         with pytest.raises(UserError, match="does not have the observations"):
             LearnedReward(other, taught / "DIR")

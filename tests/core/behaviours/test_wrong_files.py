@@ -158,7 +158,7 @@ ASSETS += [
     (("", "", "<body>" * 5000 + "</body>" * 5000), "levels"),
     (("", "", '<geom size="1"/>' * 30_000), "elements"),
     (("", "", '<body><joint/><geom size=".01"/></body>' * 600), "joints"),
-    (("", "", "<!--" + "x" * (5 << 20) + "-->"), "can't be read"),
+    (("", "", "<!--" + "x" * (5 << 20) + "-->"), "larger than 4 MB"),
 ]
 ASSETS += [
     # what MuJoCo, or the program, can't use
