@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from core.errors import UserError
-from core.robots.structure import data_at_zero, extent, lift_of, root_of, solid, still
+from core.robots.structure import base_joints, data_at_zero, extent, lift_of, root_of, solid, still
 from core.types import Float64
 
 FLOOR = "somersault_floor"
@@ -34,9 +34,15 @@ def needs_floor(model: mujoco.MjModel) -> bool:
     planes = list(level_planes(model))
     if not planes or solid(model)[planes].any() or lift_of(model, root_of(model)) is None:
         return not planes
-    weightless = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY or not model.opt.gravity.any()
     data = data_at_zero(model)
-    return not weightless or _ground_box(model, data) is not None or _terrain_base(model, data) is not None
+    return _falls_for_ever(model) or _ground_box(model, data) is not None or _terrain_base(model, data) is not None
+
+
+def _falls_for_ever(model: mujoco.MjModel) -> bool:
+    """Return whether a robot that can be lifted has weight, and nothing that holds it up."""
+    weightless = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY or not model.opt.gravity.any()
+    held = model.jnt_stiffness[base_joints(model, root_of(model))].any() or model.body_gravcomp.any()
+    return not (weightless or held or (still(model) & solid(model)).any())
 
 
 def floor_of(model: mujoco.MjModel) -> tuple[int, float]:

@@ -162,9 +162,20 @@ def test_a_robot_does_not_fall_through_a_plane_that_is_only_drawn(batch: MakeBat
     assert np.abs(kinematics.lowest(env.states[:, 1 : 1 + env.model.nq])).max() < 0.02
 
 
-def test_a_robot_without_weight_keeps_its_drawn_plane() -> None:
+@pytest.mark.parametrize(
+    ("first", "world"),
+    [
+        ('<option gravity="0 0 0"/>', walker()),
+        ('<option><flag gravity="disable"/></option>', walker()),
+        ("", walker().replace('<body name="trunk"', '<body name="trunk" gravcomp="1"')),
+        ("", '<geom type="ellipsoid" size="3 3 .5" pos="0 0 -1"/>' + walker()),
+        ("", '<geom type="plane" size="5 5 .1" zaxis=".2 0 1"/>' + walker()),
+        ("", walker('<joint type="slide" axis="0 0 1" stiffness="90"/><joint type="hinge" axis="0 1 0"/>')),
+    ],
+)
+def test_a_robot_that_does_not_fall_for_ever_keeps_its_drawn_plane(first: str, world: str) -> None:
     drawn = '<geom name="sea" type="plane" size="5 5 .1" contype="0" conaffinity="0"/>'
-    _, task = imported(drawn + walker(), '<option gravity="0 0 0"/>')
+    _, task = imported(drawn + world, first)
     model = load_model(task)
     assert model.geom(floor_of(model)[0]).name == "sea" and not model.geom("sea").contype[0]
 
