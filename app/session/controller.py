@@ -422,7 +422,7 @@ class Controller(QObject):
         elif reason != "stopped":
             self._jobs_to_start |= set(TOGETHER[name])
             work = saved_work(self.checkpointer.saved_at)
-            text = f"{failure_sentence(failure)} {work} Training is paused."
+            text = f"{failure_sentence(failure)} {work} Training has stopped."
             self._fail(text, recovery_action(failure, self._running_config))
 
     def _on_replay_refused(self, names: tuple[str, ...], sentence: str) -> None:
