@@ -239,9 +239,9 @@ class Starts:
             positions[rows, self._turn] += angles[rows]
 
     def _lying_turns(self, usual: Float64) -> list[tuple[float, float]]:
-        """Return the turns from the usual start (nq,) that bring the robot's centre of mass nearest to the floor.
+        """Return the turns from the usual start (nq,) that bring the robot's centre of mass near to the floor.
 
-        A robot that stands upright so lies on its front or back, and one that stands level on its back, not on end.
+        So a robot that stands upright lies on its front or back, and one that stands level on its back, not on end.
         """
         model, data = self._kinematics.model, self._data
         directions = np.linspace(0, np.pi, _LYING_DIRECTIONS, endpoint=False).tolist() if self._free else [0.0]

@@ -82,9 +82,8 @@ def export_session(session: Session, target: Path, check_cancelled: Callable[[],
             archive.write(session.folder / CONFIG, CONFIG)
             # Before the answers, so that the archive has every answer that the votes and checkpoints refer to.
             for path in (session.folder / record.NAME, *training_files(session.folder)):
-                with suppress(
-                    FileNotFoundError
-                ):  # no votes, or a newer checkpoint has replaced this one; it is listed too
+                # No votes, or a newer checkpoint has replaced this one; it is listed too.
+                with suppress(FileNotFoundError):
                     archive.write(path, path.relative_to(session.folder).as_posix())
             for row in store.rows():
                 check_cancelled()

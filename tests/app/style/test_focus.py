@@ -1,4 +1,4 @@
-"""Where the keys go is seen: each part that Tab reaches looks different while it has the focus, in the same place."""
+"""Visible focus: each control that Tab reaches looks different while it has the focus, and keeps its place and size."""
 
 from __future__ import annotations
 
