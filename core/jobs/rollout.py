@@ -29,13 +29,14 @@ from core.io.segment_codec import LOOSE, from_arrays, state_size, to_arrays
 from core.jobs.collectors import Collectors
 from core.jobs.query_offers import QueryOffers
 from core.jobs.training_budget import TrainingBudget
+from core.nn.device import device_for
 from core.nn.state import load_state_arrays, require_array, state_arrays
 from core.preferences.queries import agreement
 from core.preferences.schedule import DONE, FINISHED, exploration_share, scheduled
 from core.reward.ensemble import RewardEnsemble, build_ensemble
 from core.reward.image_ensemble import ImageEnsemble
 from core.reward.normalization import RunningWindow, disagreement_std, normalize_reward
-from core.rollout.actor import Actor, acting_device
+from core.rollout.actor import Actor
 from core.rollout.collector import RolloutBatch, segment_period
 from core.rollout.episodes import demonstrate, mean_measure, predicted_reward
 from core.rollout.exploration import knn_entropy_bonus
@@ -289,7 +290,7 @@ class RolloutJob(Job):
 
     def _load_reward(self, weights: dict[str, np.ndarray]) -> None:
         if self.ensemble is None:
-            self.ensemble = build_ensemble(self.config, acting_device(self.config))
+            self.ensemble = build_ensemble(self.config, device_for(self.config))
         load_state_arrays(self.ensemble, weights)
         self.collectors.load_reward(weights)
         self._recent_predictions.forget()

@@ -48,8 +48,8 @@ class RewardEnsemble(torch.nn.Module):
     def predict(self, observations: Float32, actions: Float32) -> Float32:
         """Observations (..., o) and actions (..., a) -> raw predictions (M, ...)."""
         inputs = self.inputs(observations, actions)
-        x = self.normalized(torch.as_tensor(inputs.reshape(-1, inputs.shape[-1])))
-        raw: Float32 = self.network(x.expand(self.members, *x.shape)).numpy()
+        x = self.normalized(torch.as_tensor(inputs.reshape(-1, inputs.shape[-1]), device=self.mean.device))
+        raw: Float32 = self.network(x.expand(self.members, *x.shape)).cpu().numpy()
         return raw.reshape(self.members, *inputs.shape[:-1])
 
     def predicted_returns(self, segments: list[Segment]) -> Float32:

@@ -48,5 +48,11 @@ class ImageEnsemble(torch.nn.Module):
         return torch.cat([self.network(part.to(self._device)).cpu() for part in images.split(_CHUNK)], dim=1)
 
     def predicted_returns(self, segments: list[Segment]) -> Float32:
-        """Raw predictions summed over each segment, (M, segments); evaluated one by one, as their images are large."""
-        return np.stack([self.predict(s.observations, s.actions).sum(axis=-1) for s in segments], axis=1)
+        """Raw predictions summed over each segment, (M, segments)."""
+        at_once = max(1, _CHUNK // len(segments[0].actions))
+        returns: list[Float32] = []
+        for start in range(0, len(segments), at_once):
+            some = segments[start : start + at_once]
+            raw = self.predict(np.stack([s.observations for s in some]), np.stack([s.actions for s in some]))
+            returns.append(raw.sum(axis=-1))
+        return np.concatenate(returns, axis=1)

@@ -12,7 +12,6 @@ from core.policy.actor_critic import ActorCritic, GaussianActorCritic, actor_cri
 from core.policy.cnn_actor_critic import CNNActorCritic
 from core.policy.numpy_actor import NumpyActor
 from core.seeding import seed_for
-from core.tasks import get_task
 from core.types import Float32, Observations
 
 
@@ -29,22 +28,16 @@ def build_policy(config: Config, device: torch.device | None = None, dtype: torc
     return actor_critic(space.observations, space.actions, space.discrete, config.policy, start, device)
 
 
-def acting_device(config: Config) -> torch.device:
-    """The device of rollouts: the CPU, as their batches are small, except for images."""
-    return device_for(config) if get_task(config.task).pictures else CPU
-
-
 class Actor:
-    """Chooses actions with the weights that it was last given.
+    """Chooses actions with the weights that it was last given, on the CPU: its batches are too small for a GPU.
 
-    rng: samples the actions; None to choose the likeliest ones, on the CPU, as then there are few environments
+    rng: samples the actions; None to choose the likeliest ones
     """
 
     def __init__(self, config: Config, rng: np.random.Generator | None) -> None:
-        network = build_policy(config, acting_device(config) if rng else CPU)
+        network = build_policy(config, CPU)
         self._network, self._rng = network, rng
-        on_cpu = network.device.type == CPU.type
-        self._numpy = NumpyActor(network) if on_cpu and isinstance(network, GaussianActorCritic) else None
+        self._numpy = NumpyActor(network) if isinstance(network, GaussianActorCritic) else None
 
     def load(self, weights: dict[str, np.ndarray]) -> None:
         """Load published weights. Raises KeyError or ValueError where they are not of this network."""
@@ -55,6 +48,6 @@ class Actor:
         """Observations (N, o) -> actions (N, a) and their log probabilities (N,)."""
         if self._numpy is not None:
             return self._numpy(observations, self._rng)
-        inputs = self._network.normalize(torch.as_tensor(observations, device=self._network.device))
+        inputs = self._network.normalize(torch.as_tensor(observations))
         actions, log_probs = self._network.sample(self._network.distribution(inputs), self._rng)
-        return actions.cpu().numpy(), log_probs.cpu().numpy()
+        return actions.numpy(), log_probs.numpy()

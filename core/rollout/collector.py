@@ -10,10 +10,11 @@ from core.config import Config
 from core.envs import make_envs
 from core.envs.base import CaptureSchedule, VectorEnv
 from core.events import Arrays, JobState
+from core.nn.device import device_for
 from core.nn.state import load_state_arrays
 from core.preferences.schedule import exploration_share
 from core.reward.ensemble import build_ensemble
-from core.rollout.actor import Actor, acting_device
+from core.rollout.actor import Actor
 from core.rollout.exploration import StartVariety
 from core.rollout.segments import SegmentBuilder
 from core.seeding import generator, get_rng_state, set_rng_state
@@ -187,7 +188,7 @@ class Collector:
             varied_starts=config.rollout.varied_starts * exploration_share(config),
         )
         self._actor = Actor(config, self._act_rng)
-        self._ensemble = build_ensemble(config, acting_device(config))
+        self._ensemble = build_ensemble(config, device_for(config))
         gap = segment_period(config, task) - length
         self._builder = SegmentBuilder(self.env, length, stagger, task.pictures, (number, len(counts)), gap)
         self._config, self._environments = config, sum(counts)

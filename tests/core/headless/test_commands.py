@@ -420,7 +420,7 @@ def test_the_oracle_does_not_go_on_with_what_a_person_taught(cli: Run, begun_wit
     with closing(session), closing(session.store()) as store:
         if begun_with == "oracle":  # and the person took over in the window
             store.add(query(1), Choice.LEFT, "human")
-    assert "python -m app --session s" in cli("teach", "--resume", "s", code=2).err
+    assert " -m app --session s." in cli("teach", "--resume", "s", code=2).err
 
 
 def test_help_needs_no_torch() -> None:
