@@ -58,7 +58,7 @@ def saved_work(checkpoint_at: float | None) -> str:
     checkpoint_at: seconds since the epoch; None before the first checkpoint
     """
     if checkpoint_at is None:
-        return "All answers are saved; this run has no checkpoint yet."
+        return "All answers are saved; training starts again with them."
     time_of_day = time.strftime("%H:%M:%S", time.localtime(checkpoint_at))
     return f"All answers are saved; the last checkpoint is from {time_of_day}."
 
