@@ -26,6 +26,7 @@ class FilterBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.tabs = QTabBar(drawBase=False, expanding=False)
+        self.tabs.setAccessibleName("Answers to show")
         self.tabs.addTab("&All answers")
         self.tabs.addTab("&Disagreements")
         self.choice, self.labeller = QComboBox(), QComboBox()
