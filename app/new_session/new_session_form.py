@@ -38,7 +38,7 @@ _TYPING_MS = 700
 _NAMES: dict[str, dict[str, str]] = {
     "teacher": {Teacher.HUMAN: "You, with the arrow keys", Teacher.ORACLE: "The computer, using the true reward"},
     "device": {
-        "auto": "Automatic: a GPU if there is one",
+        "auto": "Automatic: a GPU for games",
         "cpu": "The processor (cpu)",
         "cuda": "An NVIDIA GPU (cuda)",
     },

@@ -8,16 +8,20 @@ import torch
 
 from core.config import Config
 from core.errors import UserError
+from core.tasks import get_task
 
 log = logging.getLogger(__name__)
 
 
 def device_for(config: Config) -> torch.device:
-    """Return the device that config.device names; 'auto' takes the GPU where there is one.
+    """Return the device that config.device names.
+
+    'auto' takes a GPU where there is one for tasks seen in pictures. The networks of other tasks are so small that a GPU
+    gains a fifth of the speed at most, and each of a session's processes would take memory on it.
 
     Raises UserError where 'cuda' is asked for and torch can't use a GPU.
     """
-    if config.device == "cpu":
+    if config.device == "cpu" or config.device == "auto" and not get_task(config.task).pictures:
         return torch.device("cpu")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -17,6 +17,7 @@ OLD = (
     "CUDA initialization: The NVIDIA driver on your system is too old (found version 11040). Please update your GPU"
     " driver by downloading and installing a new version."
 )
+PONG = Config(task="pong")
 UNKNOWN = (
     "CUDA initialization: CUDA unknown error - this may be due to an incorrectly set up environment, e.g. changing env"
     " variable CUDA_VISIBLE_DEVICES after program start. Setting the available devices to be zero. (Triggered internally"
@@ -46,9 +47,9 @@ def test_without_a_usable_gpu_cuda_is_refused_and_auto_takes_the_cpu(
 
     monkeypatch.setattr(torch.cuda, "is_available", is_available)
     with pytest.raises(UserError, match=f"{message}.*choose the device cpu"):
-        device.device_for(replaced(Config(), device="cuda"))
+        device.device_for(replaced(PONG, device="cuda"))
     with caplog.at_level(logging.WARNING):
-        assert device.device_for(replaced(Config(), device="auto")) == torch.device("cpu")
+        assert device.device_for(replaced(PONG, device="auto")) == torch.device("cpu")
     assert ("PyTorch can't use the GPU" in caplog.text) == ("CUDA" in warning)
 
 
@@ -84,11 +85,13 @@ def test_a_gpu_that_torch_no_longer_supports_is_as_none(
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (6, 1))
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA GeForce GTX 1080")
     with pytest.raises(UserError, match=r"no code for NVIDIA GeForce GTX 1080, .* 6\.1: choose the device cpu"):
-        device.device_for(replaced(Config(), device="cuda"))
+        device.device_for(replaced(PONG, device="cuda"))
     with caplog.at_level(logging.WARNING):
-        assert device.device_for(replaced(Config(), device="auto")) == torch.device("cpu")
+        assert device.device_for(replaced(PONG, device="auto")) == torch.device("cpu")
     assert "GTX 1080" in caplog.text and "continues on the CPU" in caplog.text
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (8, 6))
-    assert device.device_for(replaced(Config(), device="auto")) == torch.device("cuda")
+    assert device.device_for(replaced(PONG, device="auto")) == torch.device("cuda")
+    assert device.device_for(Config(task="ant")) == torch.device("cpu")
+    assert device.device_for(Config(task="ant", device="cuda")) == torch.device("cuda")
     monkeypatch.setattr(torch.cuda, "get_device_capability", raising(AssertionError("it takes memory on the GPU")))
-    assert device.device_for(replaced(Config(), device="cpu")) == torch.device("cpu")
+    assert device.device_for(replaced(PONG, device="cpu")) == torch.device("cpu")
