@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
+import signal
 from contextlib import closing
 from dataclasses import asdict
 from multiprocessing.connection import Connection
@@ -19,6 +20,7 @@ from core.config import Config
 from core.events import Event, RolloutReported
 from core.headless.run import HeadlessRun
 from core.session.session import Session
+from core.system.interrupts import STOPPING
 
 _IMPORTS = ("core.jobs.rollout", "core.jobs.policy", "core.jobs.reward", "mujoco.rollout", "torch._dynamo")
 
@@ -41,6 +43,9 @@ def start(context: ForkServerContext, folder: Path, config: Config) -> tuple[Bas
 
 
 def _teach(pipe: Connection, folder: Path, config: Config) -> None:
+    # The program starts the process that forks with these blocked; an earlier test may have been the first to need it.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+
     def listen(event: Event) -> None:
         if isinstance(event, RolloutReported) and event.batch_steps:
             pipe.send(event.env_steps)
