@@ -78,12 +78,16 @@ def _later(config: Config) -> int:
 
 
 def _most_steps(config: Config) -> float:
-    """Environment steps between two labels: as many as one answer allows, or fewer if the session is too short.
+    """Environment steps between two labels: as many as one answer allows, or fewer if a headless session is too short.
 
     Its first half then has all labels: in the second the policy catches up with the reward (docs/experiments/fast-answers.md).
+    A human answers at any pace, and config.labels is no number that they mean to give.
     """
+    allowed = config.rollout.steps_per_answer
+    if config.teacher == Teacher.HUMAN and allowed:
+        return allowed
     available = config.planned_steps - config.last_steps
-    return min(config.rollout.steps_per_answer or math.inf, available / (_later(config) + 1))
+    return min(allowed or math.inf, available / (_later(config) + 1))
 
 
 @lru_cache(maxsize=8)

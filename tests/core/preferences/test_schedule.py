@@ -45,6 +45,12 @@ def test_a_short_session_has_all_answers_in_its_first_half() -> None:
     assert [scheduled(t, config) for t in (0, 19, 20, 199, 200, 440)] == [10, 10, 11, 19, 20, 20]
 
 
+def test_a_humans_answers_allow_the_same_steps_in_a_session_with_a_limit() -> None:
+    config = by_answers(teacher="human", labels=10_000, steps=1000, reward__answer_interval=100)
+    assert [scheduled(t, config) for t in (0, 99, 100, 999)] == [10, 10, 11, 19]
+    assert exploration_share(config) == 1.0
+
+
 @pytest.mark.parametrize("pace", [4.0, 12.0, 40.0])
 def test_a_person_slower_than_the_budget_gets_the_same_training_as_the_oracle(pace: float) -> None:
     config = by_answers(teacher="person", person__pace=pace, person__speed=1e6)
