@@ -21,6 +21,7 @@ from core.session.preference_export import write_store
 from core.session.routing import DRIVER
 from core.session.session import CHECKPOINTS, Session, read_config, require_answers
 from core.tasks import get_task
+from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask, Task
 from core.types import Choice
 
@@ -104,7 +105,10 @@ def _usable_answers(source: Path, config: Config) -> int:
         require_fitting(store, config, remedy="take the reward and the policy alone")
         for row in store.rows():  # withdrawn ones are copied, too
             store.answer(row.id)
-        return sum(row.choice is not Choice.CANT_TELL for row in store.labels())
+        usable = [row.id for row in store.labels() if row.choice is not Choice.CANT_TELL]
+        if config.reward.target == "returns" and any(store.answer(key).returns is None for key in usable):
+            raise UserError(f"{source} has answers without true returns: leave out --target, or take no answers.")
+        return len(usable)
 
 
 def with_answers(config: Config, taken: Taken) -> Config:
@@ -138,6 +142,8 @@ def same_body(old: Task, new: Task) -> bool:
             getattr(old, name) == getattr(new, name)
             for name in ("model", "packed_model", "sizes", "step_seconds", "floor_sense")
         )
+    if isinstance(old, AtariTask) and isinstance(new, AtariTask):
+        return old.game == new.game
     return type(old) is type(new) and getattr(old, "env_id", old.name) == getattr(new, "env_id", new.name)
 
 

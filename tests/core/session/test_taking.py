@@ -50,6 +50,8 @@ def test_all_that_ships_for_one_robot_can_begin_from_each_other() -> None:
     tasks = [task for task in (*CATALOGUE.values(), *behaviours().values()) if isinstance(task, RobotTask)]
     for old, new in itertools.product(tasks, tasks):
         assert same_body(old, new) == (old.robot == new.robot), (old.name, new.name)
+    games = CATALOGUE["enduro"], CATALOGUE["enduro-even"], CATALOGUE["pong"]
+    assert [same_body(old, new) for old, new in itertools.combinations(games, 2)] == [True, False, False]
 
 
 def behaviour(name: str, robot: str = "pendulum", folder: Path = Path(), **fields: Any) -> str:
@@ -203,6 +205,10 @@ REFUSED = [
     (["long.json", "--from", "old"], "has 20 steps and not 40"),
     (["low.json", "--from", "silent", "--take", "answers"], "silent has no answers yet"),
     (["--resume", "old", "--from", "old"], "--resume DIR alone"),
+    (
+        ["low.json", "--from", "old", "--take", "answers", "--target"],
+        "answers without true returns: leave out --target",
+    ),
 ]
 
 
@@ -219,7 +225,9 @@ def test_what_does_not_fit_is_refused_in_one_sentence(source: Path, cli: Run) ->
 
 def test_a_policy_that_was_taken_can_be_measured_before_anything_is_learned(source: Path, cli: Run) -> None:
     def true_return(folder: str) -> float:
-        return json.loads(cli("evaluate", folder, "--episodes", "1", "--json").out)["true_return"]
+        printed = cli("evaluate", folder, "--episodes", "1", "--json")
+        assert ("no trained policy yet" in printed.err) == (folder == "reward")
+        return json.loads(printed.out)["true_return"]
 
     for part in ("reward", "policy"):
         words = ["low.json", "--from", "old", "--take", part, "--session", part, *SMALL]
