@@ -39,12 +39,17 @@ class CutShortError(KeyboardInterrupt):
     """Second request to stop: the run ends at once and saves nothing more. args: the signal's number"""
 
 
+class NoGpuError(UserError):
+    """A session asks for a GPU, and torch can use none here."""
+
+
 class Lack(StrEnum):
-    """Resource that ran out and made a stage fail."""
+    """Resource that ran out, or is not there, and made a stage fail."""
 
     NOTHING = ""
     MEMORY = "memory"
     GPU_MEMORY = "GPU memory"
+    GPU = "GPU"
 
 
 _NO_MEMORY = re.compile("(out of|not enough|can't allocate|cannot allocate) memory|host_allocation_failed")
@@ -53,11 +58,13 @@ _NO_GPU_MEMORY = re.compile(r"(cublas|cudnn|cusolver|cusparse|cufft|hipblas|miop
 
 
 def lack(error: BaseException) -> Lack:
-    """Return the resource that `error` reports as exhausted.
+    """Return the resource that `error` reports as exhausted or missing.
 
     PyTorch raises RuntimeError for failed allocations, so the text has to be searched.
     """
     text = str(error).lower()
+    if isinstance(error, NoGpuError):
+        return Lack.GPU
     if not isinstance(error, MemoryError | RuntimeError | OSError):
         return Lack.NOTHING
     if "out of memory" in text and ("cuda" in text or "gpu" in text) or _NO_GPU_MEMORY.search(text):

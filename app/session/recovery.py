@@ -34,7 +34,7 @@ def recovery_action(failure: Failed, config: Config) -> RecoveryAction:
 
     It changes this run only; the session keeps its config.
     """
-    if failure.lack == Lack.GPU_MEMORY and config.device != "cpu":
+    if failure.lack in (Lack.GPU, Lack.GPU_MEMORY) and config.device != "cpu":
         return RecoveryAction("Retry on the CPU", replaced(config, device="cpu"))
     batch = smallest = 0
     if failure.lack and failure.job == "reward":

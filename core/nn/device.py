@@ -7,7 +7,7 @@ import warnings
 import torch
 
 from core.config import Config
-from core.errors import UserError
+from core.errors import NoGpuError
 from core.tasks import get_task
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ def device_for(config: Config) -> torch.device:
     'auto' takes a GPU where there is one for tasks seen in pictures. The networks of other tasks are so small that a GPU
     gains a fifth of the speed at most, and each of a session's processes would take memory on it.
 
-    Raises UserError where 'cuda' is asked for and torch can't use a GPU.
+    Raises NoGpuError where 'cuda' is asked for and torch can't use a GPU.
     """
     if config.device == "cpu" or config.device == "auto" and not get_task(config.task).pictures:
         return torch.device("cpu")
@@ -30,7 +30,9 @@ def device_for(config: Config) -> torch.device:
     if available and not problem:
         return torch.device("cuda")
     if config.device == "cuda":
-        raise UserError(problem or "This machine has no CUDA device that torch can use: choose the device cpu or auto.")
+        raise NoGpuError(
+            problem or "This machine has no CUDA device that torch can use: choose the device cpu or auto."
+        )
     if problem:
         log.warning("%s Training continues on the CPU.", problem)
     return torch.device("cpu")

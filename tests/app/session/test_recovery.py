@@ -18,6 +18,7 @@ from tests.app.fakes import Face
     ("job", "lack", "device", "button"),
     [
         ("rollout", Lack.GPU_MEMORY, "cuda", "Retry on the CPU"),
+        ("rollout", Lack.GPU, "cuda", "Retry on the CPU"),
         ("policy", Lack.GPU_MEMORY, "auto", "Retry on the CPU"),
         ("policy", Lack.GPU_MEMORY, "cpu", "Retry with smaller batches"),
         ("reward", Lack.MEMORY, "auto", "Retry with smaller batches"),
@@ -25,7 +26,7 @@ from tests.app.fakes import Face
         ("policy", Lack.NOTHING, "auto", "Restart"),
     ],
 )
-def test_a_job_that_ran_out_of_memory_is_restarted_with_less(job: str, lack: Lack, device: str, button: str) -> None:
+def test_a_job_is_restarted_without_what_it_lacked(job: str, lack: Lack, device: str, button: str) -> None:
     config = replaced(Config(), device=device)
     action = recovery_action(Failed(job, "", "", lack), config)
     assert action.name == button

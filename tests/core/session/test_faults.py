@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import Lack, UserError, lack
+from core.errors import Lack, NoGpuError, UserError, lack
 from core.session import library
 from core.session.archive import export_session, import_session
 from core.session.diagnostics import collect
@@ -79,6 +79,7 @@ def test_a_lock_that_cannot_be_taken_is_reported(tmp_path: Path, monkeypatch: py
     ("error", "expected"),
     [
         (MemoryError(), Lack.MEMORY),
+        (NoGpuError("This machine has no CUDA device."), Lack.GPU),
         (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB."), Lack.GPU_MEMORY),
         (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), Lack.GPU_MEMORY),
         (RuntimeError("CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"), Lack.GPU_MEMORY),
