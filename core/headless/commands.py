@@ -125,16 +125,18 @@ def _teach(args: argparse.Namespace) -> None:
         ):
             outcome = run.run()
         config = session.config
-        if config.teacher == Teacher.ORACLE and _has_only_ties(session):
+        choices = _choices(session)
+        if config.teacher == Teacher.ORACLE and set(choices) == {Choice.TIE}:
             own = is_behaviour_text(config.task) and isinstance(get_task(config.task), RobotTask)
             print(
                 "All answers were ties, as the oracle's reward is the same in every clip: "
                 + ("check its expression." if own else "give more --steps."),
                 file=sys.stderr,
             )
-        if config.teacher != Teacher.NONE and outcome.labels < config.labels:
+        usable = len(choices) - choices.count(Choice.CANT_TELL)
+        if config.teacher != Teacher.NONE and usable < config.labels:
             print(
-                f"Only {outcome.labels} of {config.labels} answers were given, as there were too few clips to ask about:"
+                f"Only {usable} of {config.labels} answers were given, as there were too few clips to ask about:"
                 " give more --steps.",
                 file=sys.stderr,
             )
@@ -301,7 +303,7 @@ def _evaluate(args: argparse.Namespace) -> None:
             _require_renderer(session.config.task)
         result = evaluate(session, args.episodes, filmed=bool(args.video or args.strip))
         states = result.pop("states")
-        if not result["env_steps"]:
+        if result.pop("untrained"):
             print("The session has no trained policy yet: these figures are of the untrained one.", file=sys.stderr)
         if result["episodes"] < args.episodes:
             print(
@@ -373,10 +375,9 @@ def _import(args: argparse.Namespace) -> None:
     print(f"made {args.session}", file=sys.stderr)
 
 
-def _has_only_ties(session: Session) -> bool:
+def _choices(session: Session) -> list[Choice]:
     with closing(session.reader()) as store:
-        labels = store.labels()
-    return bool(labels) and all(row.choice == Choice.TIE for row in labels)
+        return [row.choice for row in store.labels()]
 
 
 def _preferences(args: argparse.Namespace) -> None:

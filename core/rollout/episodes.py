@@ -117,7 +117,8 @@ def evaluate(
     """Evaluate the saved policy (before the first checkpoint: the untrained one), acting without noise.
 
     Returns env_steps that the policy was trained for, true_return, true_return_std and measure over `episodes` episodes,
-    their number, which is less if simulations diverge, that of divergences, and states (steps, S) of one episode.
+    their number, which is less if simulations diverge, that of divergences, states (steps, S) of one episode, and whether
+    the policy is untrained.
 
     task: other physics to act in than the session's own
     filmed: record pictures as states if the task has no simulator state to draw
@@ -138,6 +139,8 @@ def evaluate(
     finished = finished[:episodes]
     returns = [total for total, _ in finished] or [math.nan]
     figures = {"true_return": float(np.mean(returns)), "true_return_std": float(np.std(returns))}
-    trained = loaded[1]["rollout"].values["env_steps"] if loaded and "rollout" in loaded[1] else 0
+    rollout = loaded[1].get("rollout") if loaded else None  # None beside a policy that was taken from another session
+    trained = rollout.values["env_steps"] if rollout else 0
+    untrained = saved is None or rollout is not None and not trained
     counts = {"env_steps": trained, "episodes": len(finished), "divergences": env.divergences}
-    return {**counts, **figures, "measure": mean_measure(finished), "states": states}
+    return {**counts, **figures, "measure": mean_measure(finished), "states": states, "untrained": untrained}
