@@ -154,10 +154,10 @@ class NewSessionForm(QWidget):
         self.begin_from.setFixedWidth(_FIELD)
         _make_room(self.begin_from.title)
         self.form.addRow(self.begin_from.title, self.begin_from)
-        names = *self._names.values(), self.begin_from.title
-        widest = max(name.minimumWidth() for name in names)
-        for name in names:
-            name.setMinimumWidth(widest)  # so that fields keep their place while some rows are hidden
+        captions = *self._names.values(), self.begin_from.title
+        widest = max(caption.minimumWidth() for caption in captions)
+        for caption in captions:
+            caption.setMinimumWidth(widest)  # so that fields keep their place while some rows are hidden
         return self.form
 
     def _row(self, field: str, text: str, editor: QWidget, about: str) -> QVBoxLayout:
