@@ -255,11 +255,6 @@ class RolloutConfig(_Checked):
     )
     demonstrate_every: int = number(0, "batches between two recordings for the live view; 0 for none", "", 0)
 
-    @property
-    def falling_steps(self) -> int:
-        """Environment steps of a finish at a falling learning rate: its second half."""
-        return self.finish_steps // 2
-
 
 @dataclass(frozen=True)
 class Config(_Checked):

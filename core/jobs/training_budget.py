@@ -63,7 +63,7 @@ class TrainingBudget:
             return HOLDS if spent else ""
         if spent:  # later answers count from here
             self._started, self._answers = env_steps, answers
-        return FINISHED if self._end is not None and env_steps >= self._end else ""
+        return FINISHED if self._finish is not None and env_steps >= self._finish.stop else ""
 
     def progress(self, env_steps: int) -> float:
         """Return the share done of the training at a falling learning rate: of the whole session in the paper's schedule."""
@@ -72,16 +72,22 @@ class TrainingBudget:
             return min(1.0, env_steps / config.planned_steps)
         if config.teacher != Teacher.HUMAN:
             return finishing(env_steps, config.planned_steps, config.finishing_steps)
-        return 0.0 if self._end is None else finishing(env_steps, self._end, config.rollout.falling_steps)
+        finish = self._finish
+        return 0.0 if finish is None else finishing(env_steps, finish.stop, len(finish) // 2)
 
     def share_finished(self, env_steps: int) -> float | None:
         """Return the share of the finish that is done; None if no human has asked for one since the last answer."""
-        return None if self._end is None else finishing(env_steps, self._end, self._config.rollout.finish_steps)
+        finish = self._finish
+        return None if finish is None else finishing(env_steps, finish.stop, len(finish))
 
     @property
-    def _end(self) -> int | None:
-        """Environment steps at the end of the finish that a human has asked for."""
-        return None if self._finished_from is None else self._finished_from + self._config.rollout.finish_steps
+    def _finish(self) -> range | None:
+        """Environment steps of the finish that a human has asked for, which ends with the session's steps at the latest."""
+        if self._finished_from is None:
+            return None
+        return range(
+            self._finished_from, min(self._finished_from + self._config.rollout.finish_steps, self._config.steps)
+        )
 
     def get_state(self) -> dict[str, Any]:
         """Return the state as JSON values."""

@@ -81,6 +81,13 @@ def test_a_finish_takes_its_steps_and_the_next_answer_ends_it() -> None:
     assert [made.reason_to_hold(2400 + steps, 11) for steps in (0, 99, 100)] == ["", "", HOLDS]
 
 
+def test_a_finish_ends_with_the_steps_of_the_session() -> None:
+    made = budget(steps=1200)
+    made.receive(FinishRequested(), 1100)
+    assert [made.progress(steps) for steps in (1150, 1175, 1200)] == [0, 0.5, 1]
+    assert [made.share_finished(steps) for steps in (1100, 1150, 1200)] == [0, 0.5, 1]
+
+
 def test_cant_tell_ends_no_finish() -> None:
     made = budget()
     made.receive(FinishRequested(), 2000)
