@@ -30,6 +30,8 @@ _CELLS = (64, 48, 36, 27, 20, 15, 11, 8, 6, 4)
 """Cells along the longest side of a mesh, from fine to coarse."""
 _LARGEST_PICTURE, _MOST_PIXELS = 256, 1 << 26
 """Pixels of a side of a texture as it is kept, and of all of it as it is read."""
+_MOST_HEIGHTS = 1 << 24
+"""Pixels of the picture of a height field, which is kept as it is: each becomes a height."""
 _PNG = b"\x89PNG\r\n\x1a\n"
 cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_ERROR)  # MuJoCo itself reports damaged pictures
 _DIGITS = 1e-5
@@ -60,9 +62,12 @@ def simplify(xml: str, assets: dict[str, bytes]) -> tuple[str, dict[str, bytes]]
     for element in root.iter("mesh"):
         if element.attrib.get("file") in renamed:
             element.attrib["file"] = renamed[element.attrib["file"]]
+    terrains = {element.attrib.get("file") for element in root.iter("hfield")}
     for name in kept:
         if PurePosixPath(name).suffix == ".png":  # MuJoCo reads no other pictures
-            kept[name] = _smaller_picture(name, kept[name])
+            _require_affordable(name, kept[name], _MOST_HEIGHTS if name in terrains else _MOST_PIXELS)
+            if name not in terrains:
+                kept[name] = _smaller_picture(kept[name])
     return ElementTree.tostring(root, encoding="unicode"), kept
 
 
@@ -133,10 +138,14 @@ def _write(vertices: Float64, kept: Faces, faces: Faces, texture: Float64 | None
     return counts + places.tobytes() + shown.tobytes() + numbers.tobytes()
 
 
-def _smaller_picture(name: str, content: bytes) -> bytes:
+def _require_affordable(name: str, content: bytes, most: int) -> None:
+    """Raise UserError if a PNG has more than this number of pixels."""
+    if content.startswith(_PNG) and math.prod(struct.unpack(">2I", content[16:24].ljust(8, b"\0"))) > most:
+        raise UserError(f"{name} has more than {most:,} pixels: use a smaller picture.")
+
+
+def _smaller_picture(content: bytes) -> bytes:
     """Return the picture as a PNG, halved until no side is longer than _LARGEST_PICTURE pixels, or a side is odd."""
-    if content.startswith(_PNG) and math.prod(struct.unpack(">2I", content[16:24].ljust(8, b"\0"))) > _MOST_PIXELS:
-        raise UserError(f"{name} has more than {_MOST_PIXELS:,} pixels: use a smaller picture.")
     try:
         picture = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_UNCHANGED)
     except cv2.error:  # an empty one

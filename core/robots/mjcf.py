@@ -106,7 +106,7 @@ def pack(xml: str, assets: dict[str, bytes]) -> bytes:
     if packed.tell() > MAX_PACKED:
         raise UserError(
             f"The robot's files take {packed.tell() / (1 << 20):.1f} MB packed, and a session keeps at most"
-            f" {MAX_PACKED >> 20}: use meshes with fewer triangles, or none."
+            f" {MAX_PACKED >> 20}: use meshes with fewer triangles, or smaller height fields."
         )
     return packed.getvalue()
 

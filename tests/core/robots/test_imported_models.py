@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import cv2
 import gymnasium
 import mujoco
 import numpy as np
@@ -142,6 +143,17 @@ def test_a_height_field_lies_on_the_floor() -> None:
     world = '<geom name="hills" type="hfield" hfield="hills" pos="0 0 -.4"/>'
     model = load_model(robot(first=field.format("0 1 0 1 " * 4), world=world)[1])
     assert floor_of(model)[1] == pytest.approx(-0.4)
+
+
+def test_the_picture_of_a_height_field_keeps_its_narrow_ridges() -> None:
+    heights = np.zeros((512, 512), np.uint8)
+    heights[:, ::32] = 100
+    heights[200:300, 200:300] = 200
+    cv2.imwrite("hills.png", heights)
+    field = '<asset><hfield name="hills" file="hills.png" size="5 5 .3 .1"/></asset>'
+    _, task = robot(first=field, world='<geom name="hills" type="hfield" hfield="hills" pos="0 0 -.4"/>')
+    terrain = load_model(task)
+    assert terrain.hfield_nrow.tolist() == [512] and set(terrain.hfield_data.tolist()) == {0, 0.5, 1}
 
 
 def test_a_robot_on_a_slope_is_refused() -> None:
