@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections import defaultdict
 from pathlib import PurePosixPath
 from xml.etree import ElementTree
 
@@ -44,18 +45,18 @@ def simplify(xml: str, assets: dict[str, bytes]) -> tuple[str, dict[str, bytes]]
     Raises UserError for a picture that would take gigabytes.
     """
     root = ElementTree.fromstring(xml)
-    named = {
-        element.attrib["file"]: element.attrib.get("inertia")
-        for element in root.iter("mesh")
-        if "file" in element.attrib
-    }
-    most = max(_FEWEST_FACES, min(_MOST_FACES, _ALL_FACES // max(1, len(named))))
+    inertias = defaultdict[str, set[str]](set)  # by file; at "" those of defaults, which may apply to any
+    for element in root.iter("mesh"):
+        inertias[element.attrib.get("file", "")].update(filter(None, [element.attrib.get("inertia")]))
+    of_defaults = inertias.pop("", set())
+    most = max(_FEWEST_FACES, min(_MOST_FACES, _ALL_FACES // max(1, len(inertias))))
     kept, renamed = dict(assets), dict[str, str]()
-    for name in sorted(named.keys() & kept.keys()):
+    for name in sorted(inertias.keys() & kept.keys()):
         if PurePosixPath(name).suffix not in _MESHES:
             continue
         simpler = _simpler_mesh(name, kept[name], most)
-        if simpler and (not named[name] or _compiled("m.msh", simpler, str(named[name]))):  # "exact" needs a closed one
+        kinds = inertias[name] | of_defaults
+        if simpler and all(_compiled("m.msh", simpler, kind) for kind in kinds):  # "exact" needs a closed one
             renamed[name] = f"{PurePosixPath(name).stem}.msh"
             del kept[name]
             kept[renamed[name]] = simpler

@@ -347,6 +347,23 @@ def sphere(rings: int) -> str:
     return text + "".join(f"f {a} {b} {c}\n" for a, b, c in faces)
 
 
+def bumpy_ball(rings: int) -> str:
+    """A closed ball with bumps, of 2 * rings * (rings - 1) triangles, as an .obj file."""
+    tilts, turns = np.linspace(0, np.pi, rings + 1)[1:-1, None], np.linspace(0, 2 * np.pi, rings, endpoint=False)
+    radii = 0.1 + 0.02 * np.sin(5 * tilts) * np.cos(3 * turns)
+    places = radii * np.sin(tilts) * np.cos(turns), radii * np.sin(tilts) * np.sin(turns), radii * np.cos(tilts)
+    points = [*np.stack(places, axis=-1).reshape(-1, 3).tolist(), (0, 0, 0.1), (0, 0, -0.1)]
+    last = (rings - 2) * rings
+    faces = []
+    for j in range(rings):
+        after = (j + 1) % rings
+        faces += [(last + rings, j, after), (last + rings + 1, last + after, last + j)]
+        for i in range(0, last, rings):
+            faces += [(i + j, i + rings + j, i + rings + after), (i + j, i + rings + after, i + after)]
+    lines = [f"v {x} {y} {z}" for x, y, z in points] + [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces]
+    return "\n".join(lines)
+
+
 def test_a_mesh_of_many_triangles_is_simplified_and_keeps_its_convex_hull() -> None:
     Path("ball.obj").write_text(sphere(90))
     asset = '<asset><mesh name="ball" file="ball.obj" scale=".1 .1 .2" inertia="shell"/></asset>'
@@ -358,6 +375,19 @@ def test_a_mesh_of_many_triangles_is_simplified_and_keeps_its_convex_hull() -> N
     rows = np.random.default_rng(0).normal(size=(20, 8))
     one, other = Kinematics(simple), Kinematics(whole)
     assert one.lowest(rows) == pytest.approx(other.lowest(rows), abs=1e-4)
+
+
+EXACT = {
+    "a default": '<default><mesh inertia="exact"/></default><asset><mesh name="ball" file="ball.obj"/></asset>',
+    "one of two uses": '<asset><mesh name="ball" file="ball.obj" inertia="exact"/><mesh name="same" file="ball.obj"/></asset>',
+}
+
+
+@pytest.mark.parametrize("first", EXACT.values(), ids=EXACT)
+def test_a_mesh_whose_exact_inertia_needs_all_its_triangles_keeps_them(first: str) -> None:
+    Path("ball.obj").write_text(bumpy_ball(40))
+    _, task = robot(first=first, root='<freejoint/><geom name="ball" type="mesh" mesh="ball"/>')
+    assert load_model(task).mesh_facenum[0] == 3120
 
 
 @pytest.mark.parametrize(
