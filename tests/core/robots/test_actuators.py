@@ -33,8 +33,13 @@ SPEED = '<intvelocity joint="elbow" kp="50" kv="5" ctrlrange="-2 2" actrange="-3
         (SERVO.format('timeconst="0.3"'), 'ctrl="1"'),
         (SPEED, ""),
         (SPEED, 'ctrl="0"'),
+        (SERVO.format("").replace("-2 2", "-2 1.05"), 'ctrl="1"'),
+        (SERVO.format("").replace("-2 2", "1 2"), ""),
     ],
-    ids=["another gain than bias", "servo", "filtered servo", "integrating servo", "its control given"],
+    ids=[
+        *("another gain than bias", "servo", "filtered servo", "integrating servo", "its control given"),
+        *("near an end of its range", "at an end of its range"),
+    ],
 )
 def test_action_0_holds_the_starting_pose(actuator: str, key: str, batch: Callable[..., MujocoVectorEnv]) -> None:
     Path("arm.xml").write_text(ARM.format(actuator, key))

@@ -78,7 +78,7 @@ KEYS = '<keyframe><key name="lie" qpos="0 0 .5 1 0 0 0 0"/><key name="home" qpos
     [
         ({"last": KEYS.format("")}, 1.2, 1.2),  # servos hold the pose of the keyframe that is called home
         ({"last": KEYS.format('ctrl=".7"')}, 1.2, 0.7),
-        ({"last": KEYS.format('ctrl="2"')}, 1.2, 1.7),  # away from the end, so that both signs act
+        ({"last": KEYS.format('ctrl="2"')}, 1.2, 2),  # at an end of its range, too
         ({"joint": 'range=".5 1.5" limited="true"'}, 0.6, 0.6),  # 0 is outside the joint's range
     ],
 )
