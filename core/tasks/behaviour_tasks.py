@@ -69,11 +69,14 @@ def checked_file(path: Path, import_robot: Callable[[Path], RobotModel] | None =
 
 
 def _file_of(robot: str) -> Path:
-    """Return the path in mjcf:FILE. Raises UserError if there is none."""
+    """Return the path in mjcf:FILE, where ~ is the home folder. Raises UserError if there is none."""
     name = robot.removeprefix(MJCF)
     if not name.strip():
         raise UserError(f"{MJCF} names no file: write {MJCF}FILE.xml.")
-    return Path(name)
+    try:
+        return Path(name).expanduser()
+    except RuntimeError as error:
+        raise UserError(f"{robot:.80} names an unknown home folder: write the whole path.") from error
 
 
 def is_behaviour_text(name: str) -> bool:

@@ -293,6 +293,16 @@ def test_what_names_no_mjcf_file_is_refused_as_a_robot(named: str, expected: str
         task_text("sit.json", import_robot)
 
 
+def test_a_tilde_is_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(Path.cwd()))
+    monkeypatch.setenv("USERPROFILE", str(Path.cwd()))  # Windows
+    assert task_text("mjcf:~/dog.xml", import_robot) == task_text("mjcf:dog.xml", import_robot)
+    with pytest.raises(
+        UserError, match=r"^mjcf:~nobody-here/dog\.xml names an unknown home folder: write the whole path\.$"
+    ):
+        task_text("mjcf:~nobody-here/dog.xml", import_robot)
+
+
 def test_without_an_importer_the_file_is_to_be_read_first() -> None:
     with pytest.raises(UserError, match=r"mjcf:dog\.xml has not been read yet"):
         task_text("sit.json")
