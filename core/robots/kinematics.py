@@ -17,8 +17,9 @@ from core.robots.structure import FREE, HINGE, SLIDE, geom_names, robot_trees, r
 from core.tasks.base import quaternion_row
 from core.types import Float64
 
-_SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _MESH = (
-    int(getattr(mujoco.mjtGeom, f"mjGEOM_{name}")) for name in ("SPHERE", "CAPSULE", "ELLIPSOID", "CYLINDER", "MESH")
+_PLANE, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _MESH = (
+    int(getattr(mujoco.mjtGeom, f"mjGEOM_{name}"))
+    for name in ("PLANE", "SPHERE", "CAPSULE", "ELLIPSOID", "CYLINDER", "MESH")
 )
 SENSED = 0.1
 """Height in m of a geom's lowest point from which `floor_sense` sees no difference."""
@@ -164,6 +165,8 @@ def _drop(model: mujoco.MjModel, geom: int, row: Float64, turns: Float64, corner
     size, kind = model.geom_size[geom], int(model.geom_type[geom])
     if kind == _SPHERE:
         return np.full(len(row), size[0])
+    if kind == _PLANE:  # it has no thickness, and its size is that of its grid
+        return np.zeros(len(row))
     if kind == _CAPSULE:
         return np.abs(row @ turns[:, 2]) * size[1] + size[0]
     row = row @ turns

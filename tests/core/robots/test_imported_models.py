@@ -17,7 +17,7 @@ from core.behaviours.robot_model import RobotModel, robot_model
 from core.envs.renderer import MujocoRenderer
 from core.errors import UserError
 from core.robots.floor import floor_of
-from core.robots.kinematics import Kinematics
+from core.robots.kinematics import Kinematics, Poses
 from core.robots.mjcf import read_mjcf, unpack
 from core.robots.models import compile_mjcf, load_model
 from core.robots.signals import SignalSource, StepSignals, StepStates
@@ -294,6 +294,13 @@ def test_what_never_moves_touches_no_floor() -> None:
     model, task = robot(world=f'<geom name="floor" type="plane" size="1 1 1"/>{table}')
     kinematics = Kinematics(load_model(task))
     assert not kinematics.touchable(kinematics.geoms["table"]) and model.sensed == 2
+
+
+def test_a_plane_in_a_body_is_as_high_as_its_surface() -> None:
+    model, task = robot(world='<body pos="0 0 .1"><geom name="ground" type="plane" size="5 5 .1"/></body>')
+    kinematics = Kinematics(load_model(task))
+    height = Poses(kinematics, np.array([model.start])).height(kinematics.geoms["ground"])
+    assert kinematics.floor_height == pytest.approx(0.1) and height == pytest.approx(0)
 
 
 def test_a_ball_beside_the_robot_neither_keeps_it_on_the_ground_nor_lifts_it() -> None:
