@@ -17,7 +17,7 @@ from core.envs.physics import FULL, RolloutPhysics
 from core.events import without_prefix
 from core.robots.actuators import rest_activations
 from core.robots.kinematics import Kinematics, Poses
-from core.robots.models import load_model
+from core.robots.models import load_model, start_key
 from core.robots.signals import SignalSource, StepSignals, StepStates
 from core.robots.starts import Starts, can_lift_and_turn
 from core.tasks.base import NO_SIGNALS, Physics, RobotTask
@@ -58,7 +58,7 @@ class MujocoVectorEnv:
         rest = np.array(task.rest_controls) if task.rest_controls else (low + high) / 2
         self._rest, self._reach_down, self._reach_up = rest, rest - low, high - rest
         self._start = np.array(task.start_positions) if task.start_positions else self.model.qpos0
-        self._activations = rest_activations(self.model, self._start, rest)
+        self._activations = rest_activations(self.model, self._start, rest, start_key(self.model))
         self._radii = np.array([self.model.geom(name).size[0] for name, _ in task.contact_points])
         self._measure = task.measure(environments, task.step_seconds)
         self._kinematics = Kinematics(self.model)

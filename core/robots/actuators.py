@@ -93,12 +93,16 @@ def _lengths(model: mujoco.MjModel, positions: Float64) -> Float64:
     return np.array(data.actuator_length)
 
 
-def rest_activations(model: mujoco.MjModel, start: Float64, rest: Float64) -> Float64:
+def rest_activations(model: mujoco.MjModel, start: Float64, rest: Float64, key: int | None = None) -> Float64:
     """Return the activations (na,) at the start, at which actuators with a state of their own hold the robot.
 
-    start: positions (nq,); rest: controls (u,) at rest. A filter has settled at its control, and an integrating servo holds
-    its joint.
+    They are the keyframe's, if it has any; else a filter has settled at its control, and an integrating servo holds its
+    joint.
+
+    start: positions (nq,); rest: controls (u,) at rest; key: the keyframe that the robot starts in
     """
+    if key is not None and model.key_act[key].any():
+        return np.array(model.key_act[key])
     activations, lengths = np.zeros(model.na), _lengths(model, start)
     filters = int(mujoco.mjtDyn.mjDYN_FILTER), int(mujoco.mjtDyn.mjDYN_FILTEREXACT)
     for index in np.flatnonzero(model.actuator_actadr >= 0).tolist():

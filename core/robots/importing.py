@@ -18,7 +18,7 @@ from core.robots.floor import has_own_floor
 from core.robots.kinematics import Kinematics
 from core.robots.meshes import simplify
 from core.robots.mjcf import pack, read_mjcf
-from core.robots.models import compile_mjcf, has_diverged
+from core.robots.models import compile_mjcf, has_diverged, start_key
 from core.robots.signals import signal_names
 from core.robots.starts import can_lift_and_turn, randomize
 from core.robots.structure import (
@@ -55,8 +55,6 @@ _PATIENCE = 30.0
 """Seconds that simulating _TRIED_SECONDS may take."""
 _HALVINGS = 2
 """Number of times the timestep is halved in search of a stable simulation."""
-_START_KEYS = ("home", "stand", "standing", "default")
-"""Keyframes to start from; without one of these, the first."""
 _PICTURE = 0.65
 """Metres that a picture shows for each metre of the camera's distance."""
 _MARGIN, _FIXED_MARGIN = 1.9, 1.2
@@ -149,8 +147,10 @@ def _require_readable_names(model: mujoco.MjModel) -> None:
             shown = name[:40].encode("unicode_escape").decode()
             raise UserError(f"the name {shown} is too long or has characters that can't be shown: give another one.")
     key = start_key(model)
-    if key is not None and not np.isfinite(model.key_qpos[key]).all():
-        raise UserError(f"keyframe {model.key(key).name or key} has positions that are not numbers: correct it.")
+    if key is not None and not np.isfinite([*model.key_qpos[key], *model.key_act[key]]).all():
+        raise UserError(
+            f"keyframe {model.key(key).name or key} has positions or activations that are not numbers: correct it."
+        )
 
 
 def _try(model: mujoco.MjModel, start: Float64) -> Float64:
@@ -200,12 +200,6 @@ def _seen_geoms(model: mujoco.MjModel) -> npt.NDArray[np.int64]:
     ours = finite & (np.isin(model.body_treeid[bodies], shown_trees(model)) | np.isin(bodies, mounts))
     choices = ours & drawn_geoms(model), ours, finite & (bodies > 0), bodies > 0
     return np.flatnonzero(next(chosen for chosen in choices if chosen.any()))
-
-
-def start_key(model: mujoco.MjModel) -> int | None:
-    """Return the keyframe to start from; None if there is none."""
-    names = {model.key(index).name.lower(): index for index in reversed(range(model.nkey))}
-    return next((names[name] for name in _START_KEYS if name in names), 0 if model.nkey else None)
 
 
 def start_of(model: mujoco.MjModel) -> Float64:

@@ -23,6 +23,8 @@ mujoco.set_mju_user_warning(log.info)  # by default it writes MUJOCO_LOG.TXT int
 _DIVERGED = [int(getattr(mujoco.mjtWarning, f"mjWARN_{kind}")) for kind in ("BADQPOS", "BADQVEL", "BADQACC")]
 _PLANE = mujoco.mjtGeom.mjGEOM_PLANE
 _TOTAL_MASS = re.compile(r'settotalmass="([0-9.]+)"')
+_START_KEYS = ("home", "stand", "standing", "default")
+"""Keyframes to start from; without one of these, the first."""
 _LINE = re.compile(r",? ?\(?line \d+\)?")
 """Line in a message of MuJoCo, which counts those of a text that was put together from several files."""
 
@@ -85,6 +87,7 @@ def compile_mjcf(
     except (ValueError, RuntimeError, mujoco.FatalError) as error:  # RuntimeError: no memory for it
         said = _LINE.sub("", " ".join(str(error).split()))
         raise UserError(f"MuJoCo refuses it ({said[:200]}).") from error
+    _place_mocap_bodies(model)
     lay_floor(model)
     show_every_body(model)
     complete_ranges(model)
@@ -96,6 +99,20 @@ def compile_mjcf(
 def has_diverged(data: mujoco.MjData) -> bool:
     """Return whether MuJoCo has reset a simulation that diverged, silently but for its counters of warnings."""
     return any(data.warning[kind].number for kind in _DIVERGED)
+
+
+def start_key(model: mujoco.MjModel) -> int | None:
+    """Return the keyframe to start from; None if there is none."""
+    names = {model.key(index).name.lower(): index for index in reversed(range(model.nkey))}
+    return next((names[name] for name in _START_KEYS if name in names), 0 if model.nkey else None)
+
+
+def _place_mocap_bodies(model: mujoco.MjModel) -> None:
+    """Place the bodies that only a program moves where the keyframe to start from has them, for all of the simulation."""
+    key = start_key(model)
+    for body in np.flatnonzero(model.body_mocapid >= 0) if key is not None else ():
+        model.body_pos[body] = model.key_mpos[key].reshape(-1, 3)[model.body_mocapid[body]]
+        model.body_quat[body] = model.key_mquat[key].reshape(-1, 4)[model.body_mocapid[body]]
 
 
 def _name_moving_bodies(spec: mujoco.MjSpec) -> None:

@@ -35,10 +35,11 @@ SPEED = '<intvelocity joint="elbow" kp="50" kv="5" ctrlrange="-2 2" actrange="-3
         (SPEED, 'ctrl="0"'),
         (SERVO.format("").replace("-2 2", "-2 1.05"), 'ctrl="1"'),
         (SERVO.format("").replace("-2 2", "1 2"), ""),
+        ('<general joint="elbow" dyntype="integrator" ctrlrange="-1 1"/>', 'act="-.764"'),
     ],
     ids=[
         *("another gain than bias", "servo", "filtered servo", "integrating servo", "its control given"),
-        *("near an end of its range", "at an end of its range"),
+        *("near an end of its range", "at an end of its range", "activation given"),
     ],
 )
 def test_action_0_holds_the_starting_pose(actuator: str, key: str, batch: Callable[..., MujocoVectorEnv]) -> None:

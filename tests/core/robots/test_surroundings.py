@@ -499,6 +499,18 @@ def test_an_integrating_servo_holds_the_pose_that_the_robot_starts_in(batch: Mak
     assert np.ptp(before) > 1.8 and np.abs(env.states[:, 1] - before).max() < 0.2
 
 
+def test_a_robot_stays_where_its_keyframe_has_the_body_that_holds_it(batch: MakeBatch) -> None:
+    hook = '<body name="hook" mocap="true" pos="0 0 1"><geom size=".02" contype="0" conaffinity="0"/></body>'
+    weld = '<equality><weld body1="hook" body2="trunk"/></equality>'
+    turned = "0.8 0 0 0.6"
+    key = f'<keyframe><key name="home" qpos="1 0 2 {turned} 0" mpos="1 0 2" mquat="{turned}"/></keyframe>'
+    _, task = imported(FLOOR + hook + walker(height=1.0), last=MOTOR + weld + key)
+    env = batch(task, 1)
+    for _ in range(20):
+        env.step(np.zeros((1, 1), np.float32))
+    assert env.states[0, 1:8] == pytest.approx([1, 0, 2, 0.8, 0, 0, 0.6], abs=0.02)
+
+
 def test_a_robot_whose_frame_is_at_the_floor_starts_anyhow_beside_a_wall(batch: MakeBatch) -> None:
     low = (
         walker(height=0.0)
