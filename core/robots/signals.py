@@ -150,7 +150,8 @@ class SignalSource:
             "pitch": lambda step: np.arctan2(-row(step, 2)[:, 0], row(step, 2)[:, 2]),
             "yaw": lambda step: np.arctan2(row(step, 1)[:, 0], row(step, 0)[:, 0]),
         }
-        if len(turning) == 1 and model.jnt_type[joint] in (FREE, BALL):
+        of_root = len(turning) == 1 and model.jnt_bodyid[joint] == root
+        if of_root and model.jnt_type[joint] in (FREE, BALL):
             first = model.jnt_dofadr[joint] + 3 * (model.jnt_type[joint] == FREE)
             spin = slice(first, first + 3)  # in the body's own frame
             rates: dict[str, Signal] = {

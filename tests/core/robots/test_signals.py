@@ -146,6 +146,32 @@ def test_a_free_body_turns_all_the_way_round(axis: int, name: str, angle: float)
     assert step["up"][0] == pytest.approx(1 if name == "yaw" else np.cos(angle + 0.06))
 
 
+CARRIED = """
+<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 1">
+  <joint type="ball"/><inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/>
+  <body euler="0 40 30"><joint type="slide" axis="1 0 0"/><geom size=".1"/></body>
+</body></worldbody></mujoco>
+"""
+
+
+def test_a_body_that_a_ball_joint_carries_has_rates_about_its_own_axes() -> None:
+    model = mujoco.MjModel.from_xml_string(CARRIED)
+    kinematics, data, moment = Kinematics(model), mujoco.MjData(model), 1e-4
+    before, velocities = np.array(model.qpos0), np.array([0.5, -1.0, 0.7, 0.2])
+    after = before.copy()
+    mujoco.mj_integratePos(model, after, velocities, moment)
+    nothing = np.zeros((1, 0), np.float32)
+    states = StepStates(before[None], after[None], velocities[None], nothing, np.zeros(1), moment)
+    step = StepSignals(SignalSource(kinematics), states)
+    data.qpos[:], data.qvel[:] = after, velocities
+    mujoco.mj_forward(model, data)
+    own, world = np.zeros((2, 6))
+    for rates, of_body in ((own, 1), (world, 0)):
+        mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_XBODY, kinematics.root, rates, of_body)
+    rates = [step[f"{name}_rate"][0] for name in ("roll", "pitch", "yaw")]
+    assert rates == pytest.approx([own[0], own[1], world[2]], abs=1e-3)
+
+
 def test_forward_pitch_moves_the_head_towards_x() -> None:
     tilted = step_of("ant", [0, 0, 2, np.cos(0.2), 0, np.sin(0.2), 0, *ANT_LEGS])
     assert tilted["pitch"][0] == pytest.approx(0.4) and tilted.poses.body(1, 0)[1][0, 2] > 0
