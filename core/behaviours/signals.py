@@ -6,7 +6,7 @@ x, y, height: place of the root body's own frame in the world
 forward_speed, side_speed, vertical_speed: mean speeds along x, y and z during the step
 mass_speed: velocity of the robot's centre of mass along x at the end of the step
 up: cosine between the body's own up and the world's
-roll, pitch, yaw: rotation about the body's x axis, about its y axis (positive turning forward, towards +x), and of its x
+roll, pitch, yaw: rotation about the body's x axis, about its y axis (positive turning forward), and of its x
     axis about the vertical (counter-clockwise seen from above). A robot that turns about one axis only has its joint's
     angle, which counts on after a full turn; others have angles from -pi to pi: of gravity as seen in the body's
     y-z and x-z planes, and of the x axis seen from above

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -125,20 +125,25 @@ class SignalSource:
         model, root = self.model, self.kinematics.root
         joints = base_joints(model, root)
         turning = [joint for joint in joints if model.jnt_type[joint] != SLIDE]
-        none: Signal = lambda step: np.zeros(step.count)  # noqa: E731
-        planar = {name: none for angle in ("roll", "pitch", "yaw") for name in (angle, f"{angle}_rate")}
+        frame = data_at_zero(model).xmat[root].reshape(3, 3)
+        constants = [float(_angle(k, frame.round(12).__getitem__)) for k in range(3)]
+        constants = [abs(angle) if abs(angle) in (0.0, np.pi) else angle for angle in constants]  # neither -0 nor -pi
         if not turning:
-            return planar
+            return _still(constants)
         joint = turning[0]
         axis = joint_axes(model)[joint] if model.jnt_type[joint] == HINGE else np.zeros(3)
-        k, frame = int(np.abs(axis).argmax()), data_at_zero(model).xmat[root].reshape(3, 3)
-        if len(turning) == 1 and min(np.abs(axis[k]), frame[k, k]) > 1 - 1e-9:
+        k = int(np.abs(axis).argmax())
+        if len(turning) == 1 and min(abs(axis[k]), abs(frame[k, k])) > 1 - 1e-9:
             index, dof = model.jnt_qposadr[joint], model.jnt_dofadr[joint]
-            sign, angle = float(np.sign(axis[k])), ("roll", "pitch", "yaw")[k]
-            across, along = ((frame[2, 1], frame[2, 2]), (-frame[2, 0], frame[2, 2]), (frame[1, 0], frame[0, 0]))[k]
-            zero = float(np.arctan2(across, along)) - sign * float(model.qpos0[index])
-            planar[angle] = lambda step: sign * step.states.positions[:, index] + zero
-            planar[f"{angle}_rate"] = lambda step: sign * step.states.velocities[:, dof]
+            turned = float(np.sign(axis[k]))
+            sign = turned if k == 2 else turned * float(np.sign(frame[k, k]))  # roll and pitch are about its own axes
+            zero = float(_angle(k, frame.__getitem__)) - sign * float(model.qpos0[index])
+            if k < 2:  # the other two jump by half a turn where the body's z axis is level
+                constants = [0.0, 0.0, 0.0 if frame[k, k] > 0 else np.pi]
+            name = ANGLES[k]
+            planar = _still(constants)
+            planar[name] = lambda step: sign * step.states.positions[:, index] + zero
+            planar[f"{name}_rate"] = lambda step: sign * step.states.velocities[:, dof]
             return planar
 
         def row(step: StepSignals, k: int) -> Float64:
@@ -146,9 +151,8 @@ class SignalSource:
 
         self.wrapped = frozenset(ANGLES)
         angles: dict[str, Signal] = {
-            "roll": lambda step: np.arctan2(row(step, 2)[:, 1], row(step, 2)[:, 2]),
-            "pitch": lambda step: np.arctan2(-row(step, 2)[:, 0], row(step, 2)[:, 2]),
-            "yaw": lambda step: np.arctan2(row(step, 1)[:, 0], row(step, 0)[:, 0]),
+            name: lambda step, k=k: _angle(k, lambda i: row(step, i))  # type: ignore[misc]
+            for k, name in enumerate(ANGLES)
         }
         of_root = len(turning) == 1 and model.jnt_bodyid[joint] == root
         if of_root and model.jnt_type[joint] in (FREE, BALL):
@@ -226,6 +230,23 @@ class SignalSource:
             return 1 - touching
 
         return {**signals, "airborne": airborne}
+
+
+def _angle(k: int, row: Callable[[int], Float64]) -> Float64:
+    """Return roll, pitch or yaw (k = 0, 1, 2) of rotation matrices (...). row: row i of them, (..., 3)"""
+    if k == 2:
+        return np.asarray(np.arctan2(row(1)[..., 0], row(0)[..., 0]))
+    vertical = row(2)
+    return np.asarray(np.arctan2(vertical[..., 1] if k == 0 else -vertical[..., 0], vertical[..., 2]))
+
+
+def _still(angles: Sequence[float]) -> dict[str, Signal]:
+    """Return signals of constant roll, pitch and yaw, and of rates of 0."""
+    signals: dict[str, Signal] = {}
+    for name, angle in zip(ANGLES, angles, strict=True):
+        signals[name] = lambda step, angle=angle: np.full(step.count, angle)  # type: ignore[misc]
+        signals[f"{name}_rate"] = lambda step: np.zeros(step.count)
+    return signals
 
 
 def signal_series(model: mujoco.MjModel, states: Float64, actions: Float32, step_seconds: float) -> dict[str, Float32]:

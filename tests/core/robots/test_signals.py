@@ -126,6 +126,47 @@ def test_planar_angles_count_on() -> None:
     assert step_of("half-cheetah", [0] * 9)["height"][0] == 0.7  # the body's own place, not its joint's
 
 
+PLANAR = """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 1" euler="{euler}">
+  <joint axis="{axis}" ref="20"/><geom size=".1"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("name", ["roll", "pitch", "yaw"])
+@pytest.mark.parametrize("euler", ["0 0 0", "0 0 180", "0 180 0", "180 0 0", "own"])
+@pytest.mark.parametrize("way", ["1", "-1"])
+def test_planar_angles_count_on_whichever_way_the_model_faces(name: str, euler: str, way: str) -> None:
+    k = ("roll", "pitch", "yaw").index(name)
+    tilted = " ".join("70" if i == k else "0" for i in range(3))
+    axis = ("1 0 0", "0 1 0", "0 0 1")[k].replace("1", way)
+    model = mujoco.MjModel.from_xml_string(PLANAR.format(euler=tilted if euler == "own" else euler, axis=axis))
+    kinematics, count = Kinematics(model), 40
+    positions, velocities = np.linspace(-7, 7, count)[:, None], np.full((count, 1), 1.5)
+    states = StepStates(positions, positions, velocities, np.zeros((count, 0), np.float32), np.zeros(count), 0.1)
+    source = SignalSource(kinematics)
+    step, data = StepSignals(source, states), mujoco.MjData(model)
+    assert not source.wrapped and np.abs(np.diff(step[name])) == pytest.approx(np.diff(positions[:, 0]))
+    own, world = np.zeros((2, 6))
+    for number in range(count):
+        data.qpos[:], data.qvel[:] = positions[number], velocities[number]
+        mujoco.mj_forward(model, data)
+        turned = data.xmat[kinematics.root].reshape(3, 3)
+        sine, cosine = ((turned[2, 1], turned[2, 2]), (-turned[2, 0], turned[2, 2]), (turned[1, 0], turned[0, 0]))[k]
+        angle = step[name][number]
+        assert (np.sin(angle), np.cos(angle)) == pytest.approx((sine, cosine))
+        for rates, of_body in ((own, 1), (world, 0)):
+            mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_XBODY, kinematics.root, rates, of_body)
+        rates = [step[f"{angle}_rate"][number] for angle in ("roll", "pitch", "yaw")]
+        assert rates == pytest.approx([own[0], own[1], world[2]], abs=1e-9)
+    assert all(np.ptp(step[other]) == 0 for other in {"roll", "pitch", "yaw"} - {name})
+
+
+def test_a_body_that_only_slides_has_the_angles_of_its_model() -> None:
+    text = PLANAR.format(euler="0 30 0", axis="1 0 0").replace("<joint", '<joint type="slide"')
+    states = StepStates(*[np.zeros((1, 1))] * 3, np.zeros((1, 0), np.float32), np.zeros(1), 0.1)
+    step = StepSignals(SignalSource(Kinematics(mujoco.MjModel.from_xml_string(text))), states)
+    assert (step["roll"][0], step["pitch"][0], step["yaw"][0]) == pytest.approx((0, np.pi / 6, 0))
+    assert step["up"][0] == pytest.approx(np.cos(np.pi / 6)) and step["pitch_rate"][0] == 0
+
+
 ANT_LEGS = [0.0, 1.0, 0.0, -1.0, 0.0, -1.0, 0.0, 1.0]
 
 
