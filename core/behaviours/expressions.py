@@ -64,6 +64,8 @@ FUNCTIONS: dict[str, tuple[int, int, Callable[..., Value]]] = {
 }
 """By name: fewest and most arguments, and the function."""
 _QUOTED = re.compile(r"""\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'""")
+_BRACKET = re.compile(r"\b([a-z_]+)\s*\[\s*")
+"""Family of a signal, up to the name in brackets."""
 _CONSTANTS = {"pi": math.pi, "inf": math.inf}
 EPISODE_FUNCTIONS = ("turns", "share", "mean", "longest", "last", "count", "highest", "lowest")
 """Functions of a whole episode (core.behaviours.figures), which a step's expression can't use."""
@@ -158,6 +160,7 @@ class Compiler:
             raise UserError(f"{place} has {len(text)} characters: give at most {MAX_TEXT}.")
         self._skipped = len(text) - len(text.lstrip())
         bare = _blank(text)
+        self._require_quotes(text, bare)
         comment = bare.find("#")
         if comment >= 0:  # Python would drop what follows, also in the next lines
             raise UserError(f"{place} has a # at column {comment + 1}: leave comments out.")
@@ -177,14 +180,21 @@ class Compiler:
                 column = found.start() + 1 + self._skipped
                 raise UserError(f"{self._place}, column {column}: {_SLIPS[ast.IfExp]}") from error
             column = min(max(1, error.offset or 1), len(self._text) + 1) + self._skipped
-            for found in re.finditer(r"([a-z_]+)\[\s*([^\[\]'\"]+?)\s*\]", self._text):
-                quoted = write(found[1], found[2])
-                if found[1] in FAMILIES and found[2] in self.names.of(found[1]) and "'" in quoted:
-                    place = f"{self._place}, column {found.start(2) + 1 + self._skipped}"
-                    raise UserError(f"{place}: the name has to be quoted: write {quoted}.") from error
             raise UserError(f"{self._place} can't be read at column {column}: check the brackets and signs.") from error
         except (ValueError, MemoryError, RecursionError) as error:
             raise UserError(f"{self._place} can't be read: write a shorter one, in plain characters.") from error
+
+    def _require_quotes(self, text: str, bare: str) -> None:
+        """Raise UserError for a name in brackets that is not a plain word. bare: the text without quoted names"""
+        for found in _BRACKET.finditer(bare):
+            family, rest = found[1], text[found.end() :]
+            if family not in FAMILIES or rest.startswith(("'", '"')):
+                continue
+            for name in self.names.of(family):
+                quoted = write(family, name)
+                if quoted != f"{family}[{name}]" and re.match(re.escape(name) + r"\s*\]", rest):
+                    place = f"{self._place}, column {found.end() + 1}"
+                    raise UserError(f"{place}: the name has to be quoted: write {quoted}.")
 
     def _require_shallow(self, tree: ast.AST) -> None:
         """Raise UserError for a tree of more than MAX_DEPTH levels, each of which takes some room on the stack."""
@@ -238,7 +248,9 @@ class Compiler:
         function = self.read(node)
         if not _is_condition(node):
             written = ast.unparse(node)
-            self.fail(node, f"{written} is a number and not a condition: compare it, as in {written} > 0.5.")
+            of_condition = any(map(_is_condition, ast.walk(node)))  # airborne + 1 > 0.5 always holds
+            advice = "compare it with < or >" if of_condition else f"compare it, as in {written} > 0.5"
+            self.fail(node, f"{written} is a number and not a condition: {advice}.")
         return function
 
     def _refuse(self, node: ast.AST) -> NoReturn:
@@ -308,8 +320,6 @@ class Compiler:
                     return self._signal(write(family, name))
                 self.fail(node.slice, f"there is no {family} of {name}: {suggestion(name, self.names.of(family))}")
         written = ast.get_source_segment(self._text, node.slice) or ""
-        if written in self.names.of(family):
-            self.fail(node.slice, f"the name has to be quoted: write {write(family, written)}.")
         self.fail(node.slice, f"{family} needs one name in brackets: {suggestion(written, self.names.of(family))}")
 
     def _signal(self, name: str) -> Function:
@@ -373,7 +383,7 @@ class Compiler:
         self.fail(node, f"the last value of tolerance is a shape: choose one of {', '.join(SHAPES)}.")
 
 
-def _is_condition(node: ast.expr) -> bool:
+def _is_condition(node: ast.AST) -> bool:
     """Return whether the value is 0 where something does not hold, and more where it does."""
     match node:
         case ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):

@@ -165,6 +165,8 @@ def test_what_is_not_finite_becomes_zero_or_the_largest_value(text: str, expecte
         ("contact[foot] == true", "column 18: write 1 instead of true."),
         ("height > 1 or 2", "column 15: 2 is a number and not a condition"),
         ("not height", "column 5: height is a number and not a condition: compare it, as in height > 0.5."),
+        ("not airborne + 1", "airborne + 1 is a number and not a condition: compare it with < or >."),
+        ("height > 1 or -airborne", "-airborne is a number and not a condition: compare it with < or >."),
         ("height && up", "column 8: write and instead of &&."),
         (" height = 1", "column 9: write == instead of =."),
         ("height => 1", "column 8: write >= instead of =>."),
@@ -227,3 +229,19 @@ def test_a_wrong_expression_is_one_sentence_with_the_place(text: str, reason: st
         compile_expression(text, NAMES, "oracle")
     sentence = str(refused.value)
     assert sentence.startswith("oracle") and reason in sentence and "\n" not in sentence and sentence[-1] in ".?"
+
+
+@pytest.mark.parametrize("name", ["a#b", "a=b", "a&&b", "it's", "a b", "a]b", "1", "and", "ﬁn"])
+def test_a_name_that_needs_quotes_is_told_how_to_write_it(name: str) -> None:
+    names = SignalNames((name,), (), (name,))
+    for family in ("joint", "contact"):
+        with pytest.raises(UserError) as refused:
+            compile_expression(f"height + {family} [ {name} ] + {family}[{name}]", names, "oracle")
+        place = f"oracle, column {len(family) + 13}"
+        assert str(refused.value) == f"{place}: the name has to be quoted: write {write(family, name)}."
+        compile_expression(write(family, name), names, "oracle")
+
+
+def test_quotes_are_no_part_of_a_name() -> None:
+    names = SignalNames(("knee", "'knee'"), (), ())
+    assert compile_expression("joint['knee']", names, "oracle").signals == {"joint[knee]"}
