@@ -47,13 +47,29 @@ def observation_numbers(task: RobotTask, model: mujoco.MjModel) -> list[dict[str
         names = {geom: name for name, geom in kinematics.geoms.items()}
         for geom in kinematics.sensed:
             text = f"height of the lowest point of this geom above the floor, divided by {SENSED} m"
-            floor = int(kinematics.floor)
-            geoms = {"geom": int(geom), "floor_geom": floor, "divisor": SENSED}
-            geoms |= {"geom_name": model.geom(geom).name, "floor_geom_name": model.geom(floor).name}
             numbers.append(
-                {"name": f"floor[{names[geom]}]", "unit": "1", "limits": [-1.0, 1.0], "meaning": text, **geoms}
+                {
+                    "name": f"floor[{names[geom]}]",
+                    "unit": "1",
+                    "limits": [-1.0, 1.0],
+                    "meaning": text,
+                    "divisor": SENSED,
+                }
+                | _geom(model, "geom", int(geom))
+                | _geom(model, "floor_geom", int(kinematics.floor))
             )
     return numbers + (_activation_numbers(model) if task.activations else [])
+
+
+def _geom(model: mujoco.MjModel, key: str, geom: int) -> dict[str, Any]:
+    """Describe a geom by its number, its name, and its body and place among the geoms of that body."""
+    body = int(model.geom_bodyid[geom])
+    return {
+        key: geom,
+        f"{key}_name": model.geom(geom).name,
+        f"{key}_body": body,
+        f"{key}_in_body": geom - int(model.body_geomadr[body]),
+    }
 
 
 def _activation_numbers(model: mujoco.MjModel) -> list[dict[str, Any]]:

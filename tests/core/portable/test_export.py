@@ -24,7 +24,7 @@ from core.tasks import PAPER_ROBOTS, get_task
 from core.tasks.behaviour_tasks import task_text
 from tests.core import played
 from tests.core.builders import tiny
-from tests.core.robot_toys import SIT, write_dog
+from tests.core.robot_toys import SIT, imported, write_dog
 
 onnxruntime = pytest.importorskip("onnxruntime")
 from core.portable.export import LIMIT, export_onnx  # noqa: E402 - needs onnx
@@ -189,6 +189,23 @@ def test_an_orientation_is_described_by_the_rotation_matrix_of_its_quaternion() 
     opposite = positions.copy()
     opposite[0, 3:7] *= -1
     assert np.array_equal(task.observe(opposite, velocities)[0], seen)  # the same orientation
+
+
+UNNAMED = """<mujoco><worldbody><body pos="0 0 .3"><freejoint/><geom type="box" size=".2 .1 .05"/><geom size=".1" pos=".2 0 0"/>
+  <body pos=".2 0 0"><joint name="hip" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -.2" size=".03"/></body>
+</body></worldbody><actuator><motor joint="hip" ctrlrange="-1 1"/></actuator></mujoco>"""
+
+
+def test_geoms_without_names_are_found_in_the_file_that_has_no_floor() -> None:
+    Path("it.xml").write_text(UNNAMED)
+    own, task = mujoco.MjModel.from_xml_string(UNNAMED), imported(Path("it.xml"))[1]
+    model = load_model(task)
+    numbers = [number for number in observation_numbers(task, model) if "geom" in number]
+    found = [int(own.body_geomadr[number["geom_body"]]) + number["geom_in_body"] for number in numbers]
+    assert sorted(found) == [0, 1, 2] and all(number["geom_name"] == "" for number in numbers)
+    for number, geom in zip(numbers, found, strict=True):
+        assert number["geom"] != geom and own.geom_size[geom] == pytest.approx(model.geom_size[number["geom"]])
+        assert (number["floor_geom_name"], number["floor_geom_body"]) == ("somersault_floor", 0)
 
 
 def test_a_file_that_computes_something_else_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
