@@ -241,7 +241,7 @@ def _describe(
         endless = not model.jnt_limited[joint]
         held = model.jnt_limited[joint] or model.jnt_stiffness[joint] > 0
         if kind == FREE:
-            plain += range(first + 2 * (joint in own), first + 3)  # not where the robot is
+            plain += range(first + 2 * kinematics.own[model.jnt_bodyid[joint]], first + 3)  # not where the robot is
             quaternions.append(first + 3)
             moves |= joint in own
         elif kind == BALL:

@@ -330,6 +330,22 @@ def test_a_robot_of_two_parts_that_a_constraint_joins_stands_on_both() -> None:
     assert (signals["contact[foot]"][0], signals["contact[trunk]"][0], signals["airborne"][0]) == (1, 0, 0)
 
 
+@pytest.mark.parametrize("kind", ["connect", "weld"])
+def test_a_robot_of_several_free_bodies_does_not_see_where_it_is(kind: str) -> None:
+    part = '<body name="{0}" pos="{1} 0 .3"><freejoint/><geom size=".1"/></body>'
+    parts = part.format("foot", 0.5) + part.format("ball", 3)
+    anchor = ' anchor=".2 0 0"' if kind == "connect" else ""
+    tie = f'<equality><{kind} body1="trunk" body2="foot"{anchor}/></equality>'
+    _, task = imported(FLOOR + walker() + parts, last=MOTOR + tie)
+    model = load_model(task)
+    positions, velocities = np.tile(model.qpos0, (3, 1)), np.zeros((3, model.nv))
+    trunk, foot, ball = (int(model.jnt_qposadr[model.body(name).jntadr[0]]) for name in ("trunk", "foot", "ball"))
+    positions[1, [trunk, trunk + 1, foot, foot + 1]] += 2  # all of the robot moves, and then the ball beside it
+    positions[2, ball] += 2
+    start, moved, rolled = task.observe(positions, velocities)
+    assert np.array_equal(start, moved) and not np.array_equal(start, rolled)
+
+
 def test_the_angle_of_a_pendulum_that_hangs_counts_on() -> None:
     hanging = """<body name="pole" pos="0 0 2" euler="0 180 0"><joint name="hip" axis="0 1 0"/>
       <geom type="capsule" fromto="0 0 0 0 0 .5" size=".02"/></body>"""
