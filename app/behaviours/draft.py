@@ -120,6 +120,11 @@ class BehaviourDraft:
         return self != BehaviourDraft.new() if self.origin is None else self.behaviour != self.origin
 
     @property
+    def shown_title(self) -> str:
+        """The title in messages."""
+        return self.title.strip() or "the new behaviour"
+
+    @property
     def task(self) -> RobotTask | None:
         """The robot; None for a Gymnasium environment, which has no signals."""
         if self.model is not None:

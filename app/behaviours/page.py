@@ -260,12 +260,12 @@ class BehaviourPage(QWidget):
     @property
     def unsaved_title(self) -> str:
         """Title of the draft on screen if it has changes that are not saved, else ''."""
-        return _title_of(self.draft) if self.draft.changed else ""
+        return self.draft.shown_title if self.draft.changed else ""
 
-    def unsaved_titles(self) -> list[str]:
-        """Titles of all drafts with changes that are not saved, except those of behaviours that are in the trash."""
+    def unsaved_drafts(self) -> list[BehaviourDraft]:
+        """Copies of all drafts with changes that are not saved, except those of behaviours that are in the trash."""
         changed = [draft for draft in self._unsaved.values() if draft.changed]
-        return [_title_of(draft) for draft in changed if draft.path is None or draft.path.exists()]
+        return [copy.deepcopy(draft) for draft in changed if draft.path is None or draft.path.exists()]
 
     @property
     def making(self) -> BehaviourDraft | None:
@@ -449,10 +449,6 @@ class BehaviourPage(QWidget):
         self.draft.check()
         if self.draft.behaviour is not None:
             self.save_requested.emit(self.draft.behaviour, self.draft.path)
-
-
-def _title_of(draft: BehaviourDraft) -> str:
-    return draft.title.strip() or "the new behaviour"
 
 
 def _plots_help(draft: BehaviourDraft) -> str:

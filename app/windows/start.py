@@ -109,8 +109,8 @@ class StartWindow(QMainWindow):
         """Text of the behaviour whose card gets the focus when it is listed."""
         self._quit = QAction("Quit", self)
         self._quit.triggered.connect(self._on_quit)
-        self._asked_about: list[str] = []
-        """Titles of the drafts that quitting would have discarded when the person was asked last."""
+        self._asked_about: list[BehaviourDraft] = []
+        """The drafts that quitting would have discarded when the person was asked last, as they were then."""
         self.addAction(self._quit)
         self._connect()
         restore(self, _STATE_NAME, _SIZE)
@@ -272,12 +272,13 @@ class StartWindow(QMainWindow):
             self.close()
 
     def keeps_open(self) -> bool:
-        """Return whether quitting would discard a draft; the second time the person means it."""
-        unsaved = self.behaviour_page.unsaved_titles()
+        """Return whether quitting would discard a draft; the second time the person means it, unless a draft has changed."""
+        unsaved = self.behaviour_page.unsaved_drafts()
         if not unsaved or unsaved == self._asked_about:
             return False
         self._asked_about = unsaved
-        self.show_problem(f"Quitting discards the changes to {' and '.join(unsaved)}: save them first, or quit again.")
+        titles = " and ".join(draft.shown_title for draft in unsaved)
+        self.show_problem(f"Quitting discards the changes to {titles}: save them first, or quit again.")
         return True
 
     def closeEvent(self, event: QCloseEvent) -> None:
