@@ -34,8 +34,8 @@ from core.tasks.robots import ROBOTS, imported_robot
 
 FIRST_ROBOT = "hopper"
 USUAL_SECONDS = 1.5
-_OF_ROBOT = ("clip_seconds", "start", "camera", "episode_seconds", "control_rate")
-"""Choices that suit only one robot."""
+_OF_ROBOT = ("robot", "clip_seconds", "start", "camera", "episode_seconds", "control_rate")
+"""Name of the robot, and choices that suit only this robot."""
 _NAMELESS = "Give the behaviour a name."
 _WORDLESS = "Write the sentence that is shown above the clips."
 
@@ -79,8 +79,8 @@ class BehaviourDraft:
     behaviour: Behaviour | None = None
     missing: str = ""
     """Sentence about the first field that is still empty; '' if none is."""
-    of_robots: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False)
-    """What was chosen for robots that were left for another one, by their names."""
+    of_robots: dict[RobotModel | str, dict[str, Any]] = field(default_factory=dict, compare=False)
+    """What was chosen for robots that were left for another one, by their models, or by their names without one."""
     origin: Behaviour | None = field(default=None, compare=False)
     """The behaviour from which the draft was made, or as which it was saved last; None for a new one."""
 
@@ -161,10 +161,10 @@ class BehaviourDraft:
     def set_robot(self, robot: str, model: RobotModel | None = None) -> None:
         """Switch to another robot; reset or limit the settings that do not suit it, unless it had its own before."""
         usual = self.plots == self.usual_plots()
-        self.of_robots[self.robot] = {name: getattr(self, name) for name in _OF_ROBOT}
+        self.of_robots[self.model or self.robot] = {name: getattr(self, name) for name in _OF_ROBOT}
         self.robot, self.model = robot, model
-        if robot in self.of_robots:
-            for name, chosen in self.of_robots[robot].items():
+        if before := self.of_robots.get(model or robot):
+            for name, chosen in before.items():
                 setattr(self, name, chosen)
         else:
             self.camera = self.episode_seconds = self.control_rate = None

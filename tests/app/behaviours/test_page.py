@@ -445,6 +445,27 @@ def test_two_robots_from_files_of_the_same_name_stay_two(page: Page) -> None:
     assert made.draft.model == other and made.draft.robot == "mjcf:scene (2).xml"
 
 
+def test_two_saved_robots_from_files_of_the_same_name_keep_their_own_settings(page: Page) -> None:
+    swing = {**CROUCH, "robot": "mjcf:scene.xml"}
+    far = {
+        **swing,
+        "name": "far",
+        "title": "Far",
+        "model": replace(SWINGER, distance=9.0).to_dict(),
+        "control_rate": 50,
+    }
+    with_files(page, {**swing, "model": SWINGER.to_dict(), "start": "random", "episode_seconds": 4}, far)
+    made = page.window.behaviour_page
+    for title in ("Far", "Crouching"):
+        (card,) = [card for card in own(page) if card.text() == title]
+        choose(card, EDIT)
+        behaviour, chosen = made.draft.behaviour, made.robots.chosen
+        (other,) = [name for name in made.robots.cards if "scene" in name and name != chosen]
+        for name in (other, chosen, chosen):
+            QTest.mouseClick(made.robots.cards[name], _LEFT)
+        assert made.robots.chosen == chosen and made.draft.behaviour == behaviour and not made.unsaved_title
+
+
 def test_a_robot_of_a_saved_behaviour_is_offered_and_sessions_of_other_robots_are_not(page: Page) -> None:
     create_session(page.root / "old", session_config("walker-kneel")).close()
     values = {**CROUCH, "name": "swing", "title": "Swinging", "robot": "mjcf:swinger.xml", "model": SWINGER.to_dict()}
