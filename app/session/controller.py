@@ -336,7 +336,7 @@ class Controller(QObject):
             self.job_group.start([name for name in JOB_NAMES if name in names], states)
         except Exception as error:  # typically too many open files
             log.exception("The jobs can't be started.")
-            work = saved_work(self.checkpointer.saved_at)
+            work = saved_work(self.checkpointer.any_saved, self.checkpointer.saved_at)
             text = f"Training can't start: {summary(error).rstrip('.')}. {work}"
             self._fail(text, RecoveryAction("Restart", self._running_config))
             return
@@ -421,7 +421,7 @@ class Controller(QObject):
             self._dismiss_jobs()  # no complete checkpoint can follow
         elif reason != "stopped":
             self._jobs_to_start |= set(TOGETHER[name])
-            work = saved_work(self.checkpointer.saved_at)
+            work = saved_work(self.checkpointer.any_saved, self.checkpointer.saved_at)
             text = f"{failure_sentence(failure)} {work} Training has stopped."
             self._fail(text, recovery_action(failure, self._running_config))
 

@@ -52,13 +52,15 @@ def failure_sentence(failure: Failed) -> str:
     return f"{_PARTS[failure.job]} stopped: {failure.summary.rstrip('.')}."
 
 
-def saved_work(checkpoint_at: float | None) -> str:
+def saved_work(any_checkpoint: bool, checkpoint_at: float | None) -> str:
     """A sentence about the work on disk that stays true while more answers are given.
 
-    checkpoint_at: seconds since the epoch; None before the first checkpoint
+    any_checkpoint: the session has a checkpoint; checkpoint_at: seconds since the epoch; None before this run's first
     """
-    if checkpoint_at is None:
+    if not any_checkpoint:
         return "All answers are saved; training starts again with them."
+    if checkpoint_at is None:
+        return "All answers are saved; the last checkpoint is from an earlier run."
     time_of_day = time.strftime("%H:%M:%S", time.localtime(checkpoint_at))
     return f"All answers are saved; the last checkpoint is from {time_of_day}."
 

@@ -28,6 +28,7 @@ class Checkpointer(QObject):
     regular: checkpoints are saved when they are due
     schedule: decides when a checkpoint is due
     disk: thread of the session's files; its tasks run one after the other
+    any_saved: the session has a checkpoint, of this run or an earlier one
     saved_at: time of the last checkpoint of this run, seconds since the epoch
 
     Signals:
@@ -49,7 +50,7 @@ class Checkpointer(QObject):
         self._number = 0
         self._asked: set[str] = set()
         self._states: dict[str, JobState] = {}
-        self._any_saved = self._metrics_read = self._saving = False
+        self.any_saved = self._metrics_read = self._saving = False
         self._progress_asked = self._progress_saved = 0
         """The schedule's progress when the newest checkpoint was requested, and that of the newest one on disk."""
         self.regular, self.schedule = False, CheckpointSchedule()
@@ -64,7 +65,7 @@ class Checkpointer(QObject):
 
     def move_to(self, session: Session) -> None:
         """Save in this session, which has no checkpoint yet, from now on."""
-        self.session, self._any_saved = session, False
+        self.session, self.any_saved = session, False
 
     def load(self) -> None:
         """Load the newest checkpoint; `loaded` or `refused` follows."""
@@ -113,7 +114,7 @@ class Checkpointer(QObject):
         """
         missing = set(JOBS) - set(self._job_group.running) | set(JOBS) & set(lost)
         asked = set(JOBS) - {name for job in missing for name in TOGETHER[job]}
-        if not asked or missing and not self._any_saved:
+        if not asked or missing and not self.any_saved:
             return 0
         self._number += 1
         self._saving = True
@@ -148,13 +149,13 @@ class Checkpointer(QObject):
     def _on_loaded(self, newest: tuple[int, dict[str, JobState]]) -> None:
         number, states = newest
         self._number = max(self._number, number)
-        self._any_saved = number > 0
+        self.any_saved = number > 0
         if not set(JOBS) & set(self._job_group.running):  # what was lost before is reported already
             self._progress_saved = self.schedule.progress
         self.loaded.emit(states)
 
     def _on_saved(self, number: int) -> None:
-        self.saved_at, self._any_saved = time.time(), True
+        self.saved_at, self.any_saved = time.time(), True
         self._saving = False
         log.info("checkpoint %d", number)
         self.saved.emit(number)

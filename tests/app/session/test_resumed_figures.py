@@ -71,6 +71,16 @@ def test_whether_a_finish_has_gained_is_known_after_a_restart(
     assert face.window.training_line.text.text().startswith(f"Finished: the predicted return {result}.")
 
 
+def test_a_failure_before_the_first_checkpoint_of_this_run_names_the_earlier_one_that_is_continued(
+    taught: Path, open_face: Callable[..., Face]
+) -> None:
+    face = open_face(taught)
+    face.die("reward")
+    assert "the last checkpoint is from an earlier run." in face.window.banner.text.text()
+    face.restart()
+    assert face.controller.progress.env_steps == STEPS
+
+
 def test_an_imported_session_is_listed_with_its_steps(taught: Path, page: Page, tmp_path: Path) -> None:
     with closing(Session.open(taught)) as session:
         export_session(session, tmp_path / "mine.somersault")
