@@ -56,13 +56,13 @@ class SessionLibrary(QObject):
         super().__init__(parent)
         self.root = root
         self._leaving: set[Path] = set()
-        """Sessions on their way to the trash."""
+        """Sessions on their way to the trash, or there and still in the list."""
         self._list_thread, self._work_thread = BackgroundThread(self), BackgroundThread(self)
         for thread in (self._list_thread, self._work_thread):
             thread.start()
 
     def refresh(self) -> None:
-        self._list_thread.do(lambda: library.sessions(self.root, elsewhere()), self.listed.emit, self.refused.emit)
+        self._list_thread.do(lambda: library.sessions(self.root, elsewhere()), self._on_listed, self.refused.emit)
 
     def find_picture(self, folder: Path) -> None:
         self._list_thread.do(lambda: _picture(folder / summary.PICTURE), partial(self._on_picture_read, folder))
@@ -87,7 +87,7 @@ class SessionLibrary(QObject):
         self._work_thread.do(lambda: self._duplicate(folder), self._on_changed, self._on_refused)
 
     def move_to_trash(self, folder: Path) -> None:
-        """Move a session to the trash; ignored while it is on its way there."""
+        """Move a session to the trash; ignored if that was requested before and the session is still in the list."""
         if folder not in self._leaving:
             self._leaving.add(folder)
             self._work_thread.do(
@@ -96,6 +96,7 @@ class SessionLibrary(QObject):
 
     def restore(self, thrown: Trashed) -> None:
         """Undo `move_to_trash`."""
+        self._leaving.discard(thrown.original)
         self._work_thread.do(lambda: _restore(thrown), self._on_changed, self.refused.emit)
 
     def import_file(self, source: Path) -> None:
@@ -145,6 +146,10 @@ class SessionLibrary(QObject):
         import_session(source, target)
         return f"Imported {target.name}.", target
 
+    def _on_listed(self, entries: list[library.SessionEntry]) -> None:
+        self._leaving &= {entry.folder for entry in entries}
+        self.listed.emit(entries)
+
     def _on_picture_read(self, folder: Path, picture: QImage) -> None:
         if not picture.isNull():
             self.picture_found.emit(folder, picture)
@@ -167,7 +172,6 @@ class SessionLibrary(QObject):
         self._on_refused(sentence)
 
     def _on_moved_to_trash(self, thrown: Trashed) -> None:
-        self._leaving.discard(thrown.original)
         self.moved_to_trash.emit(thrown)
         self.refresh()
 

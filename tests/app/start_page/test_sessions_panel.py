@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QFile, Qt
@@ -16,7 +17,7 @@ from PySide6.QtTest import QTest
 from app import settings
 from app.workers import trash
 from core.preferences.store import PreferenceStore
-from core.session import summary
+from core.session import library, summary
 from core.session.archive import export_session
 from core.session.session import Session
 from core.tasks import CATALOGUE
@@ -183,6 +184,34 @@ def test_asking_twice_for_the_trash_moves_one_session_once(page: Page) -> None:
     page.window.library.move_to_trash(folder)  # an old card
     page.wait_until(lambda: "There is no session in" in page.message)
     assert page.trashed == ["mine"] and not folder.exists()
+
+
+def test_the_key_of_the_trash_pressed_again_before_the_list_is_read_keeps_the_undo(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, name in enumerate(("a", "b")):
+        make_session(page.root, name, ago=float(number))
+    page.show()
+    release, refusals, sessions = threading.Event(), list[str](), library.sessions
+    page.window.library.refused.connect(refusals.append)
+
+    def listed_slowly(*places: Any) -> list[library.SessionEntry]:
+        assert release.wait(60)
+        return sessions(*places)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(library, "sessions", listed_slowly)
+        page.press(Qt.Key.Key_Delete)
+        page.wait_until(lambda: page.message == "Moved a to Trash.")
+        page.press(Qt.Key.Key_Delete)
+        release.set()
+        page.wait_until(lambda: page.entries == ["b"])
+    page.press(Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    page.wait_until(lambda: page.entries == ["a", "b"])
+    assert page.message == "Restored a." and refusals == [] and page.trashed == []
+    page.click_row(0)
+    page.press(Qt.Key.Key_Delete)
+    page.wait_until(lambda: page.trashed == ["a"])
 
 
 def test_the_key_of_the_trash_is_for_the_sessions_and_counts_once(page: Page) -> None:
