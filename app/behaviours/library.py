@@ -81,7 +81,7 @@ class BehaviourLibrary(QObject):
         done: Callable[[OwnBehaviour], object],
         refused: Callable[[str], object],
     ) -> None:
-        """Write a new file, or replace the one at `path`. refused: gets one sentence if that fails"""
+        """Replace the file at `path`, or write a new one unless the behaviour has one. refused: gets one sentence on failure"""
         self._thread.do(lambda: self._write(behaviour, path), partial(self._on_saved, done), refused)
 
     def duplicate(self, own: OwnBehaviour) -> None:
@@ -137,8 +137,13 @@ class BehaviourLibrary(QObject):
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise files.unwritable(target, error) from error
+        if path is None and (known := self._known(behaviour)):
+            return known
         files.write_atomically(target, _readable(behaviour))
         return OwnBehaviour(target, behaviour)
+
+    def _known(self, behaviour: Behaviour) -> OwnBehaviour | None:
+        return next((own for own in self._list()[0] if own.behaviour == behaviour), None)
 
     def _free_path(self, name: str) -> Path:
         def numbered(number: int) -> str:
@@ -164,7 +169,7 @@ class BehaviourLibrary(QObject):
 
     def _import(self, source: Path) -> str:
         behaviour = checked_file(source, self._read)
-        if any(own.behaviour == behaviour for own in self._list()[0]):
+        if self._known(behaviour):
             return f"{behaviour.title} is already among your behaviours."
         self._write(behaviour)
         return f"Imported {behaviour.title}."

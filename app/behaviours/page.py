@@ -243,8 +243,7 @@ class BehaviourPage(QWidget):
 
     def leave(self) -> None:
         """Free memory and the processor; drafts with changes stay."""
-        if not self.draft.changed:
-            self._unsaved.pop(self._key, None)
+        self._unsaved = {key: draft for key, draft in self._unsaved.items() if draft.changed}
         self._scenes.rest()
         self.practice.leave()
         self.stack.setCurrentWidget(self.maker)
@@ -255,7 +254,7 @@ class BehaviourPage(QWidget):
         """Record that the draft has been saved in this file, which the next save replaces."""
         self._unsaved.pop(self._key, None)
         self._key, self.draft.path, self.draft.origin = str(path), path, self.draft.behaviour
-        self._unsaved[self._key] = self.draft
+        self._unsaved.setdefault(self._key, self.draft)  # changes to a file that is equal stay
 
     @property
     def unsaved_title(self) -> str:

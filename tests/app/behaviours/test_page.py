@@ -283,6 +283,22 @@ def test_changes_that_are_not_saved_are_said_on_leaving_and_before_quitting_and_
     assert not page.window.isVisible()
 
 
+def test_a_copy_saved_without_changes_again_makes_no_second_file_and_keeps_the_changes_to_the_first(page: Page) -> None:
+    page.show()
+    shipped, made = page.window.grid.cards["walker-kneel"], page.window.behaviour_page
+    assert isinstance(shipped, TaskCard)
+    for _ in range(2):
+        choose(shipped, EDIT_COPY)
+        QTest.mouseClick(made.save, _LEFT)
+        page.wait_until(lambda: page.message == "Saved Walker: kneeling." and len(own(page)) == 1)
+        assert list(files(page)) == ["walker-kneel.json"]
+        choose(own(page)[0], EDIT)
+        made.title.end(False)
+        QTest.keyClicks(made.title, "!")
+        page.press(Qt.Key.Key_Escape)
+    assert made.title.text() == "Walker: kneeling!!"
+
+
 def test_a_behaviour_with_expressions_is_shown_from_its_beginning(page: Page) -> None:
     (card,) = with_files(page, {**CROUCH, "oracle": "-height"})
     choose(card, EDIT)
