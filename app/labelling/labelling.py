@@ -334,7 +334,7 @@ class Labelling(QObject):
         self.answers_counted.emit()
 
     def _answer_as_oracle(self) -> None:
-        if self.pairs.shown is None:
+        if self.pairs.shown is None or not self._progress.asks_oracle:  # a finish may have been asked for meanwhile
             return
         query = self.pairs.shown.query
         # Repeats measure the person's consistency only, and practice pairs have no true reward.

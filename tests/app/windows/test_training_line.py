@@ -72,6 +72,9 @@ def test_the_computers_answers_end_no_finish(face: Face) -> None:
     assert shown(face) == "Training waits for the computer's next answer."
     face.wait_until(lambda: face.labelling.oracle_timer.isActive())
     face.controller.finish()
+    face.labelling.oracle_timer.setInterval(0)  # the answer that is due already
+    face.wait_until(lambda: not face.labelling.oracle_timer.isActive())
+    assert face.controller.course.finishing == 0.0 and len(face.answers()) == 2
     for share in (0.1, 0.9):
         train(face, round(1000 + 10_000 * share), finishing=share)
         face.labelling.wake_oracle()
