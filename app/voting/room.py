@@ -41,7 +41,7 @@ class Room(QObject):
         self._folder, self._labelling = folder, labelling
         self._page = OwnChild(make_process, self._on_event, self._on_end, self)
         self.decided = False
-        self._round, self._deciding = 0, False
+        self._round, self._deciding, self._stopping = 0, False, False
         labelling.pair_shown.connect(self._open_round)
         labelling.pair_awaited.connect(self._close_round)
         labelling.answer_kept.connect(self._on_answer_kept)
@@ -59,7 +59,8 @@ class Room(QObject):
             self.ended.emit(f"The voting page can't be served: {error}.")
 
     def stop(self) -> None:
-        """Switch the page off; `ended` follows."""
+        """Switch the page off, and end its round without an answer; `ended` follows."""
+        self.url, self._stopping = "", self.on
         self._page.cancel()
 
     def close(self) -> None:
@@ -67,28 +68,28 @@ class Room(QObject):
         self._page.close()
 
     def _open_round(self, _: object = None) -> None:
-        if self.on and self.url:
+        if self.url:
             self._round, self._deciding = self._round + 1, False
             self._labelling.set_teacher(Teacher.HUMAN)
             self._page.send(VoteOpened(self._round, ROUND_SECONDS))
             self.votes_changed.emit({}, ROUND_SECONDS)
 
     def _close_round(self) -> None:
-        if self.on and self.url:
+        if self.url:
             self._round, self._deciding = self._round + 1, False
             self._page.send(VoteOpened(self._round, 0.0))
             self.votes_changed.emit({}, 0.0)
 
     def _on_event(self, event: Event) -> None:
         match event:
-            case VotingServed(url):
+            case VotingServed(url) if not self._stopping:
                 self.url = url
                 self.opened.emit(url)
                 if self._labelling.pairs.shown is not None:
                     self._open_round()
             case VotesNotStored(reason):
                 self._labelling.trouble_arose.emit(f"The answer is saved, but not its votes: {reason}")
-            case VotesCounted(number, counts, seconds, final) if number == self._round:
+            case VotesCounted(number, counts, seconds, final) if self.url and number == self._round:
                 self.votes_changed.emit(counts, seconds)
                 choice = majority(counts)
                 if final and choice is not None:
@@ -104,18 +105,18 @@ class Room(QObject):
 
     def _on_answer_kept(self, preference: Preference) -> None:
         """Have the votes saved, unless the presenter has given this answer instead of the audience."""
-        self.decided = self._deciding
-        if self._deciding and self.on:
-            self._deciding = False
+        self.decided, self._deciding = self._deciding, False
+        if self.decided:
             choice = str(Choice(preference.choice))
             self._page.send(VoteKept(str(self._folder), self._round, preference.id, choice))
 
     def _on_answer_refused(self) -> None:
         """Let the room vote once more, as its answer could not be saved."""
         if self._deciding:
+            self._deciding = False
             self._open_round()
 
     def _on_end(self, reason: str, failure: str) -> None:
-        self.url = ""
+        self.url, self._stopping = "", False
         lost = "" if reason == "stopped" else "The voting page stopped unexpectedly: start it again."
         self.ended.emit(f"{failure}." if failure else lost)

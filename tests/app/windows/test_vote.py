@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox, QWidget
@@ -21,7 +22,7 @@ from core.events import Failed
 from core.preferences.store import PreferenceStore
 from core.service_events import VoteKept, VoteOpened, VotesCounted, VotingServed
 from core.types import AUDIENCE, Choice, Teacher
-from tests.app.fakes import Face, FakeProcess, make_query
+from tests.app.fakes import Face, FakeMessage, FakeProcess, make_query
 from tests.core.builders import raising
 
 URL = "http://192.0.2.1:4321/abc123"
@@ -98,6 +99,10 @@ def test_the_majority_is_one_answer_with_its_votes(voting: tuple[Face, DemoWindo
     assert demo.title.text() == "Hopper: backflips  ·  the audience chose right, 3 of 4"
     assert child.got(VoteKept) == [VoteKept(str(face.folder), number, answer.id, "right")]
     face.wait_until(lambda: child.got(VoteOpened)[-1].round > number)  # the next pair
+    QTest.keyClick(demo, Qt.Key.Key_Backspace)
+    face.wait_until(lambda: face.answers() == [])
+    demo.refresh()
+    assert demo.title.text() == "Hopper: backflips"
 
 
 @pytest.mark.parametrize("ties", [0, 1])
@@ -141,6 +146,36 @@ def test_leaving_full_screen_ends_it(voting: tuple[Face, DemoWindow, FakeProcess
     face, demo, child = voting
     QTest.keyClick(demo, Qt.Key.Key_Escape)
     face.wait_until(lambda: child.stopped and not face.controller.room.on)
+
+
+def test_a_pair_that_follows_while_the_page_ends_is_the_computers_again(
+    voting: tuple[Face, DemoWindow, FakeProcess], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    face, demo, child = voting
+    face.labelling.teacher_after_demo = Teacher.ORACLE  # it taught before
+    reading, left, ending, may_end = (threading.Event() for _ in range(4))
+
+    def receive(timeout: float) -> FakeMessage:
+        reading.set()
+        assert left.wait(60)
+        return FakeMessage(VotingServed(URL))  # late
+
+    def stop() -> None:
+        ending.set()
+        assert may_end.wait(60)
+
+    monkeypatch.setattr(child, "receive", receive)
+    monkeypatch.setattr(child, "stop", stop)
+    face.wait_until(reading.is_set)
+    QTest.keyClick(demo, Qt.Key.Key_Escape)
+    face.offer(make_query())
+    left.set()
+    face.wait_until(ending.is_set)
+    QCoreApplication.sendPostedEvents()
+    assert face.controller.room.on and face.controller.room.url == ""
+    assert face.labelling.teacher == Teacher.ORACLE
+    may_end.set()
+    face.wait_until(lambda: not face.controller.room.on)
 
 
 def test_why_there_is_no_page_is_reported_in_a_sentence(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
