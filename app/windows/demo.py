@@ -299,6 +299,7 @@ class DemoWindow(QWidget):
         self.flash_timer.start()
 
     def _on_answer_withdrawn(self) -> None:
+        self._verdict = ""
         self.flash_timer.stop()
         self._clear_tiles()
 
