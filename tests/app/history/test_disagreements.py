@@ -57,6 +57,9 @@ def test_a_refresh_asks_again_drops_the_older_reply_and_lets_go_of_answers_that_
     mixed.wait_until(lambda: row_of(page, 1).choice == Choice.RIGHT)
     assert page.model.index_of(1).data(AGAINST) == pytest.approx(0.1)
     assert listed(page) == [1, 5]  # in sight until the list is refreshed
+    QTest.mouseClick(page.pane.choices[Choice.CANT_TELL], Qt.MouseButton.LeftButton)
+    mixed.wait_until(lambda: row_of(page, 1).choice == Choice.CANT_TELL)
+    assert "reward model gives" not in page.model.index_of(1).data()
     for _ in range(2):
         QTest.mouseClick(page.filter.again, Qt.MouseButton.LeftButton)
     mixed.wait_until(lambda: len(reward.got(JudgementRequested)) == 3)
