@@ -133,7 +133,8 @@ def comment(found: Consistency, error_rate: float) -> str:
         " ones would be the same"
     )
     if not found.compared:
-        return f"No pair has been asked twice yet. {method}."
+        none = "No repeated pair can be compared yet" if found.undecided else "No pair has been asked twice yet"
+        return f"{none}. {method}."
     low, high = found.interval
     if high < assumed:
         return f"{method}: yours agree less often. Look longer, or choose a tie or can't tell more often."
