@@ -46,7 +46,7 @@ _MESSAGE_MS = 6000
 _PANEL_MOVED = "window/panel moved"
 _DOCK, _DOCK_SHARE = 390, 0.22
 """Minimum width of the progress panel in pixels, and its share of a wider window."""
-_PAUSED = "Training is paused. You can keep answering."
+_PAUSED, _ANSWERABLE = "Training is paused.", " You can keep answering."
 _UNSAVED = "Nothing more is saved until it is back or you save elsewhere."
 _LEAST_HEIGHT = 560
 """Pixels: a longer instruction then wraps without cutting off the clips."""
@@ -374,12 +374,14 @@ class MainWindow(QMainWindow):
         )
         self.commands.rename(Command.PAUSE, text)
         icons.set_icon(self.pause_action, icon)
-        self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))
-        self.paused_bar.show_message(_PAUSED if state == State.PAUSED else "", "notice")
+        gone = self._controller.folder_guard.gone
+        self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED) or (state == State.STOPPED and not gone))
+        paused = _PAUSED if gone else _PAUSED + _ANSWERABLE
+        self.paused_bar.show_message(paused if state == State.PAUSED else "", "notice")
         self.setWindowTitle(window_title(self._controller))
         self._on_undo_changed(self._can_undo, self._can_redo)
-        gone = self._controller.folder_guard.gone  # stopping would lose the training
-        self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED) and not gone)
+        stops = state not in (State.STOPPING, State.STOPPED)
+        self.stop_action.setEnabled(stops and not gone)  # stopping would lose the training
         if state in (State.RUNNING, State.STOPPED):
             self.banner.clear_failure()
 

@@ -10,7 +10,7 @@ _STARTS = "Starting simulation, reward model and policy."
 
 def explanation(controller: Controller) -> tuple[str, str]:
     """Headline, with a countdown if the time is known, and detail."""
-    if controller.folder_guard.gone and controller.state not in (State.STOPPING, State.STOPPED):
+    if controller.folder_guard.gone and controller.state != State.STOPPING:
         return "The session's folder is gone", "Restore the folder, or save everything elsewhere."
     match controller.state:
         case State.STARTING:

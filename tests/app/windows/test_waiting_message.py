@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -85,6 +86,32 @@ def test_paused_stopped_and_failed_say_what_to_do(face: Face) -> None:
     face.stop()
     assert texts(face) == ("Stopped", f"{LOST_TRAINING} Press Start to continue.")  # a part of it had ended
     assert face.controller.abandoned == LOST_TRAINING
+
+
+def test_while_the_folder_is_gone_nothing_is_called_saved_and_only_what_works_is_offered(face: Face) -> None:
+    bar, guard, elsewhere = face.window.paused_bar.text, face.controller.folder_guard, face.folder.with_name("moved")
+
+    def move(source: Path, target: Path) -> None:
+        source.rename(target)
+        guard.check()
+        face.wait_until(lambda: guard.gone == (target == elsewhere))
+
+    face.window.pause_action.trigger()
+    assert bar.text() == "Training is paused. You can keep answering."
+    move(face.folder, elsewhere)
+    assert bar.text() == "Training is paused." and face.window.pause_action.isEnabled()
+    move(elsewhere, face.folder)
+    assert bar.text() == "Training is paused. You can keep answering."
+    face.stop()
+    move(face.folder, elsewhere)
+    expected = "The session's folder is gone", "Restore the folder, or save everything elsewhere."
+    assert texts(face) == expected and not face.window.pause_action.isEnabled()
+    face.window.demo_commands.open_demo()
+    demo = face.window.demo_commands.demo
+    assert demo is not None and (demo.headline.text(), demo.detail.text()) == expected
+    demo.close()
+    move(elsewhere, face.folder)
+    assert texts(face)[0] == "Stopped" and face.window.pause_action.isEnabled()
 
 
 def test_a_stop_says_whether_the_training_is_saved(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
