@@ -40,7 +40,7 @@ class CutShortError(KeyboardInterrupt):
 
 
 class NoGpuError(UserError):
-    """A session asks for a GPU, and torch can use none here."""
+    """A session asks for a GPU, but torch can't use one here."""
 
 
 class Lack(StrEnum):

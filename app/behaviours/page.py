@@ -263,7 +263,10 @@ class BehaviourPage(QWidget):
 
     def unsaved_drafts(self) -> list[BehaviourDraft]:
         """Copies of all drafts with changes that are not saved, except those of behaviours that are in the trash."""
-        changed = [draft for draft in self._unsaved.values() if draft.changed]
+        drafts = {
+            id(draft): draft for draft in (*self._unsaved.values(), self.draft)
+        }  # of two for equal files, one is kept
+        changed = [draft for draft in drafts.values() if draft.changed]
         return [copy.deepcopy(draft) for draft in changed if draft.path is None or draft.path.exists()]
 
     @property

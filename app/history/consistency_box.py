@@ -26,7 +26,8 @@ class ConsistencyBox(QFrame):
         same = f"{result.share:.0%} the same ({result.alike} of {result.compared})" if result.compared else "–"
         text = comment(result, self._error_rate)
         if result.undecided:
-            text += f" {result.undecided}{' more' if result.compared else ''} with “can't tell” are left out."
+            more, verb = " more" if result.compared else "", "is" if result.undecided == 1 else "are"
+            text += f" {result.undecided}{more} with “can't tell” {verb} left out."
         if not repeats_on:
             text += f" To repeat some pairs, choose Labelling > {COMMANDS[Command.REPEATS].name}."
         self.figure.setText(same)

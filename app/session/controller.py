@@ -167,9 +167,14 @@ class Controller(QObject):
         """Config of the jobs; it differs from the session's after a recovery with less memory."""
         return Config.from_dict(self.job_group.config)
 
+    def _saved_work(self) -> str:
+        """A space and a sentence about the work on disk; '' while that is gone."""
+        checkpoints = self.checkpointer
+        return "" if self.folder_guard.gone else f" {saved_work(checkpoints.any_saved, checkpoints.saved_at)}"
+
     def start(self) -> None:
-        """Start all jobs from the newest checkpoint and replay every answer."""
-        if self.state == State.STOPPED:
+        """Start all jobs from the newest checkpoint and replay every answer; does nothing while the folder is gone."""
+        if self.state == State.STOPPED and not self.folder_guard.gone:
             self._jobs_to_start = set(JOB_NAMES)
             self._enter(State.STARTING)
             self.policy_history.list()
@@ -336,8 +341,7 @@ class Controller(QObject):
             self.job_group.start([name for name in JOB_NAMES if name in names], states)
         except Exception as error:  # typically too many open files
             log.exception("The jobs can't be started.")
-            work = saved_work(self.checkpointer.any_saved, self.checkpointer.saved_at)
-            text = f"Training can't start: {summary(error).rstrip('.')}. {work}"
+            text = f"Training can't start: {summary(error).rstrip('.')}.{self._saved_work()}"
             self._fail(text, RecoveryAction("Restart", self._running_config))
             return
         self._jobs_to_start = set()
@@ -421,8 +425,7 @@ class Controller(QObject):
             self._dismiss_jobs()  # no complete checkpoint can follow
         elif reason != "stopped":
             self._jobs_to_start |= set(TOGETHER[name])
-            work = saved_work(self.checkpointer.any_saved, self.checkpointer.saved_at)
-            text = f"{failure_sentence(failure)} {work} Training has stopped."
+            text = f"{failure_sentence(failure)}{self._saved_work()} Training has stopped."
             self._fail(text, recovery_action(failure, self._running_config))
 
     def _on_replay_refused(self, names: tuple[str, ...], sentence: str) -> None:

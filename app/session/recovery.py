@@ -30,7 +30,7 @@ class RecoveryAction:
 
 
 def recovery_action(failure: Failed, config: Config) -> RecoveryAction:
-    """Return a restart that needs less of the resource that the job ran out of, if possible; else a plain restart.
+    """Return a restart that needs less of the resource that the job lacked, if possible; else a plain restart.
 
     It changes this run only; the session keeps its config.
     """

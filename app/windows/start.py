@@ -272,7 +272,7 @@ class StartWindow(QMainWindow):
             self.close()
 
     def keeps_open(self) -> bool:
-        """Return whether quitting would discard a draft; the second time the person means it, unless a draft has changed."""
+        """Return whether quitting would discard a draft. Asked again without a change in between, the person means it."""
         unsaved = self.behaviour_page.unsaved_drafts()
         if not unsaved or unsaved == self._asked_about:
             return False

@@ -15,8 +15,9 @@ class TrainingBudget:
 
     A human's session holds when the answers given have been trained on for config.rollout.steps_per_answer each, so
     that its result depends neither on the machine's speed nor on the human's. The hold can be lifted. A finish, which
-    the human asks for and the next answer ends, takes config.rollout.finish_steps more, the last of them at a falling
-    learning rate. In a headless session answers come when they are due, and the finish is its last part.
+    the human asks for and the next answer ends, takes config.rollout.finish_steps more, or what is left of the
+    session's steps, the second half at a falling learning rate. In a headless session answers come when they are due,
+    and the finish is its last part.
     """
 
     def __init__(self, config: Config) -> None:

@@ -13,7 +13,7 @@ _USUAL_SPEED = {HINGE: 10.0, SLIDE: 1.0}
 _USUAL_REACH = {HINGE: float(np.pi), SLIDE: 1.0}
 """Full effort of a position servo of a joint without a range, in rad and m."""
 _EDGE = 0.1
-"""Share of the control range at each end that no muscle's control at rest lies in, so that actions of both signs act."""
+"""Share of the control range at each end in which no muscle's control at rest lies, so that actions of both signs act."""
 
 
 def complete_ranges(model: mujoco.MjModel) -> None:

@@ -140,7 +140,7 @@ def same_body(old: Task, new: Task) -> bool:
         seen = old.observe is new.observe or bool(old.packed_model)
         return seen and all(
             getattr(old, name) == getattr(new, name)
-            for name in ("model", "packed_model", "sizes", "step_seconds", "floor_sense")
+            for name in ("model", "packed_model", "rest_controls", "sizes", "step_seconds", "floor_sense")
         )
     if isinstance(old, AtariTask) and isinstance(new, AtariTask):
         return old.game == new.game

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from core.config import Config, OracleConfig, PersonConfig, QueryConfig, RewardConfig
-from core.errors import StageFailedError, lack, summary
+from core.errors import Lack, StageFailedError, lack, summary
 from core.events import Event, RolloutReported
 from core.formatting import capitalized, without_nan
 from core.headless.run import HeadlessRun
@@ -108,8 +108,9 @@ def reason_of(error: BaseException) -> str:
     """Return one sentence on what made a cell fail."""
     causes = (error, error.__cause__) if error.__cause__ else (error,)
     for cause in causes:
-        if missing := lack(cause):
-            return f"There was not enough {missing}: run fewer cells at once, or give it smaller settings."
+        short = lack(cause)
+        if short in (Lack.MEMORY, Lack.GPU_MEMORY):
+            return f"There was not enough {short}: run fewer cells at once, or give it smaller settings."
     told = (
         error.__cause__ if isinstance(error, StageFailedError) and error.__cause__ else error
     )  # without what is saved

@@ -19,7 +19,7 @@ import pytest
 import torch
 
 from core.__main__ import main
-from core.errors import StageFailedError, UserError
+from core.errors import NoGpuError, StageFailedError, UserError
 from core.headless.run import HeadlessRun
 from core.rollout.episodes import random_return
 from core.session.session import acquire_lock
@@ -381,6 +381,10 @@ def test_a_reason_promises_nothing_that_is_deleted() -> None:
     )
     error.__cause__ = ValueError("boom")
     assert cell_module.reason_of(error) == "ValueError: boom."
+
+
+def test_a_machine_without_a_gpu_is_not_told_to_run_fewer_cells() -> None:
+    assert cell_module.reason_of(NoGpuError("Choose the device cpu.")) == "Choose the device cpu."
 
 
 def test_fewer_answers_than_a_curve_is_named_after_are_reported(
