@@ -109,6 +109,8 @@ def test_while_the_folder_is_gone_nothing_is_called_saved_and_only_what_works_is
     face.window.demo_commands.open_demo()
     demo = face.window.demo_commands.demo
     assert demo is not None and (demo.headline.text(), demo.detail.text()) == expected
+    face.controller.pause_or_resume()  # as a key of the full screen does
+    assert texts(face) == expected
     demo.close()
     move(elsewhere, face.folder)
     assert texts(face)[0] == "Stopped" and face.window.pause_action.isEnabled()
