@@ -142,4 +142,4 @@ def test_the_figure_is_shown_with_its_count_and_what_it_means(opened: Callable[.
     face.wait_until(lambda: page.consistency.figure.text() == "88% the same (7 of 8)")
     comment = page.consistency.comment.text()
     assert "If 10% of the answers were given at random" in comment and "this fits" in comment
-    assert "1 more with “can't tell” are left out" in comment
+    assert "1 more with “can't tell” is left out" in comment
