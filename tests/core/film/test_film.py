@@ -49,10 +49,11 @@ BRIEF = {"scenes": 3, "scene_seconds": 1.0, "last_seconds": 2.0, "card_seconds":
 def events(folder: Path, target: Path, before_after: bool = False, height: int = HEIGHT) -> Iterator[Event | None]:
     job = FilmJob(read_config(folder), **BRIEF)
     job.receive(FilmRequested(str(folder), str(target), before_after, height))
-    for event in job.run():
-        yield event
-        if isinstance(event, FilmMade):
-            return
+    with closing(job.run()) as run:  # Python 3.12 leaves it open when this generator is closed
+        for event in run:
+            yield event
+            if isinstance(event, FilmMade):
+                return
 
 
 def made(folder: Path, target: Path, before_after: bool = False) -> tuple[np.ndarray, list[Event]]:
