@@ -263,9 +263,8 @@ class BehaviourPage(QWidget):
 
     def unsaved_drafts(self) -> list[BehaviourDraft]:
         """Copies of all drafts with changes that are not saved, except those of behaviours that are in the trash."""
-        drafts = {
-            id(draft): draft for draft in (*self._unsaved.values(), self.draft)
-        }  # of two for equal files, one is kept
+        # The draft on screen is among them, unless another one has changes to the file in which it was saved.
+        drafts = {id(draft): draft for draft in (*self._unsaved.values(), self.draft)}
         changed = [draft for draft in drafts.values() if draft.changed]
         return [copy.deepcopy(draft) for draft in changed if draft.path is None or draft.path.exists()]
 

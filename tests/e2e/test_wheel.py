@@ -97,7 +97,7 @@ def test_the_window_teaches_at_the_first_try(command: Path, tmp_path: Path) -> N
 
 
 def test_without_arguments_it_opens_the_start_page(command: Path, tmp_path: Path) -> None:
-    """Where it draws the robot of a person's own behaviour, for which no clip ships."""
+    """The page draws the robot of a person's own behaviour, for which no clip ships."""
     own = tmp_path / ".local/share/somersault/behaviours/kneel.json"
     own.parent.mkdir(parents=True)
     shutil.copy(ROOT / "resources/behaviours/walker-kneel.json", own)
