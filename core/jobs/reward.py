@@ -67,8 +67,8 @@ class RewardJob(Job):
         """The state to restore once the store's answers have been replayed."""
         self._snapshot: Arrays | None = None
         """Weights published last; during a round the ensemble's own weights differ."""
-        self._taken_over = False
-        """True if the reward was taken from another session and has to be published before the first round."""
+        self._unreceived = False
+        """True if the rollout does not have the reward yet, as that of another session: it is published before any round."""
         self._borrowed = False
         """That reward has not been fitted here yet: a fit to one or two answers would soon undo it."""
         self._judgement_token: int | None = None
@@ -103,8 +103,8 @@ class RewardJob(Job):
     def run(self) -> Iterator[Event | None]:
         while True:
             yield from self._judge()
-            if self._taken_over and self._snapshot:
-                self._taken_over = False
+            if self._unreceived and self._snapshot:
+                self._unreceived = False
                 yield RewardPublished(self._generation, self._snapshot)
             if self.trainer.count >= self._first_count:
                 self._borrowed = False
@@ -200,7 +200,7 @@ class RewardJob(Job):
             "version": self._version,
             "fitted_version": self._fitted_version,
             "rng": get_rng_state(self._rng),
-            "taken_over": self._taken_over,
+            "unreceived": self._unreceived,
             "borrowed": self._borrowed,
         }
         arrays = self.trainer.get_state()
@@ -228,7 +228,7 @@ class RewardJob(Job):
             self._answers_passed = values["answers_passed"]
             if self._generation:
                 self._snapshot = published_weights(state)
-            self._taken_over, self._borrowed = bool(values["taken_over"]), bool(values["borrowed"])
+            self._unreceived, self._borrowed = bool(values.get("unreceived")), bool(values["borrowed"])
             set_rng_state(self._rng, values["rng"])
             self._version, self._fitted_version = (
                 require_count(values[name]) for name in ("version", "fitted_version")

@@ -95,3 +95,10 @@ def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
     """Return the reward snapshot in a checkpoint's rollout state, for a job that starts later than it was published."""
     weights = states["rollout"].under(REWARD_PREFIX) if "rollout" in states else {}
     return RewardPublished(0, weights) if weights else None
+
+
+def request_publication(states: Mapping[str, JobState]) -> None:
+    """Let the reward job publish its reward again if the states are from between its first publication and the rollout's
+    receipt of it: the rollout would wait for the next answer."""
+    if "reward" in states and states["reward"].values["generation"] and kept_reward(states) is None:
+        states["reward"].values["unreceived"] = True

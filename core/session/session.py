@@ -22,6 +22,7 @@ from core.preferences.store import FOLDER, LOG, PreferenceStore
 from core.session import checkpoint, metrics_file
 from core.session.plain_files import CHECKPOINTS, require_plain
 from core.session.policy_snapshots import PolicySnapshots, snapshots_of
+from core.session.routing import request_publication
 from core.session.size_limits import check_size_limits
 from core.system import resources
 from core.tasks import get_task
@@ -125,7 +126,7 @@ class Session:
         tell: called with one sentence if a checkpoint was damaged or set aside. Raises UserError if the disk fails.
         """
         try:
-            return self.load(tell) or (0, {})
+            number, states = self.load(tell) or (0, {})
         except checkpoint.UnreadableError as error:
             log.info("%s", error)
             self._require_folder()
@@ -136,6 +137,8 @@ class Session:
                 " were set aside."
             )
             return 0, {}
+        request_publication(states)
+        return number, states
 
     def snapshots(self) -> PolicySnapshots:
         return snapshots_of(self.folder, self.config)

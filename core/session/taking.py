@@ -172,7 +172,7 @@ def _fresh_reward(state: JobState, config: Config, with_answers: bool) -> JobSta
         "in_round": False,
         "epochs_left": 0,
         "answers_passed": 0.0,
-        "taken_over": True,
+        "unreceived": True,
         "borrowed": True,
     }
     values = {**state.values, **began, "version": 0, "fitted_version": 0, "rng": rng}

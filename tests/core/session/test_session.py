@@ -15,6 +15,7 @@ from core.errors import UserError
 from core.events import (
     AnswersReplayed,
     Event,
+    JobSpec,
     JobState,
     PolicyPublished,
     PreferenceAdded,
@@ -23,6 +24,7 @@ from core.events import (
     QueryOffered,
     RewardPublished,
 )
+from core.headless.lockstep import LocalPort
 from core.service_events import ClipsRequested
 from core.session.policy_snapshots import SnapshotInfo
 from core.session.routing import deliver
@@ -152,3 +154,26 @@ def test_a_game_seen_in_pictures_is_refused_before_anything_is_made(setting: str
     with pytest.raises(UserError, match=f"^pong has image observations.*set {setting}=0"):
         Session.create(tmp_path / "s", config)
     assert not (tmp_path / "s").exists()
+
+
+def test_a_kill_between_the_first_fit_and_its_receipt_leaves_no_reward_unread(tmp_path: Path) -> None:
+    """The rollout's state is from before: it would wait for another answer."""
+    config = tiny(labels=4)
+    session = Session.create(tmp_path / "s", config)
+    unfitted = LocalPort(JobSpec("rollout", config.to_dict()), 1).state()
+    reward = LocalPort(JobSpec("reward", config.to_dict()), 1)
+    answers = [*(PreferenceAdded(preference(number)) for number in range(4)), AnswersReplayed()]
+    (first,) = published(reward, *answers)
+    session.save(1, {"rollout": unfitted, "reward": reward.state()})
+    restored = LocalPort(JobSpec("reward", config.to_dict(), session.resume()[1]["reward"]), 1)
+    (again,) = published(restored, *answers)
+    assert all(np.array_equal(again.weights[name], array) for name, array in first.weights.items())
+    assert published(restored) == []
+    session.close()
+
+
+def published(port: LocalPort, *events: Event) -> list[RewardPublished]:
+    for event in events:
+        port.send(event)
+    port.start_turn()
+    return [event for event in port.finish_turn() if isinstance(event, RewardPublished)]
