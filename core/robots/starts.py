@@ -25,7 +25,6 @@ from core.robots.structure import (
     moved_trees,
     ray_distance,
     solid,
-    still,
     turn_of,
 )
 from core.types import Float64, Mask
@@ -106,9 +105,8 @@ class Starts:
             self._free = bool(model.jnt_type[turn] == FREE)
             self._turn = int(model.jnt_qposadr[turn]) + 3 * self._free
             self._turn_rate = int(model.jnt_dofadr[turn]) + 3 * self._free
-            self._obstacles = [
-                geom for geom in np.flatnonzero(still(model) & solid(model)).tolist() if geom != kinematics.floor
-            ]
+            others = solid(model) & ~kinematics.own[model.geom_bodyid]
+            self._obstacles = [geom for geom in np.flatnonzero(others).tolist() if geom != kinematics.floor]
             """Geoms that a placed robot must not be within."""
         elif start == _RANDOM:
             self._obstacles = np.flatnonzero(solid(model)).tolist()  # also the floor and the robot's own parts

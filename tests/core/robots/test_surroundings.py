@@ -100,10 +100,11 @@ def test_a_kept_robot_that_is_now_held_still_starts(batch: MakeBatch) -> None:
         batch(replace(task, start="lying"), 2)
 
 
+@pytest.mark.parametrize("joint", ["", "<freejoint/>"], ids=["fixed", "loose"])
 @pytest.mark.parametrize("start", ["lying", "air", "random"])
-def test_robots_start_above_a_table_and_not_within_it(start: str, batch: MakeBatch) -> None:
-    table = '<geom name="table" type="box" size="3 3 .15" pos="0 0 .15"/>'
-    model, task = imported(FLOOR + table + walker(height=0.6))
+def test_robots_start_above_a_table_and_not_within_it(start: str, joint: str, batch: MakeBatch) -> None:
+    table = f'<body pos="0 0 .15">{joint}<geom name="table" type="box" size="3 3 .15"/></body>'
+    model, task = imported(FLOOR + walker(height=0.6) + table)
     env = batch(replace(task, start=start), 60)
     upright = env.states[:, 1 + 3] > 1 - 1e-3
     assert upright.mean() < 0.2  # they are placed as asked
