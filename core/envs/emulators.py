@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from gymnasium.vector import AutoresetMode
 
 from core.errors import UserError
 from core.io.image_codec import Pixels
+from core.system.resources import available_cores
 from core.tasks.atari import FRAME_SKIP, GAME_STEPS, NO_OPS, SIDE, AtariTask
 from core.version import PYTHON
 
@@ -63,7 +63,7 @@ def emulators(task: AtariTask, count: int, threads: int, in_colour: int = 0) -> 
     if task.needs_memory:
         return InterfaceEmulators(path, count, in_colour)
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-    return VectorEmulators(task.game, count, min(threads or os.cpu_count() or 1, count), in_colour)
+    return VectorEmulators(task.game, count, min(threads or available_cores(), count), in_colour)
 
 
 def rom(task: AtariTask) -> Path:

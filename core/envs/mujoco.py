@@ -3,7 +3,6 @@
 Episodes have a fixed length and never end early, as Appendix A asks: an early end would tell the agent about the task.
 """
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,6 +19,7 @@ from core.robots.kinematics import Kinematics, Poses
 from core.robots.models import load_model, start_key
 from core.robots.signals import SignalSource, StepSignals, StepStates
 from core.robots.starts import Starts, can_lift_and_turn
+from core.system.resources import available_cores
 from core.tasks.base import NO_SIGNALS, Physics, RobotTask
 from core.types import Float32, Float64, Mask
 
@@ -52,7 +52,7 @@ class MujocoVectorEnv:
         self.clip_available = np.ones(environments, np.bool_)
         self.divergences = 0
         self._rng = rng
-        usual = max(1, min(os.cpu_count() or 1, environments // _ENVIRONMENTS_PER_THREAD))
+        usual = max(1, min(available_cores(), environments // _ENVIRONMENTS_PER_THREAD))
         self.physics = RolloutPhysics(self.model, task.frame_skip, environments, min(threads or usual, environments))
         low, high = self.model.actuator_ctrlrange.T
         rest = np.array(task.rest_controls) if task.rest_controls else (low + high) / 2

@@ -1,7 +1,6 @@
 """Throughput as ratios measured in one run, comparable between machines: `python -m core bench`."""
 
 import dataclasses
-import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -33,6 +32,7 @@ from core.rollout.collector import Act, RolloutBatch, at_once, collect
 from core.rollout.segments import SegmentBuilder
 from core.seeding import generator
 from core.session.session import Session
+from core.system.resources import available_cores
 from core.tasks import get_task
 from core.tasks.atari import FRAME_SKIP, AtariTask
 from core.tasks.base import RobotTask, Task
@@ -67,7 +67,7 @@ def measure(
         )
     config = replaced(Config(task=task_name), **{**_ROBOT_SESSION, **task.presets, **changes})
     torch.set_num_threads(1)  # as core.jobs.build has it: torch's own would take the cores from the physics
-    threads.set_num_threads(os.cpu_count() or 1)
+    threads.set_num_threads(available_cores())
     before = _rates(_workloads(config, task), turns, turn_seconds)
     teaching = _teaching(config, session_steps)
     after = _rates(_workloads(config, task), turns, turn_seconds)  # the speed of a machine changes by the minute, too
@@ -137,7 +137,7 @@ def _simulating(config: Config, task: RobotTask) -> _Workload:
     controls = env.controls(_one_batch(env, actor, config).carried_out)
     env.close()
     model = load_model(dataclasses.replace(task, contact_points=()))  # without our sensors
-    data = [mujoco.MjData(model) for _ in range(min(config.rollout.threads or os.cpu_count() or 1, env.count))]
+    data = [mujoco.MjData(model) for _ in range(min(config.rollout.threads or available_cores(), env.count))]
     held = np.repeat(controls.transpose(1, 0, 2), task.frame_skip, axis=1)
     after = np.zeros((env.count, held.shape[1], before.shape[1]))
     pool = rollout.Rollout(nthread=len(data) if len(data) > 1 else 0)
@@ -158,7 +158,7 @@ def _stepping(config: Config, task: Task) -> _Workload:
 def _emulating(config: Config, task: AtariTask) -> _Workload:
     """ale-py's emulators on all cores, with random actions; their screens are ignored."""
     count = config.rollout.environments
-    games = VectorEmulators(task.game, count, config.rollout.threads or os.cpu_count() or 1)
+    games = VectorEmulators(task.game, count, config.rollout.threads or available_cores())
     games.start(np.arange(count), np.arange(count))
     rng = np.random.default_rng(0)
     return _Workload(count, lambda: games.step(rng.integers(games.actions, size=count)))

@@ -7,7 +7,6 @@ came after it, asks the same pairs again, and takes their answers from the store
 
 import logging
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -39,7 +38,7 @@ from core.session.routing import DRIVER, JOBS, SNAPSHOTS, deliver
 from core.session.session import Session
 from core.session.summary import Summary, better, renew
 from core.system.interrupts import Interrupts
-from core.system.resources import free_memory
+from core.system.resources import available_cores, free_memory
 from core.tasks import get_task
 from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask
@@ -117,7 +116,7 @@ class HeadlessRun:
             require_fitting(self._store, self._config, (space.observations, space.actions))
             self._answers = Answers(self._store, self._config, newest)
             with self._stage_errors():
-                self._ports = _make_ports(self._config, states, threads or os.cpu_count() or 1, apart)
+                self._ports = _make_ports(self._config, states, threads or available_cores(), apart)
                 for name, port in self._ports.items():
                     self._stage = name
                     port.wait_until_ready()

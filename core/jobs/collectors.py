@@ -3,7 +3,6 @@
 Each process then has Python's lock to itself, and waits for the others once a batch. The results are the same.
 """
 
-import os
 from collections.abc import Generator
 from itertools import accumulate
 
@@ -15,7 +14,7 @@ from core.nn.threads import set_num_threads
 from core.rollout.collector import Collector, RolloutBatch, join_batches, shares
 from core.system.child_link import Link
 from core.system.child_process import ChildProcess, serve
-from core.system.resources import free_memory
+from core.system.resources import available_cores, free_memory
 from core.tasks import get_task
 from core.types import Float32
 
@@ -28,7 +27,7 @@ _CHILD_MEMORY = 500_000_000
 def room_for_processes() -> bool:
     """Return whether this machine has the cores and the memory for a collector in a process of its own."""
     free = free_memory()
-    return (os.cpu_count() or 1) > 1 and (free is None or free > _CHILD_MEMORY)
+    return available_cores() > 1 and (free is None or free > _CHILD_MEMORY)
 
 
 class Collectors:
@@ -43,7 +42,7 @@ class Collectors:
         local = 1 if processes else len(counts)
         threads = config.rollout.threads
         if processes:  # they run at the same time
-            threads = max(1, (threads or os.cpu_count() or 1) // len(counts))
+            threads = max(1, (threads or available_cores()) // len(counts))
         self._children: list[ChildProcess] = []
         self.local: list[Collector] = []
         self._collecting = False

@@ -14,7 +14,7 @@ from core.events import Event, Job, JobSpec, Paused, StateRequested, StateSaved,
 from core.jobs import KINDS, build
 from core.system.child_link import Link, LinkEndedError
 from core.system.child_process import ChildDiedError, ChildLink, ChildProcess
-from core.system.resources import release_memory
+from core.system.resources import available_cores, release_memory
 
 _IDLE_SECONDS = 0.5
 """Time that an idle job sleeps before it looks for work again, unless an event wakes it."""
@@ -64,7 +64,7 @@ def job_threads(job: str) -> int:
 
     Results do not depend on it (core.nn.threads).
     """
-    return KINDS[job].threads if (os.cpu_count() or 1) >= _MANY_CORES else 1
+    return KINDS[job].threads if available_cores() >= _MANY_CORES else 1
 
 
 def _run_job(link: ChildLink, name: str) -> None:

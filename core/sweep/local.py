@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -35,7 +33,7 @@ class LocalBackend:
     def __init__(self, slots: int, folder_of: Callable[[Cell], Path]) -> None:
         """slots: cells at the same time; folder_of: gives the folder of a cell's session"""
         self._slots, self._folder_of = slots, folder_of
-        self._threads = max(1, _cores() // slots)
+        self._threads = max(1, resources.available_cores() // slots)
         self._busy: dict[str, ChildProcess] = {}
         self._idle: list[ChildProcess] = []
         self._new: list[Report] = []
@@ -116,13 +114,8 @@ def slots_for(wanted: int | None, least_memory: int) -> int:
         resources.require_memory(wanted * least_memory)
         return wanted
     resources.require_memory(least_memory)
-    free, cores = resources.free_memory(), _cores()
+    free, cores = resources.free_memory(), resources.available_cores()
     return cores if free is None else max(1, min(cores, free // least_memory))
-
-
-def _cores() -> int:
-    """Return the number of cores that this process may use, on systems that report it, otherwise of all cores."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def parse_slots(text: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Memory, disk space and rendering: checks before work starts, which raise a UserError that says what to do."""
+"""Memory, cores, disk space and rendering: what this machine has, and checks that raise a UserError before work starts."""
 
 import ctypes
 import ctypes.util
@@ -45,6 +45,11 @@ def free_memory(meminfo: Path = _MEMINFO) -> int | None:
     if "MemAvailable" not in kilobytes:  # such as in the first version of WSL
         return None
     return 1024 * (kilobytes["MemAvailable"] + kilobytes.get("SwapFree", 0))
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use, on systems that report it, otherwise of all cores."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def require_mujoco_gl() -> None:

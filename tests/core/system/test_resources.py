@@ -1,8 +1,9 @@
-"""Memory, disk and display that a machine must have before anything begins."""
+"""Memory, disk and display that a machine must have before anything begins, and the cores that are used."""
 
 from __future__ import annotations
 
 import json
+import os
 import platform
 import shutil
 import sys
@@ -11,11 +12,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import psutil
 import pytest
 
+from core.envs import make_envs
 from core.errors import UserError
+from core.jobs.collectors import room_for_processes
+from core.jobs.job_process import job_threads
+from core.seeding import generator
 from core.session.session import Session
 from core.system import resources
+from core.tasks import get_task
 from tests.core.builders import tiny
 from tests.screens import run_python
 
@@ -41,6 +49,22 @@ def test_a_full_disk_refuses_a_new_session_and_leaves_nothing(tmp_path: Path, mo
     ):
         Session.create(tmp_path / "deep" / "down", tiny())
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems report no share of the cores")
+def test_a_process_on_some_of_the_cores_takes_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under `srun -c 2` or `taskset`."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 16)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 7})
+    process = psutil.Process()
+    before = process.num_threads()
+    env = make_envs(get_task("reacher"), 1024, generator(0, "affinity"))
+    env.step(np.zeros((env.count, env.sizes[1]), np.float32))
+    threads = process.num_threads() - before
+    env.close()
+    assert (threads, job_threads("reward"), room_for_processes()) == (2, 1, True)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3})
+    assert not room_for_processes()
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps what was freed")
