@@ -38,10 +38,13 @@ def format_duration(seconds: float) -> str:
 
 
 def format_steps(steps: int) -> str:
-    """Format a number of environment steps with three digits: '850 steps', '98.3k steps', '1.01M steps'."""
+    """Format a number of environment steps with three digits: '850 steps', '98.3k steps', '1.01M steps', '1.2G steps'."""
     if steps < 1000:
         return pluralize(steps, "step")
-    return f"{steps / 1000:.3g}k steps" if steps < 999_500 else f"{steps / 1_000_000:.3g}M steps"
+    for size, unit in ((1000, "k"), (1_000_000, "M")):
+        if steps < 999.5 * size:
+            return f"{steps / size:.3g}{unit} steps"
+    return f"{steps / 1_000_000_000:.3g}G steps"
 
 
 def format_moment(labels: int, env_steps: int) -> str:

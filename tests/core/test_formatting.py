@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.formatting import format_duration, format_number
+from core.formatting import format_duration, format_number, format_steps
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,20 @@ def test_a_number_has_two_digits_and_groups_of_three(value: float, text: str) ->
 )
 def test_a_duration_is_in_the_unit_that_reads_best(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("steps", "text"),
+    [
+        (1, "1 step"),
+        (999, "999 steps"),
+        (98_300, "98.3k steps"),
+        (999_499, "999k steps"),
+        (999_500, "1M steps"),
+        (999_499_999, "999M steps"),
+        (999_500_000, "1G steps"),
+        (1_234_000_000, "1.23G steps"),
+    ],
+)
+def test_steps_have_three_digits_and_a_unit(steps: int, text: str) -> None:
+    assert format_steps(steps) == text
