@@ -136,9 +136,6 @@ class RewardJob(Job):
             yield None
             self.turn_over = False
             yield from self._judge()
-        if not reports:  # the only answer was withdrawn
-            self._end_round()
-            return
         weights = state_arrays(self.trainer.ensemble)
         if not all(np.isfinite(array).all() for array in weights.values()):
             raise NotFiniteError("reward fit", "a weight")
@@ -150,11 +147,8 @@ class RewardJob(Job):
             tuple(reports[-1].validation_loss.tolist()),
             tuple(self.trainer.l2.tolist()),
         )
-        self._end_round()
-        yield RewardPublished(self._generation, weights)
-
-    def _end_round(self) -> None:
         self._in_round, self._epochs_left, self._answers_passed = False, 0, 0.0
+        yield RewardPublished(self._generation, weights)
 
     def _passed_batch_share(self) -> bool:
         """Return True once the epochs have passed as many answers as steps_per_label allots to one batch.

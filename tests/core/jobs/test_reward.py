@@ -134,6 +134,25 @@ def test_with_every_answer_taken_back_there_is_nothing_to_fit() -> None:
     assert fitted.preferences == 1
 
 
+@pytest.mark.parametrize("restores", [False, True])
+def test_the_only_answer_taken_back_amid_a_fit_counts_to_the_end_of_its_epoch(restores: bool) -> None:
+    reward = Played("reward", labels=4, reward__epochs_first=3)
+    reward.job.receive(PreferenceAdded(preference(1)))
+    reward.job.receive(AnswersReplayed())
+    if restores:
+        list(itertools.islice(reward.job.run(), 3))  # amid the second epoch
+        reward = Played("reward", reward.job.get_state(), labels=4, reward__epochs_first=3)
+        reward.job.receive(PreferenceAdded(preference(1)))
+        reward.job.receive(AnswersReplayed())
+    events = reward.job.run()
+    assert next(events) is None  # amid an epoch
+    reward.job.receive(PreferenceWithdrawn(1))
+    said = list(itertools.takewhile(lambda event: not isinstance(event, Waited), events))
+    assert [fitted.preferences for fitted in of(RewardFitted, said)] == [0]
+    assert len(of(RewardPublished, said)) == 1
+    assert of(RewardFitted, reward.turn()) == []
+
+
 def test_a_restored_reward_keeps_its_state_and_waits_until_all_answers_are_replayed() -> None:
     saved = trained_reward().job.get_state()
     restored = Played("reward", saved, labels=4)
