@@ -24,7 +24,7 @@ class UnreadableError(UserError):
     """All checkpoints are damaged, or another version wrote the newest. Training can start again with all answers."""
 
 
-def save_checkpoint(folder: Path, number: int, states: dict[str, JobState], version: int = _VERSION) -> Path:
+def save_checkpoint(folder: Path, number: int, states: dict[str, JobState]) -> Path:
     """Write the states of all jobs, by job name, and delete all checkpoints but the one before.
 
     Raises UserError if it can't be written, or is too large to be loaded again.
@@ -38,7 +38,7 @@ def save_checkpoint(folder: Path, number: int, states: dict[str, JobState], vers
         )
     path = folder / f"{number:08d}.safetensors"
     make_inside(folder)
-    write_atomically(path, tensor_file.as_file({"version": version, "number": number, "values": values}, arrays))
+    write_atomically(path, tensor_file.as_file({"version": _VERSION, "number": number, "values": values}, arrays))
 
     # A file with a higher number is damaged, or it would have been loaded.
     others = [other for other in checkpoint_files(folder) if other != path]
