@@ -1,6 +1,6 @@
 """The rollout job: acts, keeps segments, offers queries, and reports measures.
 
-No other job reads the true reward.
+No other job reads the true reward, except that reward.target=returns fits the reward to the true returns of answers.
 """
 
 from __future__ import annotations
