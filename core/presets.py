@@ -63,7 +63,7 @@ DEFAULT: dict[str, Any] = {
     "policy.entropy_bonus": 0.003,
     "policy.lag": 1,
 }
-"""Settings for every robot and behaviour, chosen for a person's answers."""
+"""Settings for every robot and behaviour, chosen for a human's answers."""
 PRESETS = ("default", "paper")
 
 PAPER: dict[str, tuple[Any, str]] = {

@@ -1,4 +1,4 @@
-"""Practice pairs: clips of a robot in random motion, put to a person before there is a session."""
+"""Practice pairs: clips of a robot in random motion, put to a human before there is a session."""
 
 from __future__ import annotations
 

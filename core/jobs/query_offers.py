@@ -26,7 +26,7 @@ from core.types import Query, Segment, Teacher
 
 
 class QueryOffers:
-    """Offers as many queries as the schedule asks for, or keeps some ready for a person."""
+    """Offers as many queries as the schedule asks for, or keeps some ready for a human."""
 
     def __init__(self, config: Config, rng: np.random.Generator) -> None:
         self._config = config

@@ -113,7 +113,7 @@ class RolloutJob(Job):
             else:
                 for event in self._collect_batch():
                     yield event
-                    if event is None and self.config.teacher == Teacher.HUMAN:  # a person may have answered all by now
+                    if event is None and self.config.teacher == Teacher.HUMAN:  # a human may have answered all by now
                         yield from self._offer_queries()
 
     @property

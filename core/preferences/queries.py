@@ -76,7 +76,7 @@ class QuerySelector:
     `exclude` tells it which of those pairs have been answered. The store numbers segments differently, so pairs
     are recognized by their content.
 
-    The window may show a person a pair a second time, to measure how often the answers agree (core.preferences.review).
+    The window may show a human a pair a second time, to measure how often the answers agree (core.preferences.review).
     Such pairs come from the store and not from here.
 
     With selection=challenge, a clip that may be the best is compared with the one most disputed against it.

@@ -1,6 +1,6 @@
-"""Review of given answers: those that the predictors contradict, and how consistently a person answers.
+"""Review of given answers: those that the predictors contradict, and how consistently a human answers.
 
-A person may be shown some pairs a second time (QueryConfig.repeats), left and right swapped at random. Such a repeat is
+A human may be shown some pairs a second time (QueryConfig.repeats), left and right swapped at random. Such a repeat is
 stored with a link to the first answer. It is not trained on and does not count as a label, since a pair trained on
 twice would have double weight. Its purpose: the method assumes that one answer in ten is given at random (2.2.3), and
 people do not know their own error rate.
@@ -117,7 +117,7 @@ def consistency(rows: Iterable[PreferenceSummary]) -> Consistency:
 
 
 def expected_share(error_rate: float) -> float:
-    """Expected share of answers alike by a person who answers at random, left or right, with this probability (2.2.3).
+    """Expected share of answers alike by a human who answers at random, left or right, with this probability (2.2.3).
 
     Each answer is then the intended one with probability 1 - error_rate / 2. Two are alike if both are, or neither is.
     """
