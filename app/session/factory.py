@@ -18,7 +18,7 @@ from core.formatting import first_free
 from core.presets import merge_presets
 from core.session.compatibility import require_fitting
 from core.session.session import CONFIG, Session
-from core.session.size_limits import FILMED_POOL, check_size_limits
+from core.session.size_limits import CAPTURED_POOL, check_size_limits
 from core.session.taking import Beginning, begun, take, with_answers
 from core.system import resources
 from core.tasks import get_task
@@ -151,7 +151,7 @@ def window_config(config: Config) -> Config:
     """
     changes = {"rollout.demonstrate_every": _DEMONSTRATE_EVERY, "rollout.captured_envs": _CAPTURED_ENVS}
     if get_task(config.task).pictures is not None:
-        changes["query.pool"] = min(config.query.pool, FILMED_POOL)
+        changes["query.pool"] = min(config.query.pool, CAPTURED_POOL)
     return replaced(config, teacher=Teacher.HUMAN, policy__lag=max(1, config.policy.lag), **changes)
 
 

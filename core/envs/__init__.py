@@ -14,7 +14,7 @@ def make_envs(
     rng: np.random.Generator,
     threads: int = 0,
     staggered: bool = True,
-    film: CaptureSchedule | None = None,
+    capture: CaptureSchedule | None = None,
     varied_starts: float = 0.0,
 ) -> VectorEnv:
     """Build the task's environments. Close them after use.
@@ -22,7 +22,7 @@ def make_envs(
     rng: the source of resets
     threads: number of threads that step the simulation; 0 for one per core
     staggered: start at different ages, so that ends are spread over time; games spread theirs by themselves
-    film: which environments keep pictures of their steps, for tasks whose clips cannot be rendered later
+    capture: which environments keep pictures of their steps, for tasks whose clips cannot be rendered later
     varied_starts: share of the environments of a robot on a floor that start turned over, tilted or thrown into the air
     """
     if isinstance(task, RobotTask):
@@ -32,9 +32,9 @@ def make_envs(
     if isinstance(task, GymTask):
         from core.envs.gymnasium import GymVectorEnv
 
-        return GymVectorEnv(task, environments, rng, staggered, film)
+        return GymVectorEnv(task, environments, rng, staggered, capture)
     if isinstance(task, AtariTask):
         from core.envs.atari import AtariVectorEnv
 
-        return AtariVectorEnv(task, environments, rng, threads, film)
+        return AtariVectorEnv(task, environments, rng, threads, capture)
     raise ValueError(f"no environment for {task!r}")

@@ -31,7 +31,7 @@ _KEPT = ("seeds", "games", "lengths", "scores", "returns", "sums")
 
 
 class AtariVectorEnv:
-    """N games. `states`: (N, ROW_BYTES) encoded colour pictures, zeros where none is recorded; (N, 0) without `film`."""
+    """N games. `states`: (N, ROW_BYTES) encoded colour pictures, zeros where none is recorded; (N, 0) without `capture`."""
 
     discrete = True
 
@@ -41,21 +41,21 @@ class AtariVectorEnv:
         environments: int,
         rng: np.random.Generator,
         threads: int = 0,
-        film: CaptureSchedule | None = None,
+        capture: CaptureSchedule | None = None,
     ) -> None:
         self.task = task
         self.count = environments
         self.divergences, self.varies_starts, self.varied = 0, False, np.zeros(environments, np.bool_)
-        self._film, self._rng = film, rng
+        self._schedule, self._rng = capture, rng
         self._rows = np.arange(environments)
-        in_colour = min(film.environments, environments) if film else 0
+        in_colour = min(capture.environments, environments) if capture else 0
         self._emulators = emulators(task, environments, threads, in_colour)
         self._time = 0
         self._seeds, self._games, self._lengths = np.zeros((3, environments), np.int64)
         self._played = np.zeros((environments, GAME_STEPS), np.uint8)
         self._scores, self._returns = np.zeros((2, environments))
         self._sums = np.zeros((environments, len(task.figures)))
-        self.states = np.zeros((environments, image_codec.ROW_BYTES if film else 0), np.uint8)
+        self.states = np.zeros((environments, image_codec.ROW_BYTES if capture else 0), np.uint8)
         self.clip_available = np.ones(environments, np.bool_)
         self._games[:] = _GAMES_PER_SEED
         views = self._start_games(self._rows)
@@ -140,9 +140,9 @@ class AtariVectorEnv:
 
     def _capture(self, views: Screens) -> None:
         """Encode the colour pictures of the environments recorded now; the states of the others become zeros."""
-        if self._film is None:
+        if self._schedule is None:
             return
-        self.clip_available = self._film.rows(self._time, self.count)
+        self.clip_available = self._schedule.rows(self._time, self.count)
         self.states = np.zeros_like(self.states)
         for row in np.flatnonzero(self.clip_available):
             picture = self._blank_score(views.colour[row : row + 1].copy())[0]

@@ -42,7 +42,7 @@ _MUJOCO_PIXELS = 240
 
 
 class GymVectorEnv:
-    """N environments of one ID. `states`: (N, ROW_BYTES) pictures, zeros where none is recorded; (N, 0) without `film`."""
+    """N environments of one ID. `states`: (N, ROW_BYTES) pictures, zeros where none is recorded; (N, 0) without `capture`."""
 
     def __init__(
         self,
@@ -50,14 +50,14 @@ class GymVectorEnv:
         environments: int,
         rng: np.random.Generator,
         staggered: bool = True,
-        film: CaptureSchedule | None = None,
+        capture: CaptureSchedule | None = None,
     ) -> None:
         self.task = task
         self.count = environments
         self.divergences, self.varies_starts, self.varied = 0, False, np.zeros(environments, np.bool_)
-        self._film = film
+        self._schedule = capture
         self._rng = rng
-        self._envs = _make(task, environments, film is not None)
+        self._envs = _make(task, environments, capture is not None)
         _require_teachable(task, self._envs)
         action_space = self._envs.single_action_space
         self.discrete = isinstance(action_space, Discrete)
@@ -76,7 +76,7 @@ class GymVectorEnv:
         self._first = self._ages > 0
         self._resting = np.zeros(self.count, np.int64)
         self._attempts, self._returns = np.ones(self.count), np.zeros(self.count)
-        self.states = np.zeros((self.count, image_codec.ROW_BYTES if self._film else 0), np.uint8)
+        self.states = np.zeros((self.count, image_codec.ROW_BYTES if self._schedule else 0), np.uint8)
         self._capture(np.ones(self.count, np.bool_))
 
     def _reset(self, rows: Mask, seed_offset: int = 0) -> npt.NDArray[Any]:
@@ -167,10 +167,10 @@ class GymVectorEnv:
         The end of an attempt is kept too, for a recording that begins while it is shown, after the reset.
         """
         self.clip_available = np.ones(self.count, np.bool_)
-        if self._film is None:
+        if self._schedule is None:
             return
-        self.clip_available = self._film.rows(self._time, self.count)
-        resting = (self._resting > 0) & (np.arange(self.count) < self._film.environments)
+        self.clip_available = self._schedule.rows(self._time, self.count)
+        resting = (self._resting > 0) & (np.arange(self.count) < self._schedule.environments)
         kept = self.clip_available | resting
         self.states = np.where(kept[:, None], self.states, np.uint8(0))
         for row in np.flatnonzero(kept & (changed | ~self.states[:, 0].astype(np.bool_))):

@@ -133,8 +133,8 @@ class FilmJob(Service[FilmRequested]):
         # A game's figure is known only at its end, long after the scene, so the snapshot's own is used if it has one.
         measured = not task.pictures or math.isnan(info.measure)
         count, limit = (_EPISODES, task.longest_episode) if measured else (1, task.episode_steps)
-        film = CaptureSchedule(1, task.episode_steps, one_in=limit)  # captures the first stretch alone
-        env = make_envs(task, count, generator(self._config.seed, "film"), threads=1, staggered=False, film=film)
+        capture = CaptureSchedule(1, task.episode_steps, one_in=limit)  # captures the first stretch alone
+        env = make_envs(task, count, generator(self._config.seed, "film"), threads=1, staggered=False, capture=capture)
         try:
             finished, states = run_episodes(env, actor, 1, limit, task.episode_steps)
         finally:

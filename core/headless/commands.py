@@ -165,7 +165,7 @@ def _teach(args: argparse.Namespace) -> None:
         if args.video:
             from core.rollout.episodes import evaluate
 
-            _write_pictures(session, evaluate(session, 1, filmed=True)["states"], args.video)
+            _write_pictures(session, evaluate(session, 1, captured=True)["states"], args.video)
 
 
 def _resumed_session(args: argparse.Namespace) -> Session:
@@ -301,7 +301,7 @@ def _evaluate(args: argparse.Namespace) -> None:
     with closing(Session.read(Path(args.session))) as session:
         if args.video or args.strip:
             _require_renderer(session.config.task)
-        result = evaluate(session, args.episodes, filmed=bool(args.video or args.strip))
+        result = evaluate(session, args.episodes, captured=bool(args.video or args.strip))
         states = result.pop("states")
         if result.pop("untrained"):
             print("The session has no trained policy yet: these figures are of the untrained one.", file=sys.stderr)
@@ -409,7 +409,7 @@ def _require_renderer(task: str) -> None:
     with closing(renderer_for(chosen)) as renderer:
         renderer.prepare()
     if isinstance(chosen, GymTask):  # whose environment draws by itself
-        make_envs(chosen, 1, generator(0, "shapes"), threads=1, film=CaptureSchedule(1, 1)).close()
+        make_envs(chosen, 1, generator(0, "shapes"), threads=1, capture=CaptureSchedule(1, 1)).close()
 
 
 def _check_picture_paths(video: str | None, strip: str | None = None) -> None:

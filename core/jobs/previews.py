@@ -46,7 +46,7 @@ def preview(name: str) -> Frames:
     rng = generator(0, f"preview of {name}")
     steps = math.ceil(SECONDS / task.step_seconds)
     lead_in = 0 if isinstance(task, RobotTask) else _GAME_LEAD_IN
-    env = make_envs(task, 1, rng, threads=1, staggered=False, film=CaptureSchedule(1, steps, max(1, lead_in)))
+    env = make_envs(task, 1, rng, threads=1, staggered=False, capture=CaptureSchedule(1, steps, max(1, lead_in)))
     try:
         actions = (_held_actions if env.discrete else oscillating_actions)(env, rng, task.step_seconds)
         states = []

@@ -175,7 +175,7 @@ class Collector:
         counts = shares(task, config.rollout.environments)
         captured = _divide(config.rollout.captured_envs, len(counts))
         length = config.query.length(task.segment_steps)
-        film = CaptureSchedule(captured[number], length, _CAPTURE_ONE_IN, sum(captured[:number]))
+        capture = CaptureSchedule(captured[number], length, _CAPTURE_ONE_IN, sum(captured[:number]))
         suffix = f"_{number}" if number else ""
         self._env_rng = generator(config.seed, f"environments{suffix}")
         self._act_rng = generator(config.seed, f"actions{suffix}")
@@ -184,7 +184,7 @@ class Collector:
             counts[number],
             self._env_rng,
             threads,
-            film=film if config.rollout.captured_envs else None,
+            capture=capture if config.rollout.captured_envs else None,
             varied_starts=config.rollout.varied_starts * exploration_share(config),
         )
         self._actor = Actor(config, self._act_rng)

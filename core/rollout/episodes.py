@@ -50,10 +50,10 @@ def demonstrate(
 
     rng: source of the episode's start; env_steps: stored with the segment
     """
-    env = make_envs(task, 1, rng, threads=1, film=CaptureSchedule(1, task.episode_steps))
+    env = make_envs(task, 1, rng, threads=1, capture=CaptureSchedule(1, task.episode_steps))
     try:
-        cutter = SegmentBuilder(env, task.episode_steps - 1, np.zeros(1, np.int64), task.pictures)
-        collected = yield from collect(env, act, task.episode_steps, cutter, env_steps)
+        builder = SegmentBuilder(env, task.episode_steps - 1, np.zeros(1, np.int64), task.pictures)
+        collected = yield from collect(env, act, task.episode_steps, builder, env_steps)
     finally:
         env.close()
     if not collected.segments:
@@ -112,7 +112,7 @@ def random_return(config: Config) -> float:
 
 
 def evaluate(
-    session: Session, episodes: int, seed: int = 0, task: Task | None = None, filmed: bool = False
+    session: Session, episodes: int, seed: int = 0, task: Task | None = None, captured: bool = False
 ) -> dict[str, Any]:
     """Evaluate the saved policy (before the first checkpoint: the untrained one), acting without noise.
 
@@ -121,7 +121,7 @@ def evaluate(
     the policy is untrained.
 
     task: other physics to act in than the session's own
-    filmed: record pictures as states if the task has no simulator state to draw
+    captured: record pictures as states if the task has no simulator state to draw
     """
     set_num_threads(1)
     config = session.config
@@ -133,8 +133,8 @@ def evaluate(
         actor.load(saved.arrays if saved else state_arrays(build_policy(config, CPU)))
     count = min(episodes, 64)
     rng, threads = generator(seed, "evaluation"), config.rollout.threads
-    each, film = -(-episodes // count), CaptureSchedule(1, task.episode_steps) if filmed else None
-    with closing(make_envs(task, count, rng, threads, staggered=False, film=film)) as env:
+    each, capture = -(-episodes // count), CaptureSchedule(1, task.episode_steps) if captured else None
+    with closing(make_envs(task, count, rng, threads, staggered=False, capture=capture)) as env:
         finished, states = run_episodes(env, actor, each, each * task.longest_episode, task.episode_steps)
     finished = finished[:episodes]
     returns = [total for total, _ in finished] or [math.nan]

@@ -19,8 +19,8 @@ _MAX_POOL = 1 << 30
 """Bytes of the gray pictures of a pool, which are not compressed if segments are short."""
 _MAX_CHECKPOINT = 448 << 20
 """Bytes of all segments in a checkpoint. Networks add about 12 MB; core.session.checkpoint limits files to 496 MB."""
-FILMED_POOL = 256
-"""Largest pool of a session in the window, where segments must be filmed: 1,024 would take 400,000 steps."""
+CAPTURED_POOL = 256
+"""Largest pool of a session in the window, where segments must be captured: 1,024 would take 400,000 steps."""
 
 
 def check_size_limits(config: Config, task: Task) -> None:
@@ -68,7 +68,7 @@ def check_size_limits(config: Config, task: Task) -> None:
 
 
 def _pooled(config: Config, length: int) -> int:
-    """Bytes of the full pool. A headless session may still be taught in a window, which films FILMED_POOL segments."""
+    """Bytes of the full pool. A headless session may still be taught in a window, which captures CAPTURED_POOL segments."""
     pool = config.query.pool
-    filmed = pool if config.rollout.captured_envs else min(pool, FILMED_POOL)
-    return max(pool * _GRAY_KEPT, filmed * (_GRAY_KEPT + _COLOUR_KEPT)) * length
+    captured = pool if config.rollout.captured_envs else min(pool, CAPTURED_POOL)
+    return max(pool * _GRAY_KEPT, captured * (_GRAY_KEPT + _COLOUR_KEPT)) * length

@@ -170,7 +170,7 @@ def make_game(name: str, out: Path) -> None:
     """Write the clip of a game, and the points scored in it."""
     task, rng = get_task(name), generator(0, f"goal clip of {name}")
     length = round(_GAME_SECONDS / task.step_seconds)
-    env = make_envs(task, _PLAYERS, rng, staggered=False, film=CaptureSchedule(_PLAYERS, _GAME_STEPS))
+    env = make_envs(task, _PLAYERS, rng, staggered=False, capture=CaptureSchedule(_PLAYERS, _GAME_STEPS))
     states: list[npt.NDArray[Any]] = []
     rewards = np.zeros((_GAME_STEPS, _PLAYERS))
     actions, left = np.zeros(_PLAYERS, np.int64), np.zeros(_PLAYERS, np.int64)

@@ -74,13 +74,13 @@ def _fill(folder: Path, name: str, labels: int) -> float:
 
 def _random_play(config: Config) -> Iterator[Segment]:
     task, rng = get_task(config.task), np.random.default_rng(0)
-    env = make_envs(task, _AT_ONCE, rng, film=CaptureSchedule(_AT_ONCE, task.segment_steps))
-    cutter = SegmentBuilder(env, task.segment_steps, np.arange(_AT_ONCE) % task.segment_steps, task.pictures)
+    env = make_envs(task, _AT_ONCE, rng, capture=CaptureSchedule(_AT_ONCE, task.segment_steps))
+    builder = SegmentBuilder(env, task.segment_steps, np.arange(_AT_ONCE) % task.segment_steps, task.pictures)
     while True:
         before, states = env.observations, env.states
         actions = np.eye(env.sizes[1], dtype=np.float32)[rng.integers(env.sizes[1], size=_AT_ONCE)]
         step = env.step(actions)
-        yield from cutter.add(before, actions, states, step, env.clip_available, 0)
+        yield from builder.add(before, actions, states, step, env.clip_available, 0)
 
 
 def _resumed(folder: Path) -> int:

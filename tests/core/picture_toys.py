@@ -65,7 +65,7 @@ def block_trainer(seed: int = 0, rng: np.random.Generator | None = None, **setti
 
 
 class BlockBatch:
-    """N blocks; action 0 moves to the left, 2 to the right. states: a colour picture, if filmed."""
+    """N blocks; action 0 moves to the left, 2 to the right. states: a colour picture, if captured."""
 
     discrete = True
     divergences = 0
@@ -77,9 +77,9 @@ class BlockBatch:
         environments: int,
         rng: np.random.Generator,
         staggered: bool = True,
-        film: CaptureSchedule | None = None,
+        capture: CaptureSchedule | None = None,
     ) -> None:
-        self.count, self._rng, self._filmed = environments, rng, film is not None
+        self.count, self._rng, self._captured = environments, rng, capture is not None
         self._ages = np.arange(environments) % TASK.episode_steps if staggered else np.zeros(environments, np.int64)
         self._places = rng.integers(0, PLACES, (environments, 2))
         self._sums = np.zeros(environments)
@@ -89,7 +89,7 @@ class BlockBatch:
     def _look(self) -> None:
         self.observations = drawn(self._places).reshape(self.count, -1)
         colours = drawn(self._places[:, 1]).repeat(3, axis=-1).reshape(self.count, -1)
-        self.states = colours if self._filmed else colours[:, :0]
+        self.states = colours if self._captured else colours[:, :0]
 
     @property
     def sizes(self) -> tuple[int, int, int]:

@@ -37,8 +37,8 @@ Breakout's are left out: changing them changes the playfield."""
 
 
 def make(name: str, count: int, seed: int = 0, threads: int = 1, captured: int = 0, one_in: int = 1) -> AtariVectorEnv:
-    film = CaptureSchedule(captured, 25, one_in) if captured else None
-    return AtariVectorEnv(get_task(name), count, np.random.default_rng(seed), threads, film)
+    capture = CaptureSchedule(captured, 25, one_in) if captured else None
+    return AtariVectorEnv(get_task(name), count, np.random.default_rng(seed), threads, capture)
 
 
 def interface(task: AtariTask) -> ale_py.ALEInterface:
@@ -203,11 +203,11 @@ def test_a_game_that_ends_is_followed_by_the_next_without_a_sign() -> None:
 
 def test_a_resumed_batch_continues_exactly() -> None:
     rng, other_rng = np.random.default_rng(0), np.random.default_rng(9)
-    film = CaptureSchedule(2, 25, 2)
-    first = AtariVectorEnv(get_task("breakout"), 2, rng, threads=1, film=film)
+    capture = CaptureSchedule(2, 25, 2)
+    first = AtariVectorEnv(get_task("breakout"), 2, rng, threads=1, capture=capture)
     assert sum(len(step.finished) for step in play_randomly(first, 240)) > 0
     kept = {name: array.copy() for name, array in first.get_state().items()}
-    other = AtariVectorEnv(get_task("breakout"), 2, other_rng, threads=2, film=film)
+    other = AtariVectorEnv(get_task("breakout"), 2, other_rng, threads=2, capture=capture)
     other.set_state(kept)
     other_rng.bit_generator.state = rng.bit_generator.state
     assert (other.states == first.states).all() and (other.observations == first.observations).all()

@@ -57,13 +57,13 @@ def batch() -> Iterator[Callable[..., GymVectorEnv]]:
         name: str = "gym:Walk-v0",
         environments: int = 2,
         seed: int = 0,
-        film: CaptureSchedule | None = None,
+        capture: CaptureSchedule | None = None,
         rng: np.random.Generator | None = None,
         **given: Any,
     ) -> GymVectorEnv:
         task = get_task(name)
         rng = rng or np.random.default_rng(seed)
-        env = make_envs(task, environments, rng, film=film, **{"staggered": False, **given})
+        env = make_envs(task, environments, rng, capture=capture, **{"staggered": False, **given})
         made.append(env)
         return env
 
@@ -195,8 +195,8 @@ def test_a_simulation_that_mujoco_resets_silently_ends_its_episode(
     assert not any(step.diverged.any() for step in forward(env, 5)) and env.divergences == 1
 
 
-def test_pictures_are_taken_of_the_filmed_alone_and_become_a_clip(batch: MakeBatch) -> None:
-    env = batch(environments=3, film=STEADY)
+def test_pictures_are_taken_of_the_captured_alone_and_become_a_clip(batch: MakeBatch) -> None:
+    env = batch(environments=3, capture=STEADY)
     assert env.sizes[2] == ROW_BYTES and env.clip_available.tolist() == [True, False, False]
     states = []
     for _ in range(10):
@@ -210,8 +210,8 @@ def test_pictures_are_taken_of_the_filmed_alone_and_become_a_clip(batch: MakeBat
     assert (frames.pixels[-1, 0] == 0).all() and (frames.pixels[-1, 32] > 0).all()  # as wide as it fits
 
 
-def test_each_of_the_filmed_is_filmed_one_stretch_in_so_many(batch: MakeBatch) -> None:
-    env = batch(environments=4, film=CaptureSchedule(2, 5, 4))
+def test_each_of_the_captured_is_captured_one_stretch_in_so_many(batch: MakeBatch) -> None:
+    env = batch(environments=4, capture=CaptureSchedule(2, 5, 4))
     seen, pictured = [env.clip_available], [env.states[:, 0] > 0]
     for _ in range(39):
         forward(env, 1)
@@ -225,7 +225,7 @@ def test_each_of_the_filmed_is_filmed_one_stretch_in_so_many(batch: MakeBatch) -
 
 def test_every_picture_is_of_what_is_seen_also_where_a_recording_begins_in_a_rest(batch: MakeBatch) -> None:
     registered(life=7)
-    env = batch(environments=2, film=CaptureSchedule(2, 5, 4))
+    env = batch(environments=2, capture=CaptureSchedule(2, 5, 4))
     begun_in_rest = 0
     for _ in range(200):
         before = env.clip_available
@@ -252,9 +252,9 @@ def lived(env: GymVectorEnv, steps: int, seed: int) -> list[Any]:
 def test_after_a_resume_it_continues_as_if_it_had_not_stopped(batch: MakeBatch, name: str, steps: int) -> None:
     if name == "gym:Walk-v0":
         registered(life=4)
-    film = CaptureSchedule(2, 5, 3) if name == "gym:Walk-v0" else None
+    capture = CaptureSchedule(2, 5, 3) if name == "gym:Walk-v0" else None
     rngs = np.random.default_rng(0), np.random.default_rng(1)
-    env, again = (batch(name, 3, film=film, staggered=True, rng=rng) for rng in rngs)
+    env, again = (batch(name, 3, capture=capture, staggered=True, rng=rng) for rng in rngs)
     lived(env, steps, 1)
     again.set_state({key: np.array(array) for key, array in env.get_state().items()})
     rngs[1].bit_generator.state = rngs[0].bit_generator.state
@@ -315,7 +315,7 @@ def test_an_environment_without_pictures_is_reported(batch: MakeBatch, monkeypat
     for picture, words in ((None, "no pictures"), (np.zeros((60, 90, 3)), "pictures of float64: clips need uint8")):
         monkeypatch.setattr(Walk, "render", lambda self, picture=picture: picture)
         with pytest.raises(UserError, match=words):
-            batch(film=STEADY)
+            batch(capture=STEADY)
 
 
 def taught(session: Session) -> tuple[list[Any], Any]:
@@ -361,12 +361,12 @@ def test_a_policy_under_which_the_simulation_fails_is_not_replayed() -> None:
     assert reply == ReplayRefused(7, "The simulation diverged with this policy: choose another one.")
 
 
-def test_a_filmed_session_asks_about_what_can_be_shown_and_resumes(create: Create) -> None:
+def test_a_captured_session_asks_about_what_can_be_shown_and_resumes(create: Create) -> None:
     session = create(tiny(task="gym:Walk-v0", labels=4, steps=8 * 32 * 24, rollout__captured_envs=2))
     events, _ = taught(session)
     segments = [s for e in events if isinstance(e, QueryOffered) for s in (e.query.left, e.query.right)]
     assert len(segments) == 8 and all(segment.states[:, 0].all() for segment in segments)
-    assert evaluate(session, 2, filmed=True)["states"].shape == (300, ROW_BYTES)
+    assert evaluate(session, 2, captured=True)["states"].shape == (300, ROW_BYTES)
     session.reconfigure(steps=8 * 32 * 26)
     assert taught(session)[1].env_steps == 8 * 32 * 26
 
