@@ -19,7 +19,7 @@ from core.presets import merge_presets
 from core.session.compatibility import require_fitting
 from core.session.session import CONFIG, Session
 from core.session.size_limits import CAPTURED_POOL, check_size_limits
-from core.session.taking import Beginning, begun, take, with_answers
+from core.session.taking import Beginning, create_from, take, with_answers
 from core.system import resources
 from core.tasks import get_task
 from core.tasks.behaviour_tasks import is_behaviour_text, task_text
@@ -77,7 +77,7 @@ def create_session(folder: Path, config: Config, begin_from: Beginning | None = 
     if begin_from is None:
         return Session.create(folder, config)
     taken = take(begin_from[0], config, begin_from[1])
-    return begun(folder, with_answers(config, taken), taken)
+    return create_from(folder, with_answers(config, taken), taken)
 
 
 def check_session(session: Session) -> Session:

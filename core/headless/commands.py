@@ -30,7 +30,7 @@ from core.session.library import teacher_of
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session, read_config
 from core.session.size_limits import check_size_limits
-from core.session.taking import PARTS, begun, parts_of, take, with_answers
+from core.session.taking import PARTS, create_from, parts_of, take, with_answers
 from core.system import resources
 from core.tasks import CATALOGUE, behaviours, get_task
 from core.tasks.base import RobotTask
@@ -224,7 +224,7 @@ def new_session(args: argparse.Namespace) -> Session:
         taken = take(Path(args.begin_from), config, parts)
         config = with_answers(config, taken)
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    return begun(folder, config, taken) if taken else Session.create(folder, config)
+    return create_from(folder, config, taken) if taken else Session.create(folder, config)
 
 
 def _refuse_other_teachers(args: argparse.Namespace, person: Mapping[str, Any], settings: Mapping[str, Any]) -> None:

@@ -116,7 +116,7 @@ def with_answers(config: Config, taken: Taken) -> Config:
     return replaced(config, labels=config.labels + taken.answers, query__taken=taken.answers)
 
 
-def begun(folder: Path, config: Config, taken: Taken) -> Session:
+def create_from(folder: Path, config: Config, taken: Taken) -> Session:
     """Make a session in `folder` that begins from what is taken, or leave no trace. Raises UserError if that fails."""
     with files.new_folder(folder) as inside, closing(Session.create(inside, config)) as session:
         _write(session, taken)
