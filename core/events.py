@@ -179,14 +179,14 @@ class FinishRequested(Event):
 
 
 @dataclass(frozen=True)
-class JudgementRequested(Event):
+class PredictionsRequested(Event):
     """Request for predictions of all answers that the reward is fitted to. The reply has `token`."""
 
     token: int
 
 
 @dataclass(frozen=True)
-class AnswersJudged(Event):
+class AnswersPredicted(Event):
     """Predictions of the latest snapshot for the preferences that the reward is fitted to.
 
     generation: of the snapshot; 0, without preferences, if there is none yet

@@ -10,7 +10,7 @@ from app.history.clip_cache import ClipCache
 from app.workers.background_thread import StoreThread
 from app.workers.job_requests import JobRequests
 from app.workers.preference_writer import PreferenceWriter
-from core.events import AnswersJudged, JudgementRequested
+from core.events import AnswersPredicted, PredictionsRequested
 from core.preferences.store import PreferenceStore
 from core.session.session import Session
 from core.types import Preference
@@ -72,12 +72,12 @@ class PreferenceHistory(QObject):
         """Ask for the newest reward snapshot's view of the answers; `judged` follows, when training runs."""
         self._job_requests.cancel(self._judgement_token)
         self._judgement_token = next(self._job_requests.tokens)
-        self._job_requests.send(JudgementRequested(self._judgement_token), self._on_judged)
+        self._job_requests.send(PredictionsRequested(self._judgement_token), self._on_judged)
 
     def close(self) -> None:
         self._reader.close()
 
-    def _on_judged(self, event: AnswersJudged) -> None:
+    def _on_judged(self, event: AnswersPredicted) -> None:
         left = dict(zip(event.ids.tolist(), event.left.tolist(), strict=True))
         self.judged.emit(Judgement(event.generation, left, time.time()))
 

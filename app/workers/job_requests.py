@@ -4,12 +4,12 @@ import itertools
 from collections.abc import Callable, Container, Iterable
 from typing import Any
 
-from core.events import AnswersJudged, Event, JudgementRequested
+from core.events import AnswersPredicted, Event, PredictionsRequested
 from core.service_events import ClipsRendered, ClipsRequested, ReplayRefused, ReplayRendered, ReplayRequested
 from core.session.routing import receivers
 
-JobRequest = ClipsRequested | ReplayRequested | JudgementRequested
-JobAnswer = ClipsRendered | ReplayRendered | ReplayRefused | AnswersJudged
+JobRequest = ClipsRequested | ReplayRequested | PredictionsRequested
+JobAnswer = ClipsRendered | ReplayRendered | ReplayRefused | AnswersPredicted
 
 
 class JobRequests:

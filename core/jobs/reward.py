@@ -10,14 +10,14 @@ import numpy as np
 from core.config import Config
 from core.errors import NotFiniteError, checkpoint_errors
 from core.events import (
-    AnswersJudged,
+    AnswersPredicted,
     AnswersReplayed,
     Arrays,
     Event,
     Job,
     JobState,
-    JudgementRequested,
     PolicyPublished,
+    PredictionsRequested,
     PreferenceAdded,
     PreferenceChanged,
     PreferenceWithdrawn,
@@ -71,7 +71,7 @@ class RewardJob(Job):
         """True if the rollout does not have the reward yet, as that of another session: it is published before any round."""
         self._borrowed = False
         """That reward has not been fitted here yet: a fit to one or two answers would soon undo it."""
-        self._judgement_token: int | None = None
+        self._prediction_token: int | None = None
 
     def receive(self, event: Event) -> None:
         match event:
@@ -87,8 +87,8 @@ class RewardJob(Job):
                 self._version = version
                 if abs(version - self._fitted_version) * self._batch_steps >= self._steps_between_rounds:
                     self._round_due = True
-            case JudgementRequested(token):
-                self._judgement_token = token
+            case PredictionsRequested(token):
+                self._prediction_token = token
 
     def _note_change(self) -> None:
         self._new_answers = True
@@ -102,7 +102,7 @@ class RewardJob(Job):
 
     def run(self) -> Iterator[Event | None]:
         while True:
-            yield from self._judge()
+            yield from self._predict_answers()
             if self._unreceived and self._snapshot:
                 self._unreceived = False
                 yield RewardPublished(self._generation, self._snapshot)
@@ -135,7 +135,7 @@ class RewardJob(Job):
                 self.turn_over = self._passed_batch_share()
             yield None
             self.turn_over = False
-            yield from self._judge()
+            yield from self._predict_answers()
         weights = state_arrays(self.trainer.ensemble)
         if not all(np.isfinite(array).all() for array in weights.values()):
             raise NotFiniteError("reward fit", "a weight")
@@ -166,11 +166,11 @@ class RewardJob(Job):
         self._answers_passed = min(self._answers_passed - share, share)
         return True
 
-    def _judge(self) -> Iterator[Event | None]:
-        """Answer a JudgementRequested with the published snapshot's predictions, computed chunk by chunk."""
-        if self._judgement_token is None or self._pending_state is not None:
+    def _predict_answers(self) -> Iterator[Event | None]:
+        """Answer a PredictionsRequested with the published snapshot's predictions, computed chunk by chunk."""
+        if self._prediction_token is None or self._pending_state is not None:
             return
-        token, self._judgement_token = self._judgement_token, None
+        token, self._prediction_token = self._prediction_token, None
         generation, predicted = self._generation if self._snapshot else 0, dict[int, float]()
         if self._snapshot:
             ensemble, ids = copy.deepcopy(self.trainer.ensemble), self.trainer.ids
@@ -180,7 +180,7 @@ class RewardJob(Job):
                 predicted |= self.trainer.preference_probabilities(ids[start : start + chunk], ensemble)
                 yield None
         ids_array, left = np.array([*predicted], np.int64), np.array([*predicted.values()], np.float32)
-        yield AnswersJudged(token, generation, ids_array, left)
+        yield AnswersPredicted(token, generation, ids_array, left)
 
     def get_state(self) -> JobState:
         if self._pending_state is not None:

@@ -111,7 +111,7 @@ class OnPolicyOptimizer(ABC):
         rewards = self.scale_rewards(batch)
         distribution, values = self._evaluate(inputs)
         now, following = _values_in_time(values, batch)
-        correction = self._calibration.judge(rewards, now, following)
+        correction = self._calibration.update(rewards, now, following)
         if correction is not None:
             self.network.rescale_values(*correction)
             distribution, values = self._evaluate(inputs)

@@ -29,7 +29,7 @@ class ValueCalibration:
         self.sums = np.zeros(6)
         """Sums of 1, v, d, r, v * d, v * r over the accumulated steps."""
 
-    def judge(self, rewards: Float32, values: Float32, following: Float32) -> tuple[float, float] | None:
+    def update(self, rewards: Float32, values: Float32, following: Float32) -> tuple[float, float] | None:
         """Add a batch of rewards, values and following values, each (T, N).
 
         Returns (factor, offset) if a correction is due: factor * value + offset is a better value.

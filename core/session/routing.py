@@ -12,8 +12,8 @@ from core.events import (
     FinishRequested,
     HoldChanged,
     JobState,
-    JudgementRequested,
     PolicyPublished,
+    PredictionsRequested,
     PreferenceAdded,
     PreferenceChanged,
     PreferenceWithdrawn,
@@ -41,7 +41,7 @@ ROUTES: dict[type[Event], tuple[str, ...]] = {
     AnswersReplayed: ("reward", "rollout"),
     ClipsRequested: ("clips",),
     ReplayRequested: ("clips",),
-    JudgementRequested: ("reward",),
+    PredictionsRequested: ("reward",),
     HoldChanged: ("rollout",),
     FinishRequested: ("rollout",),
 }

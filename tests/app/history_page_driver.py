@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 
 from app.history.preference_model import ROW
 from app.windows.history import HistoryPage
-from core.events import AnswersJudged, JudgementRequested
+from core.events import AnswersPredicted, PredictionsRequested
 from core.preferences.store import PreferenceStore, PreferenceSummary
 from core.types import Choice
 from tests.app.fakes import Face, make_query
@@ -53,10 +53,10 @@ def disagreements(face: Face) -> HistoryPage:
 def judge(face: Face, generation: int, left: dict[int, float], times: int = 1) -> None:
     """Answer the request with this number as the reward job. left: P[left preferred] by answer"""
     reward = face.engine["reward"]
-    face.wait_until(lambda: len(reward.got(JudgementRequested)) == times)
-    token = reward.got(JudgementRequested)[-1].token
+    face.wait_until(lambda: len(reward.got(PredictionsRequested)) == times)
+    token = reward.got(PredictionsRequested)[-1].token
     ids, probabilities = np.array([*left], np.int64), np.array([*left.values()], np.float32)
-    reward.play(AnswersJudged(token, generation, ids, probabilities))
+    reward.play(AnswersPredicted(token, generation, ids, probabilities))
 
 
 def listed(page: HistoryPage) -> list[int]:

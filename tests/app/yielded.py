@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.events import (
-    AnswersJudged,
+    AnswersPredicted,
     DemonstrationRecorded,
     Event,
     Failed,
@@ -49,7 +49,7 @@ def events() -> list[tuple[str, Event]]:
         ("reward", RewardFitted(3, (0.5,), (0.6,), (1e-4,))),
         ("reward", RewardPublished(1, {})),
         ("policy", PolicyPublished(1, {})),
-        ("reward", AnswersJudged(10**9, 1, np.zeros(0, np.int64), EMPTY)),
+        ("reward", AnswersPredicted(10**9, 1, np.zeros(0, np.int64), EMPTY)),
         ("clips", ClipsRendered(10**9, (make_frames(), make_frames()))),
         ("clips", ReplayRendered(10**9, make_frames(), EMPTY, {})),
         ("clips", ReplayRefused(10**9, "it can't be shown")),

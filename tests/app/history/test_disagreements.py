@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.history.preference_model import AGAINST
-from core.events import AnswersJudged, JudgementRequested, Waited
+from core.events import AnswersPredicted, PredictionsRequested, Waited
 from core.types import Choice
 from tests.app.fakes import Face
 from tests.app.history_page_driver import choose, disagreements, judge, listed, page_of, playing, row_of
@@ -62,11 +62,11 @@ def test_a_refresh_asks_again_drops_the_older_reply_and_lets_go_of_answers_that_
     assert "reward model gives" not in page.model.index_of(1).data()
     for _ in range(2):
         QTest.mouseClick(page.filter.again, Qt.MouseButton.LeftButton)
-    mixed.wait_until(lambda: len(reward.got(JudgementRequested)) == 3)
+    mixed.wait_until(lambda: len(reward.got(PredictionsRequested)) == 3)
     judge(mixed, 2, {1: 0.1, 5: 0.2}, times=3)
     mixed.wait_until(lambda: listed(page) == [5])
-    older = reward.got(JudgementRequested)[1].token
-    reward.play(AnswersJudged(older, 9, np.array([2]), np.array([0.9], np.float32)))
+    older = reward.got(PredictionsRequested)[1].token
+    reward.play(AnswersPredicted(older, 9, np.array([2]), np.array([0.9], np.float32)))
     reward.play(Waited("reward", "it comes after the older reply"))
     mixed.wait_until(lambda: "reward" in mixed.controller.waits)
     assert listed(page) == [5] and "(fit 2," in page.filter.judgement.text()
@@ -86,7 +86,7 @@ def test_a_restarted_reward_job_gets_the_request_again(mixed: Face) -> None:
 
 def test_a_page_that_is_opened_again_compares_again(mixed: Face) -> None:
     page = disagreements(mixed)
-    mixed.wait_until(lambda: len(mixed.engine["reward"].got(JudgementRequested)) == 1)
+    mixed.wait_until(lambda: len(mixed.engine["reward"].got(PredictionsRequested)) == 1)
     page.close()
     mixed.activate()
     page = page_of(mixed)

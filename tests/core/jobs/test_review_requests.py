@@ -1,4 +1,4 @@
-"""The jobs on answers under review: changed, repeated, judged by the predictors."""
+"""The jobs on answers under review: changed, repeated, compared with the predictors."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from core.events import (
-    AnswersJudged,
+    AnswersPredicted,
     AnswersReplayed,
     Event,
-    JudgementRequested,
     PolicyPublished,
+    PredictionsRequested,
     PreferenceAdded,
     PreferenceChanged,
     QueryOffered,
@@ -46,18 +46,18 @@ def test_a_reward_resumed_from_before_a_change_makes_a_round_for_it() -> None:
         assert len(of(RewardFitted, said)) == rounds
 
 
-def judged(reward: Played, *news: Event) -> AnswersJudged:
-    (found,) = of(AnswersJudged, reward.turn(*news, JudgementRequested(77)))
+def predicted(reward: Played, *news: Event) -> AnswersPredicted:
+    (found,) = of(AnswersPredicted, reward.turn(*news, PredictionsRequested(77)))
     assert found.token == 77
     return found
 
 
-def test_the_newest_snapshot_judges_all_that_is_fitted_to() -> None:
+def test_the_newest_snapshot_predicts_all_that_is_fitted_to() -> None:
     reward = trained_reward()
     reward.turn(PolicyPublished(1, {}))
-    found = judged(reward, PreferenceChanged(preference(3, Choice.CANT_TELL)))
+    found = predicted(reward, PreferenceChanged(preference(3, Choice.CANT_TELL)))
     assert (found.generation, found.ids.tolist()) == (2, [0, 1, 2, 4])
-    after = judged(reward)
+    after = predicted(reward)
     assert (after.generation, after.ids.tolist()) == (3, [0, 1, 2, 4])
     ensemble = reward.job.trainer.ensemble
     pairs = [preference(number).query for number in (0, 1, 2, 4)]
@@ -66,23 +66,23 @@ def test_the_newest_snapshot_judges_all_that_is_fitted_to() -> None:
     assert after.left == pytest.approx(np.array(expected), abs=1e-5)
 
 
-def test_what_moves_while_a_round_runs_does_not_judge() -> None:
+def test_what_moves_while_a_round_runs_does_not_predict() -> None:
     reward = trained_reward(reward__epochs=50)
-    before = judged(reward)
+    before = predicted(reward)
     reward.job.receive(PolicyPublished(1, {}))
     events = reward.job.run()
     for _ in range(20):
         assert next(events) is None  # amid the round
-    reward.job.receive(JudgementRequested(77))
+    reward.job.receive(PredictionsRequested(77))
     found = next(event for event in events if event is not None)
     assert found.generation == 1 and found.left.tolist() == before.left.tolist()
 
 
-def test_a_resumed_reward_judges_by_the_snapshot_it_was_saved_with() -> None:
+def test_a_resumed_reward_predicts_with_the_snapshot_it_was_saved_with() -> None:
     reward = trained_reward()
-    before = judged(reward)
+    before = predicted(reward)
     restored = Played("reward", reward.job.get_state(), labels=4)
-    assert of(AnswersJudged, restored.turn(JudgementRequested(5))) == []  # the answers come from the store first
+    assert of(AnswersPredicted, restored.turn(PredictionsRequested(5))) == []  # the answers come from the store first
     answers = [PreferenceAdded(preference(number)) for number in range(5)]
-    (found,) = of(AnswersJudged, restored.turn(*answers, AnswersReplayed()))
+    (found,) = of(AnswersPredicted, restored.turn(*answers, AnswersReplayed()))
     assert found.generation == 1 and found.left.tolist() == before.left.tolist()

@@ -12,13 +12,13 @@ import torch
 
 from core.errors import NotFiniteError
 from core.events import (
-    AnswersJudged,
+    AnswersPredicted,
     AnswersReplayed,
     Event,
     JobSpec,
     JobState,
-    JudgementRequested,
     PolicyPublished,
+    PredictionsRequested,
     PreferenceAdded,
     PreferenceChanged,
     PreferenceWithdrawn,
@@ -212,7 +212,7 @@ def test_a_round_that_came_due_during_another_comes_after_it() -> None:
 
 
 def test_a_state_amid_a_round_tells_what_was_published_last() -> None:
-    """Not the weights that are moving: the history and others judge by it."""
+    """Not the weights that are moving: the predictions for the history come from it."""
     port = reward(**PACED)
     (published,) = turn(port, due()) + turn(port) + turn(port)
     between = published_weights(port.state())
@@ -229,7 +229,7 @@ def test_a_state_amid_a_round_tells_what_was_published_last() -> None:
         weights, moving = published_weights(state), state.arrays["ensemble_network.weights.0"]
         assert weights is not None and not np.array_equal(weights["network.weights.0"], moving)
         assert all(np.array_equal(weights[name], array) for name, array in published.weights.items())
-    restored.send(JudgementRequested(1))
+    restored.send(PredictionsRequested(1))
     restored.start_turn()
-    (judged,) = [event for event in restored.finish_turn() if isinstance(event, AnswersJudged)]
-    assert judged.generation == published.generation and len(judged.ids) == 4
+    (predicted,) = [event for event in restored.finish_turn() if isinstance(event, AnswersPredicted)]
+    assert predicted.generation == published.generation and len(predicted.ids) == 4

@@ -57,7 +57,7 @@ def implied(seed: int, steps: int = 100) -> tuple[np.ndarray, np.ndarray, np.nda
 @pytest.mark.parametrize(("factor", "offset"), [(-1.0, 0.0), (5.0, 0.0), (0.2, 1.0), (-3.0, -0.5)])
 def test_a_reward_that_changed_is_made_good(factor: float, offset: float) -> None:
     rewards, values, following = implied(0)
-    found = ValueCalibration(DISCOUNT).judge(factor * rewards + offset, values, following)
+    found = ValueCalibration(DISCOUNT).update(factor * rewards + offset, values, following)
     assert found[0] == pytest.approx(factor, rel=0.15)
     assert found[1] == pytest.approx(offset / (1 - DISCOUNT), abs=0.1 * abs(factor))
 
@@ -65,13 +65,13 @@ def test_a_reward_that_changed_is_made_good(factor: float, offset: float) -> Non
 @pytest.mark.parametrize("factor", [0.7, 1.0, 1.6])
 def test_a_value_function_that_nearly_fits_is_left_alone(factor: float) -> None:
     rewards, values, following = implied(0)
-    assert ValueCalibration(DISCOUNT).judge(factor * rewards, values, following) is None
+    assert ValueCalibration(DISCOUNT).update(factor * rewards, values, following) is None
 
 
-def test_small_batches_are_gathered_to_one_judgement() -> None:
+def test_small_batches_are_gathered_to_one_correction() -> None:
     rewards, values, following = implied(0)
     calibration, found = ValueCalibration(DISCOUNT), []
     for t in range(0, 100, 5):
         part = slice(t, t + 5)
-        found.append(calibration.judge(-rewards[part], values[part], following[part]))
+        found.append(calibration.update(-rewards[part], values[part], following[part]))
     assert [correction is not None for correction in found] == [n == 12 for n in range(20)]
