@@ -100,5 +100,5 @@ def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
 def request_publication(states: Mapping[str, JobState]) -> None:
     """Let the reward job publish its reward again if the states are from between its first publication and the rollout's
     receipt of it: the rollout would wait for the next answer."""
-    if "reward" in states and states["reward"].values["generation"] and kept_reward(states) is None:
+    if "reward" in states and states["reward"].values.get("generation") and kept_reward(states) is None:
         states["reward"].values["unreceived"] = True

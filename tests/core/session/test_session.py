@@ -172,6 +172,15 @@ def test_a_kill_between_the_first_fit_and_its_receipt_leaves_no_reward_unread(tm
     session.close()
 
 
+def test_a_reward_without_its_generation_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    session = Session.create(tmp_path / "s", tiny(labels=4))
+    session.save(1, {"reward": JobState({}, {})})
+    _, states = session.resume()
+    with pytest.raises(UserError, match="^The checkpoint does not fit the reward stage of this session"):
+        LocalPort(JobSpec("reward", session.config.to_dict(), states["reward"]), 1)
+    session.close()
+
+
 def published(port: LocalPort, *events: Event) -> list[RewardPublished]:
     for event in events:
         port.send(event)
