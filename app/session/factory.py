@@ -145,14 +145,16 @@ def task_defaults(name: str, changes: Mapping[str, Any]) -> Config:
 def window_config(config: Config) -> Config:
     """Return the config that the child jobs of a window get.
 
-    The rollout demonstrates for the live view and runs one batch ahead, so that physics and updates overlap. Pairs
-    are offered with either teacher: the oracle's are shown too, and the teacher may change. Captured segments are few,
-    so a smaller pool keeps them recent.
+    The rollout demonstrates for the live view and, with PPO, runs one batch ahead, so that physics and updates overlap.
+    Pairs are offered with either teacher: the oracle's are shown too, and the teacher may change. Captured segments are
+    few, so a smaller pool keeps them recent.
     """
     changes = {"rollout.demonstrate_every": _DEMONSTRATE_EVERY, "rollout.captured_envs": _CAPTURED_ENVS}
+    if config.policy.algorithm == "ppo":
+        changes["policy.lag"] = max(1, config.policy.lag)
     if get_task(config.task).pictures is not None:
         changes["query.pool"] = min(config.query.pool, CAPTURED_POOL)
-    return replaced(config, teacher=Teacher.HUMAN, policy__lag=max(1, config.policy.lag), **changes)
+    return replaced(config, teacher=Teacher.HUMAN, **changes)
 
 
 def sessions_folder() -> Path:

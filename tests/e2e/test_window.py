@@ -23,7 +23,7 @@ from app.windows.main import MainWindow
 from core.config import Config, replaced
 from core.jobs.job_process import JobProcess
 from core.session.session import Session
-from core.types import Choice
+from core.types import Choice, Teacher
 from core.voting.server import local_address
 from tests.app.fakes import KEYS
 from tests.network import NETWORKED
@@ -65,6 +65,23 @@ def test_answers_are_stored_and_train_the_reward_and_the_untrained_policy_can_be
         window.deleteLater()
     psutil.wait_procs(parts(recursive=True), timeout=60)
     assert parts(recursive=True) == []
+
+
+def test_trpo_whose_rollouts_wait_for_the_policy_after_each_batch_trains_in_the_window(
+    qapp: QApplication, qtbot: QtBot, tmp_path: Path
+) -> None:
+    config = replaced(Config(), **_SMALL, policy__algorithm="trpo")
+    controller = Controller(Session.create(tmp_path / "s", config), JobProcess)
+    controller.labelling.set_teacher(Teacher.ORACLE)
+    controller.start()
+    try:
+        batch = config.rollout.environments * config.rollout.steps
+        qtbot.waitUntil(lambda: controller.progress.env_steps >= 3 * batch, timeout=_PATIENCE_MS)
+    finally:
+        with qtbot.waitSignal(controller.stopped, timeout=_PATIENCE_MS):
+            controller.stop_for_exit()
+        controller.close()
+        controller.deleteLater()
 
 
 def answer(controller: Controller, window: MainWindow, qtbot: QtBot) -> list[tuple[int, Choice]]:

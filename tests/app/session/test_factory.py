@@ -46,6 +46,14 @@ def test_tasks_with_captured_clips_get_a_small_pool(task: str, given: int, pool:
     assert in_window.rollout.captured_envs == 4
 
 
+@pytest.mark.parametrize(
+    ("task", "algorithm", "lag"),
+    [("walker", "ppo", 1), ("walker", "trpo", 0), ("walker", "a2c", 0), ("pong", "ppo", 1), ("pong", "a2c", 0)],
+)
+def test_only_ppo_trains_a_batch_behind_the_rollouts(task: str, algorithm: str, lag: int) -> None:
+    assert window_config(session_config(task, {"policy.algorithm": algorithm})).policy.lag == lag
+
+
 def test_new_sessions_are_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     for number in (1, 2):
