@@ -49,8 +49,10 @@ from core.session.session import Session
 from core.tasks import get_task
 
 log = logging.getLogger(__name__)
-_LAST_CHECKPOINT_MS = 1500
-"""Longest wait for the last checkpoint when stopping: a window must close within three seconds."""
+_LAST_CHECKPOINT_MS = 30_000
+"""Longest wait for the last checkpoint after Stop."""
+_EXIT_MS = 1500
+"""Longest wait for it when the window closes, which takes at most three seconds."""
 LOST_TRAINING = "Your answers are saved, but the training since the last checkpoint could not be."
 _WAIT_SECONDS = 1.0
 """Age at which a job's reason for waiting is out of date; an idle job repeats it twice a second."""
@@ -68,6 +70,9 @@ class State(StrEnum):
 
 class Controller(QObject):
     """One session in the window, and the objects that work on it.
+
+    last_checkpoint_timer: time until a stop gives up its last checkpoint
+    exit_timer: time until it does so because the window closes
 
     Signals:
         state_changed(str): the new State.
@@ -122,6 +127,7 @@ class Controller(QObject):
         self.job_group.ports[SNAPSHOTS] = self.policy_history
         self.preference_history = PreferenceHistory(session, self.labelling.preference_writer, requests, self)
         self.last_checkpoint_timer = QTimer(self, singleShot=True, interval=_LAST_CHECKPOINT_MS)
+        self.exit_timer = QTimer(self, singleShot=True, interval=_EXIT_MS)
         self._connect()
 
     def _connect(self) -> None:
@@ -143,7 +149,8 @@ class Controller(QObject):
         self.labelling.pair_shown.connect(self._on_pair_shown)
         for changed in (self.labelling.answer_kept, self.labelling.answer_restored, self.labelling.answer_withdrawn):
             changed.connect(lambda: record_labels(self.metrics, self.progress))
-        self.last_checkpoint_timer.timeout.connect(self._dismiss_jobs)
+        for timer in (self.last_checkpoint_timer, self.exit_timer):
+            timer.timeout.connect(self._dismiss_jobs)
         self.folder_guard.gone_changed.connect(self._on_folder_gone)
         self.folder_guard.answers_saved.connect(self._on_answers_saved)
         self.folder_guard.refused.connect(self._on_not_moved)
@@ -244,7 +251,7 @@ class Controller(QObject):
     def stop(self) -> None:
         """Take a last checkpoint and end the children.
 
-        `stopped` follows within three seconds, or when the last file task has ended.
+        `stopped` follows when the checkpoint is on disk or has taken too long, and the last file task has ended.
         """
         if self.state == State.STOPPING:
             return
@@ -259,8 +266,12 @@ class Controller(QObject):
             self._dismiss_jobs()
 
     def stop_for_exit(self) -> None:
-        """Stop, and abandon file tasks that take longer than their deadline, so that the window can close."""
+        """Stop, or continue a stop, so that the window closes soon.
+
+        Abandon a checkpoint and file tasks that take longer than `exit_timer` and their deadline.
+        """
         self.file_tasks.deadline.start()
+        self.exit_timer.start()
         self.stop()
 
     def save_elsewhere(self, folder: Path) -> None:
@@ -484,6 +495,7 @@ class Controller(QObject):
 
     def _dismiss_jobs(self) -> None:
         self.last_checkpoint_timer.stop()
+        self.exit_timer.stop()
         self.job_group.dismiss()
 
     def _finish_stopping(self) -> None:

@@ -6,7 +6,9 @@ import threading
 
 import pytest
 
-from tests.app.fakes import Face, endless
+from app.session.controller import State
+from core.events import StateSaved
+from tests.app.fakes import Face, endless, numbers
 
 
 def slow_file(gate: threading.Event) -> bytes:
@@ -50,3 +52,32 @@ def test_a_window_that_closes_gives_up_a_file_that_takes_too_long(
     assert target.read_bytes() == b"as it was" and not later.exists()
     assert "mine.somersault was not saved because the session was closed" in caplog.text
     assert face.controller.session.config.query.repeats == "on"  # what is soon done is done
+
+
+def test_only_a_window_that_closes_gives_a_slow_last_checkpoint_up_soon(
+    face: Face, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller, policy = face.controller, face.engine["policy"]
+    held, play = list[StateSaved](), policy.play
+    monkeypatch.setattr(policy, "play", held.append)
+    controller.exit_timer.setInterval(0)
+    face.window.stop_action.trigger()
+    face.wait_until(lambda: bool(held))
+    assert controller.last_checkpoint_timer.remainingTime() > 10_000
+    with face.wait_signal(controller.stopped):
+        play(held[0])
+    assert numbers(face)["policy"] == 1
+
+
+def test_a_window_that_closes_during_a_stop_gives_the_last_checkpoint_up(
+    face: Face, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller = face.controller
+    monkeypatch.setattr(face.engine["policy"], "send", lambda event: None)
+    controller.last_checkpoint_timer.setInterval(600_000)
+    controller.exit_timer.setInterval(0)
+    face.window.stop_action.trigger()
+    assert controller.state == State.STOPPING
+    with face.wait_signal(face.window.closed):
+        face.window.close()
+    assert face.controller.session.load() is None

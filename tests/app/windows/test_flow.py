@@ -349,7 +349,7 @@ def test_a_job_that_dies_meanwhile_does_not_keep_a_session_from_being_saved_else
 
 def test_a_window_that_closes_while_a_session_is_saved_elsewhere_lets_it_go(saving: Flow) -> None:
     lost = saving.program.open
-    lost.controller.last_checkpoint_timer.setInterval(0)
+    lost.controller.exit_timer.setInterval(0)
     lost.window.close()
     saving.wait_until(lambda: saving.program.open not in (None, lost))
     saving.wait_for_session()

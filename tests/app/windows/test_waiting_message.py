@@ -172,9 +172,9 @@ def test_a_checkpoint_that_reaches_the_disk_while_the_window_closes_is_not_calle
 
     monkeypatch.setattr(Session, "save", slow)
     face.controller.state_changed.connect(lambda state: may_continue.set() if state == State.STOPPED else None)
-    face.controller.last_checkpoint_timer.setInterval(60_000)
+    face.controller.exit_timer.setInterval(60_000)
     with face.wait_signal(face.window.closed):
         face.window.close()
         face.wait_until(begun.is_set)
-        face.controller.last_checkpoint_timer.setInterval(0)
+        face.controller.exit_timer.setInterval(0)
     assert numbers(face)["policy"] == 1 and face.controller.abandoned == ""
