@@ -67,6 +67,13 @@ class PreferenceHistory(QObject):
         self._page_open = False
         self._job_requests.cancel(self._judgement_token)
         self.clip_cache.clear()
+        self._reader.reopen()
+
+    def reopen(self) -> None:
+        """Read all rows again if a page is open: the person may have restored a copy of the answers."""
+        if self._page_open:
+            self.close_page()
+            self.open()
 
     def judge(self) -> None:
         """Ask for the newest reward snapshot's view of the answers; `judged` follows, when training runs."""

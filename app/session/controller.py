@@ -357,6 +357,7 @@ class Controller(QObject):
             return
         self._jobs_to_start = set()
         self.labelling.replay(tuple(name for name in ("reward", "rollout") if name in names))
+        self.preference_history.reopen()
         if "rollout" in names:
             self.labelling.forget_offered()
             if self.course.lifted:

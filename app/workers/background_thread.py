@@ -80,6 +80,10 @@ class StoreThread(BackgroundThread):
         self._store = self._store or self._open_store()
         return self._store
 
+    def reopen(self) -> None:
+        """Open the store again at the next request: the person may have restored a copy."""
+        self.do(self._close_store)
+
     def end(self) -> None:
         self.ending = True
         self.do(self._close_store)

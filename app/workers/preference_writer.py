@@ -81,7 +81,7 @@ class PreferenceWriter(StoreThread):
 
         waiting: queries that have no answer yet
         """
-        self.do(self._close_store)  # opened again: the person may have restored a copy
+        self.reopen()
         refused = partial(self.replay_refused.emit, names)
         self._request(lambda store: self._replay(store, names, waiting), refused, "sent to the training processes")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -11,6 +12,7 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
 
 from app.history.preference_model import TROUBLE
+from app.session.controller import State
 from core.errors import UserError
 from core.events import PreferenceChanged
 from core.preferences.store import PreferenceStore
@@ -121,6 +123,28 @@ def test_what_cannot_be_read_shows_a_sentence_and_spoils_nothing(mixed: Face) ->
     mixed.wait_until(lambda: playing(page, 3))
     QTest.mouseClick(page.pane.choices[Choice.LEFT], Qt.MouseButton.LeftButton)
     mixed.wait_until(lambda: row_of(page, 3).choice == Choice.LEFT)
+
+
+@pytest.mark.parametrize("open_meanwhile", [False, True])
+def test_answers_of_a_restored_copy_are_listed_once_training_has_them(mixed: Face, open_meanwhile: bool) -> None:
+    page = page_of(mixed)
+    mixed.wait_until(lambda: listed(page) == [6, 5, 4, 3, 2, 1])
+    if not open_meanwhile:
+        page.close()
+    mixed.stop()
+    answers, copy = mixed.folder / "preferences", mixed.folder / "copy"
+    shutil.copytree(answers, copy)
+    shutil.rmtree(answers)
+    copy.rename(answers)
+    mixed.window.pause_action.trigger()
+    mixed.wait_until(lambda: mixed.controller.state == State.RUNNING)
+    mixed.activate()
+    mixed.answer_another()
+    if not open_meanwhile:
+        page_of(mixed)
+    mixed.wait_until(lambda: listed(page) == [7, 6, 5, 4, 3, 2, 1])
+    choose(mixed, 2)
+    mixed.wait_until(lambda: playing(page, 2))
 
 
 def test_a_store_that_cannot_be_read_is_reported_in_the_page(mixed: Face, monkeypatch: pytest.MonkeyPatch) -> None:
