@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import IO
 
+from platformdirs import user_cache_dir
+
 from core.config import Config
 from core.io import files
 from core.preferences.store import FOLDER, LOG, MAX_LOG, decode, read_file
@@ -85,7 +87,7 @@ class SessionCopy:
         lines = lines[: lines.rfind(b"\n") + 1]
         if lines[: len(self._log)] != self._log:
             raise ValueError("another store has taken its place")
-        self._answers = self._answers or tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+        self._answers = self._answers or _unnamed_file()
         for line in lines[len(self._log) :].splitlines(keepends=True):
             if stopped():
                 return
@@ -110,7 +112,7 @@ class SessionCopy:
         except OSError as error:
             log.warning("%s was not copied: %s", path, error)
             return
-        copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+        copy = _unnamed_file()
         copy.write(content)
         copy.flush()
         self._others[name] = state, copy
@@ -127,3 +129,10 @@ class SessionCopy:
         for name, (_, copy) in self._others.items():
             copy.seek(0)
             yield name, copy.read()
+
+
+def _unnamed_file() -> IO[bytes]:
+    """Return a new file in the user's cache: the folder for temporary files may be in memory, which copies would fill."""
+    folder = Path(user_cache_dir("somersault", appauthor=False))
+    folder.mkdir(parents=True, exist_ok=True)
+    return tempfile.TemporaryFile(dir=folder)

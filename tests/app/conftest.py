@@ -47,6 +47,7 @@ def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep tests and the processes that they start from reading or changing the user's own settings."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # with the trash, if a test makes it
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, str(tmp_path / "settings"))
 
 

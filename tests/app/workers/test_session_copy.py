@@ -135,16 +135,17 @@ def test_policies_that_were_deleted_before_the_folder_are_saved_too(folder: Path
         assert sorted(policies(copy, tmp_path / "new")) == [0, 1, 2, 3, 4, 6]
 
 
-def test_a_copy_leaves_no_file_even_if_the_process_is_killed(
+def test_a_copy_is_on_the_disk_of_the_cache_and_leaves_no_file_even_if_the_process_is_killed(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))  # where files may be in memory
     session = Session.open(folder)
     with closing(session), closing(session.store()) as store, closing(SessionCopy(folder)) as copy:
         store.add(query(0), Choice.LEFT, "human")
         keep(folder, 1, b"x")
         copy.update()
-        assert list((tmp_path / "temporary").iterdir()) == []
+        assert [path for path in cache.rglob("*") if path.is_file()] == []
         copy.write_session(tmp_path / "new", tiny()).close()
         assert (tmp_path / "new").stat().st_mode == folder.stat().st_mode
