@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.labelling.pair_queue import Pair
 from app.workers.job_worker import MakeProcess
-from app.workers.own_child import OwnChild
+from app.workers.service_process import ServiceProcess
 from core.errors import UserError
 from core.events import Event, JobSpec
 from core.service_events import PracticePairDrawn, PracticeRequested, SceneDrawn, SceneRefused, SceneRequested
@@ -31,7 +31,7 @@ class Scenes(QObject):
 
     def __init__(self, make_process: MakeProcess, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._child = OwnChild(make_process, self._on_event, self._on_end, self)
+        self._process = ServiceProcess(make_process, self._on_event, self._on_end, self)
         self._sent: SceneRequested | PracticeRequested | None = None
         self._next: SceneRequested | PracticeRequested | None = None
         self._token = 0
@@ -60,21 +60,21 @@ class Scenes(QObject):
     def rest(self) -> None:
         """End the child; the next request starts another."""
         self._sent = self._next = None
-        self._child.cancel()
+        self._process.cancel()
 
     def close(self) -> None:
         """End the child, and block until it has ended."""
         self._sent = self._next = None
-        self._child.close()
+        self._process.close()
 
     def _send(self, request: SceneRequested | PracticeRequested) -> None:
         try:
-            self._child.start(JobSpec("scenes", {}))
+            self._process.start(JobSpec("scenes", {}))
         except UserError as error:
             self.refused.emit(f"The robot can't be rendered: {error}.")
             return
         self._sent = request
-        self._child.send(request)
+        self._process.send(request)
 
     def _on_event(self, event: Event) -> None:
         match event:

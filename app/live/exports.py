@@ -5,7 +5,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from app.workers.job_worker import MakeProcess
-from app.workers.own_child import OwnChild
+from app.workers.service_process import ServiceProcess
 from core.config import Config
 from core.errors import UserError
 from core.events import Event, JobSpec
@@ -34,38 +34,38 @@ class ChildExport(QObject):
         self.outcome, self.done = "", ""
         """Why the export was cancelled, and what was made; '' until then."""
         self.abandoned = ""
-        self._child = OwnChild(make_process, self.on_event, self._on_end, self)
+        self._process = ServiceProcess(make_process, self.on_event, self._on_end, self)
         self._target = Path()
 
     @property
     def unfinished(self) -> Path | None:
         """The file that is being made, or None."""
-        return self._target if self._child.runs and not self.done else None
+        return self._target if self._process.runs and not self.done else None
 
     def start(self, spec: JobSpec, request: Event, target: Path) -> bool:
         """Ask a new child for the file `target`, and return True; otherwise `refused` says why."""
-        if self._child.runs:
+        if self._process.runs:
             self.refused.emit(f"{self._target.name} is still being written. Wait until it is finished.")
             return False
         self._target, self.outcome, self.done = target, "", ""
         try:
-            self._child.start(spec)
+            self._process.start(spec)
         except UserError as error:
             self.refused.emit(f"{target.name} could not be made: {error}.")
             return False
-        self._child.send(request)
+        self._process.send(request)
         return True
 
     def cancel(self) -> None:
         """End the child, if there is one; `made` or `failed` follows."""
-        self._child.cancel()
+        self._process.cancel()
 
     def close(self) -> None:
         """Cancel the export that is under way, and wait for its process to end."""
-        if self._child.runs:
+        if self._process.runs:
             if not self.done:
                 self.abandoned = f"{self._target.name} was not made because the session was closed: make it again."
-            self._child.close()
+            self._process.close()
             self._remove_part()
 
     def on_event(self, event: Event) -> None:

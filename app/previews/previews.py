@@ -17,7 +17,7 @@ from app.style import theme
 from app.style.images import decoded, encoded, of_pixels
 from app.workers.background_thread import BackgroundThread
 from app.workers.job_worker import MakeProcess
-from app.workers.own_child import OwnChild
+from app.workers.service_process import ServiceProcess
 from core.errors import UserError
 from core.events import Event, JobSpec
 from core.io import files
@@ -116,10 +116,10 @@ class Previews(QObject):
         self._folder, self._goals = folder or cache_folder(), goals
         self._wanted: deque[str] = deque()
         self._drawing: str | None = None
-        self._child = OwnChild(make_process, self._on_event, self._on_end, self)
+        self._process = ServiceProcess(make_process, self._on_event, self._on_end, self)
         self._on = True
         self._rest = QTimer(self, singleShot=True, interval=_LINGER_MS)
-        self._rest.timeout.connect(self._child.cancel)
+        self._rest.timeout.connect(self._process.cancel)
         self._disk = BackgroundThread(self)
         self._disk.start()
 
@@ -132,14 +132,14 @@ class Previews(QObject):
         """Render nothing while `on`, since a session needs the processor. Open requests are rendered afterwards."""
         self._on = not on
         if on:
-            self._child.cancel()
+            self._process.cancel()
         self._draw_next()
 
     def close(self) -> None:
         """End the child and the thread, and block until they have ended."""
         self._on = False
         self._rest.stop()
-        self._child.close()
+        self._process.close()
         self._disk.close()
 
     def _path(self, task: str) -> Path:
@@ -182,12 +182,12 @@ class Previews(QObject):
         self._rest.stop()
         self._drawing = task = self._wanted.popleft()
         try:
-            self._child.start(JobSpec("previews", {}))
+            self._process.start(JobSpec("previews", {}))
         except UserError as error:
             self._refuse(task, f"{_name(task)} can't be rendered: {error}.")
             self._draw_next()
         else:
-            self._child.send(PreviewRequested(task))
+            self._process.send(PreviewRequested(task))
 
     def _on_event(self, event: Event) -> None:
         match event:

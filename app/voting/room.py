@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.labelling.labelling import Labelling
 from app.workers.job_worker import MakeProcess
-from app.workers.own_child import OwnChild
+from app.workers.service_process import ServiceProcess
 from core.errors import UserError
 from core.events import Event, JobSpec
 from core.service_events import VoteKept, VoteOpened, VotesCounted, VotesNotStored, VotingServed
@@ -39,7 +39,7 @@ class Room(QObject):
         super().__init__(parent)
         self.url = ""
         self._folder, self._labelling = folder, labelling
-        self._page = OwnChild(make_process, self._on_event, self._on_end, self)
+        self._page = ServiceProcess(make_process, self._on_event, self._on_end, self)
         self.decided = False
         self._round, self._deciding, self._stopping = 0, False, False
         labelling.pair_shown.connect(self._open_round)

@@ -11,7 +11,7 @@ from app.style.labels import label
 from app.style.layouts import column, row
 from app.window_state import fitting
 from app.workers.job_worker import MakeProcess
-from app.workers.own_child import OwnChild
+from app.workers.service_process import ServiceProcess
 from core.config import Config
 from core.errors import UserError
 from core.events import Event, JobSpec
@@ -127,7 +127,7 @@ class Playing(QObject):
         super().__init__(parent)
         self._config, self._session = config, session
         self.window: PlayWindow | None = None
-        self._game = OwnChild(make_process, self._on_event, self._on_end, self)
+        self._game = ServiceProcess(make_process, self._on_event, self._on_end, self)
 
     def open(self) -> None:
         """Open the window, or bring an open one to the front. The task must be `playable`."""

@@ -1,4 +1,4 @@
-"""A child process of one part of the window, in addition to the session's jobs: it runs from `start` until it ends."""
+"""Child process of one part of the window, with a job that serves it: films, previews, votes and more."""
 
 import logging
 from collections.abc import Callable
@@ -12,8 +12,8 @@ from core.events import Event, Failed, JobSpec
 log = logging.getLogger(__name__)
 
 
-class OwnChild(QObject):
-    """Starts and ends the child, and passes on what it says, in the window's thread."""
+class ServiceProcess(QObject):
+    """Starts and ends the process, and passes its events on, in the window's thread. It can be started again."""
 
     def __init__(
         self,
@@ -22,8 +22,8 @@ class OwnChild(QObject):
         on_end: Callable[[str, str], object],
         parent: QObject,
     ) -> None:
-        """on_event: called with each event of the child but Failed
-        on_end: called once when the child has ended, with 'stopped', 'failed' or 'died', and with the reason of a failure
+        """on_event: called with each event of the process but Failed
+        on_end: called once when the process has ended, with 'stopped', 'failed' or 'died', and with the reason of a failure
             without a full stop, or ''
         """
         super().__init__(parent)
@@ -36,7 +36,7 @@ class OwnChild(QObject):
         return self._worker is not None
 
     def start(self, spec: JobSpec) -> None:
-        """Start the child, unless it runs. Raises UserError, with the reason as its text, if that is impossible."""
+        """Start the process, unless it runs. Raises UserError, with the reason as its text, if that is impossible."""
         if self._worker is not None:
             return
         try:
@@ -50,17 +50,17 @@ class OwnChild(QObject):
         self._worker.start()
 
     def send(self, event: Event) -> None:
-        """Send the child an event; does nothing if it does not run."""
+        """Send the process an event; does nothing if it does not run."""
         if self._worker is not None:
             self._worker.send(event)
 
     def cancel(self) -> None:
-        """Ask the child to end, if it runs; `on_end` follows."""
+        """Ask the process to end, if it runs; `on_end` follows."""
         if self._worker is not None:
             self._worker.cancel()
 
     def close(self) -> None:
-        """Ask the child to end, and block until it has."""
+        """Ask the process to end, and block until it has."""
         if self._worker is not None:
             self._worker.close()
 
