@@ -29,7 +29,7 @@ from core.behaviours.robot_model import RobotModel
 from core.behaviours.signals import SignalNames
 from core.errors import UserError
 from core.tasks.base import RobotTask
-from core.tasks.behaviour_tasks import behaviour_task
+from core.tasks.behaviour_tasks import behaviour_task, unseen_by_predictors
 from core.tasks.robots import ROBOTS, imported_robot
 
 FIRST_ROBOT = "hopper"
@@ -58,6 +58,7 @@ class BehaviourDraft:
 
     path: file of the behaviour that is being edited; None for a new one
     problems: sentences by field: 'title', 'instruction', 'oracle', 'measure', 'plot 0', ...
+    warning: what can't be learned from an oracle that is no mistake; '' for nothing
     behaviour: the behaviour; None while something is missing or wrong
     """
 
@@ -76,6 +77,7 @@ class BehaviourDraft:
     episode_seconds: float | None = None
     control_rate: float | None = None
     problems: dict[str, str] = field(default_factory=dict)
+    warning: str = ""
     behaviour: Behaviour | None = None
     missing: str = ""
     """Sentence about the first field that is still empty; '' if none is."""
@@ -184,7 +186,7 @@ class BehaviourDraft:
 
     def check(self) -> None:
         """Find what is missing and wrong, and make the behaviour if nothing is."""
-        self.problems, self.behaviour, self.missing = {}, None, ""
+        self.problems, self.warning, self.behaviour, self.missing = {}, "", None, ""
         self._check_words()
         self._check_expressions()
         try:
@@ -269,6 +271,8 @@ class BehaviourDraft:
                 compiles(text, names, what)
             except UserError as error:
                 self.problems[key] = str(error)
+        if self.task and "oracle" in checks and "oracle" not in self.problems:
+            self.warning = unseen_by_predictors(self.task, self.oracle)
         for key, plot in plots.items():
             if not plot.title.strip():
                 self.problems.setdefault(key, "Give the plot a title.")

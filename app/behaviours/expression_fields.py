@@ -16,7 +16,7 @@ _FUNCTIONS = (
 
 
 class ExpressionField(QWidget):
-    """A line for an expression with, if wanted, a line for its title, and what is wrong with it below.
+    """A line for an expression with, if wanted, a line for its title, and a sentence about what is wrong with it below.
 
     Signals:
         edited(): the person has changed a text.
@@ -102,7 +102,7 @@ class ExpressionFields(QWidget):
             field.show_texts(plot.expression, plot.title)
             field.show_problem(draft.problems.get(f"plot {number}", ""))
         self.oracle.show_texts(draft.oracle)
-        self.oracle.show_problem(draft.problems.get("oracle", ""))
+        self.oracle.show_problem(draft.problems.get("oracle") or draft.warning)
         self.measure.show_texts(draft.measure, draft.measure_name)
         self.measure.show_problem(draft.problems.get("measure", ""))
         self.add.setEnabled(len(draft.plots) < MAX_PLOTS and draft.task is not None)

@@ -34,7 +34,7 @@ from core.session.taking import PARTS, create_from, parts_of, take, with_answers
 from core.system import resources
 from core.tasks import CATALOGUE, behaviours, get_task
 from core.tasks.base import RobotTask
-from core.tasks.behaviour_tasks import MJCF, is_behaviour_text, task_text
+from core.tasks.behaviour_tasks import MJCF, is_behaviour_text, task_text, unseen_by_predictors
 from core.tasks.gymnasium import GymTask
 from core.tasks.robots import ROBOTS
 from core.types import Choice, Teacher
@@ -223,6 +223,10 @@ def new_session(args: argparse.Namespace) -> Session:
             raise UserError("With --teacher none neither a reward nor answers are used: give --take policy.")
         taken = take(Path(args.begin_from), config, parts)
         config = with_answers(config, taken)
+    if isinstance(task, RobotTask) and task.behaviour and task.behaviour.oracle and args.teacher != "none":
+        see_actions = config.reward.inputs == "observation_action"
+        if warning := unseen_by_predictors(task, task.behaviour.oracle, see_actions):
+            print(warning, file=sys.stderr)
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     return create_from(folder, config, taken) if taken else Session.create(folder, config)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -163,6 +164,28 @@ def _timed(robot: RobotTask, behaviour: Behaviour) -> RobotTask:
             )
         robot = replace(robot, frame_skip=round(skip))
     return replace(robot, episode_steps=max(2, round(seconds / robot.step_seconds)))
+
+
+def unseen_by_predictors(task: RobotTask, oracle: str, see_actions: bool = False) -> str:
+    """Return a warning about signals of a correct oracle that the predictors do not see; '' if they see all of them.
+
+    A place counts as seen if the robot can't move away, or the oracle may compare it with that of a geom.
+    """
+    signals = compile_expression(oracle, task.names).signals
+    families = Counter(signal.partition("[")[0] for signal in signals)
+    places = () if task.camera.fixed else ("x", "y")
+    unseen = sorted(
+        signal
+        for signal in signals
+        if signal == "time"
+        or (signal in places and families[signal] == 1)
+        or (signal.startswith("action[") and not see_actions)
+    )
+    if not unseen:
+        return ""
+    sentence = f"The predictors can't learn a reward for {' and '.join(unseen)}, which they do not see."
+    advice = " They see actions with --set reward.inputs=observation_action."
+    return sentence + (advice if families["action"] and not see_actions else "")
 
 
 def _reward(oracle: Expression) -> Callable[[Physics], Float64]:

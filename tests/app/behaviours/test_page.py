@@ -169,6 +169,13 @@ def test_signals_are_found_by_words_and_ticked_and_expressions_are_checked_as_th
         field.expression.selectAll()
         QTest.keyClicks(field.expression, "1 - up" if field is fields.oracle else "share(height < 1)")
         assert field.problem.isHidden() and made.start.isEnabled()
+    fields.oracle.expression.selectAll()
+    QTest.keyClicks(fields.oracle.expression, "x * up")
+    assert fields.oracle.problem.text() == "The predictors can't learn a reward for x, which they do not see."
+    assert fields.oracle.problem.isVisible() and made.start.isEnabled()  # a warning: the file may be used
+    fields.oracle.expression.selectAll()
+    QTest.keyClicks(fields.oracle.expression, "1 - up")
+    assert fields.oracle.problem.isHidden()
     for number in range(3):
         QTest.mouseClick(fields.add, _LEFT)
         QTest.keyClicks(fields.plots[-1].expression, "last(x)")

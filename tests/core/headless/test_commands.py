@@ -136,6 +136,19 @@ def test_a_behaviour_file_is_taught_kept_and_evaluated(cli: Run) -> None:
     assert found.best is not None and found.best >= result["measure"]["mean_height"]
 
 
+def test_an_oracle_that_pays_for_what_the_predictors_do_not_see_is_taught_with_a_warning(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("late.json").write_text(json.dumps({**LOW, "oracle": "time * up - action[slide] ** 2"}))
+    for inputs, warned in (
+        ("observation", "action[slide] and time, which they do not see. They see actions with --set"),
+        ("observation_action", "a reward for time, which they do not see.\n"),
+    ):
+        args = make_parser().parse_args(["teach", "late.json", "--session", inputs, "--set", f"reward.inputs={inputs}"])
+        new_session(args).close()
+        assert warned in capsys.readouterr().err
+
+
 DOCUMENTED = {
     "task": "reacher",
     "teacher": "oracle",

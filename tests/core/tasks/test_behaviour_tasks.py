@@ -14,7 +14,7 @@ from core.errors import UserError
 from core.presets import DEFAULT
 from core.tasks import CATALOGUE, behaviours, get_task
 from core.tasks.base import RobotTask
-from core.tasks.behaviour_tasks import task_text
+from core.tasks.behaviour_tasks import task_text, unseen_by_predictors
 from core.tasks.robots import ROBOTS
 from tests.core.robot_toys import MakeBatch, random_steps
 
@@ -155,3 +155,28 @@ def test_a_config_keeps_the_text_of_a_file() -> None:
 def test_an_mjcf_file_in_place_of_a_task_is_answered_with_how_to_name_it(named: str) -> None:
     with pytest.raises(UserError, match=r"if it is an MJCF file, write mjcf:arm/arm\.xml\.$"):
         get_task(named)
+
+
+@pytest.mark.parametrize(
+    ("robot", "oracle", "unseen"),
+    [
+        ("hopper", "up - x * time", "time and x"),
+        ("hopper", "up + y", "y"),
+        ("hopper", "x[foot_geom] - x", ""),  # how far the foot is in front
+        ("hopper", "action[foot_joint]", "action[foot_joint]"),
+        ("pendulum", "-abs(x)", ""),  # it can't move away, and sees where it is
+        ("hopper", "height + forward_speed - abs(joint[foot_joint])", ""),
+    ],
+)
+def test_an_oracle_for_what_the_predictors_do_not_see_is_warned_about(robot: str, oracle: str, unseen: str) -> None:
+    warning = unseen_by_predictors(ROBOTS[robot], oracle)
+    assert f"a reward for {unseen}, which they do not see." in warning if unseen else warning == ""
+    assert ("--set reward.inputs" in warning) == ("action" in unseen)
+    assert "action" not in unseen_by_predictors(ROBOTS[robot], oracle, see_actions=True)
+
+
+@pytest.mark.parametrize("name", behaviours())
+def test_what_the_shipped_oracles_pay_for_is_seen(name: str) -> None:
+    task = get_task(name)
+    assert isinstance(task, RobotTask) and task.behaviour
+    assert not unseen_by_predictors(task, task.behaviour.oracle or "0")
