@@ -31,7 +31,7 @@ from core.seeding import generator
 from core.service_events import FilmMade, FilmProgressed, FilmRequested
 from core.session.policy_snapshots import SnapshotInfo, snapshots_of
 from core.tasks import get_task
-from core.types import AUDIENCE, GUEST, Choice, Teacher
+from core.types import AUDIENCE, GUEST, Teacher
 
 FPS = 30.0
 _MAX_HEIGHT = 2160
@@ -174,13 +174,13 @@ class FilmJob(Service[FilmRequested]):
 
 
 def labellers_of(session: Path, labels: int) -> dict[str, int]:
-    """Count each labeller's answers that are trained on, among the first `labels` of a session.
+    """Count each labeller's answers among the first `labels` of a session.
 
     Raises UserError if a session's answers can't be read.
     """
     with closing(PreferenceStore(session / FOLDER, read_only=True)) as store:
         rows = store.labels()[:labels]
-    return Counter(row.labeller for row in rows if row.choice != Choice.CANT_TELL)
+    return Counter(row.labeller for row in rows)
 
 
 def how_taught(labellers: Mapping[str, int], by_true_reward: bool) -> str:
@@ -193,9 +193,9 @@ def how_taught(labellers: Mapping[str, int], by_true_reward: bool) -> str:
     for labeller, count in labellers.items():
         guest = labeller.startswith(GUEST) and labeller not in _LABELLERS
         counts["guests" if guest else _LABELLERS.get(labeller, labeller)] += count
-    learned = f"Learned from {pluralize(counts.total(), 'choice')} between two short clips"
+    taught = f"Taught with {pluralize(counts.total(), 'answer')} about pairs of short clips"
     if len(counts) > 1:
         *others, last = (f"{count:,} by {name}" for name, count in counts.most_common())
-        return f"{learned}: {', '.join(others)} and {last}."
+        return f"{taught}: {', '.join(others)} and {last}."
     knows = ", which knows the true reward" if Teacher.ORACLE in labellers else ""
-    return f"{learned}. Chosen by {next(iter(counts))}{knows}."
+    return f"{taught}. Answered by {next(iter(counts))}{knows}."

@@ -99,17 +99,17 @@ def test_before_and_after_go_in_step_from_the_same_start(taught: Path, tmp_path:
 @pytest.mark.parametrize(
     ("labellers", "by_true_reward", "expected"),
     [
-        ({"oracle": 305}, False, "305 choices .* Chosen by the computer, which knows the true reward\\."),
-        ({"human": 1}, False, r"1 choice between two short clips\. Chosen by a person\."),
-        ({"oracle": 3, "human": 4}, False, "7 choices .* clips: 4 by a person and 3 by the computer\\."),
+        ({"oracle": 305}, False, "305 answers .* Answered by the computer, which knows the true reward\\."),
+        ({"human": 1}, False, r"1 answer about pairs of short clips\. Answered by a person\."),
+        ({"oracle": 3, "human": 4}, False, "7 answers .* clips: 4 by a person and 3 by the computer\\."),
         ({"human": 4, "guest: A": 2, "guest: B": 1, AUDIENCE: 2}, False, "4 by a person, 3 by guests and 2 by an aud"),
-        ({"guest: Ada": 4, "guest: Alan": 5}, False, r"Chosen by guests\."),
-        ({AUDIENCE: 5}, False, r"Chosen by an audience\."),
+        ({"guest: Ada": 4, "guest: Alan": 5}, False, r"Answered by guests\."),
+        ({AUDIENCE: 5}, False, r"Answered by an audience\."),
         ({}, False, "Before the first answer."),
         ({}, True, "Learned from the task's own reward."),
     ],
 )
-def test_the_title_says_who_chose(labellers: dict[str, int], by_true_reward: bool, expected: str) -> None:
+def test_the_title_says_who_answered(labellers: dict[str, int], by_true_reward: bool, expected: str) -> None:
     assert re.search(expected, how_taught(labellers, by_true_reward))
 
 
@@ -123,7 +123,7 @@ def test_the_title_counts_no_answer_that_the_last_policy_did_not_have(tmp_path: 
     with closing(PreferenceStore(tmp_path / FOLDER)) as store:
         for number in range(6):
             store.add(query(number), Choice.CANT_TELL if number % 2 else Choice.LEFT, "human")
-    assert labellers_of(tmp_path, 4) == {"human": 2}
+    assert labellers_of(tmp_path, 4) == {"human": 4}  # as many as the captions count, also those that can't tell
 
 
 def test_the_title_is_about_the_session_and_no_labellers_instruction(
@@ -139,7 +139,7 @@ def test_the_title_is_about_the_session_and_no_labellers_instruction(
     labels = PreferenceStore(taught / FOLDER, read_only=True)
     with closing(labels):
         count = labels.count()
-    assert f"{count} choices between two short clips. Chosen by the computer" in text.replace("  ", " ")
+    assert f"{count} answers about pairs of short clips. Answered by the computer" in text.replace("  ", " ")
     assert "Choose the clip" not in text and get_task("reacher").title in written
 
 
