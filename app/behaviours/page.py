@@ -89,6 +89,8 @@ class BehaviourPage(QWidget):
         """Names of imported robots by the tasks that picture them."""
         self._scene = "", 0
         """Text and size of the scene that was requested last; '' for none."""
+        self._robot: tuple[str, RobotModel | None] = "", None
+        """Robot of that scene."""
         self.draft = BehaviourDraft.new()
         self._make_picture()
         self._make_words()
@@ -371,6 +373,9 @@ class BehaviourPage(QWidget):
 
     def _draw(self, still: int | None = None) -> None:
         self._scene = text, size = self.draft.scene_text(), self.view.clip_size
+        previous, self._robot = self._robot, (self.draft.robot, self.draft.model)
+        if previous != self._robot:
+            self.view.play(None)
         if text:
             self._scenes.request(text, size, still)
 

@@ -47,6 +47,7 @@ class SceneView(ClipPlayer):
         self._dragged_from: QPointF | None = None
         self._settling = QTimer(self, singleShot=True, interval=_SETTLED_MS)
         self._settling.timeout.connect(self.settled)
+        self.play(None)
 
     @property
     def clip_size(self) -> int:

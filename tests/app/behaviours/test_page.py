@@ -143,6 +143,17 @@ def test_length_start_and_robot_are_seen_and_what_does_not_suit_is_not_offered(p
     assert made.problem.text() == "Give the behaviour a name."
 
 
+def test_a_robot_that_is_not_drawn_yet_is_announced_in_place_of_the_previous_one(page: Page) -> None:
+    view = page.window.behaviour_page.view
+    page.show().window.show_new_behaviour()
+    assert view.frames is None and view.placeholder == "Loading preview…"
+    page.wait_until(lambda: view.frames is not None)
+    page.press(Qt.Key.Key_Right)
+    assert page.window.behaviour_page.robots.chosen == "walker"
+    assert view.frames is None and view.placeholder == "Loading preview…"
+    page.wait_until(lambda: view.frames is not None)
+
+
 def test_signals_are_found_by_words_and_ticked_and_expressions_are_checked_as_they_are_typed(page: Page) -> None:
     made = opened(page)
     fill(made)
