@@ -24,8 +24,6 @@ from core.session.taking import Beginning
 from core.types import Choice, Query, Teacher
 
 _PROGRESS_STEPS = 20
-_MAX_PICTURE = 1 << 20
-"""Bytes. The summary's pictures have some 5 kB."""
 _ELSEWHERE, _MAX_ELSEWHERE = "start page/elsewhere", 50
 
 
@@ -203,7 +201,7 @@ def _known_elsewhere() -> list[Path]:
 def _picture(path: Path) -> QImage:
     """Read a picture; a null one if there is none or it can't be read."""
     try:
-        return decoded(files.read_regular(path, _MAX_PICTURE))
+        return decoded(files.read_regular(path, summary.MAX_PICTURE))
     except OSError:
         return QImage()
 

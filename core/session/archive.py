@@ -2,7 +2,7 @@
 
 The file is a zip with the members in _ALLOWED only; somersault.json has the number of the format. It may come from
 another person: names and sizes are checked before anything is unpacked, and the session gets its name only after all of
-it was read and found undamaged. Damaged curves, earlier policies and votes are accepted, as no session needs them.
+it was read and found undamaged. Damaged curves, earlier policies, votes and pictures are accepted, as no session needs them.
 """
 
 import errno
@@ -30,12 +30,13 @@ from core.session.library import derived_summary
 from core.session.session import CONFIG, Session, read_config, training_files
 from core.voting import record
 
+SUFFIX = ".somersault"
 _FORMAT = 2
 _MANIFEST, _LOG = "somersault.json", f"{FOLDER}/{LOG}"
 _ALLOWED = re.compile(
     rf"{re.escape(_MANIFEST)}|{re.escape(CONFIG)}|{re.escape(_LOG)}|{FOLDER}/[0-9]{{8}}\.safetensors"
     rf"|metrics\.safetensors|checkpoints/[0-9]{{8,12}}\.safetensors|{policy_snapshots.FOLDER}/[0-9]{{12,13}}\.safetensors"
-    rf"|{re.escape(record.NAME)}",
+    rf"|{re.escape(record.NAME)}|{re.escape(summary.PICTURE)}",
     re.ASCII,
 )
 _MAX_OTHERS = 16
@@ -80,6 +81,9 @@ def export_session(session: Session, target: Path, check_cancelled: Callable[[],
         ):
             files.add_to_zip(archive, _MANIFEST, json.dumps({"format": _FORMAT}))
             archive.write(session.folder / CONFIG, CONFIG)
+            with suppress(OSError):  # there is no picture yet, or what no session needs is damaged
+                picture = files.read_regular(session.folder / summary.PICTURE, summary.MAX_PICTURE)
+                files.add_to_zip(archive, summary.PICTURE, picture)
             # Before the answers, so that the archive has every answer that the votes and checkpoints refer to.
             for path in (session.folder / record.NAME, *training_files(session.folder)):
                 # No votes, or a newer checkpoint has replaced this one; it is listed too.
@@ -184,6 +188,7 @@ def _check_members(source: Path, members: list[zipfile.ZipInfo]) -> None:
     if len(names) < len(members) or policies > policy_snapshots.KEPT or others > _MAX_OTHERS:
         raise UserError(f"{source} contains a file twice, or too many files: nothing was read.")
     limits = {_MANIFEST: _MAX_SMALL, CONFIG: _MAX_SMALL, _LOG: MAX_LOG, record.NAME: record.MAX_BYTES}
+    limits[summary.PICTURE] = summary.MAX_PICTURE
     if (
         any(m.file_size > limits.get(m.filename, _MAX_SIZE) for m in members)
         or sum(m.file_size for m in members) > _MAX_SIZE

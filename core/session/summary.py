@@ -15,6 +15,8 @@ from core.types import is_number
 
 log = logging.getLogger(__name__)
 NAME, PICTURE = "summary.json", "picture.jpg"
+MAX_PICTURE = 1 << 20
+"""Bytes of the picture. Usual ones have some 5 kB."""
 _MAX_BYTES = 4 << 20
 """Most of this is for an imported robot, which the task's text contains."""
 _FIELD_TYPES = {"str": str, "int": int, "float": int | float, "float | None": int | float | None}

@@ -19,7 +19,7 @@ from core.errors import UserError
 from core.events import JobState
 from core.metrics import Metrics
 from core.preferences.store import PreferenceStore
-from core.session import library, metrics_file
+from core.session import library, metrics_file, summary
 from core.session.archive import export_session, import_session
 from core.session.diagnostics import collect
 from core.session.session import Session
@@ -108,6 +108,18 @@ def test_a_clock_that_zip_cannot_tell_keeps_nobody_from_sharing(
         assert opened.namelist() == ["config.json", "about.json"]
 
 
+@pytest.mark.parametrize("size", [5000, summary.MAX_PICTURE + 1])
+def test_the_picture_of_the_list_goes_with_the_session_unless_it_can_be_none(
+    session: Session, tmp_path: Path, size: int
+) -> None:
+    picture = b"\xff\xd8\xff" + bytes(size - 3)
+    (session.folder / summary.PICTURE).write_bytes(picture)
+    export_session(session, tmp_path / "shared.somersault")
+    import_session(tmp_path / "shared.somersault", tmp_path / "back")
+    received = tmp_path / "back" / summary.PICTURE
+    assert received.read_bytes() == picture if size < summary.MAX_PICTURE else not received.exists()
+
+
 def test_nothing_is_imported_over_something(packed: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("x")
@@ -194,6 +206,8 @@ def hungry_config(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
         (also(VOTES, b"", stat.S_IFLNK), _STRANGE),
         (also(VOTES, bytes((64 << 20) + 1)), "larger than a session can be"),
         (also("voices.jsonl"), _STRANGE),
+        (also(summary.PICTURE, b"/etc/passwd", stat.S_IFLNK), _STRANGE),
+        (also(summary.PICTURE, bytes(summary.MAX_PICTURE + 1)), "larger than a session can be"),
     ],
 )
 def test_what_no_export_writes_is_refused_and_leaves_no_trace(
