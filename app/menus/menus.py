@@ -10,6 +10,7 @@ from app.keys.commands import APPEARANCES, SPEEDS, Command, KeyAction
 from app.plots.plot_panel import PlotPanel
 from app.session.controller import Controller
 from app.style.file_dialog import Then, ask_for_file
+from core.session.archive import SUFFIX
 from core.types import Choice
 
 EXPORT = "E&xport"
@@ -76,7 +77,7 @@ def file_handlers(window: QMainWindow, controller: Controller, plots: PlotPanel)
     """Functions by command; each asks for the file to write."""
     name, films, tasks = controller.session.folder.name, controller.film_export, controller.file_tasks
     dialogs: dict[Command, tuple[str, str, Then]] = {
-        Command.EXPORT: ("Export session", f"{name}.somersault", tasks.export),
+        Command.EXPORT: ("Export session", f"{name}{SUFFIX}", tasks.export),
         Command.SAVE_PLOTS: (
             "Save plots",
             f"{name}-plots.zip",

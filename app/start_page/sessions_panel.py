@@ -12,6 +12,7 @@ from app.start_page.session_list import SessionList
 from app.style.file_dialog import ask_for_file_to_open, ask_for_folder
 from app.style.labels import label
 from app.style.layouts import column, row, section_header
+from core.session.archive import SUFFIX
 from core.session.library import SessionEntry
 
 _WIDTH = 430
@@ -63,7 +64,9 @@ class SessionsPanel(QFrame):
         )
         self.other_actions = (
             self._action("Open folder…", "Ctrl+O", self._ask_for_folder, "Open a session saved elsewhere"),
-            self._action("Import session…", "Ctrl+I", self._ask_for_import, "Import an exported session"),
+            self._action(
+                "Import session…", "Ctrl+I", self._ask_for_import, "Import an exported session, or drop it on this page"
+            ),
         )
         self.list.addActions([*self.selection_actions, *self.other_actions])
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
@@ -114,7 +117,7 @@ class SessionsPanel(QFrame):
                 self.failed.emit(f"No file manager could be started: the session is in {folder}.")
 
     def _ask_for_import(self) -> None:
-        kinds = "Sessions (*.somersault);;All files (*)"
+        kinds = f"Sessions (*{SUFFIX});;All files (*)"
         ask_for_file_to_open(self, "Import a session", Path.home(), kinds, self._library.import_file)
 
     def _ask_for_folder(self) -> None:

@@ -51,6 +51,7 @@ from core.behaviours.robot_model import RobotModel
 from core.behaviours.shipped import shipped_behaviours
 from core.config import Config
 from core.errors import UserError
+from core.session.archive import SUFFIX as ARCHIVE_SUFFIX
 from core.session.library import SessionEntry
 from core.session.session import Session
 from core.session.taking import Beginning
@@ -65,7 +66,7 @@ _ABOUT = "Click a task to start. You teach only by choosing the better of two cl
 class StartWindow(QMainWindow):
     """Owns the libraries, the previews and the scenes; `close_down` ends their threads.
 
-    Behaviour files and MJCF files can be dropped on it.
+    Behaviour files, MJCF files and exported sessions can be dropped on it.
 
     Signals:
         opened(object): this Session was opened and locked; show it.
@@ -407,13 +408,15 @@ class StartWindow(QMainWindow):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Import a behaviour file, or offer the robot of an MJCF file on the page of behaviours."""
+        """Import a behaviour file or an exported session, or offer the robot of an MJCF file on the page of behaviours."""
         path = _dropped_file(event.mimeData())
         if path is None or not self.pages.isEnabled():
             return
         event.acceptProposedAction()
         if path.suffix.lower() == ".xml":
             self._read_robot(path)
+        elif path.suffix.lower() == ARCHIVE_SUFFIX:
+            self.library.import_file(path)
         else:
             self.behaviours.import_file(path)
 
@@ -445,6 +448,7 @@ class StartWindow(QMainWindow):
 
 
 def _dropped_file(data: QMimeData) -> Path | None:
-    """The behaviour file or MJCF file that is dropped; None if it is anything else."""
+    """The behaviour file, MJCF file or exported session that is dropped; None if it is anything else."""
     paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
-    return paths[0] if len(paths) == 1 and paths[0].suffix.lower() in (SUFFIX, ".xml") else None
+    known = SUFFIX, ".xml", ARCHIVE_SUFFIX
+    return paths[0] if len(paths) == 1 and paths[0].suffix.lower() in known else None

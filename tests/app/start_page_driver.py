@@ -8,7 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
@@ -216,6 +217,18 @@ class Page:
         for session in self.opened:
             session.close()
         self.window.deleteLater()
+
+
+def drop(page: Page, path: Path) -> bool:
+    """Drop a file on the window; return whether the window accepts it."""
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    what = Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(QPoint(50, 50), *what)
+    QApplication.sendEvent(page.window, enter)
+    if enter.isAccepted():
+        QApplication.sendEvent(page.window, QDropEvent(QPointF(50, 50), *what))
+    return enter.isAccepted()
 
 
 def make_session(root: Path, name: str, task: str = "reacher", labels: int = 0, ago: float = 100.0) -> Path:

@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -26,7 +25,7 @@ from core.tasks.base import RobotTask
 from tests.app.behaviour_page_driver import SENTENCE, fill, opened
 from tests.app.clipping import clipped
 from tests.app.fakes import take_file
-from tests.app.start_page_driver import SWINGER, Page
+from tests.app.start_page_driver import SWINGER, Page, drop
 
 CROUCH = {"name": "crouch", "robot": "walker", "title": "Crouching", "instruction": SENTENCE, "clip_seconds": 1.0}
 _ANY = Qt.KeyboardModifier.NoModifier
@@ -58,18 +57,6 @@ def choose(card: TaskCard, text: str) -> None:
 
 def files(page: Page) -> dict[str, Behaviour]:
     return {path.name: read_file(path) for path in sorted(page.behaviours.glob("*"))}
-
-
-def drop(page: Page, path: Path) -> bool:
-    """Drop a file on the window; return whether the window accepts it."""
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path))])
-    what = Qt.DropAction.CopyAction, data, _LEFT, _ANY
-    enter = QDragEnterEvent(QPoint(50, 50), *what)
-    QApplication.sendEvent(page.window, enter)
-    if enter.isAccepted():
-        QApplication.sendEvent(page.window, QDropEvent(QPointF(50, 50), *what))
-    return enter.isAccepted()
 
 
 def test_a_name_and_a_sentence_are_enough_for_a_session_and_all_of_it_goes_by_keys(page: Page) -> None:

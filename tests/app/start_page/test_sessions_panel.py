@@ -23,7 +23,7 @@ from core.session.session import Session
 from core.tasks import CATALOGUE
 from core.types import Choice
 from tests.app.fakes import make_query, take_file
-from tests.app.start_page_driver import Page, make_session
+from tests.app.start_page_driver import Page, drop, make_session
 
 
 def test_two_hundred_sessions_are_listed_and_only_the_pictures_that_are_seen_are_asked_for(page: Page) -> None:
@@ -154,7 +154,7 @@ def test_a_copy_that_fails_does_not_end_the_wait_for_a_session_that_is_being_ope
     page.wait_until(lambda: [session.folder.name for session in page.opened] == ["there"])
 
 
-@pytest.mark.parametrize("way", ["key", "button"])
+@pytest.mark.parametrize("way", ["key", "button", "drop"])
 def test_a_session_goes_to_the_trash_and_comes_back(page: Page, way: str) -> None:
     for number, name in enumerate(("a", "b", "c")):
         make_session(page.root, name, labels=number, ago=float(number))
@@ -288,9 +288,12 @@ def test_an_exported_session_is_imported(page: Page, tmp_path: Path, way: str) -
     page.show()
     if way == "key":
         page.press(Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier)
-    else:
+    elif way == "button":
         page.click("Import session…")
-    take_file(page.window, tmp_path / "mine.somersault")
+    if way == "drop":
+        assert drop(page, tmp_path / "mine.somersault") and not drop(page, tmp_path / "mine.zip")
+    else:
+        take_file(page.window, tmp_path / "mine.somersault")
     page.wait_until(lambda: page.chosen == "mine-1")
     assert page.message == "Imported mine-1."
     assert page.rows.session_model.entries[0].problem == ""
