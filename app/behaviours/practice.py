@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.clips.clip_pair import ClipPair
+from app.clips.playback_keys import bind_playback
 from app.keys.commands import KeyAction
 from app.keys.key_hints import KeyHints
 from app.keys.key_map import KeyMap, load_key_map
@@ -71,11 +72,14 @@ class Practice(QWidget):
         self._waiting, self._answers = [], []
         keys = load_key_map()
         self.key_hints.set_keys(keys)
-        for action in self.actions():
-            self.removeAction(action)
-            action.deleteLater()
+        for part in (self, self.clips):
+            for action in part.actions():
+                part.removeAction(action)
+                action.deleteLater()
         slots = ((keys.keys_for(action), partial(self._run_action, action)) for action in self.key_hints.buttons)
         bind(self, [*slots, (("Esc",), self.ended.emit)])
+        bind_playback(self, self.clips, keys, Qt.ShortcutContext.WidgetShortcut)  # Space is for a focused button
+        bind_playback(self.clips, self.clips, keys)
         self._instruction = instruction
         self.clips.show_pair(None)
         self._show()

@@ -1,6 +1,5 @@
 """One answer in detail: both clips in step, and buttons to change the choice."""
 
-from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
@@ -8,10 +7,10 @@ from PySide6.QtGui import QFocusEvent
 from PySide6.QtWidgets import QFrame, QPushButton, QStackedWidget, QWidget
 
 from app.clips.clip_pair import ClipPair
+from app.clips.playback_keys import bind_playback
 from app.history.preference_text import CHOICES, notes, when
-from app.keys.commands import SPEEDS, Command
 from app.keys.key_map import KeyMap, key_symbol
-from app.keys.shortcuts import Slots, bind
+from app.keys.shortcuts import bind
 from app.labelling.guests import name_of
 from app.labelling.pair_queue import Pair
 from app.style.empty_state import EmptyState
@@ -55,7 +54,7 @@ class PreferenceDetail(QFrame):
         column(self.title, (self.place, 1), buttons, self.note, of=self, margins=(16, 14, 16, 14), spacing=12)
         bind(self, [(("Esc",), self.list_requested.emit)])
         bind(self, [(keys.keys_for(choice), partial(self._on_chosen, choice)) for choice in Choice])
-        bind(self, self.playback_slots(), repeats=True)
+        bind_playback(self, self.clips, keys)
         self.show_nothing()
 
     def _make_button(self, choice: Choice) -> QPushButton:
@@ -66,17 +65,6 @@ class PreferenceDetail(QFrame):
         made.setAccessibleName(CHOICES[choice])
         made.clicked.connect(lambda: self._on_chosen(choice))
         return made
-
-    def playback_slots(self) -> Slots:
-        """Return the keys that play the clips, with their functions."""
-        functions: dict[Command, Callable[[], object]] = {
-            Command.PLAYBACK: self.clips.toggle_playback,
-            Command.RESTART_CLIPS: self.clips.restart,
-            Command.PREVIOUS_FRAME: partial(self.clips.step, -1),
-            Command.NEXT_FRAME: partial(self.clips.step, 1),
-            **{command: partial(self.clips.set_speed, speed) for command, speed in SPEEDS.items()},
-        }
-        return [(self._keys.keys_for(command), slot) for command, slot in functions.items()]
 
     def show_nothing(self) -> None:
         self.row, self._message = None, ""

@@ -4,6 +4,7 @@ from PySide6.QtCore import QModelIndex, QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
+from app.clips.playback_keys import bind_playback
 from app.history.consistency_box import ConsistencyBox
 from app.history.filter_bar import FilterBar
 from app.history.preference_detail import PreferenceDetail
@@ -59,7 +60,7 @@ class HistoryPage(QWidget):
         self.empty.set_message("Loading the answers", "They are being read from disk.")
 
     def _make_keys(self, keys: KeyMap) -> None:
-        bind(self.list, self.pane.playback_slots(), Qt.ShortcutContext.WidgetShortcut, repeats=True)
+        bind_playback(self.list, self.pane.clips, keys, Qt.ShortcutContext.WidgetShortcut)
         closes = dict.fromkeys((*keys.keys_for(Command.HISTORY), "Ctrl+W"))
         bind(self, [(closes, self.close)], Qt.ShortcutContext.WindowShortcut)
 

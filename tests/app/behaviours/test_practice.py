@@ -59,6 +59,28 @@ def test_pairs_are_answered_and_answers_taken_back_with_clicks_too(page: Page) -
     assert len(practice.answers) == 4 and hints[Choice.LEFT].isEnabled() and practice.hasFocus()
 
 
+def test_the_keys_of_the_clips_are_those_of_a_session_but_space_presses_a_focused_button(page: Page) -> None:
+    made = opened(page)
+    fill(made)
+    practice, clock = made.practice, made.practice.clips.clock
+    for _ in range(2):  # practised again, too
+        made.practise.click()
+        page.wait_until(lambda: practice.clips.shown is not None)
+        for focused in (practice, practice.clips.left):
+            focused.setFocus()
+            for playing in (False, True):
+                page.press(Qt.Key.Key_Space)
+                assert clock.playing == playing
+            page.press(Qt.Key.Key_Period)
+            page.press(Qt.Key.Key_2)
+            assert not clock.playing and clock.speed == 0.5
+            page.press(Qt.Key.Key_R)
+            assert clock.playing
+        practice.back.setFocus()
+        page.press(Qt.Key.Key_Space)
+        assert made.maker.isVisible()
+
+
 @pytest.mark.parametrize("kept", [True, False])
 def test_five_pairs_are_answered_and_kept_only_if_wanted(page: Page, kept: bool) -> None:
     made = practised(page)

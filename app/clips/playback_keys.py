@@ -1,0 +1,30 @@
+"""Keys of a window's part that play its clips, as in a session."""
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from app.clips.clip_pair import ClipPair
+from app.keys.commands import COMMANDS, SPEEDS, Command
+from app.keys.key_map import KeyMap
+from app.keys.shortcuts import bind
+
+
+def bind_playback(
+    widget: QWidget,
+    clips: ClipPair,
+    keys: KeyMap,
+    context: Qt.ShortcutContext = Qt.ShortcutContext.WidgetWithChildrenShortcut,
+) -> None:
+    """Bind the keys that play the clips, step them and set their speed as actions of the widget."""
+    functions: dict[Command, Callable[[], object]] = {
+        Command.PLAYBACK: clips.toggle_playback,
+        Command.RESTART_CLIPS: clips.restart,
+        Command.PREVIOUS_FRAME: partial(clips.step, -1),
+        Command.NEXT_FRAME: partial(clips.step, 1),
+        **{command: partial(clips.set_speed, speed) for command, speed in SPEEDS.items()},
+    }
+    for command, function in functions.items():
+        bind(widget, [(keys.keys_for(command), function)], context, COMMANDS[command].repeats)
