@@ -1,4 +1,4 @@
-"""Dialog that lists all commands with their keys."""
+"""Dialog that lists all commands with their keys, and the keys of all pages."""
 
 from collections.abc import Iterator
 from html import escape
@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QWidget
 from app.keys.commands import COMMANDS, KeyAction
 from app.keys.key_map import KeyMap, key_symbols
 from app.menus.menus import MENUS
-from app.plots.plot import KEY_TEXTS
+from app.menus.page_keys import page_keys
 from app.style import theme
 from app.style.layouts import column
 
@@ -17,13 +17,14 @@ from app.style.layouts import column
 class KeyList(QDialog):
     """List of all keys, generated from the menus and the keys in use."""
 
-    def __init__(self, keys: KeyMap, parent: QWidget | None = None) -> None:
+    def __init__(self, keys: KeyMap, parent: QWidget | None = None, pages_first: bool = False) -> None:
+        """pages_first: the pages come before the menus of a session"""
         super().__init__(parent)
         self.setWindowTitle("Keys and commands")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.text = QTextBrowser()
         self.text.setAccessibleName("Keys and commands")
-        self._keys = keys
+        self._keys, self._pages_first = keys, pages_first
         self._fill()
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
@@ -38,20 +39,25 @@ class KeyList(QDialog):
 
     def _fill(self) -> None:
         scrolled = self.text.verticalScrollBar().value()
-        self.text.setHtml("".join(_tables(self._keys)))
+        self.text.setHtml("".join(_tables(self._keys, self._pages_first)))
         self.text.verticalScrollBar().setValue(scrolled)
 
 
-def _tables(keys: KeyMap) -> Iterator[str]:
-    for title, groups in MENUS:
-        rows = "".join(_row(action, keys) for group in groups for action in group)
-        yield f"<h3>{title.replace('&', '')}</h3><table cellpadding='3' width='100%'>{rows}</table>"
+def _tables(keys: KeyMap, pages_first: bool) -> Iterator[str]:
+    menus = [
+        (title.replace("&", ""), [_command(action, keys) for group in groups for action in group])
+        for title, groups in MENUS
+    ]
+    pages = [(title, [(names, escape(effect)) for names, effect in rows]) for title, rows in page_keys(keys).items()]
+    for title, rows in (*pages, *menus) if pages_first else (*menus, *pages):
+        cells = "".join(
+            f"<tr><td width='34%'><b>{escape(names)}</b></td><td>{effect}</td></tr>" for names, effect in rows
+        )
+        yield f"<h3>{title}</h3><table cellpadding='3' width='100%'>{cells}</table>"
 
-    rows = "".join(f"<tr><td width='34%'><b>{names}</b></td><td>{effect}</td></tr>" for names, effect in KEY_TEXTS)
-    yield f"<h3>In a focused plot</h3><table cellpadding='3' width='100%'>{rows}</table>"
 
-
-def _row(action: KeyAction, keys: KeyMap) -> str:
-    info, names = COMMANDS[action], key_symbols(keys.keys_for(action))
+def _command(action: KeyAction, keys: KeyMap) -> tuple[str, str]:
+    """Return the names of a command's keys, and its name and tip in HTML."""
+    info = COMMANDS[action]
     tip = f"<br><span style='color:{theme.palette().muted}'>{escape(info.tip)}.</span>" if info.tip else ""
-    return f"<tr><td width='34%'><b>{escape(names)}</b></td><td>{escape(info.name)}{tip}</td></tr>"
+    return key_symbols(keys.keys_for(action)), escape(info.name) + tip

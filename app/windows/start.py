@@ -32,6 +32,7 @@ from app.behaviours.scenes import Scenes
 from app.keys.commands import Command
 from app.keys.key_map import load_key_map
 from app.keys.shortcuts import bind
+from app.menus.key_list import KeyList
 from app.new_session.new_session_form import NewSessionForm
 from app.previews.previews import Preview, Previews
 from app.session.factory import session_config
@@ -39,6 +40,7 @@ from app.session.library import SessionLibrary
 from app.start_page.sessions_panel import SessionsPanel
 from app.start_page.task_grid import DELETE, DUPLICATE, EDIT, EDIT_COPY, EXPORT, SETTINGS, TaskGrid
 from app.style.file_dialog import ask_for_file, ask_for_file_to_open
+from app.style.glossary import open_glossary, word_of
 from app.style.labels import press_on_enter
 from app.style.layouts import column, row, section_header
 from app.style.message_bar import MessageBar
@@ -108,11 +110,9 @@ class StartWindow(QMainWindow):
         self._undo: Callable[[], object] | None = None
         self._just_saved = ""
         """Text of the behaviour whose card gets the focus when it is listed."""
-        self._quit = QAction("Quit", self)
-        self._quit.triggered.connect(self._on_quit)
+        self._commands = self._make_commands()
         self._asked_about: list[BehaviourDraft] = []
         """The drafts that quitting would have discarded when the person was asked last, as they were then."""
-        self.addAction(self._quit)
         self._connect()
         restore(self, _STATE_NAME, _SIZE)
 
@@ -139,6 +139,19 @@ class StartWindow(QMainWindow):
             (self.area, 1),
             spacing=12,
         )
+
+    def _make_commands(self) -> dict[Command, QAction]:
+        """Make the commands that have the same keys as in a session."""
+        functions: dict[Command, Callable[[], object]] = {
+            Command.QUIT: self._on_quit,
+            Command.KEY_LIST: lambda: KeyList(load_key_map(), self, pages_first=True).open(),
+            Command.GLOSSARY: lambda: open_glossary(self, word_of(self.focusWidget())),
+        }
+        actions = {command: QAction(self, autoRepeat=False) for command in functions}
+        for command, action in actions.items():
+            action.triggered.connect(functions[command])
+        self.addActions([*actions.values()])
+        return actions
 
     def _connect(self) -> None:
         self.grid.chosen.connect(self._start)
@@ -247,7 +260,9 @@ class StartWindow(QMainWindow):
         if event.spontaneous():  # restored after being minimized
             return
         self._set_busy(False)
-        self._quit.setShortcuts([QKeySequence(key) for key in load_key_map().keys_for(Command.QUIT)])
+        keys = load_key_map()
+        for command, action in self._commands.items():
+            action.setShortcuts([QKeySequence(key) for key in keys.keys_for(command)])
         self.library.refresh()
         self.behaviours.refresh()
         self.previews.hold(False)

@@ -8,16 +8,18 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QEnterEvent, QImage
+from PySide6.QtGui import QAction, QEnterEvent, QImage, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from app.menus.key_list import KeyList
 from app.previews.picture_cards import PictureCard
 from app.session.factory import create_session, session_config
 from app.start_page.goals import goal
 from app.start_page.task_card import TaskCard
 from app.start_page.task_grid import GAMES, OWN, ROBOTS, SHIPPED
 from app.style import theme
+from app.style.glossary import Glossary
 from app.style.theme import Appearance
 from core.behaviours.shipped import shipped_behaviours
 from core.tasks import CATALOGUE, get_task
@@ -221,6 +223,34 @@ def test_nothing_moves_while_the_window_is_hidden_and_pictures_come_back_from_th
     page.wait_for_pictures()
     assert page.window.grid.clock.isActive()
     assert len(page.drawers.asked) == len(page.window.grid.cards)
+
+
+@pytest.mark.parametrize("key", ["F1", "Ctrl+?"])
+def test_the_list_of_keys_has_all_those_of_the_start_page_first(page: Page, key: str) -> None:
+    window = page.show().window
+    QTest.keySequence(window, QKeySequence(key))
+    shown = window.findChild(KeyList)
+    page.wait_until(shown.isVisible)
+    lines = shown.text.toPlainText().splitlines()
+    assert lines.index("Start page") < lines.index("A behaviour of your own") < lines.index("Session")
+    listed = {name for line in lines for name in line.split(" or ")} | {"Del", "Ctrl+Return"}
+    used = {name.toString() for action in window.findChildren(QAction) for name in action.shortcuts()}
+    assert used - listed == set() and len(used) > 12
+    assert {"Delete", "Ctrl+Enter"} <= listed
+    QTest.keyClick(shown, Qt.Key.Key_Escape)
+    page.wait_until(lambda: window.findChild(KeyList) is None)
+
+
+def test_a_question_mark_opens_the_glossary_on_the_start_page_unless_it_is_typed(page: Page) -> None:
+    window = page.show().window
+    window.search.setFocus()
+    QTest.keyClicks(window.search, "?")
+    assert window.search.text() == "?" and window.findChild(Glossary) is None
+    window.search.clear()
+    window.grid.new_card.setFocus()
+    QTest.keySequence(window, QKeySequence("?"))
+    page.wait_until(lambda: window.findChild(Glossary) is not None)
+    window.findChild(Glossary).close()
 
 
 def test_arrows_go_from_card_to_card_and_enter_chooses(page: Page) -> None:

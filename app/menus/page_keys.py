@@ -1,0 +1,66 @@
+"""Keys of single pages, with their effects, for the list of keys. Those that can be changed are named as they are now."""
+
+from app.keys.commands import COMMANDS, SPEEDS, Command, KeyAction
+from app.keys.key_map import KeyMap, key_symbols
+from app.plots.plot import KEY_TEXTS
+from core.types import Choice
+
+Rows = tuple[tuple[str, str], ...]
+"""Names of keys, and their effect."""
+
+_CLIPS = (Command.PLAYBACK, Command.RESTART_CLIPS, Command.PREVIOUS_FRAME, Command.NEXT_FRAME, *SPEEDS)
+_DEMO = (Command.HUMAN, Command.ORACLE, Command.UNDO, Command.REDO, *_CLIPS[:2], Command.PAUSE, Command.VOTE)
+
+
+def page_keys(keys: KeyMap) -> dict[str, Rows]:
+    """Return the keys that are in no menu of a session, by the title of their page."""
+    return {
+        "Everywhere": (
+            ("Tab or Shift+Tab", "Next or previous control"),
+            ("Enter or Space", "Press the focused button"),
+        ),
+        "Start page": (
+            ("Arrows, Home or End", "Move among the tasks or sessions"),
+            ("Enter", "Start the task, or open the session"),
+            ("Menu key", "Menu of the task or session"),
+            ("Ctrl+F", "Search the tasks; Esc clears the search"),
+            ("Ctrl+D", "Duplicate the session"),
+            ("Delete", "Move the session to Trash"),
+            ("Ctrl+Z", "Bring back what was moved to Trash last"),
+            ("Ctrl+R", "Show the session's folder"),
+            ("Ctrl+O", "Open a session's folder"),
+            ("Ctrl+I", "Import a session"),
+            *_rows(keys, Command.KEY_LIST, Command.GLOSSARY, Command.QUIT),
+        ),
+        "New session": (("Ctrl+Enter", "Create and start"), ("Esc", "Back to the start page")),
+        "A behaviour of your own": (
+            ("Arrows", "Choose the robot; in the picture, turn the camera"),
+            ("+ or −", "In the picture, move closer or away"),
+            ("Home", "In the picture, reset the view"),
+            ("Ctrl+S", "Save"),
+            ("Ctrl+Enter", "Save and start teaching"),
+            ("Esc", "Back to the start page; while practising, back to this page"),
+        ),
+        "Practice": _rows(keys, *Choice, Command.UNDO, *_CLIPS),
+        "In a session": (("Esc", "Back to the clips from a control, so that keys answer again"),),
+        "In a focused plot": KEY_TEXTS,
+        "Answer history": (
+            ("Arrows", "Choose an answer"),
+            ("Enter", "To the answer's clips, where the keys of the choices change it"),
+            ("Esc", "Back to the list"),
+            *_rows(keys, *_CLIPS),
+            (key_symbols(dict.fromkeys((*keys.keys_for(Command.HISTORY), "Ctrl+W"))), "Close"),
+        ),
+        "Demo mode": (
+            *_rows(keys, *Choice),
+            ("F2", "Name of the next guest"),
+            *_rows(keys, *_DEMO),
+            (key_symbols(("Esc", *keys.keys_for(Command.DEMO))), "Leave"),
+        ),
+        "Playing a game": (("Arrows and Space", "The game's controls"), ("Esc", "Leave")),
+    }
+
+
+def _rows(keys: KeyMap, *actions: KeyAction) -> Rows:
+    """Return the actions that have a key."""
+    return tuple((key_symbols(found), COMMANDS[action].name) for action in actions if (found := keys.keys_for(action)))
