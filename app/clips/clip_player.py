@@ -27,6 +27,7 @@ class ClipPlayer(QWidget):
     """Shows frame number `index` of `frames`, scaled smoothly, as large as fits.
 
     placeholder: text in place of a picture while there are no frames
+    placeholder_pixels: size of its font
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class ClipPlayer(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.frames: Frames | None = None
-        self.index, self.placeholder = 0, ""
+        self.index, self.placeholder, self.placeholder_pixels = 0, "", 13
         self._flash: tuple[QColor, str] | None = None
         self._kept: dict[int, QImage] = {}
         """Scaled frames, by their index."""
@@ -92,7 +93,7 @@ class ClipPlayer(QWidget):
         if self.frames is None:
             painter.fillRect(self._place, QColor(theme.palette().panel))
             painter.setPen(QColor(theme.palette().muted))
-            set_font(painter, 13)
+            set_font(painter, self.placeholder_pixels)
             painter.drawText(self._place.adjusted(12, 0, -12, 0), _WRAPPED, self.placeholder)
         else:
             self._draw_picture(painter, self.frames)

@@ -160,6 +160,8 @@ class DemoWindow(QWidget):
         hints = [(Command.HUMAN, "You answer" if voting else "Guests answer"), vote, (Command.UNDO, "Undo")]
         if self._controller.task.has_true_reward and not voting:
             hints.insert(0, (Command.ORACLE, "Computer answers"))
+        if self._controller.state == State.PAUSED:
+            hints.append((Command.PAUSE, "Resume training"))
         texts = [f"{key_symbol(self._keys.keys_for(c)[0])} {name}" for c, name in hints if self._keys.keys_for(c)]
         guest = [] if voting else [f"{_NEXT_GUEST} Next guest (now {self.guests.name})"]
         return "      ".join([*texts, *guest, "Esc Leave"])
@@ -324,6 +326,7 @@ class DemoWindow(QWidget):
         elif state == State.RUNNING and self._before == State.RESTARTING:
             self.notice.setText(f"Training stopped and started again at {time.strftime('%H:%M:%S')}.")
         self._before = state
+        self.hints.setText(self._hint_text)
 
     def _update_question(self) -> None:
         oracle = self._controller.labelling.teacher == Teacher.ORACLE

@@ -1,7 +1,7 @@
 """Side of demo mode: the untrained and the newest policy, the counters, and the learning curve."""
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSize
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
@@ -13,6 +13,7 @@ from app.session.metrics_recorder import PREDICTED, of_figure
 from app.style import theme
 from app.style.labels import label
 from app.style.layouts import column, row
+from app.style.painting import set_font
 from core.formatting import format_number, format_steps
 from core.session.policy_snapshots import SnapshotInfo
 from core.types import Float64
@@ -22,16 +23,20 @@ _GAP = 12
 _POINTS = 200
 """Points of the curve, which is small."""
 _PREDICTED_TITLE = "Predicted return"
+_NO_FIGURES = "No figures yet"
+_TEXT = 14
+"""Font size in pixels of painted texts, on the screen that all sizes refer to."""
 
 
 class LearningCurve(QWidget):
-    """One curve from the first step to the newest, with a point at its end and no scales."""
+    """One curve from the first step to the newest, with a point at its end and no scales; a text before the first point."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Learning curve")
         self.points: tuple[Float64, Float64] = np.empty(0), np.empty(0)
+        self.text_pixels = _TEXT
 
     def sizeHint(self) -> QSize:
         return QSize(240, 70)
@@ -62,6 +67,10 @@ class LearningCurve(QWidget):
             last = np.flatnonzero(np.isfinite(y))[-1]
             painter.setBrush(QColor(theme.palette().green))
             painter.drawEllipse(QPointF(float(xs[last]), float(ys[last])), width, width)
+        else:
+            painter.setPen(QColor(theme.palette().muted))
+            set_font(painter, self.text_pixels)
+            painter.drawText(box, Qt.AlignmentFlag.AlignCenter, _NO_FIGURES)
         painter.end()
 
 
@@ -126,8 +135,10 @@ class DemoSide(QWidget):
             part.setVisible(not on)
 
     def set_scale(self, scale: float) -> None:
-        """Fit the timeline to the screen's size."""
+        """Fit the timeline and the painted texts to the screen's size."""
         self.now.reward_timeline.setFixedHeight(round(36 * scale))
+        pixels = max(9, round(_TEXT * scale))
+        self.curve.text_pixels = self.before.player.placeholder_pixels = self.now.player.placeholder_pixels = pixels
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

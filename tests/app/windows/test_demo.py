@@ -138,6 +138,7 @@ def test_the_presenter_pauses_and_resumes(face: Face, demo: DemoWindow) -> None:
     for state in (State.PAUSED, State.RUNNING):
         QTest.keyClick(demo, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier)
         assert face.controller.state == state
+        assert ("Ctrl+P Resume training" in demo.hints.text()) == (state == State.PAUSED)
 
 
 def test_without_a_pair_it_says_why_and_keys_do_nothing(face: Face, demo: DemoWindow) -> None:

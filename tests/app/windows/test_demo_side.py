@@ -57,6 +57,27 @@ def test_the_curve_follows_the_measure_or_what_may_be_seen_of_it(face: Face, sid
     assert has_colour(picture, theme.palette().green)
 
 
+def written(picture: QImage) -> int:
+    """Height in pixels of what is written across the middle of a picture."""
+    edge, quarter = 12, picture.width() // 4
+    ground, columns = picture.pixel(edge, edge), range(quarter, 3 * quarter)
+    return sum(any(picture.pixel(x, y) != ground for x in columns) for y in range(edge, picture.height() - edge))
+
+
+def test_what_is_still_to_come_is_written_as_large_as_the_screen_asks_for(face: Face, side: DemoSide) -> None:
+    parts = side.before.player, side.curve
+    face.wait_until(lambda: min(part.height() for part in parts) > 100)
+    heights = []
+    for scale in (1, 2):
+        side.set_scale(scale)
+        heights.append([written(part.grab().toImage()) for part in parts])
+    for small, large in zip(*heights, strict=True):
+        assert small > 6 and large > 1.6 * small
+    face.controller.metrics.append("predicted return", 1.0, 10.0)
+    side.refresh()
+    assert written(side.curve.grab().toImage()) == 0  # its only point is at the right edge
+
+
 def test_answers_come_first_and_steps_second(face: Face, side: DemoSide) -> None:
     face.controller.progress.counted(40)
     face.controller.progress.reported(565_248)
