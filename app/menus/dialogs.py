@@ -1,7 +1,7 @@
 """Handlers of the commands that open a dialog. No dialog blocks: teaching continues meanwhile."""
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QMainWindow, QMessageBox
@@ -52,11 +52,16 @@ def ask_before_loss(window: QMainWindow, answers: int, save: Callable[[], object
     box.open()
 
 
-def ask_to_discard(window: QMainWindow, names: str, leave: Callable[[], object]) -> None:
-    """Ask whether to wait for files that are being made, or to leave without them."""
-    box = _warning(
-        window, f"Still being written: {names}. If you close the session now, the unfinished output is discarded."
-    )
+def ask_to_discard(window: QMainWindow, training: bool, files: Sequence[str], leave: Callable[[], object]) -> None:
+    """Ask whether to stay, or to leave without training that could not be saved and without files that are being made."""
+    losses = []
+    if training:
+        lost = "it is lost if you close the session now."
+        losses.append(f"The training since the last checkpoint could not be saved: {lost}")
+    if files:
+        discarded = "If you close the session now, the unfinished output is discarded."
+        losses.append(f"Still being written: {' and '.join(files)}. {discarded}")
+    box = _warning(window, " ".join(losses))
     box.addButton("&Close anyway", QMessageBox.ButtonRole.DestructiveRole).clicked.connect(leave)
     box.setDefaultButton(QMessageBox.StandardButton.Cancel)
     box.open()

@@ -104,7 +104,6 @@ class Controller(QObject):
         self._jobs_to_start: set[str] = set()
         self._final_checkpoint = 0
         """Number of the checkpoint that stopping waits for."""
-        self._checkpoint_trouble_told = False
         self._moved_to: Session | None = None
         self._is_moving = False
         self._moved_counts = 0, 0  # answers and earlier policies in `_moved_to`
@@ -234,6 +233,13 @@ class Controller(QObject):
     def lost_training(self) -> bool:
         """True if a stopped session could not save what was trained since the last checkpoint."""
         return self.checkpointer.unsaved
+
+    @property
+    def unsaved_reason(self) -> str:
+        """Why the training under way can't be saved, in one sentence; '' if it can, or the session stops or has stopped."""
+        if self.folder_guard.gone:
+            return f"The session's folder, {self.session.folder}, is gone."
+        return "" if self.state in (State.STOPPING, State.STOPPED) else self.checkpointer.trouble
 
     @property
     def abandoned(self) -> str:
@@ -411,6 +417,7 @@ class Controller(QObject):
 
     def _on_waited(self, event: Waited) -> None:
         self._waits[event.job] = event.reason, time.monotonic()
+        self.checkpointer.note(event)  # a checkpoint that was refused is due again while the jobs wait, too
         if event.job == "rollout":
             self.course.waited(event.reason)
             self.labelling.wake_oracle()
@@ -473,7 +480,6 @@ class Controller(QObject):
         return number
 
     def _on_saved(self, number: int) -> None:
-        self._checkpoint_trouble_told = False
         self._dismiss_after(number, saved=True)
 
     def _on_checkpoint_refused(self, sentence: str, number: int) -> None:
@@ -483,8 +489,7 @@ class Controller(QObject):
             self._enter(State.FAILED if self.job_group.running else State.STOPPED)
         if starting and self.state == State.FAILED:
             self.job_failed.emit(sentence, self._recovery.name)
-        elif number == 0 or self.state == State.STOPPING or not self._checkpoint_trouble_told:
-            self._checkpoint_trouble_told = number > 0  # a missing folder is reported once, not every minute
+        elif number == 0 or self.state == State.STOPPING:
             self.trouble_arose.emit(sentence)
         self._dismiss_after(number, saved=False)
 

@@ -47,7 +47,7 @@ _PANEL_MOVED = "window/panel moved"
 _DOCK, _DOCK_SHARE = 390, 0.22
 """Minimum width of the progress panel in pixels, and its share of a wider window."""
 _PAUSED, _ANSWERABLE = "Training is paused.", " You can keep answering."
-_UNSAVED = "Nothing more is saved until it is back or you save elsewhere."
+_UNSAVED, _GONE = "Training is not being saved.", "Nothing more is saved until it is back or you save elsewhere."
 _LEAST_HEIGHT = 560
 """Pixels: a longer instruction then wraps without cutting off the clips."""
 _IN_PANEL = (
@@ -107,7 +107,7 @@ class MainWindow(QMainWindow):
 
     def _make_centre(self) -> None:
         self.banner, self.film_bar = Banner(), FilmProgress()
-        self.paused_bar, self.lost_folder_bar = MessageBar("banner", "Resume"), MessageBar("banner", "Save elsewhere…")
+        self.paused_bar, self.unsaved_bar = MessageBar("banner", "Resume"), MessageBar("banner", "Save elsewhere…")
         self.instruction = label("instruction", self._controller.task.instruction, wrap=True, centred=True)
         self.empty = EmptyState()
         self.pair_page = PairPage(self._controller, self.empty)
@@ -117,7 +117,7 @@ class MainWindow(QMainWindow):
         self.training_line = TrainingLine(self._controller, self.commands[Command.FINISH])
         self.centre = QWidget()
         self.toast = Toast(self.centre)
-        bars = self.lost_folder_bar, self.banner, self.paused_bar
+        bars = self.unsaved_bar, self.banner, self.paused_bar
         parts = self._make_top(), (self.pair_page, 1), self.key_hints
         column(
             *bars, *parts, self.training_line, self.status_strip, of=self.centre, margins=(20, 14, 20, 14), spacing=14
@@ -238,8 +238,9 @@ class MainWindow(QMainWindow):
         self.commands.action_requested.connect(self.run_action)
         self.banner.restart_requested.connect(controller.restart)
         self.banner.quit_requested.connect(partial(self._leave, self.quit_requested.emit))
-        controller.folder_guard.gone_changed.connect(self._on_gone_changed)
-        self.lost_folder_bar.buttons[0].clicked.connect(self._ask_for_folder)
+        for changed in (controller.checkpointer.saved, controller.checkpointer.refused):
+            changed.connect(self._show_unsaved)
+        self.unsaved_bar.buttons[0].clicked.connect(self._ask_for_folder)
         self.paused_bar.buttons[0].clicked.connect(lambda: controller.pause(False))
 
     def run_action(self, action: KeyAction) -> None:
@@ -292,7 +293,7 @@ class MainWindow(QMainWindow):
             event.accept()
             return
         event.ignore()
-        loss = self._controller.folder_guard.gone or self._controller.unfinished_files
+        loss = self._controller.unsaved_reason or self._controller.unfinished_files
         if event.spontaneous() and not self._closing and loss:
             self._leave()  # the window manager closes it, and the person can be asked
         elif not self._closing:
@@ -384,10 +385,14 @@ class MainWindow(QMainWindow):
         self.stop_action.setEnabled(stops and not gone)  # stopping would lose the training
         if state in (State.RUNNING, State.STOPPED):
             self.banner.clear_failure()
+        self._show_unsaved()
 
-    def _on_gone_changed(self, gone: bool) -> None:
-        sentence = f"The session's folder, {self._controller.session.folder}, is gone. {_UNSAVED}"
-        self.lost_folder_bar.show_message(sentence if gone else "")
+    def _show_unsaved(self) -> None:
+        """Show, as long as it lasts, that training can't be saved."""
+        reason, gone = self._controller.unsaved_reason, self._controller.folder_guard.gone
+        sentence = f"{reason} {_GONE}" if gone else reason and f"{_UNSAVED} {reason}"
+        if sentence != self.unsaved_bar.text.text():
+            self.unsaved_bar.show_message(sentence, with_buttons=gone)
 
     def _on_hidden_changed(self) -> None:
         self.live.hide_figures(self.true_reward.hides(self._controller.task))
@@ -403,10 +408,12 @@ class MainWindow(QMainWindow):
             tell()
             self.close()
 
-        if self._controller.folder_guard.gone:
-            ask_before_loss(self, self._controller.progress.labels, self._ask_for_folder, leave)
-        elif names := self._controller.unfinished_files:
-            ask_to_discard(self, " and ".join(names), leave)
+        controller = self._controller
+        unsaved, files = bool(controller.unsaved_reason), controller.unfinished_files
+        if controller.folder_guard.gone:
+            ask_before_loss(self, controller.progress.labels, self._ask_for_folder, leave)
+        elif unsaved or files:
+            ask_to_discard(self, unsaved, files, leave)
         else:
             leave()
 

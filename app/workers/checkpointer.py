@@ -30,6 +30,7 @@ class Checkpointer(QObject):
     disk: thread of the session's files; its tasks run one after the other
     any_saved: the session has a checkpoint, of this run or an earlier one
     saved_at: time of the last checkpoint of this run, seconds since the epoch
+    trouble: why the newest checkpoint could not be saved, one sentence, which stays until one is; '' if it was
 
     Signals:
         loaded(object): the newest states by job name; empty if there are none.
@@ -55,6 +56,7 @@ class Checkpointer(QObject):
         """The schedule's progress when the newest checkpoint was requested, and that of the newest one on disk."""
         self.regular, self.schedule = False, CheckpointSchedule()
         self.saved_at: float | None = None
+        self.trouble = ""
         self.disk = BackgroundThread(self)
         self.disk.start()
 
@@ -151,11 +153,11 @@ class Checkpointer(QObject):
         self._number = max(self._number, number)
         self.any_saved = number > 0
         if not set(JOBS) & set(self._job_group.running):  # what was lost before is reported already
-            self._progress_saved = self.schedule.progress
+            self._progress_saved, self.trouble = self.schedule.progress, ""
         self.loaded.emit(states)
 
     def _on_saved(self, number: int) -> None:
-        self.saved_at, self.any_saved = time.time(), True
+        self.saved_at, self.any_saved, self.trouble = time.time(), True, ""
         self._saving = False
         log.info("checkpoint %d", number)
         self.saved.emit(number)
@@ -165,6 +167,9 @@ class Checkpointer(QObject):
         self._saving = False
         if "checkpoint" not in sentence:
             sentence = f"The checkpoint could not be {done}: {sentence.rstrip('.')}."
+        if number:
+            self.trouble = self.trouble or sentence
+            self.schedule.refused()
         self.refused.emit(sentence, number)
 
     def close(self) -> None:

@@ -165,7 +165,7 @@ def take_lost_folder(camera: Any, program: Application, until: Until) -> None:
     window, controller = program.open.window, program.open.controller
     folder = controller.session.folder
     until(lambda: not folder.exists() or shutil.rmtree(folder, ignore_errors=True) or not folder.exists())
-    until(window.lost_folder_bar.isVisible)
+    until(window.unsaved_bar.isVisible)
     wait_seconds(0.5)
     camera.take(window, "session-lost")
     window.run_action(Command.QUIT)

@@ -6,30 +6,69 @@ import threading
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMessageBox
 
 from app.session.controller import State
-from core.events import Event, RewardFitted, StateRequested, StateSaved
+from core.events import Event, RewardFitted, StateRequested, StateSaved, Waited
+from core.session.checkpoint_schedule import CheckpointSchedule
 from core.session.session import Session
 from tests.app.fakes import ERRORS, FULL, Face, numbers
 from tests.core.builders import raising
 
 
 @pytest.mark.parametrize("error", [ERRORS[0], FULL])
-def test_checkpoints_that_fail_stop_nothing_and_are_reported_once_until_one_is_saved(
+def test_checkpoints_that_fail_stop_nothing_and_a_bar_says_so_until_one_is_saved(
     face: Face, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    checkpointer, reports = face.controller.checkpointer, list[str]()
+    checkpointer, bar, reports = face.controller.checkpointer, face.window.unsaved_bar, list[str]()
     face.controller.trouble_arose.connect(reports.append)
-    for expected in (1, 2):
+    for _ in range(2):
         with monkeypatch.context() as patch:
             patch.setattr(Session, "save", raising(error))
             for _ in range(2):
                 with face.wait_signal(checkpointer.refused):
                     checkpointer.request()
-        assert len(reports) == expected and "checkpoint" in face.window.banner.text.text()
+                assert bar.isVisible() and not bar.buttons[0].isVisible()
+                assert "Training is not being saved." in bar.text.text() and "checkpoint" in bar.text.text()
         assert face.controller.state == State.RUNNING and not face.window.banner.shows_failure
         with face.wait_signal(checkpointer.saved):
             checkpointer.request()
+        assert not bar.isVisible() and reports == []
+
+
+def test_a_refused_checkpoint_is_due_again_also_while_the_jobs_wait(
+    face: Face, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpointer = face.controller.checkpointer
+    checkpointer.schedule = CheckpointSchedule(interval=0)
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "save", raising(FULL))
+        with face.wait_signal(checkpointer.refused):
+            face.learn()
+    assert checkpointer.unsaved
+    with face.wait_signal(checkpointer.saved):
+        face.engine["rollout"].play(Waited("rollout", "it needs an answer"))
+    assert not checkpointer.unsaved and not face.window.unsaved_bar.isVisible()
+
+
+def test_leaving_a_session_whose_training_could_not_be_saved_asks_first(
+    face: Face, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Session, "save", raising(FULL))
+    face.learn()
+    with face.wait_signal(face.controller.checkpointer.refused):
+        face.controller.checkpointer.request()
+    face.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    box = face.window.findChild(QMessageBox)
+    face.wait_until(box.isVisible)
+    assert "training since the last checkpoint could not be saved" in box.text()
+    assert box.defaultButton().text() == "Cancel" and face.controller.state == State.RUNNING
+    (leave,) = [button for button in box.buttons() if "Close anyway" in button.text()]
+    with face.wait_signal(face.window.closed):
+        QTest.mouseClick(leave, Qt.MouseButton.LeftButton)
+    assert face.controller.lost_training
 
 
 def test_stopping_waits_for_its_own_checkpoint_and_not_for_the_one_before(

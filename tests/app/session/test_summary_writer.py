@@ -110,7 +110,7 @@ def test_a_session_that_was_moved_away_gets_no_ghost(
     keeper = keep(face)
     face.wait_until((face.folder / summary.NAME).exists)
     face.folder.rename(tmp_path / "away")
-    with face.wait_signal(face.controller.trouble_arose) as emitted:
+    with face.wait_signal(face.controller.checkpointer.refused) as emitted:
         face.controller.checkpointer.request()
     assert "bring the session's folder back" in emitted.args[0]
     face.controller.demonstrations.demonstration_drawn.emit(

@@ -288,7 +288,7 @@ def test_a_session_whose_folder_is_deleted_is_saved_elsewhere_with_all_answers_a
     wait_for_copies(flow, monkeypatch, policies=2)
     lost.controller.labelling.set_teacher(Teacher.ORACLE)
     delete(flow, tmp_path / "mine")
-    bar = lost.window.lost_folder_bar
+    bar = lost.window.unsaved_bar
     flow.wait_until(bar.isVisible)
     assert "Save elsewhere" in bar.buttons[0].text() and str(tmp_path / "mine") in bar.text.text()
     assert not lost.controller.labelling.open and lost.controller.labelling.teacher == Teacher.ORACLE
@@ -305,7 +305,7 @@ def test_a_session_whose_folder_is_deleted_is_saved_elsewhere_with_all_answers_a
     flow.wait_until(lambda: flow.program.open not in (None, lost))
     flow.wait_for_session()
     controller = flow.controller
-    assert controller.session.folder == tmp_path / "saved" and not flow.program.open.window.lost_folder_bar.isVisible()
+    assert controller.session.folder == tmp_path / "saved" and not flow.program.open.window.unsaved_bar.isVisible()
     flow.wait_until(lambda: controller.progress.labels == 3)
     assert controller.labelling.teacher == Teacher.ORACLE
     assert flow.engine["policy"].spec.state is not None  # training continues from where it was
@@ -331,9 +331,9 @@ def saving(begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Flo
     learned(flow, 0)
     wait_for_copies(flow, monkeypatch, policies=1)
     delete(flow, tmp_path / "mine")
-    flow.wait_until(lost.window.lost_folder_bar.isVisible)
+    flow.wait_until(lost.window.unsaved_bar.isVisible)
     monkeypatch.setattr(flow.engine["policy"], "send", asked.append)
-    QTest.mouseClick(lost.window.lost_folder_bar.buttons[0], Qt.MouseButton.LeftButton)
+    QTest.mouseClick(lost.window.unsaved_bar.buttons[0], Qt.MouseButton.LeftButton)
     take_file(lost.window, tmp_path / "saved")
     flow.wait_until(lambda: any(isinstance(event, StateRequested) for event in asked))
     return flow
@@ -406,12 +406,12 @@ def test_a_folder_that_comes_back_is_used_as_before_and_without_it_one_may_leave
     answer(flow, 1)
     window = flow.program.open.window
     (tmp_path / "mine").rename(tmp_path / "away")
-    flow.wait_until(window.lost_folder_bar.isVisible)
+    flow.wait_until(window.unsaved_bar.isVisible)
     (tmp_path / "away").rename(tmp_path / "mine")
-    flow.wait_until(lambda: not window.lost_folder_bar.isVisible())
+    flow.wait_until(lambda: not window.unsaved_bar.isVisible())
     answer(flow, 1)
     delete(flow, tmp_path / "mine")
-    flow.wait_until(window.lost_folder_bar.isVisible)
+    flow.wait_until(window.unsaved_bar.isVisible)
     flow.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
     box = window.findChild(QMessageBox)
     flow.wait_until(box.isVisible)
