@@ -104,7 +104,10 @@ class PreferenceWriter(StoreThread):
         self.do(task, refused=refused)
 
     def _add(self, store: PreferenceStore, query: Query, choice: Choice, labeller: str) -> None:
-        preference = store.add(query, choice, labeller)
+        try:
+            preference = store.add(query, choice, labeller)
+        except UserError as error:
+            raise UserError(f"The answer was not saved: {error}") from error
         self.answer_kept.emit(preference)  # first: the person is waiting for it
         deliver(PreferenceAdded(preference), self._ports)
         self._report_undo(store)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -121,6 +122,7 @@ def test_an_answer_that_the_store_refuses_can_be_given_again(
         patch.setattr(PreferenceStore, "add", raising(error))
         face.press(Qt.Key.Key_Left)
         face.wait_until(lambda: bool(face.window.banner.text.text()))
+    assert re.match("(The|An) answer (was not|could not be) saved.*: ", face.window.banner.text.text())
     assert face.query is first and flashed(face.window.clips) is None
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.query is second and not face.window.banner.isVisible())
