@@ -217,11 +217,13 @@ class StartWindow(QMainWindow):
         unsaved = self.behaviour_page.unsaved_title
         self.behaviour_page.leave()
         self.grid.focus_card()
-        if unsaved:
-            self.show_message(f"The changes to {unsaved} are not saved. They stay on its page until you quit.")
+        kept = f"The changes to {unsaved} are not saved. They stay on its page until you quit."
+        self.show_message(kept if unsaved else "")
 
     def go_back(self) -> None:
+        """Return from the form to the cards."""
         task = self.form.draft.task
+        self.show_message("")
         self.pages.setCurrentWidget(self.front)
         self.grid.focus_card(task)
 

@@ -22,13 +22,14 @@ from app.style import theme
 from app.style.glossary import Glossary
 from app.style.theme import Appearance
 from core.behaviours.shipped import shipped_behaviours
+from core.errors import UserError
 from core.tasks import CATALOGUE, get_task
 from core.types import Choice, Teacher
 from tests.app.clipping import clipped
 from tests.app.fakes import Picture
 from tests.app.start_page_driver import Page, make_session, practice_segment
 from tests.app.tape import has_colour
-from tests.core.builders import query
+from tests.core.builders import query, raising
 
 
 def test_every_task_has_a_card_whose_picture_moves(page: Page) -> None:
@@ -86,6 +87,17 @@ def test_a_task_that_cannot_be_drawn_says_so_and_can_be_taught(
     page.press(Qt.Key.Key_Escape)
     card.click()
     page.wait_until(lambda: [session.folder.name for session in page.opened] == ["swimmer-1"])
+
+
+def test_a_form_that_is_left_takes_its_problem_with_it(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    page.show()
+    page.window.show_form("reacher")
+    refused = UserError("reacher-1 can't be written (Read-only file system): check that the folder may be written.")
+    monkeypatch.setattr("app.session.library.create_session", raising(refused))
+    page.window.form.create_button.click()
+    page.wait_until(lambda: page.message == str(refused))
+    page.press(Qt.Key.Key_Escape)
+    assert page.window.pages.currentWidget() is page.window.front and page.message == ""
 
 
 def test_a_click_starts_with_the_settings_for_a_person(page: Page) -> None:
