@@ -48,6 +48,8 @@ class Progress:
         self.seconds_before = 0.0
         self._config, self._clock = config, clock
         self._answers: deque[float] = deque(maxlen=1000)
+        self._withdrawn: deque[float] = deque(maxlen=1000)
+        """Times of the answers that were taken back, the last one last."""
         self._offers: deque[float] = deque(maxlen=16)
         self._steps: deque[tuple[float, int]] = deque(maxlen=256)
         self._ran = 0.0
@@ -77,17 +79,23 @@ class Progress:
         """Seconds of training so far, without pauses and sleep."""
         return self.seconds_before + self._ran + self._under_way
 
-    def answered(self, unsure: bool = False) -> None:
-        """unsure: the answer is "can't tell", which is not trained on"""
+    def answered(self, unsure: bool = False, again: bool = False) -> None:
+        """Count an answer; an answer given again keeps its time.
+
+        unsure: the answer is "can't tell", which is not trained on
+        again: the answer to this pair was taken back before
+        """
         self.labels += 1
         self._unsure += unsure
-        self._answers.append(self._clock())
+        if again:
+            self._answers.append(self._withdrawn.pop() if self._withdrawn else -math.inf)
+        else:
+            self._answers.append(self._clock())
 
     def withdrawn(self, unsure: bool = False) -> None:
         self.labels -= 1
         self._unsure -= unsure
-        if self._answers:
-            self._answers.pop()
+        self._withdrawn.append(self._answers.pop() if self._answers else -math.inf)
 
     def counted(self, labels: int, unsure: int = 0) -> None:
         """Set the number of labels that the session has already, and of those among them that are "can't tell"."""
@@ -164,9 +172,11 @@ class Progress:
 
     @property
     def labels_per_minute(self) -> float:
-        """Pace over the last minute: the answers that followed its first one, by the time since that."""
+        """Pace over the last minute: the answers that followed its first one, by the time since that; nan with only one."""
         now = self._clock()
         recent = [t for t in self._answers if now - t < _LABEL_WINDOW]
+        if len(recent) == 1:
+            return math.nan
         return 60 * (len(recent) - 1) / max(now - recent[0], _LEAST_WINDOW) if recent else 0.0
 
     @property

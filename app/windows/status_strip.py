@@ -49,7 +49,7 @@ class StatusStrip(QWidget):
             f"{progress.labels:,}",
             f"{progress.labels_to_start}" if progress.labels_to_start else f"{progress.env_steps:,}",
             "–" if math.isnan(progress.agreement) else f"{100 * progress.agreement:.0f}%",
-            f"{progress.labels_per_minute:.0f}",
+            "–" if math.isnan(progress.labels_per_minute) else f"{progress.labels_per_minute:.0f}",
         )
         self._captions[_START].setText(_CAPTIONS[_START] if progress.labels_to_start else _STEPS)
         better = progress.seconds_since_better

@@ -28,9 +28,29 @@ def test_pace_is_labels_of_the_last_minute(progress: Progress, clock: Clock) -> 
     clock.now += 120
     assert progress.labels_per_minute == 0
     progress.answered()
+    assert math.isnan(progress.labels_per_minute)
     clock.now += 1
     progress.answered()
     assert progress.labels_per_minute == pytest.approx(6)  # two quick answers are no pace of 60 or 120
+
+
+def test_an_answer_taken_back_and_given_again_keeps_its_time(progress: Progress, clock: Clock) -> None:
+    for _ in range(3):
+        progress.answered()
+        clock.now += 100
+    for _ in range(4):  # one of them was given before the restart
+        progress.withdrawn()
+    for _ in range(4):
+        progress.answered(again=True)
+    assert progress.labels_per_minute == 0
+    progress.answered()
+    clock.now += 20
+    progress.answered()
+    assert progress.labels_per_minute == pytest.approx(3)
+    progress.withdrawn()
+    clock.now += 10
+    progress.answered(again=True)
+    assert progress.labels_per_minute == pytest.approx(2)
 
 
 def test_speed_is_end_to_end(progress: Progress, clock: Clock) -> None:
@@ -92,7 +112,7 @@ def test_the_hours_that_the_computer_slept_are_no_time_of_teaching(progress: Pro
     clock.now += 5
     assert progress.seconds == pytest.approx(30 * 2 + 60 + 5)
     progress.answered()
-    assert (progress.labels_per_minute, progress.steps_per_second) == (0, 0)
+    assert math.isnan(progress.labels_per_minute) and progress.steps_per_second == 0
     progress.run(False)
     clock.now += 3600
     progress.passed()
