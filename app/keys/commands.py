@@ -132,7 +132,9 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "Writes the whole session to one file, which can be imported on another computer",
     ),
     Command.SAVE_PLOTS: CommandInfo(
-        "&Plots and their data…", (), "Writes every plot as PNG, SVG and CSV to one zip file"
+        "&Plots and their data…",
+        (),
+        "Writes every plot that is not hidden with the true reward as PNG, SVG and CSV to one zip file",
     ),
     Command.EXPORT_ONNX: CommandInfo(
         "Policy as ONN&X…", (), "Writes policy and predicted reward of the last checkpoint for other programs"
