@@ -30,7 +30,8 @@ class TrainingCourse:
         self.lifted = self.holding = self.finished = self.done = False
         self.finishing: float | None = None
         self._steps = max(1, config.rollout.finish_steps)
-        self._env_steps, self._fitted_before = 0, False
+        self._env_steps = self._resumed_at = 0
+        self._fitted_before = False
         self._finish_from: int | None = None
         """Environment steps at which the person asked for a finish; None for one of an earlier run until it is over."""
         self._before: list[float] = []
@@ -44,7 +45,7 @@ class TrainingCourse:
         fitted: a reward was fitted by then
         returns: environment steps and predicted returns of the batches by then
         """
-        self._env_steps, self._fitted_before = env_steps, fitted
+        self._env_steps, self._resumed_at, self._fitted_before = env_steps, env_steps, fitted
         self._returns.clear()
         self._returns.extend((steps, value) for steps, value in returns if math.isfinite(value))
 
@@ -80,6 +81,11 @@ class TrainingCourse:
     def started(self) -> bool:
         """True once there is a reward to train on."""
         return self._fitted_before or bool(self._returns)
+
+    @property
+    def advancing(self) -> bool:
+        """True once environment steps were taken since the session began or was resumed."""
+        return self._env_steps > self._resumed_at
 
     @property
     def gained(self) -> bool | None:

@@ -81,6 +81,8 @@ def _sentence(controller: Controller) -> str:
         return f"Training starts after the first {progress.first_labels} answers, not counting can't tell."
     if not course.started:
         return "The reward model is learning from your answers."
+    if not course.advancing:  # the jobs of a resumed session
+        return "Training is starting."
     return "Training continues without answers." if course.lifted else "Training is running."
 
 

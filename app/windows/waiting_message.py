@@ -46,6 +46,8 @@ def _while_running(controller: Controller) -> tuple[str, str]:
         return _with_countdown(
             headline, progress.first_pair.left
         ), "The first clips appear here when they are rendered."
+    if progress.first_pair.under_way and not progress.course.advancing and not reason:
+        return _with_countdown("Getting ready", progress.first_pair.left), _STARTS  # the jobs of a resumed session
     seconds = progress.seconds_to_next_offer
     detail = "The next pair will appear soon." if seconds is None else "Estimated from the recent pace."
     return _with_countdown(reason or "Recording new clips", seconds), detail

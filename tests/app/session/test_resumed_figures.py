@@ -50,9 +50,15 @@ def test_what_was_reached_is_shown_as_soon_as_the_session_is_open(taught: Path, 
     names = {part.accessibleName() for part in face.window.status_strip.children() if hasattr(part, "accessibleName")}
     assert {f"Answers given: {ANSWERS}", "Predictors agree on new pairs: 75%"} <= names
     assert face.controller.progress.env_steps == STEPS
+    assert face.window.empty.headline.text().startswith("Getting ready: ")
+    assert face.window.empty.detail.text() == "Starting simulation, reward model and policy."
+    face.window.training_line.refresh(at_once=True)
+    assert face.window.training_line.text.text() == "Training is starting."
+    face.learn()
+    face.window.refresh()
     face.window.training_line.refresh(at_once=True)
     assert face.window.training_line.text.text() == "Training is running."
-    assert "first" not in face.window.empty.headline.text() + face.window.empty.detail.text()
+    assert "Getting ready" not in face.window.empty.headline.text()
     assert not face.window.live.policy.reward_timeline.known  # so that it does not say that there is no reward
 
 
