@@ -197,12 +197,11 @@ class PortableRequested(Event):
 class PortableMade(Event):
     """Report of written ONNX files.
 
-    difference: largest difference between their results and this program's
+    paths: of all files that were written
     note: a sentence about anything left out, or ''
     """
 
-    target: str
-    difference: float
+    paths: tuple[str, ...]
     note: str
 
 

@@ -131,8 +131,8 @@ class PortableExport(ChildExport):
 
     def on_event(self, event: Event) -> None:
         match event:
-            case PortableMade(target, difference, note):
-                same = f"their outputs differ from this program's by at most {difference:.0e}"
-                parts = f"Saved {Path(target).name} with contract.json in {Path(target).parent}; {same}.", note
-                self.done = " ".join(part for part in parts if part)
+            case PortableMade(paths, note):
+                *others, last = (Path(path).name for path in paths)
+                saved = f"Saved {', '.join(others)} and {last} in {Path(paths[0]).parent}."
+                self.done = f"{saved} {note}".rstrip()
                 self.cancel()

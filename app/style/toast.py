@@ -1,20 +1,21 @@
-"""Message about something that succeeded, over the lower part of a page for some seconds; nothing moves for it."""
+"""Message about something that succeeded, over a part of a page for some seconds; nothing moves for it."""
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
 from app.style.labels import read_out
 
 _SHOWN_MS = 10_000
-_MARGIN = 16
 
 
 class Toast(QLabel):
-    """Message over the lower part of a page; a click hides it at once."""
+    """Message over a part of a page; a click hides it at once."""
 
-    def __init__(self, page: QWidget) -> None:
+    def __init__(self, page: QWidget, over: QWidget) -> None:
+        """over: part of the page that is covered, such as a text that never changes"""
         super().__init__(page)
+        self._over = over
         self.setObjectName("toast")
         self.setAccessibleName("Result")
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -22,7 +23,7 @@ class Toast(QLabel):
         self.setWordWrap(True)
         self._expiry = QTimer(self, singleShot=True, interval=_SHOWN_MS)
         self._expiry.timeout.connect(self.hide)
-        page.installEventFilter(self)
+        over.installEventFilter(self)
         self.hide()
 
     def show_message(self, sentence: str) -> None:
@@ -34,7 +35,7 @@ class Toast(QLabel):
         read_out(self, sentence)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Resize:
+        if event.type() in (QEvent.Type.Move, QEvent.Type.Resize):
             self._place()
         return False
 
@@ -42,10 +43,7 @@ class Toast(QLabel):
         self.hide()
 
     def _place(self) -> None:
-        page = self.parentWidget()
-        assert page is not None
-        room = page.width() - 2 * _MARGIN
-        text = self.fontMetrics().horizontalAdvance(self.text()) + 2 * 24
-        width = min(room, text)
-        height = self.heightForWidth(width)
-        self.setGeometry((page.width() - width) // 2, page.height() - height - _MARGIN, width, height)
+        covered = self._over.geometry()
+        place = QRect(0, 0, covered.width(), max(covered.height(), self.heightForWidth(covered.width())))
+        place.moveCenter(covered.center())
+        self.setGeometry(place)

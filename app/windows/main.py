@@ -47,7 +47,8 @@ _PANEL_MOVED = "window/panel moved"
 _DOCK, _DOCK_SHARE = 390, 0.22
 """Minimum width of the progress panel in pixels, and its share of a wider window."""
 _PAUSED, _ANSWERABLE = "Training is paused.", " You can keep answering."
-_UNSAVED, _GONE = "Training is not being saved.", "Nothing more is saved until it is back or you save elsewhere."
+_UNSAVED = "Training is not being saved; the program keeps trying."
+_GONE = "Nothing more is saved until it is back or you save elsewhere."
 _LEAST_HEIGHT = 560
 """Pixels: a longer instruction then wraps without cutting off the clips."""
 _IN_PANEL = (
@@ -116,7 +117,7 @@ class MainWindow(QMainWindow):
         self.key_hints, self.status_strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
         self.training_line = TrainingLine(self._controller, self.commands[Command.FINISH])
         self.centre = QWidget()
-        self.toast = Toast(self.centre)
+        self.toast = Toast(self.centre, self.instruction)
         bars = self.unsaved_bar, self.banner, self.paused_bar
         parts = self._make_top(), (self.pair_page, 1), self.key_hints
         column(

@@ -16,4 +16,4 @@ class PortableJob(Service[PortableRequested]):
 
     def answer(self, request: PortableRequested) -> Iterator[Event | None]:
         made = export_onnx(Path(request.folder), Path(request.target))
-        yield PortableMade(str(made.paths[0]), max(made.differences.values()), made.note)
+        yield PortableMade(tuple(map(str, made.paths)), made.note)

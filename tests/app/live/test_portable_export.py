@@ -17,8 +17,12 @@ from tests.app.fakes import Face
     ("event", "expected"),
     [
         (
-            PortableMade("x/policy.onnx", 2e-7, "Only the policy."),
-            "Saved policy.onnx with contract.json in x; their outputs differ .* at most 2e-07. Only the policy.",
+            PortableMade(("x/policy.onnx", "x/contract.json"), "Only the policy."),
+            "^Saved policy.onnx and contract.json in x. Only the policy.$",
+        ),
+        (
+            PortableMade(("x/policy.onnx", "x/policy-reward.onnx", "x/contract.json"), ""),
+            "^Saved policy.onnx, policy-reward.onnx and contract.json in x.$",
         ),
         (Failed("portable", "It has no checkpoint yet: teach for a minute first.", ""), "It has no checkpoint yet"),
         (None, "policy.onnx could not be made: its process ended unexpectedly; try again."),

@@ -63,6 +63,19 @@ def test_nothing_is_cut_off_on_a_small_screen(open_face: Callable[..., Face], pi
     assert window.size() == SMALL
 
 
+def test_what_succeeded_is_told_over_the_instruction_and_covers_nothing_that_changes(face: Face) -> None:
+    window = sized(face)
+    face.offer(make_query())
+    before = window.instruction.y()
+    face.controller.succeeded.emit("Saved policy.onnx, policy-reward.onnx and contract.json in /home/me/hopper. " * 2)
+    window.banner.show_notice("A bar above the instruction moves it down.")
+    face.wait_until(lambda: window.instruction.y() > before)
+    face.wait_until(lambda: window.toast.geometry().contains(window.instruction.geometry()))
+    assert window.toast.isVisible()
+    for part in (window.pair_page, window.key_hints, window.training_line, window.status_strip):
+        assert not window.toast.geometry().intersects(part.geometry())
+
+
 def test_a_long_title_of_a_plot_pushes_no_curve_out_of_view(open_face: Callable[..., Face], picture: Any) -> None:
     title = "Mean height of the torso above the floor in whole metres"
     behaviour = {**BEHAVIOUR, "plots": [{"title": title, "expression": "mean(height)"}]}
