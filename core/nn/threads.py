@@ -40,7 +40,7 @@ def two_threads() -> Iterator[Both]:
     if _threads < 2:
         yield lambda first, second: (first(), second())
         return
-    with ThreadPoolExecutor(1, "second thread") as pool:
+    with ThreadPoolExecutor(1, "second thread", torch.set_num_threads, (1,)) as pool:
 
         def both(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
             later = pool.submit(second)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,12 +12,17 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from torch import Tensor
 
 from core.config import Config, replaced
+from core.nn.stacked_mlp import CPU
 from core.nn.threads import set_num_threads, two_threads
 from core.policy.actor_critic import ActorCritic, actor_critic
 from core.policy.cnn_actor_critic import CNNActorCritic
 from core.policy.on_policy import TrainingBatch
 from core.policy.ppo import PPO, clipped_objective, value_loss
+from core.reward.ensemble import RewardEnsemble
 from core.reward.image_ensemble import ImageEnsemble
+from core.reward.trainer import RewardTrainer
+from core.types import Segment
+from tests.core.builders import preference, query, same, segment
 
 GAME = (4, 84, 84)
 ROWS = 33
@@ -105,3 +111,24 @@ def test_a_prediction_in_two_threads_is_that_of_one_pass() -> None:
         whole = ensemble.network(torch.as_tensor(images).reshape(-1, *GAME)).numpy().reshape(predicted[0].shape)
     assert (predicted[0] == predicted[1]).all()
     assert np.abs(predicted[0] - whole).max() < 1e-4 * whole.std()
+
+
+def test_one_predictor_is_fitted_alike_in_one_thread_and_in_two() -> None:
+    """The products of a single network are large enough for the libraries to use several threads of their own."""
+    fitted = []
+    for threads in (1, 2):
+        set_num_threads(threads)
+        draws = np.random.default_rng(0)
+        config = replaced(Config(), reward__members=1, reward__inputs="observation", query__selection="random")
+        trainer = RewardTrainer(RewardEnsemble(11, config.reward, start()), config.reward, draws, CPU)
+        for number in range(16):
+            left, right = (clip(2 * number + side, draws) for side in (0, 1))
+            trainer.add(preference(number, pair=query(number, left, right)))
+        assert len(list(trainer.epochs(100))) >= 100
+        fitted.append(trainer.get_state())
+    assert same(fitted[0], fitted[1])
+
+
+def clip(number: int, draws: np.random.Generator) -> Segment:
+    observations, actions = (draws.normal(size=(15, size)).astype(np.float32) for size in (11, 2))
+    return replace(segment(number, 15), observations=observations, actions=actions)
