@@ -56,7 +56,7 @@ def ask_to_discard(window: QMainWindow, training: bool, files: Sequence[str], le
     """Ask whether to stay, or to leave without training that could not be saved and without files that are being made."""
     losses = []
     if training:
-        lost = "it is lost if you close the session now."
+        lost = "closing the session tries once more, and loses it if that fails."
         losses.append(f"The training since the last checkpoint could not be saved: {lost}")
     if files:
         discarded = "If you close the session now, the unfinished output is discarded."

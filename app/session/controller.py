@@ -236,10 +236,10 @@ class Controller(QObject):
 
     @property
     def unsaved_reason(self) -> str:
-        """Why the training under way can't be saved, in one sentence; '' if it can, or the session stops or has stopped."""
+        """Why the training under way can't be saved, in one sentence; '' if it can, or none is under way."""
         if self.folder_guard.gone:
             return f"The session's folder, {self.session.folder}, is gone."
-        return "" if self.state in (State.STOPPING, State.STOPPED) else self.checkpointer.trouble
+        return self.checkpointer.trouble if self.checkpointer.retries and self.checkpointer.unsaved else ""
 
     @property
     def abandoned(self) -> str:
@@ -315,6 +315,7 @@ class Controller(QObject):
         elif state != State.RUNNING:
             self.progress.first_pair.drop()
         self.checkpointer.regular = state == State.RUNNING
+        self.checkpointer.retries = state in (State.RUNNING, State.PAUSED, State.FAILED)
         self.progress.run(state == State.RUNNING)
         self._open_labelling()
         self.state_changed.emit(state)
@@ -417,7 +418,6 @@ class Controller(QObject):
 
     def _on_waited(self, event: Waited) -> None:
         self._waits[event.job] = event.reason, time.monotonic()
-        self.checkpointer.note(event)  # a checkpoint that was refused is due again while the jobs wait, too
         if event.job == "rollout":
             self.course.waited(event.reason)
             self.labelling.wake_oracle()

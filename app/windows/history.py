@@ -103,7 +103,8 @@ class HistoryPage(QWidget):
         self._update_consistency()
         if self.pane.row is None:
             self.list.setCurrentIndex(self.model.index(0))
-        self.list.setFocus()  # last: a list that gets the focus first makes the row current without selecting it
+        if not self.pane.hasFocus():  # rows are also read again when training starts
+            self.list.setFocus()  # last: a list that gets the focus first makes the row current without selecting it
 
     def _on_row_read(self, row: PreferenceSummary) -> None:
         self.model.set_row(row)

@@ -14,7 +14,7 @@ from app.workers.job_group import TOGETHER, JobGroup
 from core.events import Event, JobState, StateRequested, StateSaved
 from core.metrics import Metrics
 from core.session import metrics_file
-from core.session.checkpoint_schedule import CheckpointSchedule
+from core.session.checkpoint_schedule import INTERVAL, CheckpointSchedule
 from core.session.routing import DRIVER, JOBS
 from core.session.session import Session
 
@@ -26,6 +26,7 @@ class Checkpointer(QObject):
 
     session: where to save
     regular: checkpoints are saved when they are due
+    retries: a refused checkpoint is tried again, each time that `retry_timer` ends
     schedule: decides when a checkpoint is due
     disk: thread of the session's files; its tasks run one after the other
     any_saved: the session has a checkpoint, of this run or an earlier one
@@ -54,7 +55,10 @@ class Checkpointer(QObject):
         self.any_saved = self._metrics_read = self._saving = False
         self._progress_asked = self._progress_saved = 0
         """The schedule's progress when the newest checkpoint was requested, and that of the newest one on disk."""
-        self.regular, self.schedule = False, CheckpointSchedule()
+        self.regular = self.retries = False
+        self.schedule = CheckpointSchedule()
+        self.retry_timer = QTimer(self, singleShot=True, interval=round(1000 * INTERVAL))
+        self.retry_timer.timeout.connect(self._retry)
         self.saved_at: float | None = None
         self.trouble = ""
         self.disk = BackgroundThread(self)
@@ -85,6 +89,10 @@ class Checkpointer(QObject):
         """Take an event of a job, and request a checkpoint if one is due."""
         self.schedule.note(event)
         if self.regular and not self._saving and self.schedule.due:
+            self.request()
+
+    def _retry(self) -> None:
+        if self.retries and self.unsaved and not self._saving:
             self.request()
 
     def save_now(self, patience_ms: int) -> None:
@@ -169,7 +177,7 @@ class Checkpointer(QObject):
             sentence = f"The checkpoint could not be {done}: {sentence.rstrip('.')}."
         if number:
             self.trouble = self.trouble or sentence
-            self.schedule.refused()
+            self.retry_timer.start()
         self.refused.emit(sentence, number)
 
     def close(self) -> None:

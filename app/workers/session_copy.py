@@ -134,5 +134,8 @@ class SessionCopy:
 def _unnamed_file() -> IO[bytes]:
     """Return a new file in the user's cache: the folder for temporary files may be in memory, which copies would fill."""
     folder = Path(user_cache_dir("somersault", appauthor=False))
-    folder.mkdir(parents=True, exist_ok=True)
-    return tempfile.TemporaryFile(dir=folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return tempfile.TemporaryFile(dir=folder)
+    except OSError:
+        return tempfile.TemporaryFile()

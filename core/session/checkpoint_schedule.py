@@ -15,7 +15,7 @@ class CheckpointSchedule:
     """Follows the events of the jobs. The clock decides when states are saved, and never what they are.
 
     A checkpoint is due at the first fit, at a fit that has changed much, and after `interval` seconds in which a batch
-    was collected, or a checkpoint was refused.
+    was collected.
     """
 
     def __init__(self, interval: float = INTERVAL, clock: Callable[[], float] = time.monotonic) -> None:
@@ -48,7 +48,3 @@ class CheckpointSchedule:
         self._fitted_then = self._fitted
         self._worked = False
         self._saved_at = self._clock()
-
-    def refused(self) -> None:
-        """Note that the states could not be saved: they are due again after the interval, even if nothing more is learned."""
-        self._worked = True

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox
 
 from app.session.controller import State
-from core.events import Event, RewardFitted, StateRequested, StateSaved, Waited
+from core.events import Event, RewardFitted, StateRequested, StateSaved
 from core.session.checkpoint_schedule import CheckpointSchedule
 from core.session.session import Session
 from tests.app.fakes import ERRORS, FULL, Face, numbers
@@ -25,6 +25,7 @@ def test_checkpoints_that_fail_stop_nothing_and_a_bar_says_so_until_one_is_saved
     checkpointer, bar, reports = face.controller.checkpointer, face.window.unsaved_bar, list[str]()
     face.controller.trouble_arose.connect(reports.append)
     for _ in range(2):
+        face.learn()
         with monkeypatch.context() as patch:
             patch.setattr(Session, "save", raising(error))
             for _ in range(2):
@@ -38,18 +39,24 @@ def test_checkpoints_that_fail_stop_nothing_and_a_bar_says_so_until_one_is_saved
         assert not bar.isVisible() and reports == []
 
 
-def test_a_refused_checkpoint_is_due_again_also_while_the_jobs_wait(
-    face: Face, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("paused", [False, True])
+def test_a_refused_checkpoint_is_tried_again_also_while_the_jobs_rest(
+    face: Face, monkeypatch: pytest.MonkeyPatch, paused: bool
 ) -> None:
     checkpointer = face.controller.checkpointer
+    checkpointer.retry_timer.setInterval(0)
     checkpointer.schedule = CheckpointSchedule(interval=0)
     with monkeypatch.context() as patch:
         patch.setattr(Session, "save", raising(FULL))
         with face.wait_signal(checkpointer.refused):
             face.learn()
-    assert checkpointer.unsaved
+        assert checkpointer.unsaved and face.window.unsaved_bar.isVisible()
+        if paused:
+            face.controller.pause(True)
+        with face.wait_signal(checkpointer.refused):
+            pass
     with face.wait_signal(checkpointer.saved):
-        face.engine["rollout"].play(Waited("rollout", "it needs an answer"))
+        pass
     assert not checkpointer.unsaved and not face.window.unsaved_bar.isVisible()
 
 

@@ -90,3 +90,12 @@ def test_while_the_session_is_stopped_it_says_why_nothing_plays(mixed: Face) -> 
     mixed.wait_until(lambda: row_of(page, 2).choice == Choice.TIE)
     mixed.window.pause_action.trigger()
     mixed.wait_until(lambda: playing(page, 2))
+
+
+def test_rows_that_are_read_again_when_training_starts_take_no_focus_from_an_answer(mixed: Face) -> None:
+    page = page_of(mixed)
+    choose(mixed, 3)
+    page.pane.setFocus()
+    with mixed.wait_signal(mixed.controller.preference_history.rows_read):
+        mixed.controller.preference_history.reopen()
+    assert page.pane.hasFocus() and page.list.current and page.list.current.id == 3

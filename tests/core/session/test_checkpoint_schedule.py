@@ -51,15 +51,3 @@ def test_seconds_of_work_are_saved_and_rest_is_not(schedule: CheckpointSchedule,
     assert not schedule.due
     clock.now += 1.0
     assert schedule.due
-
-
-def test_states_that_could_not_be_saved_are_due_again_after_the_interval(
-    schedule: CheckpointSchedule, clock: Clock
-) -> None:
-    schedule.note(batch(1100))
-    schedule.saved()
-    schedule.refused()
-    clock.now += 19.0
-    assert not schedule.due
-    clock.now += 1.0
-    assert schedule.due
