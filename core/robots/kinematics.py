@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.robots.floor import floor_of
-from core.robots.structure import FREE, HINGE, SLIDE, geom_names, robot_trees, root_of, still
+from core.robots.structure import FREE, HINGE, SLIDE, drawn_geoms, geom_names, robot_trees, root_of, still
 from core.tasks.base import quaternion_row
 from core.types import Float64
 
@@ -44,6 +44,9 @@ class Kinematics:
         self.own = np.isin(model.body_treeid, robot_trees(model, self.root))
         """Which bodies (bodies,) are the robot itself: not a ball or a box that lies about."""
         self.standing = [geom for geom in self.sensed if self.own[model.geom_bodyid[geom]]]
+        drawn = np.flatnonzero(self.own[model.geom_bodyid] & drawn_geoms(model)).tolist()
+        self._placed = sorted({*self.standing, *drawn}) or list(self.geoms.values())
+        """The robot's geoms that are not placed below the floor, even where they would fall through it."""
         self.corners = {geom: _corners(model, geom) for geom in self.geoms.values()}
 
     def touchable(self, geom: int) -> bool:
@@ -78,9 +81,9 @@ class Kinematics:
         return next((number for number, pair in enumerate(pairs) if set(pair) == {geom, self.floor}), None)
 
     def lowest(self, positions: Float64) -> Float64:
-        """(N,) height above the floor in m of the lowest point of the robot's geoms that can touch it."""
+        """(N,) height above the floor in m of the lowest point of the robot's geoms that are drawn or can touch it."""
         poses = Poses(self, positions)
-        return np.min([poses.height(geom) for geom in self.standing or self.sensed or self.geoms.values()], axis=0)
+        return np.min([poses.height(geom) for geom in self._placed], axis=0)
 
 
 class Poses:

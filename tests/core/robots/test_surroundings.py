@@ -19,6 +19,7 @@ from core.robots.floor import floor_of
 from core.robots.kinematics import Kinematics
 from core.robots.models import load_model
 from core.robots.signals import SignalSource, StepSignals, StepStates, constant_signals
+from core.robots.structure import extent
 from tests.core.robot_toys import MakeBatch, trial
 from tests.core.robot_toys import imported as import_with_task
 
@@ -98,6 +99,23 @@ def test_a_kept_robot_that_is_now_held_still_starts(batch: MakeBatch) -> None:
     assert not env.varies_starts and env.step(np.zeros((8, 1), np.float32)).observations.shape == (8, task.sizes[0])
     with pytest.raises(UserError, match="can't be lifted and turned: make start standing or random"):
         batch(replace(task, start="lying"), 2)
+
+
+@pytest.mark.parametrize("start", ["standing", "lying", "tilted", "air", "random"])
+def test_no_part_of_a_robot_of_which_only_the_foot_collides_starts_below_the_floor(
+    start: str, batch: MakeBatch
+) -> None:
+    colliding = walker().replace("</body></body>", '<geom name="foot" pos="0 0 -.2" size=".03"/></body></body>')
+    drawn = 'contype="0" conaffinity="0" type'
+    only_foot = colliding.replace('"trunk" type', f'"trunk" {drawn}').replace('"leg" type', f'"leg" {drawn}')
+    _, task = imported(FLOOR + only_foot)
+    env = batch(replace(task, start=start), 100, varied_starts=0.5)
+    data = mujoco.MjData(env.model)
+    parts = np.array([env.model.geom(name).id for name in ("trunk", "leg", "foot")])
+    for state in env.states:
+        mujoco.mj_setState(env.model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        mujoco.mj_kinematics(env.model, data)
+        assert extent(env.model, data, parts)[0, 2] > -0.02  # the box around a capsule is larger than it
 
 
 @pytest.mark.parametrize("joint", ["", "<freejoint/>"], ids=["fixed", "loose"])
