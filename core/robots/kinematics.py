@@ -21,6 +21,7 @@ _PLANE, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _MESH = (
     int(getattr(mujoco.mjtGeom, f"mjGEOM_{name}"))
     for name in ("PLANE", "SPHERE", "CAPSULE", "ELLIPSOID", "CYLINDER", "MESH")
 )
+_NO_CONTACTS = int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
 SENSED = 0.1
 """Height in m of a geom's lowest point from which `floor_sense` sees no difference."""
 
@@ -56,7 +57,7 @@ class Kinematics:
         """
         if still(self.model)[geom]:
             return False
-        if self.model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CONTACT:
+        if self.model.opt.disableflags & _NO_CONTACTS:
             return False
         if self._pair(geom) is not None:
             return True

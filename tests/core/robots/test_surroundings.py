@@ -199,6 +199,13 @@ def test_a_robot_that_does_not_fall_for_ever_keeps_its_drawn_plane(first: str, w
     assert model.geom(floor_of(model)[0]).name == "sea" and not model.geom("sea").contype[0]
 
 
+@pytest.mark.parametrize("flag", ["contact", "constraint"])
+def test_nothing_touches_the_floor_where_the_file_switches_contacts_off(flag: str) -> None:
+    model, task = imported(FLOOR + walker(), f'<option><flag {flag}="disable"/></option>')
+    same = constant_signals(load_model(task))
+    assert model.sensed == 0 and {"contact[trunk]", "contact[leg]", "airborne"} <= {*same}
+
+
 def test_what_hangs_from_a_ball_joint_stays_above_the_drawn_floor(batch: MakeBatch) -> None:
     rod = (
         '<body name="rod" pos="0 0 .5"><joint name="ball" type="ball" damping=".1"/>'
