@@ -16,7 +16,7 @@ from core.envs.physics import FULL, RolloutPhysics
 from core.events import without_prefix
 from core.robots.actuators import rest_activations
 from core.robots.kinematics import Kinematics, Poses
-from core.robots.models import load_model, start_key
+from core.robots.models import largest_state, load_model, start_key
 from core.robots.signals import SignalSource, StepSignals, StepStates
 from core.robots.starts import Starts, can_lift_and_turn
 from core.system.resources import available_cores
@@ -58,6 +58,7 @@ class MujocoVectorEnv:
         rest = np.array(task.rest_controls) if task.rest_controls else (low + high) / 2
         self._rest, self._reach_down, self._reach_up = rest, rest - low, high - rest
         self._start = np.array(task.start_positions) if task.start_positions else self.model.qpos0
+        self._largest = largest_state(self.model, self._start)
         self._activations = rest_activations(self.model, self._start, rest, start_key(self.model))
         self._radii = np.array([self.model.geom(name).size[0] for name, _ in task.contact_points])
         self._measure = task.measure(environments, task.step_seconds)
@@ -137,12 +138,12 @@ class MujocoVectorEnv:
     def _reset_diverged(self, clocks: Float64) -> Mask:
         """Reset robots that have diverged, and end their episodes unreported. Returns which (N,).
 
-        MuJoCo itself resets most of them silently, but then its clock is not at `clocks` (N,), in seconds.
+        MuJoCo itself resets some of them silently, but then its clock is not at `clocks` (N,), in seconds.
         """
         on_time = np.abs(self.states[:, 0] - clocks) < self.task.timestep / 2
-        if on_time.all() and np.isfinite(self.states.sum()):
-            return ~on_time
-        diverged = ~(on_time & np.isfinite(self.states).all(axis=1))
+        diverged = ~(on_time & (np.abs(self.states) <= self._largest).all(axis=1))
+        if not diverged.any():
+            return diverged
         self.divergences += int(diverged.sum())
         self._reset(np.flatnonzero(diverged))
         self._ages[diverged] = self.task.episode_steps

@@ -18,9 +18,9 @@ from core.robots.floor import has_own_floor
 from core.robots.kinematics import Kinematics
 from core.robots.meshes import simplify
 from core.robots.mjcf import pack, read_mjcf
-from core.robots.models import compile_mjcf, has_diverged, start_key
+from core.robots.models import compile_mjcf, has_diverged, largest_state, start_key
 from core.robots.signals import signal_names
-from core.robots.starts import can_lift_and_turn, randomize
+from core.robots.starts import Starts, can_lift_and_turn, randomize
 from core.robots.structure import (
     BALL,
     FREE,
@@ -45,6 +45,8 @@ _FASTEST, _SLOWEST = 1e-4, 0.05
 """Shortest and longest physics step in seconds."""
 _MAX_ACTIONS, _MAX_POSITIONS = 128, 512
 _TRIED_SECONDS = 1.0
+_TRIALS, _TRIAL_SECONDS, _TRIAL_PATIENCE = 8, 2.0, 10.0
+"""Further trials from the usual start, and of a thrown robot; seconds of each; and seconds that all of them may take."""
 _POSES = 40
 """Number of random poses, within the joints' ranges, in which the space that the robot takes up is measured."""
 _OUT_OF_THE_WAY = -100.0
@@ -53,7 +55,7 @@ _SLANT = 0.01
 """Largest part of gravity along x or y."""
 _PATIENCE = 30.0
 """Seconds that simulating _TRIED_SECONDS may take."""
-_HALVINGS = 2
+_HALVINGS = 3
 """Number of times the timestep is halved in search of a stable simulation."""
 _PICTURE = 0.65
 """Metres that a picture shows for each metre of the camera's distance."""
@@ -161,24 +163,23 @@ def _try(model: mujoco.MjModel, start: Float64) -> Float64:
     """
     for _ in range(_HALVINGS + 1):
         extents = _simulate(model, start)
-        if extents is not None:
+        if extents is not None and _is_stable(model, start, float(np.ptp(extents[0], axis=0).max())):
             return extents
         model.opt.timestep /= 2
-    raise UserError("its simulation becomes unstable within a second of random actions: give a smaller timestep.")
+    raise UserError(
+        "its simulation becomes unstable within seconds of random actions: give a smaller timestep, or weaker actuators."
+    )
 
 
 def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
     """Return what `_try` does; None if the simulation is unstable."""
     data, rng, began = mujoco.MjData(model), np.random.default_rng(0), time.monotonic()
-    low, high = model.actuator_ctrlrange.T
-    seen = _seen_geoms(model)
+    largest, seen = largest_state(model, start), _seen_geoms(model)
     data.qpos[:] = start
     mujoco.mj_forward(model, data)
     extents = [extent(model, data, seen)]
     for _ in range(round(_TRIED_SECONDS / _CONTROL_SECONDS)):
-        data.ctrl[:] = rng.uniform(low, high)
-        mujoco.mj_step(model, data, max(1, round(_CONTROL_SECONDS / model.opt.timestep)))
-        if has_diverged(data) or not np.isfinite(data.qpos).all():
+        if not _act(model, data, rng, largest):
             return None
         if time.monotonic() - began > _PATIENCE:
             raise UserError("it takes too long to simulate: give a larger timestep, or fewer and simpler parts.")
@@ -191,6 +192,34 @@ def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
         mujoco.mj_kinematics(model, data)
         extents.append(extent(model, data, seen))
     return np.stack(extents)
+
+
+def _is_stable(model: mujoco.MjModel, start: Float64, size: float) -> bool:
+    """Return whether further trials, as many as there is time for, are stable. size: of the robot in m"""
+    kinematics, rng, began = Kinematics(model), np.random.default_rng(1), time.monotonic()
+    largest = largest_state(model, start)
+    positions, velocities = np.tile(start, (2 * _TRIALS, 1)), np.zeros((2 * _TRIALS, model.nv))
+    if can_lift_and_turn(kinematics):
+        Starts(kinematics, "mixed", min(1.0, size)).throw(rng, positions[_TRIALS:], velocities[_TRIALS:])
+    for position, velocity in zip(positions, velocities, strict=True):
+        data = mujoco.MjData(model)
+        data.qpos[:], data.qvel[:] = position, velocity
+        for _ in range(round(_TRIAL_SECONDS / _CONTROL_SECONDS)):
+            if not _act(model, data, rng, largest):
+                return False
+            if time.monotonic() - began > _TRIAL_PATIENCE:
+                return True
+    return True
+
+
+def _act(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Generator, largest: Float64) -> bool:
+    """Simulate one action of an untrained policy. Returns whether it is stable. largest: of `largest_state`"""
+    low, high = model.actuator_ctrlrange.T
+    data.ctrl[:] = np.clip(rng.normal((low + high) / 2, (high - low) / 2), low, high)
+    mujoco.mj_step(model, data, max(1, round(_CONTROL_SECONDS / model.opt.timestep)))
+    state = np.zeros_like(largest)
+    mujoco.mj_getState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    return not has_diverged(data) and bool((np.abs(state) <= largest).all())
 
 
 def _seen_geoms(model: mujoco.MjModel) -> npt.NDArray[np.int64]:

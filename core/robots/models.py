@@ -16,11 +16,17 @@ from core.robots.appearance import add_appearance, colour, lay_floor, show_every
 from core.robots.floor import add_floor, needs_floor
 from core.robots.mjcf import unpack
 from core.robots.signals import signal_names
+from core.robots.structure import FREE, SLIDE
 from core.tasks.base import RobotTask
+from core.types import Float64
 
 log = logging.getLogger(__name__)
 mujoco.set_mju_user_warning(log.info)  # by default it writes MUJOCO_LOG.TXT into the current folder
 _DIVERGED = [int(getattr(mujoco.mjtWarning, f"mjWARN_{kind}")) for kind in ("BADQPOS", "BADQVEL", "BADQACC")]
+_FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS
+_FARTHEST, _FASTEST, _FASTEST_TURN = 5e4, 1e3, 1e5
+"""Distance from the start in m, which is that of a fall of 100 s, and speeds in m/s and rad/s that no robot exceeds."""
+_GRAVITY = 9.81
 _PLANE = mujoco.mjtGeom.mjGEOM_PLANE
 _TOTAL_MASS = re.compile(r'settotalmass="([0-9.]+)"')
 _START_KEYS = ("home", "stand", "standing", "default")
@@ -99,6 +105,22 @@ def compile_mjcf(
 def has_diverged(data: mujoco.MjData) -> bool:
     """Return whether MuJoCo has reset a simulation that diverged, silently but for its counters of warnings."""
     return any(data.warning[kind].number for kind in _DIVERGED)
+
+
+def largest_state(model: mujoco.MjModel, start: Float64) -> Float64:
+    """Return the absolute values (S,) of a full physics state above which a robot that starts at `start` (nq,) has diverged.
+
+    A model with a larger gravity is taken to have a smaller unit of length, such as a millimetre.
+    """
+    metre = max(1.0, float(np.linalg.norm(model.opt.gravity)) / _GRAVITY)
+    largest = np.full(mujoco.mj_stateSize(model, _FULL), np.finfo(np.float64).max)
+    positions, velocities = largest[1 : 1 + model.nq], largest[1 + model.nq : 1 + model.nq + model.nv]
+    velocities[:] = _FASTEST_TURN
+    for joint in np.flatnonzero(np.isin(model.jnt_type, (FREE, SLIDE))):
+        index, dof, count = model.jnt_qposadr[joint], model.jnt_dofadr[joint], 3 if model.jnt_type[joint] == FREE else 1
+        positions[index : index + count] = metre * _FARTHEST + np.abs(start[index : index + count])
+        velocities[dof : dof + count] = metre * _FASTEST
+    return largest
 
 
 def start_key(model: mujoco.MjModel) -> int | None:

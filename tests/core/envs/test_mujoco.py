@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from core.envs.mujoco import MujocoVectorEnv, Step
+from core.robots.models import largest_state, load_model
 from core.rollout.collector import at_once, collect
 from core.rollout.segments import SegmentBuilder
 from core.tasks import get_task
@@ -80,6 +81,25 @@ def test_a_diverged_robot_is_reset_counted_and_not_reported(batch: MakeBatch, th
     ] == 0  # not those of a fresh start
     assert np.argwhere([s.diverged for s in steps]).tolist() == [[5, 1]]
     assert not Path("MUJOCO_LOG.TXT").exists()  # MuJoCo's own way of saying so
+
+
+@pytest.mark.parametrize(("number", "value"), [(1, -9e4), (7, 2e3), (12, 2e5)], ids=["place", "speed", "turn"])
+def test_a_robot_at_an_absurd_place_or_speed_has_diverged_before_anything_of_it_is_seen(
+    batch: MakeBatch, number: int, value: float
+) -> None:
+    env = batch(SHORT, environments=2)
+    env.states[1, number] = value
+    step = env.step(np.zeros((2, 3), np.float32))
+    assert step.diverged.tolist() == [False, True] and env.divergences == 1
+    assert np.abs(step.observations).max() < 100 and np.abs(env.states).max() < 100
+
+
+def test_a_robot_that_starts_far_away_or_whose_unit_is_a_millimetre_has_not_diverged() -> None:
+    model, far = load_model(HOPPER), np.array([2e5, *[0.0] * 5])
+    metres, away = largest_state(model, np.zeros(6)), largest_state(model, far)
+    assert metres[7] < 5e3 and metres[1] < 2e5 < away[1]
+    model.opt.gravity[2] *= 1000
+    assert largest_state(model, np.zeros(6))[7] > 5e5
 
 
 @pytest.mark.parametrize("break_at", [5, 9])

@@ -194,6 +194,21 @@ def test_what_cannot_be_taught_is_refused_with_the_reason(changes: dict[str, str
     refuse("dog.xml", expected, **changes)
 
 
+QUADROTOR = """<mujoco><option timestep="0.01"/><worldbody><geom type="plane" size="2 2 .2"/><body>
+  <joint type="free"/><geom type="box" size=".06 .035 .025" mass=".1"/><site name="motor" pos=".1 0 .01"/>
+  <geom type="box" pos=".071 .071 0" size=".05 .01 .0025" mass=".025"/></body></worldbody>
+  <actuator><motor site="motor" gear="0 0 4 0 0 0" ctrlrange="0 1"/></actuator></mujoco>"""
+"""Its only motor, off its centre, turns it ever faster, so that a second after its start a short timestep is unstable too."""
+
+
+def test_a_robot_that_becomes_unstable_a_second_after_its_start_is_refused() -> None:
+    Path("quadrotor.xml").write_text(QUADROTOR)
+    with pytest.raises(UserError, match="becomes unstable within seconds"):
+        import_robot(Path("quadrotor.xml"))
+    Path("quadrotor.xml").write_text(QUADROTOR.replace('gear="0 0 4', 'gear="0 0 .4'))
+    assert import_robot(Path("quadrotor.xml")).timestep == 0.01
+
+
 MOVED = (
     "<worldbody><body><joint name='j'/><geom size='1'/></body></worldbody>"
     "<actuator><motor joint='j' ctrlrange='-1 1'/></actuator>"
