@@ -116,22 +116,27 @@ def _require_teachable(model: mujoco.MjModel) -> None:
 
 
 def _require_actuators(model: mujoco.MjModel) -> None:
-    """Raise UserError if nothing can move the robot, or an actuator has no range of its one control."""
+    """Raise UserError if nothing can move the robot, or an actuator has not one control, with a range."""
+    for index in np.flatnonzero(model.actuator_ctrlnum != 1).tolist():
+        name, controls = _actuator_name(model, index), int(model.actuator_ctrlnum[index])
+        raise UserError(f"actuator {name} has {controls or 'no'} controls: give it one, or remove it.")
     if model.nu == 0:
         raise UserError("it has no actuators, so nothing can move it.")
     disabled = 1 << np.clip(model.actuator_group, 0, 30) & model.opt.disableactuator
     if model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_ACTUATION or disabled.all():
         raise UserError("its actuators are switched off in <option>, so nothing can move it: switch them on.")
-    if model.nu != model.nactuator:
-        raise UserError("one of its actuators has more than one control: use actuators with one.")
     low, high = model.actuator_ctrlrange.T
-    for index in np.flatnonzero(~(model.actuator_ctrllimited.astype(bool) & (low < high))):
-        name = model.actuator(index).name or f"number {index + 1}"
+    for index in np.flatnonzero(~(model.actuator_ctrllimited.astype(bool) & (low < high))).tolist():
+        name = _actuator_name(model, index)
         if low[index] > high[index]:
             raise UserError(f"the ctrlrange of actuator {name} has its larger end first: swap the two.")
         raise UserError(f"actuator {name} has no ctrlrange: give it one, to define full effort.")
     if not np.isfinite(model.actuator_ctrlrange).all() or np.abs(model.actuator_ctrlrange).max() > 1e6:
         raise UserError("an actuator's ctrlrange is larger than 1e6: give a smaller one.")
+
+
+def _actuator_name(model: mujoco.MjModel, index: int) -> str:
+    return model.actuator(index).name or f"number {index + 1}"
 
 
 def _require_upright(model: mujoco.MjModel) -> None:

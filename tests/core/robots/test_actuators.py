@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from core.envs.mujoco import MujocoVectorEnv
+from core.errors import UserError
 from core.robots.importing import import_robot
 from core.tasks import get_task
 from core.tasks.behaviour_tasks import task_text
@@ -23,6 +24,14 @@ GENERAL = (
     '<general joint="elbow" biastype="affine" gainprm="20" biasprm="0 -50 -5" ctrlrange="-9 9"/>'  # 2.5 holds it at 1
 )
 SPEED = '<intvelocity joint="elbow" kp="50" kv="5" ctrlrange="-2 2" actrange="-3 3"/>'
+
+
+@pytest.mark.parametrize("motor", ['<motor joint="elbow" ctrlrange="-1 1"/>', ""], ids=["with a motor", "alone"])
+def test_an_actuator_without_a_control_is_refused_by_its_name(motor: str) -> None:
+    brake = '<dcmotor name="brake" joint="elbow" motorconst="1" resistance="1" input="none"/>'
+    Path("arm.xml").write_text(ARM.format(motor + brake, ""))
+    with pytest.raises(UserError, match="actuator brake has no controls: give it one, or remove it"):
+        import_robot(Path("arm.xml"))
 
 
 @pytest.mark.parametrize(
