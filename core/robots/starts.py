@@ -6,7 +6,7 @@ Robots never start below the floor.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import mujoco
 import numpy as np
@@ -50,9 +50,9 @@ _DEEP = 0.01
 _SLACK = 0.05
 """Rad or m by which a joint may be beyond its limits at the start."""
 _RAISES, _RAISED = 5, 0.25
-"""Number of raises, or of further poses of a robot that can't be lifted, and metres of each raise.
+"""Number of raises, or of further random poses, and metres of each raise.
 
-A robot that is still within the obstacle afterwards starts as usual.
+A robot that is still within an obstacle or itself afterwards starts as usual.
 """
 _SPIN, _RISE = 8.0, 2.0
 """Largest speeds in rad/s and m/s, either way, of a robot thrown into the air."""
@@ -97,6 +97,10 @@ class Starts:
         model, root = kinematics.model, kinematics.root
         lift, turn = lift_of(model, root), turn_of(model, root)
         self._data, self._movable, self._trees = mujoco.MjData(model), False, [int(model.body_treeid[root])]
+        self._obstacles: list[int] = []
+        """Geoms that a robot which is placed elsewhere must not be within."""
+        self._barred: list[int] = []
+        """Geoms that a robot in a random pose must not be within."""
         self._tendons = np.zeros(0, np.int64)
         """Tendons with limits that a robot that can't be lifted keeps."""
         if lift is not None and turn is not None:
@@ -105,11 +109,13 @@ class Starts:
             self._free = bool(model.jnt_type[turn] == FREE)
             self._turn = int(model.jnt_qposadr[turn]) + 3 * self._free
             self._turn_rate = int(model.jnt_dofadr[turn]) + 3 * self._free
-            others = solid(model) & ~kinematics.own[model.geom_bodyid]
-            self._obstacles = [geom for geom in np.flatnonzero(others).tolist() if geom != kinematics.floor]
-            """Geoms that a placed robot must not be within."""
+            own = kinematics.own[model.geom_bodyid]
+            self._obstacles = np.flatnonzero(solid(model) & ~own).tolist()
+            if kinematics.floor in self._obstacles:
+                self._obstacles.remove(kinematics.floor)
+            self._barred = np.flatnonzero(solid(model) & own).tolist()
         elif start == _RANDOM:
-            self._obstacles = np.flatnonzero(solid(model)).tolist()  # also the floor and the robot's own parts
+            self._barred = np.flatnonzero(solid(model)).tolist()  # also the floor and the robot's own parts
             self._tendons, self._trees = np.flatnonzero(model.tendon_limited), moved_trees(model)
         else:
             raise UserError("The robot can't be lifted and turned: make start standing or random.")
@@ -142,29 +148,42 @@ class Starts:
         Returns which robots (n,) keep theirs because of an obstacle.
         """
         usual = positions.copy()
+        blocked = np.zeros(len(positions), np.bool_)
+
+        def redraw(rows: Mask) -> None:
+            again = usual[rows]
+            self._randomize(rng, again)
+            positions[rows] = again
+
+        def lift(rows: Mask) -> None:
+            positions[rows, self._lift] += self._lift_sign * self._scale * _RAISED
+
         if self._start == _RANDOM:
-            self._randomize(rng, positions)
+            redraw(~blocked)
+            blocked |= self._clear(positions, usual, self._barred, redraw)
         else:
             self._turn_and_lift(rng, positions)
-        blocked = np.zeros(len(positions), np.bool_)
-        if self._obstacles or len(self._tendons):
-            blocked[:] = True
-            most = np.array([self._depth(own) + _DEEP for own in usual])
-            for _ in range(1 + _RAISES):
-                blocked[blocked] = [self._depth(row) for row in positions[blocked]] > most[blocked]
-                if not blocked.any():
-                    break
-                if self._movable:
-                    positions[blocked, self._lift] += self._lift_sign * self._scale * _RAISED
-                else:
-                    again = usual[blocked]
-                    self._randomize(rng, again)
-                    positions[blocked] = again
+        if self._obstacles:
+            blocked |= self._clear(positions, usual, self._obstacles, lift)
         positions[blocked] = usual[blocked]
         return blocked
 
-    def _depth(self, positions: Float64) -> float:
-        """Return the depth in m to which one robot at these positions (nq,) is within an obstacle; 0 if it is not.
+    def _clear(self, positions: Float64, usual: Float64, geoms: list[int], move: Callable[[Mask], None]) -> Mask:
+        """Move robots at positions (n, nq) that are deeper within these geoms than in their usual starts (n, nq).
+
+        move: changes the positions of these rows in place. Returns which robots (n,) are still within a geom.
+        """
+        blocked = np.ones(len(positions), np.bool_)
+        most = np.array([self._depth(own, geoms) + _DEEP for own in usual])
+        for _ in range(1 + _RAISES):
+            blocked[blocked] = [self._depth(row, geoms) for row in positions[blocked]] > most[blocked]
+            if not blocked.any():
+                break
+            move(blocked)
+        return blocked
+
+    def _depth(self, positions: Float64, geoms: list[int]) -> float:
+        """Return the depth in m to which one robot at these positions (nq,) is within these geoms; 0 if it is not.
 
         A tendon that is longer or shorter than it may be counts alike.
         """
@@ -172,8 +191,8 @@ class Starts:
         self._data.qpos[:] = positions
         mujoco.mj_fwdPosition(model, self._data)
         contacts = self._data.contact
-        robot = np.isin(model.body_treeid[model.geom_bodyid[contacts.geom]], self._trees).any(axis=1)
-        within = contacts.dist[robot & np.isin(contacts.geom, self._obstacles).any(axis=1)]
+        robot = np.isin(model.body_treeid[model.geom_bodyid[contacts.geom]], self._trees)
+        within = contacts.dist[(robot & np.isin(contacts.geom, geoms)[:, ::-1]).any(axis=1)]
         lengths, (low, high) = self._data.ten_length[self._tendons], model.tendon_range[self._tendons].T
         return max(
             0.0, -float(within.min(initial=0.0)), float(np.maximum(low - lengths, lengths - high).max(initial=0.0))

@@ -478,6 +478,19 @@ def test_an_arm_in_any_pose_is_neither_below_the_floor_nor_within_itself(batch: 
     assert env.divergences == 0
 
 
+def test_a_free_robot_in_any_pose_is_not_within_itself(batch: MakeBatch) -> None:
+    free = ARM_ON_A_TABLE.replace('<body name="foot">', '<body name="foot" pos="0 0 1"><freejoint/>')
+    _, task = imported(FLOOR + free)
+    env = batch(replace(task, start="random"), 200)
+    angles = env.states[:, 8:10]
+    assert (np.abs(angles).max(axis=1) > 0.1).mean() > 0.95 and np.ptp(angles, axis=0).min() > 5
+    data = mujoco.MjData(env.model)
+    for state in env.states:
+        mujoco.mj_setState(env.model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        mujoco.mj_forward(env.model, data)
+        assert data.contact.dist.min(initial=0.0) > -0.011
+
+
 @pytest.mark.parametrize("kind", ["connect", "weld"])
 def test_the_parts_of_a_linkage_stay_together_in_any_pose(kind: str, batch: MakeBatch) -> None:
     links = """<body name="left" pos="-.1 0 1"><joint name="hip" axis="0 1 0"/>
