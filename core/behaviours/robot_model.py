@@ -68,6 +68,8 @@ class RobotModel:
     """Number of states of the actuators, such as muscles and filters; the networks see them."""
     level: bool = False
     """The robot moves in a level plane, and is seen from above."""
+    frontal: bool = False
+    """The robot moves in the plane of y and z, and is seen along x."""
 
     @property
     def names(self) -> SignalNames:

@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 
 from core.robots.floor import floor_of
-from core.robots.structure import drawn_geoms
+from core.robots.structure import FREE, SLIDE, base_joints, drawn_geoms, joint_axes, root_of
 from core.tasks.base import Camera
 from core.types import Float64
 
@@ -26,7 +26,7 @@ _FLAT = 1e-3
 _TRACE, _TRACE_PIXELS = (1.0, 0.95, 0.6, 0.55), 2.0
 _START = (0.85, 0.5, 0.1, 0.8)
 _START_WIDTH, _START_LENGTH = 0.008, 0.13
-"""Half sizes of the start line along x and y for each metre that the camera is away."""
+"""Half sizes of the start line along the robot's way and across it for each metre that the camera is away."""
 _LIFT = 1e-3
 """Distance above the floor for each metre that the camera is away; on the floor itself, marks would flicker."""
 
@@ -37,6 +37,10 @@ class MotionMarks:
     def __init__(self, model: mujoco.MjModel, camera: Camera) -> None:
         self._scale = camera.distance
         _, self._floor = floor_of(model)
+        self._terrain = bool((model.geom_type == mujoco.mjtGeom.mjGEOM_HFIELD).any())
+        """The marks on the floor, which lies under the terrain, are left out."""
+        sizes = [_START_WIDTH, _START_LENGTH]
+        self._line = [*(reversed(sizes) if _runs_along_y(model) else sizes), _FLAT]
         seen = (model.geom_bodyid > 0) & drawn_geoms(model)
         self._geoms = np.flatnonzero(seen & (model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE))  # of the robot
         self._sizes = _half_sizes(model)[self._geoms] + _MARGIN * self._scale
@@ -47,13 +51,14 @@ class MotionMarks:
         path: positions (3,) in m of the robot, from the oldest to the current one
         start: its position (3,) at the clip's first frame; None for no start line
         """
-        if start is not None:
+        if start is not None and not self._terrain:
             self._add_start_line(scene, start)
-        self._add_shadow(scene, data)
+        if not self._terrain:
+            self._add_shadow(scene, data)
         self._add_trace(scene, path)
 
     def _add_start_line(self, scene: mujoco.MjvScene, start: Float64) -> None:
-        size = self._scale * np.array([_START_WIDTH, _START_LENGTH, _FLAT])
+        size = self._scale * np.array(self._line)
         at = np.array([start[0], start[1], self._floor + _LIFT * self._scale])
         _add_geom(scene, mujoco.mjtGeom.mjGEOM_BOX, size, at, np.eye(3), _START)
 
@@ -71,6 +76,14 @@ class MotionMarks:
         for before, after in pairwise(path):
             geom = _add_geom(scene, mujoco.mjtGeom.mjGEOM_LINE, np.zeros(3), before, np.eye(3), _TRACE)
             mujoco.mjv_connector(geom, mujoco.mjtGeom.mjGEOM_LINE, _TRACE_PIXELS, before, after)
+
+
+def _runs_along_y(model: mujoco.MjModel) -> bool:
+    """Return whether the robot moves about along y, and not along x."""
+    joints = base_joints(model, root_of(model))
+    kinds, ways = model.jnt_type[joints], np.abs(joint_axes(model)[joints])
+    slides = ways[kinds == SLIDE]
+    return not (kinds == FREE).any() and bool((slides[:, 1] > 0.5).any() and (slides[:, 0] < 0.5).all())
 
 
 def _half_sizes(model: mujoco.MjModel) -> Float64:

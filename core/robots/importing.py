@@ -267,7 +267,7 @@ def _describe(
     own = set(base_joints(model, root))
     far = np.ptp(model.jnt_range, axis=1) > _FAR * float(np.ptp(extents[0], axis=0).max())
     plain, angles, quaternions = list[int](), list[int](), list[int]()
-    upright, level = _in_plane(model, axes[:, 1]), _in_plane(model, axes[:, 2])
+    frontal, upright, level = (_in_plane(model, axes[:, k]) for k in range(3))
     moved = joints_in(model, moved_trees(model))
     moves = lift_of(model, root) is not None
     for joint in range(model.njnt):
@@ -319,6 +319,7 @@ def _describe(
         drawn_floor=drawn_floor,
         activations=int(model.na),
         level=bool(level[moved].all()) and not upright[moved].all(),
+        frontal=bool(frontal[moved].all()) and not (upright[moved].all() or level[moved].all()),
     )
 
 

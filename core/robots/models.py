@@ -85,7 +85,7 @@ def compile_mjcf(
             if spec.option.integrator == mujoco.mjtIntegrator.mjINT_RK4:  # four times the work
                 spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
             _name_moving_bodies(spec)
-            add_appearance(spec)
+            add_appearance(spec, task.floor_pattern if task else 1.0)
             model = spec.compile()
             if needs_floor(model):
                 add_floor(spec, model, drawn_floor)

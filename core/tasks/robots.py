@@ -7,6 +7,7 @@ left out, and robots on a floor see the height of each part above it, up to ten 
 """
 
 import functools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +23,8 @@ from core.types import Float64
 
 _LARGE = 4.0
 """Distance in m of the camera from a robot that starts as high in the air as the paper's do."""
+_SQUARES = 4.0
+"""Ratio of the camera's distance to the size of two of the floor's squares: 5 to 13 squares fit into a picture's width."""
 _SPINNING = 100.0
 """Speed in rad/s beyond which networks see no difference in a hinge that can go round, such as a wheel's."""
 _NOISE = 5e-3
@@ -152,7 +155,8 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
         parts += [orientation(positions[:, first : first + 4]) for first in model.quaternions]
         return np.concatenate([*parts, np.clip(velocities, -fastest, fastest)], axis=1)
 
-    azimuth, elevation = (90.0, 12.0) if model.planar else (90.0, 78.0) if model.level else (72.0, 20.0)
+    seen = {(90.0, 12.0): model.planar, (90.0, 78.0): model.level, (180.0, 12.0): model.frontal, (72.0, 20.0): True}
+    azimuth, elevation = next(view for view, fits in seen.items() if fits)
     x, y = model.centre
     sensed = model.sensed if model.on_floor else 0
     seen_positions = len(model.plain) + 2 * len(model.angles) + len(ORIENTATION) * len(model.quaternions)
@@ -181,8 +185,15 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
         start_scale=scale,
         reset_noise=_NOISE * scale,
         camera=Camera(model.body, model.height, model.distance, elevation, azimuth, model.fixed, (x, y)),
+        floor_pattern=_round_down(model.distance / _SQUARES),
         true_reward=None,
         measure=_FORWARD_SPEED,
         measure_name="forward_speed",
         measure_title="Forward speed (m/s)",
     )
+
+
+def _round_down(metres: float) -> float:
+    """Return the largest size of the series 1, 2, 5, 10, 20, ... and its tenths that is at most this one."""
+    decade = 10.0 ** math.floor(math.log10(metres))
+    return decade * max(step for step in (1, 2, 5) if step * decade <= metres)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import mujoco
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from core.envs.motion_marks import MotionMarks
 from core.robots.models import load_model
 from core.tasks import get_task
+from tests.core.robot_toys import imported
 
 ORIGIN = np.zeros(3)
 
@@ -56,3 +59,34 @@ def test_the_start_line_is_on_the_floor_where_the_clip_begins() -> None:
     (line,) = shapes("ant", mujoco.mjtGeom.mjGEOM_BOX, start=np.array([2.0, -3.0, 0.9]))
     assert line.pos[:2].tolist() == [2.0, -3.0] and 0 < line.pos[2] < 0.02
     assert not shapes("ant", mujoco.mjtGeom.mjGEOM_BOX)
+
+
+ROVER = """<mujoco><asset><hfield name="hills" nrow="2" ncol="2" size="6 6 .1 .1" elevation="0 .5 0 1"/></asset><worldbody>
+  <geom {ground}/><body pos="0 0 .5">{root}<geom size=".1"/><body><joint name="hip" axis="1 0 0"/><geom size=".05"/></body>
+  </body></worldbody><actuator><motor joint="hip" ctrlrange="-1 1"/></actuator></mujoco>"""
+
+
+def rover_marks(ground: str, root: str) -> list:
+    """Boxes and ellipsoids that are added for this robot."""
+    Path("rover.xml").write_text(ROVER.format(ground=ground, root=root))
+    _, task = imported(Path("rover.xml"))
+    model = load_model(task)
+    data, scene = mujoco.MjData(model), mujoco.MjvScene(model, 200)
+    mujoco.mj_forward(model, data)
+    MotionMarks(model, task.camera).add(scene, data, (ORIGIN, ORIGIN + 1), ORIGIN)
+    return [geom for geom in scene.geoms[: scene.ngeom] if geom.type != mujoco.mjtGeom.mjGEOM_LINE]
+
+
+def test_nothing_is_marked_on_the_plane_under_a_height_field() -> None:
+    assert len(rover_marks('type="plane" size="9 9 1"', "<freejoint/>")) == 3
+    assert rover_marks('type="hfield" hfield="hills"', "<freejoint/>") == []
+
+
+@pytest.mark.parametrize("way", ["x", "y"])
+def test_the_start_line_is_across_the_way_of_a_planar_robot(way: str) -> None:
+    axis = "1 0 0" if way == "x" else "0 1 0"
+    root = f'<joint type="slide" axis="{axis}"/><joint type="slide" axis="0 0 1"/>'
+    (line,) = (
+        geom for geom in rover_marks('type="plane" size="9 9 1"', root) if geom.type == mujoco.mjtGeom.mjGEOM_BOX
+    )
+    assert (line.size[0] < line.size[1]) == (way == "x")

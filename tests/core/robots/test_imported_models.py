@@ -441,6 +441,39 @@ def test_a_robot_that_moves_in_a_level_plane_is_seen_from_above(root: str, joint
     assert not robot_model({name: value for name, value in model.to_dict().items() if name != "level"}).level
 
 
+FRONTAL = '<joint type="slide" axis="0 1 0"/><joint type="slide" axis="0 0 1"/><joint axis="1 0 0"/>'
+
+
+@pytest.mark.parametrize(
+    ("root", "axis", "azimuth"),
+    [
+        (FRONTAL, "1 0 0", 180),
+        ("", "1 0 0", 180),
+        (FRONTAL, "0 1 0", 72),
+        ('<joint type="slide" axis="0 0 1"/>', "0 1 0", 90),
+        ("<freejoint/>", "1 0 0", 72),
+    ],
+)
+def test_a_robot_that_moves_across_x_is_seen_along_x(root: str, axis: str, azimuth: float) -> None:
+    Path("box.xml").write_text(BOX.replace("0 1 0", axis).format(**{**PARTS, "actuator": MOTOR, "root": root}))
+    model, task = imported(Path("box.xml"))
+    assert model.frontal == (azimuth == 180) and task.camera.azimuth == azimuth
+    assert not robot_model({name: value for name, value in model.to_dict().items() if name != "frontal"}).frontal
+
+
+@pytest.mark.parametrize("size", [0.01, 0.1, 0.35, 1, 20])
+def test_some_squares_of_the_floor_are_seen_whatever_the_size_of_the_robot(size: float) -> None:
+    ball = f"""<mujoco><worldbody><geom name="floor" type="plane" size="9 9 1"/><body pos="0 0 {size}">
+      <joint name="x" type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/><geom size="{size}"/></body></worldbody>
+      <actuator><motor joint="x" ctrlrange="-1 1"/></actuator></mujoco>"""
+    Path("ball.xml").write_text(ball)
+    _, task = imported(Path("ball.xml"))
+    model = load_model(task)
+    repeats, floor_metres = model.mat_texrepeat[model.geom_matid[0]], 2 * model.geom_size[0, :2]
+    squares = 0.65 * task.camera.distance * 2 * repeats / floor_metres
+    assert squares.min() > 5 and squares.max() < 20
+
+
 def test_a_reacher_that_turns_points_up_in_the_picture(batch: MakeBatch) -> None:
     _, task = imported(ASSETS / "reacher.xml")
     across = np.array(batch(task, 1).states[0])
