@@ -92,7 +92,10 @@ def compile_mjcf(
                 model = spec.compile()
     except (ValueError, RuntimeError, mujoco.FatalError) as error:  # RuntimeError: no memory for it
         said = _LINE.sub("", " ".join(str(error).split()))
-        raise UserError(f"MuJoCo refuses it ({said[:200]}).") from error
+        raise UserError(
+            f"MuJoCo {mujoco.__version__} refuses it: correct what its message names, which another version of MuJoCo may"
+            f" accept. The message: {said[:200]}"
+        ) from error
     _place_mocap_bodies(model)
     lay_floor(model)
     show_every_body(model)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -175,14 +176,14 @@ def test_a_robot_that_can_not_be_seen_is_refused() -> None:
         ({"key": '<key qpos="0 0 3e6 1 0 0 0 .5 0"/>'}, "farther than 1,000,000 m"),
         ({"start": "<!DOCTYPE x><mujoco>"}, "document type declaration"),
         ({"start": "<robot>"}, "is not XML"),
-        ({"wheel": ' axis="0 0 0"/><geom name="tyre"'}, "MuJoCo refuses it"),
+        ({"wheel": ' axis="0 0 0"/><geom name="tyre"'}, "refuses it: correct what its message names"),
         (
             {"wheel": ' axis="0 1 0" limited="true" range="0 inf"/><geom name="tyre"'},
             "a joint's range is larger than 1e6",
         ),
         ({"wheel": ' type="slide" limited="true" range="-inf inf"/><geom name="tyre"'}, "a joint's range is larger"),
         ({"wheel": ' type="slide" limited="true" range="0 1e30"/><geom name="tyre"'}, "a joint's range is larger"),
-        ({"free": "<freejoint/><unknown/>"}, "MuJoCo refuses it"),
+        ({"free": "<freejoint/><unknown/>"}, "refuses it: correct what its message names"),
         ({"asset": '<option timestep=".2"/><asset>'}, "its timestep is 0.2 s"),
         (
             {"asset": '<option integrator="Euler"/><default><joint stiffness="1e9"/></default><asset>'},
@@ -224,10 +225,19 @@ def test_a_robot_for_which_there_is_no_memory_is_refused() -> None:
     limits = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (used + (32 << 20), limits[1]))  # the terrain takes 64 MB
     try:
-        with pytest.raises(UserError, match="MuJoCo refuses it"):
+        with pytest.raises(UserError, match="refuses it: correct what its message names"):
             compile_mjcf(f"<mujoco>{terrain}{ground}{MOVED}</mujoco>", {})
     finally:
         resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
+def test_what_mujoco_no_longer_knows_is_refused_with_advice_and_its_version() -> None:
+    Path("other.xml").write_text(f"<mujoco>{MOVED}</mujoco>".replace("<joint", "<composite type='grid'/><joint"))
+    advice = (
+        f"MuJoCo {mujoco.__version__} refuses it: .* another version of MuJoCo may accept. The message: .*'composite'$"
+    )
+    with pytest.raises(UserError, match=advice):
+        import_robot(Path("other.xml"))
 
 
 def test_a_total_mass_of_0_leaves_the_masses_as_they_are() -> None:
@@ -251,7 +261,10 @@ def test_a_total_mass_of_0_leaves_the_masses_as_they_are() -> None:
         (f"<mujoco><option actuatorgroupdisable='0'/>{MOVED}</mujoco>", "actuators are switched off"),
         ("<robot/>", "not an MJCF file"),
         ("", "not XML"),
-        ("<mujoco>\n<worldbody><geom foo='1'/></worldbody></mujoco>", r"'foo' Element 'geom'\)\.$"),  # of no known line
+        (
+            "<mujoco>\n<worldbody><geom foo='1'/></worldbody></mujoco>",
+            r" The message: .*'foo' Element 'geom'$",
+        ),  # of no known line
     ],
 )
 def test_files_that_are_no_robots_are_refused(content: str, expected: str) -> None:
