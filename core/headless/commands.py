@@ -201,6 +201,7 @@ def new_session(args: argparse.Namespace) -> Session:
         )
     settings = parse_settings(args.set)
     refuse_settings(settings, _PLACES)
+    _refuse_undone_ablations(args.ablations or (), settings)
     person = {"person.pace": args.pace, "person.wrong": args.wrong}
     _refuse_other_teachers(args, person, settings)
     given |= {**person, "policy.algorithm": args.algorithm}
@@ -231,6 +232,16 @@ def new_session(args: argparse.Namespace) -> Session:
     return create_from(folder, config, taken) if taken else Session.create(folder, config)
 
 
+def _refuse_undone_ablations(flags: Iterable[str], settings: Mapping[str, Any]) -> None:
+    """Raise UserError for a setting that one of these ablations sets to another value."""
+    for flag in flags:
+        for name, value in ABLATIONS[flag].changes.items():
+            if settings.get(name, value) != value:
+                raise UserError(
+                    f"--{flag} sets {name}={value}, and --set {name}={settings[name]}: leave out one of the two."
+                )
+
+
 def _refuse_other_teachers(args: argparse.Namespace, person: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
     """Raise UserError for options and settings of the oracle or the simulated person where the other one answers."""
     sections = {name.partition(".")[0] for name in settings}
@@ -238,7 +249,7 @@ def _refuse_other_teachers(args: argparse.Namespace, person: Mapping[str, Any], 
         raise UserError(
             "--pace, --wrong and person.* describe the simulated person: give --teacher person, or leave them out."
         )
-    if args.teacher == "person" and (_oracle_settings(args) or "oracle" in sections):
+    if args.teacher in ("person", "none") and (_oracle_settings(args) or "oracle" in sections):
         raise UserError("--oracle-* and oracle.* describe the oracle: give --teacher oracle, or leave them out.")
 
 

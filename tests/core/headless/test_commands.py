@@ -293,7 +293,12 @@ def test_a_task_without_a_true_reward_has_no_oracle(
         ([*TEACH, "--set", "policy.discount=null"], "discount"),
         ([*TEACH, "--set", "policy.algorithm=dqn"], "ppo, trpo, a2c"),
         ([*TEACH, "--set", "reward.members=1", "--set", "query.selection=disagreement"], "selection=random"),
-        ([*TEACH, "--no-ensemble", "--set", "reward.bonus=8"], "reward.bonus=0"),
+        (
+            [*TEACH, *["--set", "reward.members=1", "--set", "query.selection=random", "--set", "reward.bonus=8"]],
+            "reward.bonus=0",
+        ),
+        ([*TEACH, "--no-ensemble", "--set", "reward.members=3"], "--no-ensemble sets reward.members=1, and --set"),
+        ([*TEACH, "--random-queries", "--no-segments", "--set", "query__segment_steps=2"], "leave out one of the two"),
         ([*TEACH, "--target", "--oracle-skip", "0.1"], "target=returns"),
         ([*TEACH, "--teacher", "none", "--target"], "--teacher none"),
         ([*TEACH, "--oracle-mistakes", "2"], "mistakes"),
@@ -360,6 +365,7 @@ def test_a_folder_without_a_name_is_none(command: str, capsys: pytest.CaptureFix
     [
         (["--teacher", "person", "--oracle-mistakes", "0.4"], "give --teacher oracle"),
         (["--teacher", "person", "--set", "oracle.skip=0.1"], "give --teacher oracle"),
+        (["--teacher", "none", "--set", "oracle.skip=0.1"], "give --teacher oracle"),
         (["--set", "person.wrong=0.4"], "give --teacher person"),
         (["--teacher", "oracle", "--wrong", "0.4"], "give --teacher person"),
     ],
