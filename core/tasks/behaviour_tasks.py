@@ -151,15 +151,16 @@ def _robot_of(behaviour: Behaviour) -> RobotTask:
 def _timed(robot: RobotTask, behaviour: Behaviour) -> RobotTask:
     """Return the robot with the behaviour's control rate and length of an episode. Raises UserError if it has none such."""
     seconds = behaviour.episode_seconds or robot.episode_steps * robot.step_seconds
-    if behaviour.control_rate is not None:
-        skip = 1 / (behaviour.control_rate * robot.timestep)
+    asked = behaviour.control_rate
+    if asked is not None:
+        skip = 1 / (asked * robot.timestep)
         if abs(skip - round(skip)) > 1e-6 or round(skip) < 1:
-            whole = max(1, round(skip))
-            numbers = whole, whole + (1 if skip > whole else -1)
-            rates = [1 / (robot.timestep * number) for number in numbers if number]
-            near = [rate for rate in rates if CONTROL_RATE[0] <= rate <= CONTROL_RATE[1]]
+            longest = int(1 / (CONTROL_RATE[0] * robot.timestep) + 1e-6)
+            rates = [1 / (robot.timestep * number) for number in range(1, longest + 1)]
+            allowed = (rate for rate in rates if rate <= CONTROL_RATE[1])
+            near = sorted(allowed, key=lambda rate: abs(rate - asked))[:2]
             raise UserError(
-                f"control_rate is {behaviour.control_rate:g}, but an action must last a whole number of physics steps"
+                f"control_rate is {asked:g}, but an action must last a whole number of physics steps"
                 f" ({1 / robot.timestep:g} per second): give {' or '.join(f'{r:.10g}' for r in near)}."
             )
         robot = replace(robot, frame_skip=round(skip))
