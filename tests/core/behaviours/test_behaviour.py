@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import sys
@@ -11,6 +12,7 @@ import pytest
 from core.behaviours.behaviour import MAX_BYTES, Behaviour, CameraView, NamedFigure, is_showable, parse, read_file
 from core.errors import UserError
 from tests.core.builders import BEHAVIOUR
+from tests.screens import ROOT
 
 WHOLE: dict[str, Any] = {
     **BEHAVIOUR,
@@ -31,6 +33,15 @@ def test_a_file_is_read_and_written() -> None:
     (plot,) = parse(json.dumps({**WHOLE, "plots": [{"title": "Share kneeling", "expression": "last(x)"}]})).plots
     assert plot.name == "share_kneeling_2"  # the measure has the other one
     assert parse(json.dumps(BEHAVIOUR)) == Behaviour("kneel", "walker", *texts, 1.5)
+
+
+def test_the_page_about_behaviours_lists_every_field() -> None:
+    section = (
+        (ROOT / "docs" / "behaviours.md").read_text("utf-8").partition("\n## As a file\n")[2].partition("\n## ")[0]
+    )
+    cells = (line.split("|")[1] for line in section.splitlines() if line.startswith("| `"))
+    listed = {name for cell in cells for name in re.findall("`(.+?)`", cell)}
+    assert listed == {field.name for field in dataclasses.fields(Behaviour)}
 
 
 def test_a_file_of_an_editor_that_marks_utf_8_is_read(tmp_path: Path) -> None:
