@@ -153,7 +153,7 @@ def _require_same(part: str, old: PolicyConfig | RewardConfig, new: object, name
         if before != now:
             raise UserError(
                 f"The {part} to begin from was made with {part}.{name}={before}, and the new session has {now}: set"
-                f" {part}.{name}={before}, or take the answers alone."
+                f" {part}.{name}={before}, or begin without that {part}."
             )
 
 

@@ -199,7 +199,11 @@ REFUSED = [
     (["low.json", "--from", "old", "--take", ""], "--take is empty"),
     (["low.json", "--take", "policy"], "--from DIR"),
     (["low.json", "--take", ""], "--from DIR"),
-    (["low.json", "--from", "old", "--set", "policy.hidden=8"], "set policy.hidden=16, or take the answers alone"),
+    (["low.json", "--from", "old", "--set", "policy.hidden=8"], "set policy.hidden=16, or begin without that policy"),
+    (
+        ["long.json", "--from", "old", "--take", "reward", "--set", "reward.members=3"],  # whose answers do not fit
+        "set reward.members=5, or begin without that reward.",
+    ),
     (["low.json", "--from", "old", "--set", "reward.members=3"], "set reward.members=5,"),
     (["low.json", "--from", "old", "--set", "reward.inputs=observation_action"], "set reward.inputs=observation,"),
     (["long.json", "--from", "old"], "has 20 steps and not 40"),
