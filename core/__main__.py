@@ -135,7 +135,6 @@ def add_commands(commands: Any) -> None:
     bench.add_argument(
         "--steps",
         type=int,
-        default=0,
         help="environment steps of the session that is taught (default: 2 million; 200,000 of a Gymnasium environment, "
         "24 batches of a game)",
     )

@@ -49,14 +49,14 @@ def measure(
     turns: int = 16,
     turn_seconds: float = 0.4,
     fit_preferences: int = 700,
-    session_steps: int = 0,
+    session_steps: int | None = None,
     **changes: Any,
 ) -> dict[str, float | str]:
     """Env steps/s of raw physics, of collecting and of teaching, their ratios, and one epoch of a large fit.
 
     task_name: as Config.task
     turns: of each workload, in alternation, since the speed of a machine and of a game changes by the second
-    session_steps: environment steps of the session that is taught; 0 for two million (robots), 200,000 (Gymnasium) or
+    session_steps: environment steps of the session that is taught; None for two million (robots), 200,000 (Gymnasium) or
         24 batches (games)
     changes: to the task's presets, named as for `replaced`
     """
@@ -190,7 +190,7 @@ def _at_random(env: VectorEnv, rng: np.random.Generator) -> Act:
     return act
 
 
-def _teaching(config: Config, steps: int) -> float:
+def _teaching(config: Config, steps: int | None) -> float:
     with tempfile.TemporaryDirectory() as folder:
         session = Session.create(Path(folder) / "bench", _session_config(config, steps))
         run = HeadlessRun(session, lambda event: None)
@@ -200,10 +200,10 @@ def _teaching(config: Config, steps: int) -> float:
     return outcome.steps_taken / outcome.seconds
 
 
-def _session_config(config: Config, steps: int) -> Config:
+def _session_config(config: Config, steps: int | None) -> Config:
     """Return the config of a session of `steps` steps.
 
-    0 stands for a whole session of a robot, since fits take longer the more answers there are, else for a short one.
+    None stands for a whole session of a robot, since fits take longer the more answers there are, else for a short one.
 
     With pictures, the first fit would take most of so short a session, and is reduced to one epoch. The later fits take
     the same time with any number of labels, because of config.reward.steps_per_label.

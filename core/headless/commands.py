@@ -334,8 +334,8 @@ def _evaluate(args: argparse.Namespace) -> None:
 def _bench(args: argparse.Namespace) -> None:
     from core.headless import bench
 
-    if args.steps < 0:
-        raise UserError("--steps has to be at least 0.")
+    if args.steps is not None and args.steps < 1:
+        raise UserError("--steps must be at least 1.")
     task = named_task(args.task)
     _require_memory(task)
     _print_result(bench.measure(task, session_steps=args.steps), args.json)

@@ -322,7 +322,7 @@ def test_a_task_without_a_true_reward_has_no_oracle(
         (["teach", "foreign/thesis.tex", "--session", "s"], "a behaviour file (.json)"),
         ([*TEACH, "--video", "folder.mp4"], "folder.mp4 is a folder"),
         (["film", "s", "--out", "folder.mp4"], "folder.mp4 is a folder"),
-        (["bench", "--steps", "-1"], "--steps has to be at least 0"),
+        (["bench", "--steps", "0"], "--steps must be at least 1."),
         ([*TEACH, "--video", f"{'x' * 300}/film.mp4"], "There is no folder xxx"),
         (["teach", "still.json", "--session", "s"], "signals that never change on this robot: roll_rate, side_speed"),
         (["teach", "--resume", "nowhere"], "nowhere"),
