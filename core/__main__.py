@@ -114,7 +114,9 @@ def add_commands(commands: Any) -> None:
         action="store_true",
         help="a film of half a minute for a talk: untrained policy, pairs with their answers, curve, newest policy",
     )
-    film.add_argument("--height", type=int, help="picture height, a multiple of 18 (default 720, or 1080 with --talk)")
+    film.add_argument(
+        "--height", type=int, help="picture height, a multiple of 18 up to 2160 (default 720, or 1080 with --talk)"
+    )
     export = commands.add_parser("export", help="write a session to one file, or its policy as ONNX files")
     export.add_argument("session", help="the session's folder")
     export.add_argument("file", nargs="?", help="the new file, such as backflip.somersault")

@@ -13,6 +13,7 @@ import copy
 import functools
 import importlib.metadata
 import logging
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -244,6 +245,7 @@ def _make(task: GymTask, environments: int, pictures: bool) -> SyncVectorEnv[Any
     if versions := [known for known in gymnasium.registry if known.rpartition("-v")[0] == task.env_id]:
         raise UserError(f"{task.name} has no version: write {PREFIX}{versions[-1]}.")
     options: dict[str, Any] = {"render_mode": "rgb_array"} if pictures else {}
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # nothing opens a window, and SDL complains where none can be
     try:
         spec = copy.deepcopy(gymnasium.spec(task.env_id))
         if pictures and str(spec.entry_point).startswith("gymnasium.envs.mujoco"):

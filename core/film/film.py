@@ -90,7 +90,9 @@ class FilmJob(Service[FilmRequested]):
         target, notes, height = Path(request.target), list[str](), request.height
         check_path(target)
         if not 0 < height <= _MAX_HEIGHT or height % 18:
-            raise UserError(f"A film can't be {height} pixels high: give a multiple of 18, such as 720 or 1080.")
+            raise UserError(
+                f"A film can't be {height} pixels high: give a multiple of 18 up to {_MAX_HEIGHT}, such as 720."
+            )
         snapshots = self._choose_snapshots(request, notes)
         yield FilmProgressed(0.0)
         labellers = labellers_of(Path(request.folder), snapshots[-1][0].labels)

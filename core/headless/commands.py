@@ -352,9 +352,10 @@ def _film(args: argparse.Namespace) -> None:
     usual = 1080 if args.talk else 720
     height = usual if args.height is None else args.height
     job.receive(FilmRequested(str(folder), args.out, args.before_after, height))
-    made = FilmMade(args.out, "", "")
+    made, events = FilmMade(args.out, "", ""), job.run()
+    next(events)  # checks height and policies: an error is one sentence, with no bar above it
     with tqdm(desc="film", total=100, unit="%", file=sys.stderr, mininterval=0.5) as bar:
-        for event in job.run():
+        for event in events:
             if isinstance(event, FilmProgressed):
                 bar.update(round(100 * event.share) - bar.n)
             elif isinstance(event, FilmMade):

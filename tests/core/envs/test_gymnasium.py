@@ -263,6 +263,16 @@ def test_after_a_resume_it_continues_as_if_it_had_not_stopped(batch: MakeBatch, 
         assert np.array_equal(mine, its)
 
 
+def test_its_pictures_are_drawn_without_a_word_where_there_is_no_display() -> None:
+    code = (
+        "from numpy.random import default_rng as rng; from core.tasks import get_task; from core.envs import make_envs;"
+    )
+    code += "from core.envs.base import CaptureSchedule as Schedule;"
+    code += "print(make_envs(get_task('gym:CartPole-v1'), 1, rng(), capture=Schedule(1, 1)).states.any())"
+    done = run_python("-c", code, XDG_RUNTIME_DIR="", DISPLAY="", WAYLAND_DISPLAY="")
+    assert (done.stdout, done.stderr) == ("True\n", "")
+
+
 def test_what_does_not_repeat_itself_starts_anew_after_a_resume_and_differs_from_the_first(batch: MakeBatch) -> None:
     registered(moody=True)
     env, again = batch(), batch()

@@ -180,6 +180,14 @@ def test_what_can_not_be_drawn_is_refused_before_the_work(monkeypatch: pytest.Mo
     assert "OpenGL is missing here" in refused.err and not Path("s").exists()
 
 
+def test_no_progress_is_shown_of_a_film_that_is_refused(cli: Run) -> None:
+    Session.create(Path("s"), tiny(task="pendulum")).close()
+    for words, reason in (([], "no policies"), (["--height", "7"], "7 pixels"), (["--height", "100000008"], "2160")):
+        for kind in ([], ["--talk"]):
+            (line,) = cli("film", "s", "--out", "film.mp4", *words, *kind, code=2).err.splitlines()
+            assert reason in line
+
+
 def test_bench_gives_positive_ratios(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     small = {**QUICK, "labels": 4, "steps": 8 * 32 * 4}
     quick = functools.partial(bench.measure, turns=1, turn_seconds=0.01, fit_preferences=8, **small)
