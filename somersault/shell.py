@@ -1,6 +1,7 @@
 """Help and shell completion of the command line."""
 
 import argparse
+import contextlib
 
 import argcomplete
 from argcomplete.completers import BaseCompleter, FilesCompleter
@@ -8,6 +9,7 @@ from argcomplete.completers import BaseCompleter, FilesCompleter
 from app.command_line import add_options
 from core.__main__ import CommandParser, add_commands
 from core.behaviours.shipped import shipped_behaviours
+from core.io.error_stream import flush_stdout
 from core.tasks import CATALOGUE
 from core.version import VERSION
 
@@ -22,7 +24,13 @@ def main() -> int:
     parser = make_parser()
     argcomplete.autocomplete(parser, default_completer=_Words())  # ends the process if a shell completes
     options = parser.parse_args()
-    print(argcomplete.shellcode(["somersault"], shell=options.shell))
+    try:
+        print(argcomplete.shellcode(["somersault"], shell=options.shell))
+        flush_stdout()
+    except BrokenPipeError:  # the program that read the output has ended, such as `head`
+        with contextlib.suppress(OSError):
+            flush_stdout()
+        return 1
     return 0
 
 

@@ -38,6 +38,15 @@ def run_python(*arguments: object, **environ: str) -> subprocess.CompletedProces
 
 
 @contextmanager
+def pipe_that_nobody_reads() -> Iterator[int]:
+    """The end of a pipe to write to, whose reader has ended."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    yield writer
+    os.close(writer)
+
+
+@contextmanager
 def running(command: Sequence[object], **options: Any) -> Iterator[subprocess.Popen[str]]:
     """Starts a program; `options` are Popen's. At the end it is killed, with all processes that it has started.
 

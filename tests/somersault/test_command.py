@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.__main__ import make_parser
-from tests.screens import ROOT, run_python
+from tests.screens import ROOT, pipe_that_nobody_reads, run_python
 
 HEAVY = "print([name for name in ('torch', 'mujoco', 'gymnasium', 'cv2', 'ale_py', 'PySide6') if name in sys.modules])"
 _WATCHED = f"""
@@ -69,6 +69,15 @@ def test_messages_name_the_command_that_was_typed(command: Path) -> None:
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and named in done.stderr
     done = run_python(command, "completion", "tcsh")
     assert done.returncode == 2 and "choose from 'bash', 'zsh', 'fish'" in done.stderr
+
+
+def test_completions_that_nobody_reads_are_lost_without_a_word(command: Path) -> None:
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with pipe_that_nobody_reads() as pipe:
+        done = subprocess.run(
+            [command, "completion", "bash"], env=environ, stdout=pipe, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from core.tasks import CATALOGUE, get_task
 from core.types import Choice
 from tests.benchmarks.signals_page import signals_page
 from tests.core.builders import BEHAVIOUR, QUICK, SETTINGS, query, raising, tiny
-from tests.screens import ROOT, run_python
+from tests.screens import ROOT, pipe_that_nobody_reads, run_python
 
 STEPS = 8 * 32 * 12
 SHORT = ["--labels", "8", "--steps", str(STEPS), *SETTINGS]
@@ -395,14 +395,6 @@ def run_command(*words: str, stdout: Any = subprocess.PIPE, stderr: Any = subpro
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     command = [sys.executable, "-m", "core", *words]
     return subprocess.run(command, cwd=ROOT, env=environ, stdout=stdout, stderr=stderr, text=True, check=False)
-
-
-@contextlib.contextmanager
-def pipe_that_nobody_reads() -> Iterator[int]:
-    reader, writer = os.pipe()
-    os.close(reader)
-    yield writer
-    os.close(writer)
 
 
 def test_output_that_nobody_reads_is_lost_without_a_word() -> None:
