@@ -152,7 +152,7 @@ def make_inside(folder: Path) -> None:
 
     Its parent is never created: a session moved away while open must not reappear as an empty folder.
     """
-    if folder.is_dir():
+    if os.path.isdir(folder):  # Path.is_dir raises an error where a folder may not be read
         return
     try:
         folder.mkdir(exist_ok=True)

@@ -46,12 +46,14 @@ class Exported:
 def export_onnx(folder: Path, target: Path) -> Exported:
     """Write the policy of the session's newest checkpoint to `target`, and next to it the predicted reward and a contract.
 
-    An existing file `target` is replaced. Raises UserError if there is no checkpoint, if the name of the reward or the
-    contract is taken by a file that no earlier export wrote, if onnx is not installed, or if the results of a file
-    differ from those of this program.
+    An existing file `target` is replaced; its folder is made, but not the one above it. Raises UserError if that is
+    missing, if there is no checkpoint, if the name of the reward or the contract is taken by a file that no earlier
+    export wrote, if onnx is not installed, or if the results of a file differ from those of this program.
     """
     if target.suffix != ".onnx":
         raise UserError(f"{target} does not end in .onnx: name an .onnx file for the policy.")
+    if not os.path.isdir(above := target.parent.parent):
+        raise UserError(f"There is no folder {above}: make it first.")
     reward_path, contract_path = _reward_path(target), target.with_name(CONTRACT)
     if not (os.path.exists(target) and os.path.exists(contract_path)):
         files.require_new(reward_path)
@@ -111,10 +113,7 @@ def _write(
     target: Path, models: dict[Path, Any], described: dict[str, Any], differences: dict[str, float], note: str
 ) -> Exported:
     text = json.dumps(described, indent=2)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise files.unwritable(target.parent, error) from error
+    files.make_inside(target.parent)
     contract_path, contents = target.with_name(CONTRACT), dict[Path, bytes]()
     for path, model in models.items():
         entry = model.metadata_props.add()

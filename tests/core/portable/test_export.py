@@ -240,8 +240,10 @@ def test_what_cannot_be_exported_is_reported_in_a_sentence(tmp_path: Path, cli: 
     for words, expected in (
         ("s --onnx p.onnx", "teach for a minute first"),
         ("s --onnx p.zip", "does not end in .onnx"),
+        ("s --onnx nowhere/x/p.onnx", "There is no folder nowhere: make it first."),
         ("s --onnx used/p.onnx", "a folder of its own"),
         ("s s.somersault --onnx p.onnx", "Name either one file"),
         ("s", "Name either one file"),
     ):
         assert expected in cli("export", *words.split(), code=2).err
+    assert not Path("nowhere").exists()
