@@ -124,7 +124,7 @@ class LearnedReward(gymnasium.Wrapper[Observations, Any, Observations, Any]):
             raise UserError(
                 f"This environment does not have the observations and actions of {name}: use core.api.environment."
             )
-        self.ensemble = fitted_ensemble(config, states["reward"])
+        self.ensemble = fitted_ensemble(config, states["reward"], torch.float32)  # as exported
         self.normalize = Normalizer(self.ensemble, states["rollout"], config.reward.std)
         self._observation = np.zeros(self._kinds.observations, _dtype(self._kinds))
 

@@ -270,11 +270,13 @@ def _restarted_by_mujoco(env: gymnasium.Env[Any, Any]) -> bool:
 def _require_teachable(task: GymTask, envs: SyncVectorEnv[Any, Any]) -> None:
     """Raise UserError if the networks can't take the observations or actions."""
     observed, acted = envs.single_observation_space, envs.single_action_space
-    if not isinstance(observed, Box) or len(observed.shape) > 1 and np.prod(observed.shape) > _MAX_NUMBERS:
+    if not isinstance(observed, Box) or not 0 < np.prod(observed.shape) <= _MAX_NUMBERS:
         envs.close()
-        kind = f"pictures of shape {observed.shape}" if isinstance(observed, Box) else f"a {type(observed).__name__}"
-        raise UserError(f"{task.name} is observed as {kind}: only vectors and small matrices of numbers are supported.")
-    bounded = isinstance(acted, Box) and np.isfinite([acted.low, acted.high]).all()
+        kind = f"numbers of shape {observed.shape}" if isinstance(observed, Box) else f"a {type(observed).__name__}"
+        raise UserError(
+            f"{task.name} is observed as {kind}: only rows and tables of 1 to {_MAX_NUMBERS:,} numbers are supported."
+        )
+    bounded = isinstance(acted, Box) and acted.low.size > 0 and np.isfinite([acted.low, acted.high]).all()
     if not bounded and not isinstance(acted, Discrete):
         envs.close()
         raise UserError(

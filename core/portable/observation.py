@@ -46,7 +46,9 @@ def observation_numbers(task: RobotTask, model: mujoco.MjModel) -> list[dict[str
         kinematics = Kinematics(model)
         names = {geom: name for name, geom in kinematics.geoms.items()}
         for geom in kinematics.sensed:
-            text = f"height of the lowest point of this geom above the floor, divided by {SENSED} m"
+            text = (
+                f"height of the lowest point of this geom above the floor, divided by {SENSED} m, after mj_kinematics"
+            )
             numbers.append(
                 {
                     "name": f"floor[{names[geom]}]",

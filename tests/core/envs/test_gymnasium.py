@@ -292,6 +292,9 @@ def test_what_does_not_repeat_itself_starts_anew_after_a_resume_and_differs_from
     ("given", "words"),
     [
         ({"seen": Dict({"a": NUMBERS})}, "Dict"),
+        ({"seen": Box(-1, 1, (0,))}, "1 to 4,096 numbers"),
+        ({"seen": Box(-1, 1, (5000,))}, "1 to 4,096 numbers"),
+        ({"done": Box(-1, 1, (0,))}, "only bounded Box"),
         ({"seen": Box(0, 255, (84, 84, 3), np.uint8)}, r"\(84, 84, 3\)"),
         ({"done": MultiDiscrete([2, 2])}, "MultiDiscrete"),
         ({"done": Box(-np.inf, np.inf, (2,))}, "bounded"),

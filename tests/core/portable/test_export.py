@@ -25,6 +25,7 @@ from core.tasks.behaviour_tasks import task_text
 from tests.core import played
 from tests.core.builders import tiny
 from tests.core.robot_toys import SIT, imported, write_dog
+from tests.screens import ROOT
 
 onnxruntime = pytest.importorskip("onnxruntime")
 from core.portable.export import LIMIT, export_onnx  # noqa: E402 - needs onnx
@@ -170,6 +171,27 @@ def test_it_acts_in_plain_gymnasium_from_nothing_but_the_file(tmp_path: Path) ->
         gym.step(action)
         seen, *_ = ours.step(action)
     gym.close()
+
+
+def test_the_documented_snippet_reads_heights_of_the_present_state(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A physics step leaves MuJoCo's geoms where they were before it."""
+    (snippet,) = re.findall(
+        r"^```python\n((?:(?!```).)*?onnxruntime.*?)^```", (ROOT / "docs/use-elsewhere.md").read_text(), re.S | re.M
+    )
+    export_onnx(taught(tmp_path / "s", tiny(task="hopper-backflip")), Path("flip/flip.onnx"))
+    names: dict[str, Any] = {}
+    exec(snippet, names)
+    assert "turns backward" in capsys.readouterr().out
+    env, observe = names["env"], names["observe"]
+    for control in (1.0, -1.0, 1.0):
+        env.reset(seed=1)
+        env.step(np.full(3, control))
+        seen = observe()
+        mujoco.mj_forward(env.model, env.data)
+        assert seen == pytest.approx(observe(), abs=1e-6)
+    env.close()
 
 
 def test_an_orientation_is_described_by_the_rotation_matrix_of_its_quaternion() -> None:
