@@ -54,13 +54,14 @@ class Ballot:
         with self._lock:
             if number != self.round or self._clock() >= self._until:
                 return Verdict.LATE
-            known = voter in self._votes
+            before = self._votes.get(voter)
+            known = before is not None
             if not known and (len(self._votes) >= _MAX_VOTERS or self._addresses[address] >= _MAX_PER_ADDRESS):
                 return Verdict.REFUSED
             if not known:
                 self._addresses[address] += 1
             self._votes[voter] = choice
-            return Verdict.CHANGED if known else Verdict.COUNTED
+            return Verdict.CHANGED if known and before != choice else Verdict.COUNTED
 
     def votes(self) -> dict[str, Choice]:
         """Copy of the choices by voter."""

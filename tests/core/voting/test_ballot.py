@@ -22,6 +22,7 @@ def test_a_voter_counts_once_with_the_last_choice_and_not_after_the_end() -> Non
     assert ballot.vote("a", 1, Choice.LEFT) == Verdict.COUNTED
     assert ballot.vote("b", 1, Choice.TIE) == Verdict.COUNTED
     assert ballot.vote("a", 1, Choice.RIGHT) == Verdict.CHANGED
+    assert ballot.vote("a", 1, Choice.RIGHT) == Verdict.COUNTED  # nothing has changed
     assert ballot.vote("c", 7, Choice.RIGHT) == Verdict.LATE
     clock.now += 15
     assert ballot.vote("c", 1, Choice.RIGHT) == Verdict.LATE
