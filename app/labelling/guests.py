@@ -1,6 +1,7 @@
 """Names of those who answer; guests, who answer in demo mode, have their answers stored under their own names."""
 
 from app import settings
+from core.errors import UserError
 from core.types import AUDIENCE, GUEST, Teacher
 
 _UNNAMED = "Guest "
@@ -47,8 +48,15 @@ class Guests:
         return f"{_UNNAMED}{_count() + 1}"
 
     def welcome(self, name: str) -> None:
-        """Let another guest answer."""
-        self.name = " ".join(name.split())[:MAX_NAME] or self.next_name
+        """Let another guest answer; characters that can't be seen are left out of the name.
+
+        Raises UserError for the name of the audience, whose answers are its majority's.
+        """
+        words = ("".join(filter(str.isprintable, word)) for word in name.split())
+        name = " ".join(filter(None, words))[:MAX_NAME]
+        if name.casefold() == _NAMES[AUDIENCE]:
+            raise UserError("This name stands for the audience's votes: choose another for the guest.")
+        self.name = name or self.next_name
 
     def note_answer(self, labeller: str) -> None:
         """Count the current guest at the first answer, if the guest gave no name."""

@@ -25,6 +25,7 @@ from app.windows.demo_side import DemoSide
 from app.windows.key_tile import KeyTile
 from app.windows.pair_page import PairPage
 from app.windows.waiting_message import explanation, what_is_saved
+from core.errors import UserError
 from core.types import Choice, Preference, Teacher
 
 _REFRESH_MS = 250
@@ -227,7 +228,10 @@ class DemoWindow(QWidget):
         dialog.open()
 
     def _on_guest_named(self, name: str) -> None:
-        self.guests.welcome(name)
+        try:
+            self.guests.welcome(name)
+        except UserError as error:
+            self.notice.setText(str(error))
         self.hints.setText(self._hint_text)
 
     def refresh(self) -> None:

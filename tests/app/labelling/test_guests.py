@@ -6,6 +6,7 @@ import pytest
 
 from app.history.preference_text import GUESTS, PreferenceFilter
 from app.labelling.guests import MAX_NAME, Guests, name_of
+from core.errors import UserError
 from core.preferences.store import PreferenceSummary
 from core.types import AUDIENCE, Choice
 
@@ -23,6 +24,19 @@ def test_a_guest_without_a_name_gets_a_number_that_no_other_has_even_after_a_res
     assert guests.name == "Guest 2"
     guests.welcome("x" * 1000)
     assert len(guests.name) == MAX_NAME
+
+
+def test_no_guest_passes_as_the_audience_or_has_a_name_with_hidden_characters() -> None:
+    guests = Guests()
+    guests.welcome("Ada")
+    for name in ("the audience", " The  Audience", "the audi\u200bence"):
+        with pytest.raises(UserError, match="choose another"):
+            guests.welcome(name)
+        assert guests.name == "Ada"
+    guests.welcome("Gr\u202eace\0 \u202e Hopper\x07")
+    assert guests.name == "Grace Hopper"
+    guests.welcome("\u202e")
+    assert guests.name == "Guest 1"
 
 
 @pytest.mark.parametrize(("labeller", "is_guest"), [("guest: oracle", True), ("human", False), ("oracle", False)])

@@ -78,6 +78,14 @@ def test_each_guests_answers_are_stored_under_a_name(face: Face, demo: DemoWindo
     assert names == ["guest: Guest 1", "guest: Ada", "guest: Guest 2", "human"]
 
 
+def test_a_guest_is_told_that_the_audiences_name_is_taken(demo: DemoWindow) -> None:
+    QTest.keyClick(demo, Qt.Key.Key_F2)
+    asked = demo.findChild(QInputDialog)
+    asked.setTextValue("the audience")
+    asked.accept()
+    assert "choose another" in demo.notice.text() and "now Guest 1" in demo.hints.text()
+
+
 def test_after_a_crash_it_starts_again_by_itself_and_says_so(face: Face, demo: DemoWindow) -> None:
     """A real child is killed."""
     fake, real = face.engine, list[JobProcess]()
