@@ -122,7 +122,7 @@ class Controller(QObject):
         self.replays = Replays(self.policy_history, measure, requests, lambda: "clips" in self.job_group.running, self)
         self.film_export = FilmExport(session.folder, config, make_process, self)
         self.portable_export = PortableExport(session.folder, config, make_process, self)
-        self.room = Room(session.folder, self.labelling, make_process, self)
+        self.room = Room(session.folder, self.labelling, make_process, lambda: self.votes_wait, self)
         self.job_group.ports[SNAPSHOTS] = self.policy_history
         self.preference_history = PreferenceHistory(session, self.labelling.preference_writer, requests, self)
         self.last_checkpoint_timer = QTimer(self, singleShot=True, interval=_LAST_CHECKPOINT_MS)
@@ -150,6 +150,7 @@ class Controller(QObject):
             changed.connect(lambda: record_labels(self.metrics, self.progress))
         for timer in (self.last_checkpoint_timer, self.exit_timer):
             timer.timeout.connect(self._dismiss_jobs)
+        self.state_changed.connect(self.room.follow)
         self.folder_guard.gone_changed.connect(self._on_folder_gone)
         self.folder_guard.answers_saved.connect(self._on_answers_saved)
         self.folder_guard.refused.connect(self._on_not_moved)
@@ -219,6 +220,11 @@ class Controller(QObject):
             return False
         return course.follows_answers and course.started and course.finishing is None and not course.done
 
+    @property
+    def votes_wait(self) -> bool:
+        """True while training is paused, finishes or is finished: the audience's answer would end the finish."""
+        return self.state == State.PAUSED or self.course.finishing is not None or self.course.finished
+
     def set_live_pixels(self, pixels: float) -> None:
         """Choose the rendered size for a live view with this many pixels on screen: enlarged frames look jagged."""
         self.demonstrations.size = self.replays.size = picture_size(pixels)
@@ -253,6 +259,7 @@ class Controller(QObject):
         if self.can_finish:
             self.course.finish()
             self.job_group.send(FinishRequested())
+            self.room.follow()
 
     def stop(self) -> None:
         """Take a last checkpoint and end the children.
@@ -421,11 +428,13 @@ class Controller(QObject):
         if event.job == "rollout":
             self.course.waited(event.reason)
             self.labelling.wake_oracle()
+            self.room.follow()
 
     def _on_reported(self, event: RolloutReported) -> None:
         self.progress.reported(event.env_steps, event.divergences, event.agreement)
         self.course.reported(event.env_steps, event.predicted_return, event.finishing)
         self.labelling.wake_oracle()
+        self.room.follow()
 
     def _snapshot_figures(self) -> tuple[int, float, float]:
         """Labels, seconds of training and the newest measure, for a policy snapshot. Called in a worker's thread."""

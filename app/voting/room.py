@@ -1,5 +1,6 @@
 """A room's votes in a session: one round for each pair, and the majority as its answer. No widgets."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -18,7 +19,7 @@ ROUND_SECONDS = 15.0
 
 
 class Room(QObject):
-    """Serves the voting page in a child process, from `start` until `close`.
+    """Serves the voting page in a child process, from `start` until `close`. No round is open while the votes wait.
 
     url: address of the page; '' while it is off
     decided: whether the newest answer is the majority's
@@ -34,14 +35,21 @@ class Room(QObject):
     ended = Signal(str)
 
     def __init__(
-        self, folder: Path, labelling: Labelling, make_process: MakeProcess, parent: QObject | None = None
+        self,
+        folder: Path,
+        labelling: Labelling,
+        make_process: MakeProcess,
+        waits: Callable[[], bool],
+        parent: QObject | None = None,
     ) -> None:
+        """waits: returns True while the votes wait; call `follow` when that has changed"""
         super().__init__(parent)
         self.url = ""
+        self._waits = waits
         self._folder, self._labelling = folder, labelling
         self._page = ServiceProcess(make_process, self._on_event, self._on_end, self)
         self.decided = False
-        self._round, self._deciding, self._stopping = 0, False, False
+        self._round, self._open, self._deciding, self._stopping = 0, False, False, False
         labelling.pair_shown.connect(self._open_round)
         labelling.pair_awaited.connect(self._close_round)
         labelling.answer_kept.connect(self._on_answer_kept)
@@ -67,26 +75,38 @@ class Room(QObject):
         """Switch the page off and wait for its process to end."""
         self._page.close()
 
+    def follow(self) -> None:
+        """End the round without an answer when the votes begin to wait; open one on the pair when they no longer do."""
+        if self._open and self._waits():
+            self._close_round()
+        elif not self._open and not self._waits() and not self._labelling.flash_timer.isActive():
+            self._open_round_on_pair()
+
+    def _open_round_on_pair(self) -> None:
+        if self._labelling.pairs.shown is not None:
+            self._open_round()
+
     def _open_round(self, _: object = None) -> None:
         if self.url:
-            self._round, self._deciding = self._round + 1, False
             self._labelling.set_teacher(Teacher.HUMAN)
-            self._page.send(VoteOpened(self._round, ROUND_SECONDS))
-            self.votes_changed.emit({}, ROUND_SECONDS)
+            self._begin_round(0.0 if self._waits() else ROUND_SECONDS)
 
     def _close_round(self) -> None:
         if self.url:
-            self._round, self._deciding = self._round + 1, False
-            self._page.send(VoteOpened(self._round, 0.0))
-            self.votes_changed.emit({}, 0.0)
+            self._begin_round(0.0)
+
+    def _begin_round(self, seconds: float) -> None:
+        """End the round under way, and open one of so many seconds; of 0, none."""
+        self._round, self._open, self._deciding = self._round + 1, seconds > 0, False
+        self._page.send(VoteOpened(self._round, seconds))
+        self.votes_changed.emit({}, seconds)
 
     def _on_event(self, event: Event) -> None:
         match event:
             case VotingServed(url) if not self._stopping:
                 self.url = url
                 self.opened.emit(url)
-                if self._labelling.pairs.shown is not None:
-                    self._open_round()
+                self._open_round_on_pair()
             case VotesNotStored(reason):
                 self._labelling.trouble_arose.emit(f"The answer is saved, but not its votes: {reason}")
             case VotesCounted(number, counts, seconds, final) if self.url and number == self._round:

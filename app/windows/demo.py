@@ -249,12 +249,15 @@ class DemoWindow(QWidget):
     @property
     def _special_state(self) -> str:
         """Text after the title on what the main window would say in its bars; '' while training runs as usual."""
+        voting, course = self._controller.room.on, self._controller.course
         if self._controller.state == State.PAUSED:
-            return "  ·  training is paused"
+            return "  ·  training and the votes are paused" if voting else "  ·  training is paused"
         if self._controller.state == State.FAILED and self.pair_page.has_pair:  # else the page without a pair says so
             return "  ·  training has stopped and will restart automatically"
-        share = self._controller.course.finishing
-        return "" if share is None else f"  ·  finishing training: {100 * share:.0f}% (an answer stops this)"
+        ends = "no votes until your own answer stops this" if voting else "an answer stops this"
+        if course.finished and voting:
+            return "  ·  training is finished (no votes until your own answer resumes it)"
+        return "" if course.finishing is None else f"  ·  finishing training: {100 * course.finishing:.0f}% ({ends})"
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         scale = min(self.width() / _DESIGNED[0], self.height() / _DESIGNED[1])

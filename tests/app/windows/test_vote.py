@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import cv2
 import numpy as np
@@ -18,14 +18,21 @@ from app.keys.commands import Command
 from app.style import theme
 from app.windows.demo import DemoWindow
 from core.errors import UserError
-from core.events import Failed
+from core.events import Failed, Waited
+from core.preferences.schedule import FINISHED
 from core.preferences.store import PreferenceStore
-from core.service_events import VoteKept, VoteOpened, VotesCounted, VotingServed
+from core.service_events import VoteKept, VoteOpened, VotesCounted, VotesNotStored, VotingServed
 from core.types import AUDIENCE, Choice, Teacher
-from tests.app.fakes import Face, FakeMessage, FakeProcess, make_query
+from tests.app.fakes import DRIVEN, Face, FakeMessage, FakeProcess, make_query
+from tests.app.tape import report
 from tests.core.builders import raising
 
 URL = "http://192.0.2.1:4321/abc123"
+
+
+@pytest.fixture
+def face(open_face: Callable[..., Face]) -> Face:
+    return open_face(**DRIVEN)
 
 
 @pytest.fixture
@@ -140,6 +147,51 @@ def test_the_presenters_own_answer_has_no_votes(voting: tuple[Face, DemoWindow, 
     QTest.keyClick(demo, Qt.Key.Key_Left)
     face.wait_until(lambda: len(child.got(VoteOpened)) >= 2)
     assert [answer.labeller for answer in face.answers()] == ["human"] and child.got(VoteKept) == []
+
+
+def counted(face: Face, child: FakeProcess, number: int) -> None:
+    """Play the final votes of this round, and wait until they have arrived."""
+    with face.wait_signal(face.labelling.trouble_arose):
+        child.play(VotesCounted(number, {"left": 0, "tie": 0, "right": 5}, 0.0, True))
+        child.play(VotesNotStored("no disk"))
+
+
+def test_the_votes_wait_while_training_finishes(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
+    face, demo, child = voting
+    face.offer(make_query(), make_query())
+    face.engine["rollout"].play(report(1000))
+    face.wait_until(lambda: face.controller.can_finish and bool(child.got(VoteOpened)))
+    number = child.got(VoteOpened)[-1].round
+    face.controller.finish()
+    face.wait_until(lambda: child.got(VoteOpened)[-1] == VoteOpened(number + 1, 0.0))
+    counted(face, child, number)
+    face.engine["rollout"].play(report(2000, finishing=0.5))
+    face.wait_until(lambda: face.controller.course.finishing == 0.5)
+    demo.refresh()
+    assert "finishing training: 50% (no votes until your own answer stops this)" in demo.title.text()
+    face.engine["rollout"].play(Waited("rollout", FINISHED))
+    face.wait_until(lambda: face.controller.course.finished)
+    demo.refresh()
+    assert "training is finished (no votes until your own answer resumes it)" in demo.title.text()
+    assert face.answers() == [] and child.got(VoteOpened)[-1].seconds == 0
+    QTest.keyClick(demo, Qt.Key.Key_Left)
+    face.wait_until(lambda: child.got(VoteOpened)[-1].seconds > 0)
+    assert [answer.labeller for answer in face.answers()] == ["human"]
+
+
+def test_the_votes_wait_while_training_is_paused(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
+    face, demo, child = voting
+    face.offer(make_query(), make_query())
+    face.wait_until(lambda: bool(child.got(VoteOpened)))
+    number = child.got(VoteOpened)[-1].round
+    QTest.keyClick(demo, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier)
+    face.wait_until(lambda: child.got(VoteOpened)[-1] == VoteOpened(number + 1, 0.0))
+    demo.refresh()
+    assert "training and the votes are paused" in demo.title.text()
+    counted(face, child, number)
+    QTest.keyClick(demo, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier)
+    face.wait_until(lambda: child.got(VoteOpened)[-1].seconds > 0)
+    assert face.answers() == []
 
 
 def test_leaving_full_screen_ends_it(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
