@@ -157,15 +157,20 @@ class DemoWindow(QWidget):
     def _hint_text(self) -> str:
         """Text at the foot of the screen, for the presenter."""
         voting = self._controller.room.on
-        vote = (Command.VOTE, "End the votes" if voting else "Audience votes")
-        hints = [(Command.HUMAN, "You answer" if voting else "Guests answer"), vote, (Command.UNDO, "Undo")]
+        answer = ("You answer", Choice.LEFT, Choice.TIE, Choice.RIGHT) if voting else ("Guests answer", Command.HUMAN)
+        vote = self._hint("End the votes" if voting else "Audience votes", Command.VOTE)
+        hints = [self._hint(*answer), vote, self._hint("Undo", Command.UNDO)]
         if self._controller.task.has_true_reward and not voting:
-            hints.insert(0, (Command.ORACLE, "Computer answers"))
+            hints.insert(0, self._hint("Computer answers", Command.ORACLE))
         if self._controller.state == State.PAUSED:
-            hints.append((Command.PAUSE, "Resume training"))
-        texts = [f"{key_symbol(self._keys.keys_for(c)[0])} {name}" for c, name in hints if self._keys.keys_for(c)]
-        guest = [] if voting else [f"{_NEXT_GUEST} Next guest (now {self.guests.name})"]
-        return "      ".join([*texts, *guest, "Esc Leave"])
+            hints.append(self._hint("Resume training", Command.PAUSE))
+        guest = "" if voting else f"{_NEXT_GUEST} Next guest (now {self.guests.name})"
+        return "      ".join(filter(None, [*hints, guest, "Esc Leave"]))
+
+    def _hint(self, name: str, *actions: KeyAction) -> str:
+        """Return the name of these actions after the first key of each; '' if one has none."""
+        keys = [self._keys.keys_for(action) for action in actions]
+        return f"{' '.join(key_symbol(found[0]) for found in keys)} {name}" if all(keys) else ""
 
     def _let_oracle_answer(self) -> None:
         """Let the oracle answer, unless the audience votes: its votes would be lost."""
@@ -218,7 +223,9 @@ class DemoWindow(QWidget):
         self._controller.labelling.answer(choice, labeller)
 
     def _ask_for_guest(self) -> None:
-        """Ask who answers next; the answers so far keep their guest."""
+        """Ask who answers next, unless the audience votes; the answers so far keep their guest."""
+        if self._controller.room.on:
+            return
         dialog = QInputDialog(self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setWindowTitle("Next guest")

@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QInputDialog, QMessageBox, QWidget
 
 from app.keys.commands import Command
 from app.style import theme
@@ -86,6 +86,9 @@ def test_the_majority_is_one_answer_with_its_votes(voting: tuple[Face, DemoWindo
     face, demo, child = voting
     assert scanned(demo.code) == URL and demo.bars.isVisible() and not demo.tiles[Choice.LEFT].isVisible()
     assert "End the votes" in demo.hints.text() and "guest" not in demo.hints.text()
+    assert demo.hints.text().startswith("← ↑ → You answer") and "F6" not in demo.hints.text()
+    QTest.keyClick(demo, Qt.Key.Key_F2)
+    assert not demo.findChildren(QInputDialog)
     QTest.keyClick(demo, Qt.Key.Key_F7)  # the computer does not answer in place of the room
     assert face.labelling.teacher == Teacher.HUMAN and "Computer" not in demo.hints.text()
     face.wait_until(lambda: demo.code.height() > demo.height() / 2)  # to be read from the back of a room
