@@ -1,6 +1,6 @@
 """The film of half a minute for a talk: the untrained policy, clips as they were compared, the curve, the final policy."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from core.formatting import pluralize
 from core.metrics import evenly
 from core.preferences.store import FOLDER, PreferenceStore, PreferenceSummary
 from core.service_events import FilmRequested
-from core.types import Choice, Preference
+from core.types import AUDIENCE, Choice, Preference
 from core.voting.record import Votes, read_votes
 
 _UNTRAINED, _COMPARED, _CURVE, _FINAL = 5.0, 4.0, 4.0, 6.0
@@ -41,9 +41,10 @@ class TalkJob(FilmJob):
         votes = read_votes(folder)
         with closing(PreferenceStore(folder / FOLDER, read_only=True)) as store:
             rows = store.labels()
-            for row in telling_answers(rows, _PAIRS):
+            decided = {row.id: votes[row.id] for row in rows if row.id in votes and decides(votes[row.id], row)}
+            for row in telling_answers(rows, _PAIRS, decided):
                 caption = f"Answer {1 + rows.index(row)} of {len(rows)}"
-                yield from self._compared(store.answer(row.id), caption, votes.get(row.id), renderer, height)
+                yield from self._compared(store.answer(row.id), caption, decided.get(row.id), renderer, height)
         yield from self._curve(scenes, curve, height)
         for clip in renderer.pictures(last.states[: self._last_steps], height, FPS):
             yield captions.learning(clip, title, last.caption, curve, len(curve) - 1)
@@ -56,8 +57,7 @@ class TalkJob(FilmJob):
         sides = [renderer.render(s.states, side, FPS).pixels for s in (answer.query.left, answer.query.right)]
         frames = round(_COMPARED * FPS)
         words = answer.choice.sentence
-        # No votes for an answer that was changed later, or for a tie that resulted from a draw.
-        if votes and votes.choice == answer.choice and votes.counts[answer.choice] == max(votes.counts.values()):
+        if votes:
             words += f": {votes.counts[answer.choice]} of {pluralize(len(votes.voters), 'vote')}"
         for number in range(frames):
             clips = [clip[number % len(clip)] for clip in sides]
@@ -71,9 +71,23 @@ class TalkJob(FilmJob):
             yield captions.curve_card(height, curve, at, scenes[at].caption)
 
 
-def telling_answers(rows: list[PreferenceSummary], count: int) -> list[PreferenceSummary]:
-    """Up to `count` answers, evenly spread from the first to the last; those that prefer a clip, if there are any."""
+def decides(votes: Votes, row: PreferenceSummary) -> bool:
+    """True if most votes were for this answer; False for one that was changed later, or a tie that resulted from a draw."""
+    stands = row.labeller == AUDIENCE and row.choice == votes.choice
+    return stands and votes.counts[row.choice] == max(votes.counts.values())
+
+
+def telling_answers(rows: list[PreferenceSummary], count: int, voted: Container[int] = ()) -> list[PreferenceSummary]:
+    """Up to `count` answers, evenly spread from the first to the last; those that prefer a clip, if there are any.
+
+    voted: numbers of the answers that are chosen first
+    """
     clear = [row for row in rows if row.choice in (Choice.LEFT, Choice.RIGHT)]
     clear = clear or [row for row in rows if row.choice == Choice.TIE]
-    chosen = evenly(len(clear), min(count, len(clear)))
-    return [clear[index] for index in chosen]
+    chosen = _spread([row for row in clear if row.id in voted], count)
+    chosen += _spread([row for row in clear if row not in chosen], count - len(chosen))
+    return sorted(chosen, key=rows.index)
+
+
+def _spread(rows: list[PreferenceSummary], count: int) -> list[PreferenceSummary]:
+    return [rows[index] for index in evenly(len(rows), min(count, len(rows)))]

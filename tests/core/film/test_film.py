@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -215,10 +216,13 @@ def test_the_command_makes_a_film_or_says_in_a_sentence_why_not(
 @pytest.mark.timeout(1200)
 def test_a_film_for_a_talk_shows_before_the_choices_the_curve_and_after(taught: Path, tmp_path: Path) -> None:
     """At a tenth of a film's height; its parts are found again by their times, counted from the end."""
-    append_votes(taught, 1, Choice.LEFT, {"a": Choice.LEFT, "b": Choice.LEFT, "c": Choice.RIGHT})
-    target, sent = tmp_path / "talk.mp4", []
-    job = build(JobSpec("talk", read_config(taught).to_dict()))
-    job.receive(FilmRequested(str(taught), str(target), False, 108))
+    folder, target, sent = tmp_path / "s", tmp_path / "talk.mp4", []
+    shutil.copytree(taught, folder)
+    with closing(PreferenceStore(folder / FOLDER)) as store:
+        store.change(1, Choice.LEFT, AUDIENCE)
+    append_votes(folder, 1, Choice.LEFT, {"a": Choice.LEFT, "b": Choice.LEFT, "c": Choice.RIGHT})
+    job = build(JobSpec("talk", read_config(folder).to_dict()))
+    job.receive(FilmRequested(str(folder), str(target), False, 108))
     for event in job.run():
         sent.append(event)
         if isinstance(event, FilmMade):
