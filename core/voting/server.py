@@ -36,6 +36,7 @@ _RATE, _BURST = 10.0, 30.0
 _MAX_ADDRESSES = 4096
 _GET_ADDRESS = 0x8915
 """Linux's SIOCGIFADDR: the IPv4 address of an interface."""
+_WRONG_ADDRESS = b"There is no page here: check the address, in small letters and without anything after it.\n"
 _VOTER = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 
@@ -156,7 +157,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing, so that no guest's address is written anywhere."""
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        self._reply(code, b"refused\n", "text/plain")
+        self._reply(code, _WRONG_ADDRESS if code == 404 else b"refused\n", "text/plain")
 
     def do_GET(self) -> None:
         if self._is_expected():

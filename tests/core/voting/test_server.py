@@ -81,6 +81,13 @@ def test_another_path_or_another_name_for_this_address_is_refused(server: Voting
     assert ask(server.url, Host="elsewhere.example")[0] == 404
 
 
+def test_a_mistyped_address_is_told_in_a_sentence(server: VotingServer) -> None:
+    server.path = "/abc123"
+    for path in ("/abc123/", "/ABC123"):
+        status, _, content = ask(f"http://{server.authority}{path}")
+        assert status == 404 and b"check the address, in small letters" in content
+
+
 def test_garbage_and_half_requests_disturb_nobody(server: VotingServer) -> None:
     host, port = server.authority.split(":")
     held = []
