@@ -261,9 +261,9 @@ class DemoWindow(QWidget):
             return "  ·  training and the votes are paused" if voting else "  ·  training is paused"
         if self._controller.state == State.FAILED and self.pair_page.has_pair:  # else the page without a pair says so
             return "  ·  training has stopped and will restart automatically"
-        ends = "no votes until your own answer stops this" if voting else "an answer stops this"
+        ends = "no votes until the presenter's answer stops this" if voting else "an answer stops this"
         if course.finished and voting:
-            return "  ·  training is finished (no votes until your own answer resumes it)"
+            return "  ·  training is finished (no votes until the presenter's answer resumes it)"
         return "" if course.finishing is None else f"  ·  finishing training: {100 * course.finishing:.0f}% ({ends})"
 
     def resizeEvent(self, event: QResizeEvent) -> None:

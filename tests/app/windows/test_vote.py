@@ -171,11 +171,11 @@ def test_the_votes_wait_while_training_finishes(voting: tuple[Face, DemoWindow, 
     face.engine["rollout"].play(report(2000, finishing=0.5))
     face.wait_until(lambda: face.controller.course.finishing == 0.5)
     demo.refresh()
-    assert "finishing training: 50% (no votes until your own answer stops this)" in demo.title.text()
+    assert "finishing training: 50% (no votes until the presenter's answer stops this)" in demo.title.text()
     face.engine["rollout"].play(Waited("rollout", FINISHED))
     face.wait_until(lambda: face.controller.course.finished)
     demo.refresh()
-    assert "training is finished (no votes until your own answer resumes it)" in demo.title.text()
+    assert "training is finished (no votes until the presenter's answer resumes it)" in demo.title.text()
     assert face.answers() == [] and child.got(VoteOpened)[-1].seconds == 0
     QTest.keyClick(demo, Qt.Key.Key_Left)
     face.wait_until(lambda: child.got(VoteOpened)[-1].seconds > 0)
