@@ -1,12 +1,10 @@
 """Controller of one session: its child jobs, answers, checkpoints and files. No widgets."""
 
 import logging
-import math
 import time
 from enum import StrEnum
 from pathlib import Path
 
-import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.history.preference_history import PreferenceHistory
@@ -20,7 +18,7 @@ from app.live.policy_history import PolicyHistory
 from app.live.replays import Replays
 from app.session.factory import window_config
 from app.session.folder_guard import FolderGuard
-from app.session.metrics_recorder import AGREEMENT, PREDICTED, episode_metrics, of_figure, record, record_labels
+from app.session.metrics_recorder import episode_metrics, of_figure, record, record_labels, resume_figures
 from app.session.recovery import RecoveryAction, failure_sentence, recovery_action, saved_elsewhere, saved_work
 from app.voting.room import Room
 from app.workers.checkpointer import Checkpointer
@@ -361,7 +359,8 @@ class Controller(QObject):
         names = self._jobs_to_start
         if self.state not in (State.STARTING, State.RESTARTING) or names & set(self.job_group.running):
             return  # another job is still ending: the checkpoint is loaded again after it
-        self._show_figures_of(states)
+        if "rollout" in names:
+            resume_figures(states, self.metrics, self.progress)
         try:
             self.job_group.start([name for name in JOB_NAMES if name in names], states)
         except Exception as error:  # typically too many open files
@@ -381,21 +380,6 @@ class Controller(QObject):
         self._job_requests.resend(names)
         self.job_group.pause(False)
         self._enter(State.RUNNING)
-
-    def _show_figures_of(self, states: dict[str, JobState]) -> None:
-        """Show the checkpoint's figures before the first report: they are those from which training continues."""
-        values = states["rollout"].values if "rollout" in states else {}
-        steps, agreement, weight = (values.get(name) for name in ("env_steps", "agreement", "agreement_weight"))
-        if "rollout" in self._jobs_to_start and isinstance(steps, int):
-            known = (
-                agreement / weight
-                if isinstance(agreement, float) and isinstance(weight, float) and weight
-                else math.nan
-            )
-            thousands, returns = self.metrics.snapshot(PREDICTED)
-            batches = zip((1000 * thousands).round().astype(int).tolist(), returns.tolist(), strict=True)
-            best = float(np.fmax.reduce([known, *self.metrics.snapshot(AGREEMENT)[1]]))
-            self.progress.resumed(steps, known, best, kept_reward(states) is not None, batches)
 
     def _on_event(self, event: Event) -> None:
         self.progress.passed()

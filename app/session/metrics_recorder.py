@@ -1,12 +1,14 @@
 """Records the jobs' reports in the metrics. Pure."""
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
 from app.labelling.progress import Progress
-from core.events import DemonstrationRecorded, Event, RewardFitted, RolloutReported
+from core.events import DemonstrationRecorded, Event, JobState, RewardFitted, RolloutReported
 from core.metrics import CAPACITY, Metrics, Series
+from core.session.routing import kept_reward
 from core.types import Float32
 
 TRUE, PREDICTED, CORRELATION = "true return", "predicted return", "correlation"
@@ -54,6 +56,19 @@ def record(event: Event, metrics: Metrics, progress: Progress) -> None:
                 metrics.append(of_member(LOSS_RATIO, member), x, validation / train if train > 0 else math.nan)
             for member, coefficient in enumerate(event.l2):
                 metrics.append(of_member(L2, member), x, coefficient)
+
+
+def resume_figures(states: Mapping[str, JobState], metrics: Metrics, progress: Progress) -> None:
+    """Show the figures of a checkpoint before the first report: they are those from which training continues."""
+    values = states["rollout"].values if "rollout" in states else {}
+    steps, agreement, weight = (values.get(name) for name in ("env_steps", "agreement", "agreement_weight"))
+    if not isinstance(steps, int):
+        return
+    known = agreement / weight if isinstance(agreement, float) and isinstance(weight, float) and weight else math.nan
+    thousands, returns = metrics.snapshot(PREDICTED)
+    batches = zip((1000 * thousands).round().astype(int).tolist(), returns.tolist(), strict=True)
+    best = float(np.fmax.reduce([known, *metrics.snapshot(AGREEMENT)[1]]))
+    progress.resumed(steps, known, best, kept_reward(states) is not None, batches)
 
 
 def record_labels(metrics: Metrics, progress: Progress) -> None:
