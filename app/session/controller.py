@@ -409,6 +409,7 @@ class Controller(QObject):
 
     def _on_waited(self, event: Waited) -> None:
         self._waits[event.job] = event.reason, time.monotonic()
+        self.checkpointer.note(event)  # what was learned before a hold is saved, too
         if event.job == "rollout":
             self.course.waited(event.reason)
             self.labelling.wake_oracle()

@@ -77,7 +77,7 @@ class Room(QObject):
 
     def follow(self) -> None:
         """End the round without an answer when the votes begin to wait; open one on the pair when they no longer do."""
-        if self._open and self._waits():
+        if self._open and not self._deciding and self._waits():
             self._close_round()
         elif not self._open and not self._waits() and not self._labelling.flash_timer.isActive():
             self._open_round_on_pair()

@@ -92,8 +92,8 @@ class Checkpointer(QObject):
             self.request()
 
     def _retry(self) -> None:
-        if self.retries and self.unsaved and not self._saving:
-            self.request()
+        if self.unsaved and self.trouble and not (self.retries and not self._saving and self.request()):
+            self.retry_timer.start()
 
     def save_now(self, patience_ms: int) -> None:
         """Save a checkpoint and block until it is on disk or refused, but not for longer than `patience_ms`."""
@@ -182,4 +182,5 @@ class Checkpointer(QObject):
 
     def close(self) -> None:
         """End the thread; block until all tasks are done."""
+        self.retry_timer.stop()
         self.disk.close()

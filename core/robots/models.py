@@ -26,7 +26,7 @@ _DIVERGED = [int(getattr(mujoco.mjtWarning, f"mjWARN_{kind}")) for kind in ("BAD
 _FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS
 _FARTHEST, _FASTEST, _FASTEST_TURN = 5e4, 1e3, 1e5
 """Distance from the start in m, which is that of a fall of 100 s, and speeds in m/s and rad/s that no robot exceeds."""
-_GRAVITY = 9.81
+_GRAVITY, _MILLIMETRES = 9.81, 1000.0
 _PLANE = mujoco.mjtGeom.mjGEOM_PLANE
 _TOTAL_MASS = re.compile(r'settotalmass="([0-9.]+)"')
 _START_KEYS = ("home", "stand", "standing", "default")
@@ -113,9 +113,10 @@ def has_diverged(data: mujoco.MjData) -> bool:
 def largest_state(model: mujoco.MjModel, start: Float64) -> Float64:
     """Return the absolute values (S,) of a full physics state above which a robot that starts at `start` (nq,) has diverged.
 
-    A model with a larger gravity is taken to have a smaller unit of length, such as a millimetre.
+    A model with a larger gravity, or with none, is taken to have a smaller unit of length, such as a millimetre.
     """
-    metre = max(1.0, float(np.linalg.norm(model.opt.gravity)) / _GRAVITY)
+    gravity = float(np.linalg.norm(model.opt.gravity))
+    metre = max(1.0, gravity / _GRAVITY) if gravity else _MILLIMETRES
     largest = np.full(mujoco.mj_stateSize(model, _FULL), np.finfo(np.float64).max)
     positions, velocities = largest[1 : 1 + model.nq], largest[1 + model.nq : 1 + model.nq + model.nv]
     velocities[:] = _FASTEST_TURN

@@ -196,4 +196,4 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
 def _round_down(metres: float) -> float:
     """Return the largest size of the series 1, 2, 5, 10, 20, ... and its tenths that is at most this one."""
     decade = 10.0 ** math.floor(math.log10(metres))
-    return decade * max(step for step in (1, 2, 5) if step * decade <= metres)
+    return decade * max((step for step in (1, 2, 5) if step * decade <= metres), default=1)

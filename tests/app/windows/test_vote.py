@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import cv2
 import numpy as np
@@ -142,6 +143,27 @@ def test_an_answer_of_the_audience_that_cannot_be_saved_is_voted_on_again(
     face.wait_until(lambda: len(face.answers()) == 1)
     demo.refresh()
     assert child.got(VoteKept) == [] and "audience chose" not in demo.title.text()
+
+
+def test_votes_of_an_answer_that_is_being_saved_are_kept_when_training_is_paused(
+    voting: tuple[Face, DemoWindow, FakeProcess], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    face, _, child = voting
+    add, saving, may_save = PreferenceStore.add, threading.Event(), threading.Event()
+
+    def held(store: PreferenceStore, *args: Any) -> Any:
+        saving.set()
+        may_save.wait(60)
+        return add(store, *args)
+
+    monkeypatch.setattr(PreferenceStore, "add", held)
+    face.offer(make_query(), make_query())
+    face.wait_until(lambda: bool(child.got(VoteOpened)))
+    child.play(VotesCounted(child.got(VoteOpened)[-1].round, {"left": 0, "tie": 0, "right": 5}, 0.0, True))
+    face.wait_until(saving.is_set)
+    face.controller.pause(True)
+    may_save.set()
+    face.wait_until(lambda: bool(child.got(VoteKept)))
 
 
 def test_the_presenters_own_answer_has_no_votes(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
