@@ -1,7 +1,6 @@
 """Command line without a window: python -m core."""
 
 import argparse
-import contextlib
 import dataclasses
 import errno
 import shlex
@@ -10,7 +9,7 @@ import sys
 from typing import Any, NoReturn
 
 from core.config import OracleConfig
-from core.io.error_stream import flush_stdout, keep_stderr_writable
+from core.io.error_stream import drop_stdout, flush_stdout, keep_stderr_writable
 from core.presets import ABLATIONS, ALGORITHM_PRESETS, PRESETS
 from core.version import COMMAND_LINE, VERSION
 
@@ -49,14 +48,12 @@ def main() -> int:
     except StageFailedError as error:
         code, text = 1, f"{error}: {_how_to_continue(args)}."
     except BrokenPipeError:  # the program that read the output has ended, such as `head`
-        with contextlib.suppress(OSError):
-            flush_stdout()
+        drop_stdout()
         return 1
     except (MemoryError, RuntimeError, OSError) as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             code, text = 1, "the disk is full: make room, then try again."
-            with contextlib.suppress(OSError):
-                flush_stdout()
+            drop_stdout()
         elif lack(error):
             code, text = 1, f"there was not enough {lack(error)}; saved work is kept: {_how_to_continue(args)}."
         else:

@@ -1,7 +1,6 @@
 """Help and shell completion of the command line."""
 
 import argparse
-import contextlib
 
 import argcomplete
 from argcomplete.completers import BaseCompleter, FilesCompleter
@@ -9,7 +8,7 @@ from argcomplete.completers import BaseCompleter, FilesCompleter
 from app.command_line import add_options
 from core.__main__ import CommandParser, add_commands
 from core.behaviours.shipped import shipped_behaviours
-from core.io.error_stream import flush_stdout
+from core.io.error_stream import drop_stdout, flush_stdout
 from core.tasks import CATALOGUE
 from core.version import VERSION
 
@@ -28,8 +27,7 @@ def main() -> int:
         print(argcomplete.shellcode(["somersault"], shell=options.shell))
         flush_stdout()
     except BrokenPipeError:  # the program that read the output has ended, such as `head`
-        with contextlib.suppress(OSError):
-            flush_stdout()
+        drop_stdout()
         return 1
     return 0
 

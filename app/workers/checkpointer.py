@@ -92,7 +92,9 @@ class Checkpointer(QObject):
             self.request()
 
     def _retry(self) -> None:
-        if self.unsaved and self.trouble and not (self.retries and not self._saving and self.request()):
+        if not self.trouble or not self.unsaved:
+            return
+        if not self.retries or self._saving or not self.request():
             self.retry_timer.start()
 
     def save_now(self, patience_ms: int) -> None:

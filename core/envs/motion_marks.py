@@ -51,9 +51,9 @@ class MotionMarks:
         path: positions (3,) in m of the robot, from the oldest to the current one
         start: its position (3,) at the clip's first frame; None for no start line
         """
-        if start is not None and not self._terrain:
-            self._add_start_line(scene, start)
         if not self._terrain:
+            if start is not None:
+                self._add_start_line(scene, start)
             self._add_shadow(scene, data)
         self._add_trace(scene, path)
 

@@ -43,3 +43,9 @@ def flush_stdout() -> None:
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python tries again at its end
         raise
+
+
+def drop_stdout() -> None:
+    """Write what is left of the output, or lose it if its reader has ended or the disk is full."""
+    with contextlib.suppress(OSError):
+        flush_stdout()

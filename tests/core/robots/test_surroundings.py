@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from core.behaviours.robot_model import RobotModel
+from core.envs.mujoco import MujocoVectorEnv
 from core.envs.renderer import MujocoRenderer
 from core.errors import UserError
 from core.portable.observation import observation_numbers
@@ -47,6 +49,20 @@ def red_pixels(task: Any, state: np.ndarray, size: int = 64) -> np.ndarray:
 
 def walker(joints: str = "<freejoint/>", height: float = 0.3) -> str:
     return WALKER.format(joints=joints, height=height)
+
+
+def forwarded(env: MujocoVectorEnv) -> Iterator[mujoco.MjData]:
+    """Poses and contacts of each robot in its present state, in one object that changes."""
+    data = mujoco.MjData(env.model)
+    for state in env.states:
+        mujoco.mj_setState(env.model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        mujoco.mj_forward(env.model, data)
+        yield data
+
+
+def deepest_contact(env: MujocoVectorEnv) -> float:
+    """Smallest distance in m of any contact of any robot; 0 if none is within anything."""
+    return min(float(data.contact.dist.min(initial=0.0)) for data in forwarded(env))
 
 
 HELD = {
@@ -110,11 +126,8 @@ def test_no_part_of_a_robot_of_which_only_the_foot_collides_starts_below_the_flo
     only_foot = colliding.replace('"trunk" type', f'"trunk" {drawn}').replace('"leg" type', f'"leg" {drawn}')
     _, task = imported(FLOOR + only_foot)
     env = batch(replace(task, start=start), 100, varied_starts=0.5)
-    data = mujoco.MjData(env.model)
     parts = np.array([env.model.geom(name).id for name in ("trunk", "leg", "foot")])
-    for state in env.states:
-        mujoco.mj_setState(env.model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-        mujoco.mj_kinematics(env.model, data)
+    for data in forwarded(env):
         assert extent(env.model, data, parts)[0, 2] > -0.02  # the box around a capsule is larger than it
 
 
@@ -126,13 +139,7 @@ def test_robots_start_above_a_table_and_not_within_it(start: str, joint: str, ba
     env = batch(replace(task, start=start), 60)
     upright = env.states[:, 1 + 3] > 1 - 1e-3
     assert upright.mean() < 0.2  # they are placed as asked
-    data = mujoco.MjData(env.model)
-    deepest = 0.0
-    for state in env.states:
-        mujoco.mj_setState(env.model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-        mujoco.mj_forward(env.model, data)
-        deepest = min(deepest, *data.contact.dist, 0.0)
-    assert model.on_floor and deepest > -0.02
+    assert model.on_floor and deepest_contact(env) > -0.02
 
 
 @pytest.mark.parametrize("kind", ["box", "cylinder"])
@@ -468,11 +475,7 @@ def test_an_arm_in_any_pose_is_neither_below_the_floor_nor_within_itself(batch: 
     env = batch(replace(task, start="random"), 200)
     angles = env.states[:, 1:3]
     assert (np.abs(angles).max(axis=1) > 0.1).mean() > 0.9 and np.ptp(angles, axis=0).min() > 2.5
-    data = mujoco.MjData(env.model)
-    for state in env.states:
-        mujoco.mj_setState(env.model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-        mujoco.mj_forward(env.model, data)
-        assert data.contact.dist.min(initial=0.0) > -0.011
+    assert deepest_contact(env) > -0.011
     for number in range(40):
         env.step(np.random.default_rng(number).uniform(-1, 1, (200, 1)).astype(np.float32))
     assert env.divergences == 0
@@ -484,11 +487,7 @@ def test_a_free_robot_in_any_pose_is_not_within_itself(batch: MakeBatch) -> None
     env = batch(replace(task, start="random"), 200)
     angles = env.states[:, 8:10]
     assert (np.abs(angles).max(axis=1) > 0.1).mean() > 0.95 and np.ptp(angles, axis=0).min() > 5
-    data = mujoco.MjData(env.model)
-    for state in env.states:
-        mujoco.mj_setState(env.model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-        mujoco.mj_forward(env.model, data)
-        assert data.contact.dist.min(initial=0.0) > -0.011
+    assert deepest_contact(env) > -0.011
 
 
 @pytest.mark.parametrize("kind", ["connect", "weld"])

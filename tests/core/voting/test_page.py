@@ -67,7 +67,7 @@ def served(number: int, seconds: float, verdict: str = "") -> tuple[str, object]
 
 
 def told(*steps: tuple[str, object]) -> list[str]:
-    """What a page of round 1, with two seconds left, tells after each step."""
+    """Text of a page of round 1, with two seconds left, after each step."""
     content = json.dumps([page(1, 2.0, "n").decode(), steps])
     done = subprocess.run(["node", "-e", _PHONE], input=content, capture_output=True, text=True, check=True)
     return list(json.loads(done.stdout))
