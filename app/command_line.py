@@ -32,8 +32,8 @@ def add_options(parser: argparse._ActionsContainer) -> None:
     """Add the options of the window to a parser or a group of one."""
     parser.add_argument(
         "--task",
-        help="a task, a behaviour's name or file, mjcf:FILE or gym:ENV_ID to teach (default: choose on the start page;"
-        f" with a new --session {DEFAULT_TASK})",
+        help="a task, a behaviour's name or file, mjcf:FILE or gym:ENV_ID to teach (default: ask on the start page,"
+        f" or {DEFAULT_TASK} with a new --session)",
     )
     parser.add_argument(
         "--session", type=Path, help="session folder, new or existing (default: a new one, once a task is chosen)"
@@ -52,7 +52,7 @@ def add_options(parser: argparse._ActionsContainer) -> None:
         nargs="?",
         const=Path(),
         metavar="FOLDER",
-        help="run a self-test of one minute: the program presses the keys, leaves pictures in this folder and reports the result",
+        help="run a one-minute self-test: the program presses the keys, saves pictures in this folder and reports the result",
     )
 
 

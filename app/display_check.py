@@ -85,7 +85,7 @@ def explain_failure(message: str) -> str:
         return _NO_DISPLAY
     variables = "WAYLAND_DISPLAY and XDG_RUNTIME_DIR" if wayland else "DISPLAY and XAUTHORITY"
     return (
-        f"The display {display} does not answer or refuses this user: check {variables}, or start Somersault in your own desktop"
+        f"The display {display} is unreachable or refuses this user: check {variables}, or start Somersault in your own desktop"
         f" session (Qt: {message})."
     )
 
@@ -98,7 +98,7 @@ def _missing_libraries() -> str:
     tables += [system_libraries.WAYLAND] if has_socket else []
     packages = " ".join(system_libraries.missing_packages(*tables))
     install = "sudo apt-get install" if shutil.which("apt-get") else "install the equivalent of the Debian packages"
-    text = f"OpenGL or other system libraries to draw with are missing: {install}"
+    text = f"OpenGL or other libraries for drawing are missing: {install}"
     return f"{text} {packages}" if packages else ""
 
 

@@ -61,7 +61,7 @@ def main() -> int:
     except KeyboardInterrupt as error:
         code = 128 + next(iter(error.args), signal.SIGINT)  # as a shell reports a program that a signal ended
         cut_short = isinstance(error, CutShortError)
-        text = f"{'stopped at once, with the last checkpoint' if cut_short else 'stopped'}: {_how_to_continue(args)}."
+        text = f"{'stopped at once, without saving' if cut_short else 'stopped'}: {_how_to_continue(args)}."
     print(f"somersault: {text}", file=sys.stderr)
     return code
 
@@ -74,7 +74,7 @@ def _how_to_continue(args: argparse.Namespace) -> str:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = CommandParser(
-        COMMAND_LINE, description="Teach a simulated robot a behaviour by comparisons of clips, without a window."
+        COMMAND_LINE, description="Teach a simulated robot a behaviour by comparing clips, without a window."
     )
     parser.add_argument("--version", action="version", version=f"somersault {VERSION}")
     add_commands(parser.add_subparsers(dest="command", required=True))
@@ -134,12 +134,12 @@ def add_commands(commands: Any) -> None:
     bench.add_argument(
         "--steps",
         type=int,
-        help="environment steps of the session that is taught (default: 2 million; 200,000 of a Gymnasium environment, "
-        "24 batches of a game)",
+        help="environment steps to teach for (default: 2 million; 200,000 in a Gymnasium environment, "
+        "24 batches in a game)",
     )
     bench.add_argument("--json", action="store_true", help="print JSON")
     sweep = commands.add_parser(
-        "sweep", aliases=["reproduce"], help="carry out a plan of many runs; the same command continues it"
+        "sweep", aliases=["reproduce"], help="run a plan of many runs; repeat the command to continue it"
     )
     sweep.add_argument("plan", help=f"a .json or .toml file, or one of {', '.join(PLANS)}")
     _add_sweep(sweep)
@@ -157,7 +157,7 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
     )
     sweep.add_argument("--tasks", nargs="+", help="tasks, behaviours or behaviour files (default: those of the plan)")
     sweep.add_argument("--seeds", nargs="+", type=int, help="random seeds (default: those of the plan)")
-    sweep.add_argument("--labels", nargs="+", type=int, help="numbers of answers of a named plan (default: its own)")
+    sweep.add_argument("--labels", nargs="+", type=int, help="answers, for a named plan only (default: its own)")
     sweep.add_argument(
         "--teachers", nargs="+", choices=("none", "oracle", "person"), help="run only the curves with these teachers"
     )

@@ -89,7 +89,7 @@ class RewardConfig(_Checked):
     novelty_steps: int = number(600_000, "environment steps over which the reward for novelty fades", "", 0)
     answer_interval: int = number(
         0,
-        "with fewer steps than this between answers, exploration is scaled by the cube of their ratio; 0: never",
+        "steps between answers below which exploration shrinks, as the cube of the ratio; 0: never",
         "",
         0,
     )
@@ -110,7 +110,7 @@ class RewardConfig(_Checked):
     epochs_first: int = number(100, "epochs on the first answers, before policy training starts (Atari: 200)", "A", 1)
     epochs: int = number(6, "epochs in each later round of fitting", "", 1)
     interval: int = number(1, "fewest environment steps between two rounds of fitting without a new answer", "", 1)
-    steps_per_label: float = number(0.0, "fewest steps between rounds per answer fitted to (paper: 10)", "A.2", 0)
+    steps_per_label: float = number(0.0, "fewest steps between rounds, per answer fitted (paper: 10)", "A.2", 0)
     max_labels: int = number(0, "fit only to this many of the latest answers; 0 for all (Atari: 3,000)", "A.2", 0)
     dropout: float = number(0.0, "share of hidden units dropped (Atari: 0.5)", "2.2.3, A.2", 0, 0.9)
     last_layer_scale: float = number(0.02, "initial scale of the last layer", "", 0, 1)
@@ -152,7 +152,7 @@ class QueryConfig(_Checked):
     pool: int = number(1024, "segments to choose pairs from", "", 2, 16384)
     pool_old: float = number(0.0, "share of the pool for segments of all earlier policies", "", 0, 1)
     rest: int = number(0, "answers before a segment may be shown again", "", 0, 10_000)
-    alike: float = number(0.0, "least distance of the segments of a pair; 1 is that of two random ones", "", 0, 1)
+    alike: float = number(0.0, "least distance between a pair's segments; 1 is that of two random ones", "", 0, 1)
 
     def length(self, usual: int) -> int:
         """Return the number of steps of a segment. usual: that of the task's own segments"""
@@ -360,7 +360,7 @@ class Config(_Checked):
         except (TypeError, AttributeError) as error:
             problem = re.sub(r"^\w+\.__init__\(\) got an unexpected keyword argument", "unknown setting", str(error))
             raise UserError(
-                f"These are not the settings of a session of this version ({problem}): use the version that wrote them."
+                f"These settings are not of this version of the program ({problem}): use the version that wrote them."
             ) from error
 
 
@@ -395,7 +395,7 @@ def replaced(config: Config, **changes: Any) -> Config:
             names = setting_names(config)
             near = nearest(given, names)
             alike = [known for known in names if known.startswith(f"{given.partition('.')[0]}.")]
-            known = f"choose one of {', '.join(alike)}." if alike else f"its section is one of {', '.join(_SECTIONS)}."
+            known = f"choose one of {', '.join(alike)}." if alike else f"the sections are {', '.join(_SECTIONS)}."
             advice = f"did you mean {near}?" if near else known
             raise UserError(f"There is no setting {given!r:.60}: {advice}")
         target[field] = value

@@ -17,7 +17,7 @@ _STARTS = {
     "mixed": "Mixed: any of the above",
     "random": "In any pose",
 }
-_WHY_FEWER = {1: "The environment itself starts its episodes.", 2: "This robot can't be laid down or lifted."}
+_WHY_FEWER = {1: "The environment sets how episodes start.", 2: "This robot can't be laid down or lifted."}
 """Tooltip by the number of starts to choose from."""
 
 

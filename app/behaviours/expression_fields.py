@@ -82,7 +82,7 @@ class ExpressionFields(QWidget):
             row(self.add, None),
             label("settingName", "Oracle"),
             label(
-                "settingHelp", "The true reward of one step, by which the computer can answer in your place.", wrap=True
+                "settingHelp", "The true reward of one step, which lets the computer answer in your place.", wrap=True
             ),
             self.oracle,
             label("settingName", "Measure"),

@@ -39,7 +39,7 @@ from core.tasks.robots import ROBOTS
 
 _EXAMPLES = (
     "Examples:",
-    "“Choose the clip in which the robot kneels more quietly.”",
+    "“Choose the clip in which the robot kneels more steadily.”",
     "“Choose the clip that comes closer to a backflip; if neither does, the one with more turning.”",
     "“Choose the clip in which it moves further left without falling.”",
     "Say what is better, not how it is done.",
@@ -129,7 +129,7 @@ class BehaviourPage(QWidget):
         self.plots_help = label("settingHelp", wrap=True)
 
     def _make_fold(self) -> None:
-        self.fold = fold_button("More: expressions of your own")
+        self.fold = fold_button("More: your own expressions")
         self.expressions = ExpressionFields()
         self.fold.toggled.connect(self.expressions.setVisible)
         self.fold.clicked.connect(self._on_folded)
@@ -138,9 +138,7 @@ class BehaviourPage(QWidget):
     def _make_foot(self) -> None:
         self.problem = label("problem", wrap=True)
         self.over = QPushButton("Start over")
-        self.over.setToolTip(
-            "Discards the changes on this page; you can bring them back until you change something else"
-        )
+        self.over.setToolTip("Discards the changes on this page; you can restore them until you change something else")
         self.back = QPushButton("Back")
         self.save = QPushButton("Save")
         self.save.setToolTip("Save the behaviour for later (Ctrl+S)")
@@ -350,7 +348,7 @@ class BehaviourPage(QWidget):
         """Offer to bring back what was discarded until the draft in its place is changed."""
         if self._discarded is not None and self.draft != self._discarded[1]:
             self._discarded = None
-        self.over.setText("Start over" if self._discarded is None else "Bring back")
+        self.over.setText("Start over" if self._discarded is None else "Restore")
 
     def _show_problem(self, sentence: str, is_mistake: bool = True) -> None:
         """is_mistake: else the sentence says what to do next"""
@@ -459,12 +457,12 @@ class BehaviourPage(QWidget):
 
 def _plots_help(draft: BehaviourDraft) -> str:
     if draft.task is None:
-        return "A Gymnasium environment has no signals that could be plotted."
+        return "A Gymnasium environment has no signals to plot."
     count = sum(not plot.empty for plot in draft.plots)
     if len(draft.plots) >= MAX_PLOTS:
         return f"At most {MAX_PLOTS} figures can be plotted: untick or remove one first."
     hidden = " They are hidden with the true reward while you answer (Ctrl+T)." if draft.oracle.strip() else ""
     return (
-        f"Tick up to {MAX_PLOTS} signals. The mean of each over an episode is plotted while the robot learns.{hidden}"
+        f"Tick up to {MAX_PLOTS} signals. Plots show the mean of each over an episode while the robot learns.{hidden}"
         f" {count} of {MAX_PLOTS} are plotted."
     )

@@ -140,7 +140,7 @@ class Practice(QWidget):
         if self._done:
             chosen = ", ".join(choice for _, choice in self._answers)
             self.count.setText("Practice finished")
-            self.instruction.setText(f"Your answers: {chosen}. They are forgotten unless you start with them.")
+            self.instruction.setText(f"Your answers: {chosen}. They are discarded unless you start with them.")
             self.hint.setText("")
             self.keep.setFocus()
             return

@@ -91,7 +91,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Choice.TIE: CommandInfo("&Tie", ("Up",), "Both clips are equally good"),
     Choice.CANT_TELL: CommandInfo("&Can't tell", ("Down",), "The answer is saved, but nothing is learned from it"),
     Command.UNDO: CommandInfo("&Undo", ("Backspace", "Ctrl+Z"), "Takes back the last answer"),
-    Command.REDO: CommandInfo("R&edo", ("Ctrl+Shift+Z", "Ctrl+Y"), "Restores the answer that was taken back last"),
+    Command.REDO: CommandInfo("R&edo", ("Ctrl+Shift+Z", "Ctrl+Y"), "Restores the answer taken back last"),
     Command.PLAYBACK: CommandInfo("&Pause or play the clips", ("Space",)),
     Command.RESTART_CLIPS: CommandInfo("Re&start the clips", ("R",), "Plays both clips from their beginning"),
     Command.PREVIOUS_FRAME: CommandInfo(
@@ -103,9 +103,9 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.FULL_SPEED: CommandInfo("Speed &1×", ("3",), checkable=True),
     Command.DOUBLE_SPEED: CommandInfo("Speed &2×", ("4",), checkable=True),
     Command.PREDICTIONS: CommandInfo(
-        "Show what was pre&dicted",
+        "Show pre&dicted answers",
         ("T",),
-        "Shows the predicted answer for half a second after each answer, never before it",
+        "Shows the prediction for half a second after each answer, never before it",
         checkable=True,
     ),
     Command.EDIT_KEYS: CommandInfo("&Keys…", (), "Change the keys of all commands"),
@@ -134,10 +134,10 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.SAVE_PLOTS: CommandInfo(
         "&Plots and their data…",
         (),
-        "Writes every plot that is not hidden with the true reward as PNG, SVG and CSV to one zip file",
+        "Writes every plot not hidden with the true reward to one zip file, as PNG, SVG and CSV",
     ),
     Command.EXPORT_ONNX: CommandInfo(
-        "Policy as ONN&X…", (), "Writes policy and predicted reward of the last checkpoint for other programs"
+        "Policy as ONN&X…", (), "Writes the last checkpoint's policy and reward model for other programs"
     ),
     Command.PLAY_GAME: CommandInfo(
         "Play the &game yourself…",
@@ -171,7 +171,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.TALK_FILM: CommandInfo(
         "Film for a tal&k…",
         (),
-        "Half a minute in 1920 x 1080: the first policy, clips with their choices, the curve, the newest policy",
+        "Half a minute at 1920 × 1080: first policy, clips with their choices, learning curve, newest policy",
     ),
     Command.LEARNING_PLOTS: CommandInfo(
         "Plots: learnin&g", ("Ctrl+1",), "The task's measure, returns, and the loss of the reward model"
@@ -199,7 +199,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         checkable=True,
     ),
     Command.KEY_LIST: CommandInfo("&Keys and commands", ("F1", "Ctrl+?")),
-    Command.GLOSSARY: CommandInfo("&Glossary", ("?", "Shift+F1"), "Explains the numbers and words of the window"),
+    Command.GLOSSARY: CommandInfo("&Glossary", ("?", "Shift+F1"), "Explains the numbers and words in the window"),
     Command.DIAGNOSTICS: CommandInfo(
         "Collect &diagnostics…", (), "Writes a file for a bug report; read it before you send it"
     ),

@@ -162,9 +162,7 @@ class Labelling(QObject):
     def set_teacher(self, teacher: str) -> None:
         """Let this Teacher answer from now on; the oracle only where there is a true reward to answer by."""
         if teacher == Teacher.ORACLE and not get_task(self._config.task).has_true_reward:
-            self.trouble_arose.emit(
-                "The computer can't answer about this behaviour: it has no oracle. Answer yourself."
-            )
+            self.trouble_arose.emit("The computer can't answer: this behaviour has no oracle. Answer yourself.")
         elif teacher != self.teacher:
             self.teacher = Teacher(teacher)
             self.retry_timer.stop()

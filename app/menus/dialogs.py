@@ -16,7 +16,7 @@ from core.formatting import pluralize
 from core.version import VERSION, library_versions
 
 _ABOUT = (
-    "<h3>Somersault {version}</h3><p>Teach a simulated robot behaviour that is hard to describe with a reward function,"
+    "<h3>Somersault {version}</h3><p>Teach a simulated robot what is hard to describe with a reward function,"
     " by choosing the better of two short clips.</p><p>Method: Christiano et al., <i>Deep Reinforcement"
     " Learning from Human Preferences</i> (2017).</p><p><small>{libraries}</small></p>"
 )
@@ -56,7 +56,7 @@ def ask_to_discard(window: QMainWindow, training: bool, files: Sequence[str], le
     """Ask whether to stay, or to leave without training that could not be saved and without files that are being made."""
     losses = []
     if training:
-        lost = "closing the session tries once more, and loses it if that fails."
+        lost = "closing the session tries once more; if that fails, it is lost."
         losses.append(f"The training since the last checkpoint could not be saved: {lost}")
     if files:
         discarded = "If you close the session now, the unfinished output is discarded."

@@ -147,7 +147,7 @@ def _loss(reward: RewardConfig) -> PlotSpec:
         if reward.holdout:
             series = of_member(metrics_recorder.VALIDATION_LOSS, m)
             curves.append(CurveSpec(f"validation {m + 1}", series, _member(m), dashed=True))
-    legend = "— training  ┅ validation" if reward.holdout else "each predictor, on the answers"
+    legend = "— training  ┅ validation" if reward.holdout else "one line per predictor"
     return PlotSpec("loss", "Loss", tuple(curves), _FIRST_FIT, "loss", legend)
 
 

@@ -66,7 +66,7 @@ class SessionLibrary(QObject):
         self._list_thread.do(lambda: _picture(folder / summary.PICTURE), partial(self._on_picture_read, folder))
 
     def open(self, folder: Path) -> None:
-        self.progressed.emit(f"Opening {folder.name} …")
+        self.progressed.emit(f"Opening {folder.name}…")
         self._work_thread.do(lambda: check_session(Session.open(folder)), self._on_opened, self._on_not_opened)
 
     def create(
@@ -77,7 +77,7 @@ class SessionLibrary(QObject):
         answers: Sequence[tuple[Query, Choice]] = (),
     ) -> None:
         """Create a session. folder: None for a new one, named after the task; answers: the person's, to begin with"""
-        self.progressed.emit(f"Creating {folder.name if folder else f'a session of {folder_name(config)}'} …")
+        self.progressed.emit(f"Creating {folder.name if folder else f'a session of {folder_name(config)}'}…")
         create = partial(self._create, config, folder, begin_from, answers)
         self._work_thread.do(create, self._on_opened, self._on_not_opened)
 
@@ -98,7 +98,7 @@ class SessionLibrary(QObject):
         self._work_thread.do(lambda: _restore(thrown), self._on_changed, self.refused.emit)
 
     def import_file(self, source: Path) -> None:
-        self.progressed.emit(f"Importing {source.name} …")
+        self.progressed.emit(f"Importing {source.name}…")
         self._work_thread.do(lambda: self._import(source), self._on_changed, self.refused.emit)
 
     def close(self) -> None:

@@ -58,7 +58,7 @@ def saved_work(any_checkpoint: bool, checkpoint_at: float | None) -> str:
     any_checkpoint: the session has a checkpoint; checkpoint_at: seconds since the epoch; None before this run's first
     """
     if not any_checkpoint:
-        return "All answers are saved; training starts again with them."
+        return "All answers are saved; training starts over with them."
     if checkpoint_at is None:
         return "All answers are saved; the last checkpoint is from an earlier run."
     time_of_day = time.strftime("%H:%M:%S", time.localtime(checkpoint_at))
@@ -78,7 +78,7 @@ def saved_elsewhere(folder: Path, answers: tuple[int, int], policies: tuple[int,
     for (kept, known), named in ((answers, partial(pluralize, noun="answer")), (policies, _policies)):
         if kept < known:
             saved += f" {named(known - kept)} {'was' if known - kept == 1 else 'were'} deleted before a copy was made."
-    return saved if trained else f"{saved} The training could not be saved: it starts again with these answers."
+    return saved if trained else f"{saved} The training could not be saved: it starts over with these answers."
 
 
 def _policies(count: int) -> str:

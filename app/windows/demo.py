@@ -36,7 +36,7 @@ _TILES = (Choice.LEFT, Choice.TIE, Choice.CANT_TELL, Choice.RIGHT)
 _QUESTION = "Which is better?"
 _DETAILS = {
     State.FAILED: "It will restart automatically.",
-    State.PAUSED: "It continues when the presenter resumes it.",
+    State.PAUSED: "The presenter can resume training.",
 }
 """Texts that replace the main window's buttons, which this window lacks."""
 _ORACLE_ANSWERS, _ORACLE_RESTS = "The computer is choosing", "The computer has stopped answering"
@@ -158,7 +158,7 @@ class DemoWindow(QWidget):
         """Text at the foot of the screen, for the presenter."""
         voting = self._controller.room.on
         answer = ("You answer", Choice.LEFT, Choice.TIE, Choice.RIGHT) if voting else ("Guests answer", Command.HUMAN)
-        vote = self._hint("End the votes" if voting else "Audience votes", Command.VOTE)
+        vote = self._hint("End voting" if voting else "Audience votes", Command.VOTE)
         hints = [self._hint(*answer), vote, self._hint("Undo", Command.UNDO)]
         if self._controller.task.has_true_reward and not voting:
             hints.insert(0, self._hint("Computer answers", Command.ORACLE))
@@ -258,12 +258,12 @@ class DemoWindow(QWidget):
         """Text after the title on what the main window would say in its bars; '' while training runs as usual."""
         voting, course = self._controller.room.on, self._controller.course
         if self._controller.state == State.PAUSED:
-            return "  ·  training and the votes are paused" if voting else "  ·  training is paused"
+            return "  ·  training and voting are paused" if voting else "  ·  training is paused"
         if self._controller.state == State.FAILED and self.pair_page.has_pair:  # else the page without a pair says so
             return "  ·  training has stopped and will restart automatically"
-        ends = "no votes until the presenter's answer stops this" if voting else "an answer stops this"
+        ends = "voting resumes after the presenter's answer" if voting else "an answer stops this"
         if course.finished and voting:
-            return "  ·  training is finished (no votes until the presenter's answer resumes it)"
+            return "  ·  training is finished (the presenter's answer resumes it and voting)"
         return "" if course.finishing is None else f"  ·  finishing training: {100 * course.finishing:.0f}% ({ends})"
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -400,7 +400,7 @@ class StartWindow(QMainWindow):
             page.begin_from.set_sessions(found)
 
     def _read_robot(self, path: Path) -> None:
-        self.show_message(f"Reading {path.name} …")
+        self.show_message(f"Reading {path.name}…")
         self.behaviours.read_robot(path, partial(self._on_robot_read, self._draft_on_screen))
 
     @property

@@ -1,7 +1,7 @@
 """The behaviour file: one JSON object that says what is wanted of a robot.
 
     {"name": "kneel", "robot": "walker", "title": "Walker: kneeling",
-     "instruction": "Choose the clip in which the robot kneels more quietly.",
+     "instruction": "Choose the clip in which the robot kneels more steadily.",
      "clip_seconds": 1.5, "start": "standing",
      "camera": {"azimuth": 60, "elevation": 20, "distance": 3.5},
      "plots": [{"title": "Height (m)", "expression": "mean(height)"}],

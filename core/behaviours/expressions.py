@@ -370,7 +370,7 @@ class Compiler:
             some = f"{', '.join(REACH_ZERO[:-1])} and {REACH_ZERO[-1]}"
             self.fail(
                 arguments[4],
-                f"the value of tolerance at its margin has to be more than 0 and less than 1 (of {some} also 0).",
+                f"the value of tolerance at its margin must be above 0 and below 1 (or 0, for {some}).",
             )
 
     def _shape(self, node: ast.expr) -> str:

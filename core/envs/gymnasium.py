@@ -274,7 +274,7 @@ def _require_teachable(task: GymTask, envs: SyncVectorEnv[Any, Any]) -> None:
         envs.close()
         kind = f"numbers of shape {observed.shape}" if isinstance(observed, Box) else f"a {type(observed).__name__}"
         raise UserError(
-            f"{task.name} is observed as {kind}: only rows and tables of 1 to {_MAX_NUMBERS:,} numbers are supported."
+            f"{task.name} is observed as {kind}: only arrays of 1 to {_MAX_NUMBERS:,} numbers are supported."
         )
     bounded = isinstance(acted, Box) and acted.low.size > 0 and np.isfinite([acted.low, acted.high]).all()
     if not bounded and not isinstance(acted, Discrete):

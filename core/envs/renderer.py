@@ -32,7 +32,7 @@ _STEEP = 0.5
 """Largest angle in rad at which the camera looks down on a robot for which its near side is kept in the picture."""
 _LEAST_SIZE = 64
 """Pixels of a picture that shows whether there is OpenGL."""
-_NO_OPENGL = "Clips can't be rendered, as OpenGL is missing here: sudo apt-get install libegl1 libgl1-mesa-dri"
+_NO_OPENGL = "Clips can't be rendered because OpenGL is missing: sudo apt-get install libegl1 libgl1-mesa-dri"
 
 
 class Renderer(ABC):

@@ -62,9 +62,7 @@ def measure(
     """
     task = get_task(task_name)
     if not task.has_true_reward:
-        raise UserError(
-            f"{task.name} has no oracle, and bench lets one answer: name a task or a behaviour with an oracle."
-        )
+        raise UserError(f"{task.name} has no oracle, and bench needs one: name a task or a behaviour with an oracle.")
     config = replaced(Config(task=task_name), **{**_ROBOT_SESSION, **task.presets, **changes})
     torch.set_num_threads(1)  # as core.jobs.build has it: torch's own would take the cores from the physics
     threads.set_num_threads(available_cores())

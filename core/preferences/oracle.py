@@ -75,5 +75,5 @@ def true_return(rewards: Float32, weight: float = 1.0) -> float:
 def require_rewards(segment: Segment) -> Float32:
     """The segment's true rewards (k,). Raises UserError without any."""
     if segment.true_rewards is None:
-        raise UserError("This task has no true reward for an oracle to judge by: choose the human teacher.")
+        raise UserError("This task has no true reward, so no oracle can answer: teach it yourself.")
     return segment.true_rewards

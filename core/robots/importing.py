@@ -99,7 +99,7 @@ def _require_teachable(model: mujoco.MjModel) -> None:
     """Raise UserError if a part is missing or too large."""
     _require_actuators(model)
     if not model.geom_bodyid.any():
-        raise UserError("its bodies have no geoms, so nothing of it can be seen.")
+        raise UserError("its bodies have no geoms, so it can't be seen.")
     if not all(
         np.isfinite(places).all() for places in (model.body_pos, model.geom_pos, model.geom_size, model.jnt_pos)
     ):

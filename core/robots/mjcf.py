@@ -77,7 +77,7 @@ def read_mjcf(path: Path) -> tuple[str, dict[str, bytes]]:
             if element.tag == "model":
                 raise UserError(
                     f"{path.name} attaches the model of another file: save it whole, for example with"
-                    f" mujoco.MjSpec.from_file({path.name!r}), its compile() and its to_xml()."
+                    f" mujoco.MjSpec.from_file({path.name!r}), then compile() and to_xml()."
                 )
             if element.tag not in _FOLDERS:
                 raise UserError(f"{path.name} has a {element.tag} with a file, which can't be used: leave it out.")
@@ -244,7 +244,7 @@ def _require_affordable(root: Element) -> None:
     """Raise UserError if MuJoCo would need a plugin, or far more memory or time than a robot does."""
     for element in root.iter():
         if element.tag in ("plugin", "extension"):
-            raise UserError("it uses a plugin of MuJoCo's, which can't be used: leave it out.")
+            raise UserError("it needs a MuJoCo plugin, which can't be used: leave it out.")
         for name, largest in _LARGEST.get(element.tag, {}).items():
             if any(abs(number) > largest for number in _numbers(element.attrib.get(name, ""))):
                 raise UserError(f"{name} of <{element.tag}> is larger than {largest:,}: give a smaller one.")

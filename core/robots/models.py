@@ -145,7 +145,7 @@ def _name_moving_bodies(spec: mujoco.MjSpec) -> None:
     """Name the bodies that have joints and no name: 'root', 'root_2', ..."""
     moving = [body for body in spec.bodies if body.joints]
     if not moving:
-        raise UserError("it has no joints, so nothing of it can move.")
+        raise UserError("it has no joints, so it can't move.")
     taken = {body.name for body in spec.bodies}
     for body in moving:
         if not body.name:

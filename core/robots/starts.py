@@ -118,7 +118,7 @@ class Starts:
             self._barred = np.flatnonzero(solid(model)).tolist()  # also the floor and the robot's own parts
             self._tendons, self._trees = np.flatnonzero(model.tendon_limited), moved_trees(model)
         else:
-            raise UserError("The robot can't be lifted and turned: make start standing or random.")
+            raise UserError("The robot can't be lifted: set start to standing or random.")
         self._lying: list[tuple[float, float]] = []
         """Turns with which the robot lies: angle and direction in rad."""
         joints = _uncoupled_joints(model, self._trees)

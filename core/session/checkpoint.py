@@ -33,7 +33,7 @@ def save_checkpoint(folder: Path, number: int, states: dict[str, JobState]) -> P
     values = {job: state.values for job, state in states.items()}
     if (size := sum(array.nbytes for array in arrays.values())) > _MAX_BYTES - _MAX_VALUES_BYTES:
         raise UserError(
-            f"The checkpoint would have {size >> 20} MB, too much to be loaded again: the answers are saved, but start"
+            f"The checkpoint would take {size >> 20} MB, too much to load again: the answers are saved; start"
             " a session with smaller networks, a smaller pool or fewer environments."
         )
     path = folder / f"{number:08d}.safetensors"

@@ -53,4 +53,4 @@ def _check(folder: Path) -> None:
             if kind:
                 linked = "link" in kind
                 remedy = "copy the folder with what its links point to, and use the copy" if linked else "delete it"
-                raise UserError(f"{entry.path} is {kind}, and a session has only files of its own: {remedy}.")
+                raise UserError(f"{entry.path} is {kind}, which a session can't contain: {remedy}.")

@@ -110,7 +110,7 @@ def reason_of(error: BaseException) -> str:
     for cause in causes:
         short = lack(cause)
         if short in (Lack.MEMORY, Lack.GPU_MEMORY):
-            return f"There was not enough {short}: run fewer cells at once, or give it smaller settings."
+            return f"There was not enough {short}: run fewer cells at once, or use smaller settings."
     told = (
         error.__cause__ if isinstance(error, StageFailedError) and error.__cause__ else error
     )  # without what is saved

@@ -51,7 +51,7 @@ def run_sweep(args: argparse.Namespace) -> int:
     try:
         require_matplotlib()
     except UserError as error:
-        log.warning("There will be no charts: %s", error)
+        log.warning("%s There will be no charts.", error)
         charts = False
     with ExitStack() as stack:
         backend = _backend(args.on, cells, Path(args.out))
@@ -149,7 +149,7 @@ def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, chart
         fewer = [cell for cell in cells if cell.curve == curve and _answers_missing(cell, sweep)]
         if fewer:
             log.warning(
-                "%s: %s with fewer answers than asked for, as there were too few clips to ask about; give more steps.",
+                "%s: %s got fewer answers than asked for, as there were too few clips to ask about; give more steps.",
                 *(curve, pluralize(len(fewer), "run")),
             )
     if endless := [cell for cell in sweep.cells if _has_no_return(cell, sweep)]:
@@ -161,7 +161,7 @@ def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, chart
     if lost:
         first = sweep.document(lost[0]) or {}
         print(
-            f"somersault: {len(lost)} of {len(sweep.cells)} cells failed, which the same command tries again; the first,"
+            f"somersault: {len(lost)} of {len(sweep.cells)} cells failed; the same command tries them again. The first,"
             f" {lost[0].title}: {first.get('reason', '')}",
             file=sys.stderr,
         )

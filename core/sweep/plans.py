@@ -285,7 +285,7 @@ def _settings(values: Any) -> dict[str, Any]:
 
 def _list(name: str, values: Any, kind: type) -> list[Any]:
     if not isinstance(values, list) or not values or any(type(value) is not kind for value in values):
-        what = {str: "names", int: "whole numbers, or how many, from 1 to 1000", dict: "objects"}[kind]
+        what = {str: "names", int: "whole numbers, or a count from 1 to 1000", dict: "objects"}[kind]
         raise UserError(f"{name} is {values!r:.40}: give a list of {what}.")
     return values
 

@@ -29,7 +29,7 @@ _HOURS = 24
 _MEMORY_GB = 4
 _TOO_LONG = f"It did not finish within {_HOURS} hours, the limit for its job: give it fewer steps."
 _FINAL = {
-    "OUT_OF_MEMORY": f"There was not enough memory: its job is limited to {_MEMORY_GB} GB; give it smaller settings.",
+    "OUT_OF_MEMORY": f"There was not enough memory: its job is limited to {_MEMORY_GB} GB; use smaller settings.",
     "TIMEOUT": _TOO_LONG,
     "CANCELLED": "Its job was cancelled.",
 }

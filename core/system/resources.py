@@ -58,7 +58,7 @@ def require_mujoco_gl() -> None:
     if not sys.platform.startswith("linux"):
         return
     if chosen not in _GL_BACKENDS:
-        raise UserError(f"MUJOCO_GL is {chosen}: unset it, or choose egl, osmesa or disable.")
+        raise UserError(f"MUJOCO_GL is {chosen}: unset it, or choose egl, osmesa or glfw.")
     if chosen == "osmesa" and ctypes.util.find_library("OSMesa") is None:
         raise UserError("MUJOCO_GL is osmesa, which is not installed: sudo apt-get install libosmesa6, or unset it.")
 

@@ -207,7 +207,7 @@ PONG = AtariTask(
         " green one is bad. Most clips are too short for a point: if neither has one, answer with a tie."
     ),
     game="pong",
-    controls="↑ ↓ (or → ←) move the paddle      Space, held as it hits the ball, doubles the ball's speed",
+    controls="↑ ↓ (or → ←) move the paddle      Hold Space while hitting the ball to double its speed",
     turned=True,
     sizes=(PIXELS, 6),
     blanked=(Box(0, 24, 0, 160),),

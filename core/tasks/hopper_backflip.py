@@ -144,7 +144,7 @@ HOPPER_BACKFLIP = RobotTask(
     title="Hopper: backflips",
     instruction=(
         "Choose the clip in which the robot does more of a backflip: rotating backward (to the left, counter-"
-        "clockwise) and off the ground is good; landing on its foot is better. Judge only what you see in the clip."
+        "clockwise) off the ground is good; landing on its foot is better. Judge only what you see in the clip."
     ),
     model="hopper.xml",
     timestep=0.005,

@@ -82,7 +82,7 @@ DOUBLE_PENDULUM = RobotTask(
     title="Double pendulum",
     instruction=(
         "Choose the clip in which both poles point up, more or less, with the cart near the middle of its rail; if "
-        "they fall, it should swing them up again. High for a while and low for a while is worse than a middle height "
+        "they fall, it should swing them up again. High for a while and low for a while is worse than a medium height "
         "all the time."
     ),
     model="inverted_double_pendulum.xml",

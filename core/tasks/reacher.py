@@ -67,7 +67,7 @@ REACHER = RobotTask(
     title="Reacher",
     instruction=(
         "Choose the clip in which the tip of the arm (green) is nearer to the red dot. Near for a while and far for a "
-        "while is worse than a middling distance all the time."
+        "while is worse than a medium distance all the time."
     ),
     model="reacher.xml",
     timestep=0.02,

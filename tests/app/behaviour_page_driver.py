@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from app.behaviours.page import BehaviourPage
 from tests.app.start_page_driver import Page
 
-SENTENCE = "Choose the clip in which the robot kneels more quietly."
+SENTENCE = "Choose the clip in which the robot kneels more steadily."
 
 
 def opened(page: Page) -> BehaviourPage:

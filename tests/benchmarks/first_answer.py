@@ -21,7 +21,7 @@ from app.behaviours.practice import PAIRS
 from app.command_line import parsed
 from tests.benchmarks.windowed import application, parser, wait
 
-NAME, SENTENCE = "Kneeling", "Choose the clip in which the robot kneels more quietly."
+NAME, SENTENCE = "Kneeling", "Choose the clip in which the robot kneels more steadily."
 
 
 def press(key: Qt.Key) -> None:

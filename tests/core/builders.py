@@ -22,7 +22,7 @@ BEHAVIOUR: dict[str, Any] = {
     "name": "kneel",
     "robot": "walker",
     "title": "Walker: kneeling",
-    "instruction": "Choose the clip in which the robot kneels more quietly.",
+    "instruction": "Choose the clip in which the robot kneels more steadily.",
     "clip_seconds": 1.5,
 }
 """What a behaviour file has to have."""

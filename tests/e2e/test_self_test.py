@@ -39,6 +39,6 @@ def test_it_teaches_by_keys_and_leaves_its_pictures(tmp_path: Path) -> None:
 def test_what_does_not_work_is_named_and_ends_with_an_error(tmp_path: Path) -> None:
     """Without a renderer there are no clips."""
     done = run(tmp_path / "t", MUJOCO_GL="disable")
-    assert done.returncode == 1 and "OpenGL is missing here" in done.stderr
+    assert done.returncode == 1 and "because OpenGL is missing" in done.stderr
     assert done.stderr.splitlines()[-1].startswith("Self-test failed: timed out waiting for the first pair")
     assert (tmp_path / "t" / "failure.png").exists()

@@ -210,7 +210,7 @@ def test_what_was_typed_survives_a_way_back_and_a_full_disk(page: Page) -> None:
     made.title.setFocus()
     QTest.keyClicks(made.title, "Other")
     QTest.mouseClick(made.over, _LEFT)
-    assert made.title.text() == "" and made.over.text() == "Bring back"
+    assert made.title.text() == "" and made.over.text() == "Restore"
     QTest.mouseClick(made.over, _LEFT)
     assert made.title.text() == "Other" and made.over.text() == "Start over"
 
@@ -219,12 +219,12 @@ def test_what_was_discarded_can_be_brought_back_until_the_camera_is_turned(page:
     made = opened(page)
     fill(made)
     QTest.mouseClick(made.over, _LEFT)
-    assert made.over.text() == "Bring back"
+    assert made.over.text() == "Restore"
     made.view.setFocus()
     page.press(Qt.Key.Key_Up)
     assert made.over.text() == "Start over"
     QTest.mouseClick(made.over, _LEFT)
-    assert made.draft.camera is None and made.over.text() == "Bring back"
+    assert made.draft.camera is None and made.over.text() == "Restore"
     QTest.mouseClick(made.over, _LEFT)
     assert made.draft.camera is not None and made.title.text() == ""
 

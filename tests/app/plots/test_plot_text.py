@@ -58,7 +58,7 @@ def test_without_held_out_answers_there_is_no_validation_to_plot() -> None:
     assert "ratio" in PLOTS and "ratio" not in [spec.key for spec in specs]
     (loss,) = [spec for spec in specs if spec.key == "loss"]
     assert [curve.name for curve in loss.curves] == ["training 1", "training 2", "training 3"]
-    assert loss.legend == "each predictor, on the answers"  # which the three lines are
+    assert loss.legend == "one line per predictor"  # which the three lines are
 
 
 def test_a_figure_with_the_name_of_a_series_of_the_program_is_drawn_apart_from_it() -> None:

@@ -74,7 +74,7 @@ def test_a_change_that_was_not_accepted_is_offered_again(face: Face) -> None:
             False,
             "Saved 3 answers in there. 2 answers were deleted before a copy was made."
             " 4 earlier policies were deleted before a copy was made."
-            " The training could not be saved: it starts again with these answers.",
+            " The training could not be saved: it starts over with these answers.",
         ),
     ],
 )

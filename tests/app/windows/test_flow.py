@@ -395,7 +395,7 @@ def test_an_oracle_that_a_behaviour_does_not_have_is_refused_in_the_window(begin
     flow = begin("--session", str(tmp_path / "mine"), "--teacher", "oracle")
     flow.wait_for_session()
     assert flow.controller.labelling.teacher == Teacher.HUMAN
-    assert "it has no oracle" in flow.program.open.window.banner.text.text()
+    assert "this behaviour has no oracle" in flow.program.open.window.banner.text.text()
 
 
 def test_a_folder_that_comes_back_is_used_as_before_and_without_it_one_may_leave_all_the_same(

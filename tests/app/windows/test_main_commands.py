@@ -207,8 +207,7 @@ def test_the_list_has_every_command_with_its_keys(face: Face) -> None:
     text = shown.text.toPlainText()
     assert text.index("Session") < text.index("Start page") < text.index("Answer history") < text.index("Demo mode")
     assert (
-        lines[lines.index("Name of the next guest") - 1] == "F2"
-        and lines[lines.index("Close") - 1] == "Ctrl+H or Ctrl+W"
+        lines[lines.index("Name the next guest") - 1] == "F2" and lines[lines.index("Close") - 1] == "Ctrl+H or Ctrl+W"
     )
     assert lines[lines.index("Left is better") - 1] == "A" and lines[lines.index("Undo") - 1] == "U or Ctrl+Z"
     QTest.keyClick(shown, Qt.Key.Key_Escape)

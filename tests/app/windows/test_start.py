@@ -199,7 +199,7 @@ def test_a_card_under_the_mouse_does_not_look_like_the_one_with_the_focus(page: 
 
 def test_a_behaviour_that_is_named_like_a_task_says_what_it_asks_for() -> None:
     own = replace(get_task("ant"), instruction="Choose the clip in which it sits.")
-    assert goal(own) == "It sits." and goal(get_task("ant")) == "A robot with four legs walks forward."
+    assert goal(own) == "It sits." and goal(get_task("ant")) == "A four-legged robot walks forward."
 
 
 def test_a_search_finds_cards_by_any_of_their_words(page: Page) -> None:

@@ -51,7 +51,7 @@ def hold(face: Face, env_steps: int = 1000) -> None:
 
 
 def test_it_says_what_training_waits_for(face: Face) -> None:
-    assert shown(face) == "Training starts after the first 2 answers, not counting can't tell."
+    assert shown(face) == "Training starts after the first 2 answers, not counting “can't tell”."
     assert not face.window.training_line.keep.isVisible()
     face.controller.progress.counted(2)
     assert shown(face) == "The reward model is learning from your answers."

@@ -86,7 +86,7 @@ def test_nothing_is_served_unless_the_person_says_so(face: Face) -> None:
 def test_the_majority_is_one_answer_with_its_votes(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
     face, demo, child = voting
     assert scanned(demo.code) == URL and demo.bars.isVisible() and not demo.tiles[Choice.LEFT].isVisible()
-    assert "End the votes" in demo.hints.text() and "guest" not in demo.hints.text()
+    assert "End voting" in demo.hints.text() and "guest" not in demo.hints.text()
     assert demo.hints.text().startswith("← ↑ → You answer") and "F6" not in demo.hints.text()
     QTest.keyClick(demo, Qt.Key.Key_F2)
     assert not demo.findChildren(QInputDialog)
@@ -193,11 +193,11 @@ def test_the_votes_wait_while_training_finishes(voting: tuple[Face, DemoWindow, 
     face.engine["rollout"].play(report(2000, finishing=0.5))
     face.wait_until(lambda: face.controller.course.finishing == 0.5)
     demo.refresh()
-    assert "finishing training: 50% (no votes until the presenter's answer stops this)" in demo.title.text()
+    assert "finishing training: 50% (voting resumes after the presenter's answer)" in demo.title.text()
     face.engine["rollout"].play(Waited("rollout", FINISHED))
     face.wait_until(lambda: face.controller.course.finished)
     demo.refresh()
-    assert "training is finished (no votes until the presenter's answer resumes it)" in demo.title.text()
+    assert "training is finished (the presenter's answer resumes it and voting)" in demo.title.text()
     assert face.answers() == [] and child.got(VoteOpened)[-1].seconds == 0
     QTest.keyClick(demo, Qt.Key.Key_Left)
     face.wait_until(lambda: child.got(VoteOpened)[-1].seconds > 0)
@@ -212,7 +212,7 @@ def test_the_votes_wait_while_training_is_paused(voting: tuple[Face, DemoWindow,
     QTest.keyClick(demo, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier)
     face.wait_until(lambda: child.got(VoteOpened)[-1] == VoteOpened(number + 1, 0.0))
     demo.refresh()
-    assert "training and the votes are paused" in demo.title.text()
+    assert "training and voting are paused" in demo.title.text()
     counted(face, child, number)
     QTest.keyClick(demo, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier)
     face.wait_until(lambda: child.got(VoteOpened)[-1].seconds > 0)

@@ -177,7 +177,7 @@ def test_a_run_is_taught_filmed_and_evaluated(cli: Run) -> None:
 def test_what_can_not_be_drawn_is_refused_before_the_work(monkeypatch: pytest.MonkeyPatch, cli: Run) -> None:
     monkeypatch.setattr(mujoco, "Renderer", raising(RuntimeError("no driver")))
     refused = cli("teach", "reacher", "--session", "s", "--video", "v.mp4", *SHORT, code=2)
-    assert "OpenGL is missing here" in refused.err and not Path("s").exists()
+    assert "because OpenGL is missing" in refused.err and not Path("s").exists()
 
 
 def test_no_progress_is_shown_of_a_film_that_is_refused(cli: Run) -> None:
@@ -202,7 +202,7 @@ def test_bench_gives_positive_ratios(cli: Run, monkeypatch: pytest.MonkeyPatch) 
 def test_bench_refuses_what_no_oracle_can_answer(cli: Run) -> None:
     Path("low.json").write_text(json.dumps(LOW))
     refused = cli("bench", "--task", "low.json", code=2)
-    assert "low has no oracle, and bench lets one answer: name a task or a behaviour with an oracle." in refused.err
+    assert "low has no oracle, and bench needs one: name a task or a behaviour with an oracle." in refused.err
 
 
 @pytest.mark.parametrize(("divergences", "figures"), [(0, "r 0.80]"), (2, "r 0.80, diverged 2]")])

@@ -126,7 +126,7 @@ def test_a_failed_cell_stops_no_other_and_is_tried_again(
     document = json.loads((tmp_path / "out" / "cells" / f"{entry['cell']}.json").read_bytes())
     assert document["state"] == "failed" and "MemoryError" in document["traceback"]
     assert (
-        "1 of 3 cells failed, which the same command tries again; the first, reacher (default), 4 labels, seed 0: "
+        "1 of 3 cells failed; the same command tries them again. The first, reacher (default), 4 labels, seed 0: "
         in failed.err
     )
     assert sweep(tmp_path / "out").computed == [entry["cell"]]
@@ -396,7 +396,7 @@ def test_fewer_answers_than_a_curve_is_named_after_are_reported(
         path.write_text(path.read_text().replace('"labels": 4, "measure"', '"labels": 3, "measure"'))
     assert sweep(tmp_path / "out").computed == []
     assert [record.message.partition(",")[0] for record in caplog.records] == [
-        "4 labels: 1 run with fewer answers than asked for"
+        "4 labels: 1 run got fewer answers than asked for"
     ]
 
 

@@ -106,5 +106,5 @@ def test_a_command_asks_for_the_memory_of_its_largest_task(
 def test_a_way_of_drawing_that_nobody_knows_is_refused(module: str) -> None:
     done = run_python("-m", module, *(["tasks"] if module == "core" else []), MUJOCO_GL="foo")
     assert (done.returncode, done.stdout) == (2, "")
-    expected = "MUJOCO_GL is foo: unset it, or choose egl, osmesa or disable.\n"
+    expected = "MUJOCO_GL is foo: unset it, or choose egl, osmesa or glfw.\n"
     assert done.stderr.removeprefix("somersault: ") == expected
