@@ -107,9 +107,6 @@ class Application(QObject):
         self.start: StartWindow | None = None
         self.open: _OpenSession | None = None
         self._returns_to_start, self._quitting = False, False
-        self._moved_to: Session | None = None
-        """The session that takes the place of the open one, whose folder is gone."""
-        self._moved_text = ""
         self.crash_reporter = CrashReporter(parent=QApplication.instance())
         self.crash_reporter.quit_requested.connect(self.quit)
         self._pulse = QTimer(self, interval=_PULSE_MS)
@@ -176,7 +173,7 @@ class Application(QObject):
             return
         self.start.hide()
 
-    def _show_session(self, session: Session, teacher: str | None = None, message: str = "") -> None:
+    def _show_session(self, session: Session, teacher: str | None = None) -> None:
         controller = Controller(session, JobProcess)
         stack = ExitStack()
         stack.enter_context(session_log(session.folder))
@@ -185,22 +182,11 @@ class Application(QObject):
         window.closed.connect(self._on_closed)
         window.start_page_requested.connect(self._on_start_page_requested)
         window.quit_requested.connect(self._on_quit_requested)
-        controller.moved.connect(self._on_moved)
         self.crash_reporter.log_file = str(session.folder / NAME)
         SummaryWriter(controller)
         self.open = _OpenSession(controller, window, stack)
         _show_in_front(window)
-        if message:
-            window.toast.show_message(message)
         controller.start()
-
-    def _on_moved(self, session: Session, text: str) -> None:
-        if self.open is None:  # closed meanwhile
-            keep_listed(session.folder, sessions_folder())
-            session.close()
-            return
-        self._moved_to, self._moved_text = session, text
-        self.open.window.close()
 
     def _on_quit_requested(self) -> None:
         """Quit after the session, or return to the start page if it has unsaved changes, as it says then."""
@@ -217,13 +203,7 @@ class Application(QObject):
         closed.stack.close()
         for part in (closed.window, closed.controller):
             part.deleteLater()
-        moved, self._moved_to = self._moved_to, None
-        if moved is not None and self._quitting:
-            moved.close()
-        if moved is not None and not self._quitting:
-            keep_listed(moved.folder, sessions_folder())
-            self._show_session(moved, closed.controller.labelling.teacher, self._moved_text)
-        elif self._returns_to_start and not self._quitting:
+        if self._returns_to_start and not self._quitting:
             self.show_start(closed.controller.session.folder)
             if self.start and closed.controller.abandoned:
                 self.start.show_failure(closed.controller.abandoned)

@@ -30,7 +30,8 @@ class PolicyHistory(QObject):
     ) -> None:
         """figures: returns labels, seconds of training and the measure so far; called in any thread"""
         super().__init__(parent)
-        self._store, self._disk, self._figures = session.snapshots(), disk, figures
+        self._session, self._disk, self._figures = session, disk, figures
+        self._store = session.snapshots()
         self._due = self._last_steps = 0
         self._trouble_told = False
         self._on_disk: tuple[SnapshotInfo, ...] = ()
@@ -63,6 +64,7 @@ class PolicyHistory(QObject):
     def _save(self, snapshot: SnapshotInfo, weights: Arrays) -> tuple[SnapshotInfo, ...]:
         """Save a snapshot and return all that are on disk then."""
         try:
+            self._session.require_folder()
             added = self._store.add(snapshot, weights)
         finally:
             self._due = max(self._store.next_due(), snapshot.env_steps + 1)

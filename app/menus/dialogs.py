@@ -12,7 +12,6 @@ from app.keys.key_dialog import KeyDialog
 from app.keys.key_map import KeyMap
 from app.menus.key_list import KeyList
 from app.style.glossary import open_glossary, word_of
-from core.formatting import pluralize
 from core.version import VERSION, library_versions
 
 _ABOUT = (
@@ -38,18 +37,6 @@ def dialog_handlers(
         Command.EDIT_KEYS: edit_keys,
         Command.ABOUT: lambda: _show_about(window),
     }
-
-
-def ask_before_loss(window: QMainWindow, answers: int, save: Callable[[], object], leave: Callable[[], object]) -> None:
-    """Ask what to do with a session whose folder is gone: save it elsewhere, leave anyway, or stay."""
-    lost = f"Its {pluralize(answers, 'answer')} and its training are lost unless you save them elsewhere."
-    text = f"The session's folder is gone. {lost}"
-    box = _warning(window, text)
-    elsewhere = box.addButton("&Save elsewhere…", QMessageBox.ButtonRole.AcceptRole)
-    elsewhere.clicked.connect(save)
-    box.addButton("&Close without saving", QMessageBox.ButtonRole.DestructiveRole).clicked.connect(leave)
-    box.setDefaultButton(elsewhere)
-    box.open()
 
 
 def ask_to_discard(window: QMainWindow, training: bool, files: Sequence[str], leave: Callable[[], object]) -> None:

@@ -3,7 +3,6 @@
 import logging
 import time
 from enum import StrEnum
-from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -17,9 +16,8 @@ from app.live.exports import FilmExport, PortableExport
 from app.live.policy_history import PolicyHistory
 from app.live.replays import Replays
 from app.session.factory import window_config
-from app.session.folder_guard import FolderGuard
 from app.session.metrics_recorder import episode_metrics, of_figure, record, record_labels, resume_figures
-from app.session.recovery import RecoveryAction, failure_sentence, recovery_action, saved_elsewhere, saved_work
+from app.session.recovery import RecoveryAction, failure_sentence, recovery_action, saved_work
 from app.voting.room import Room
 from app.workers.checkpointer import Checkpointer
 from app.workers.file_tasks import FileTasks
@@ -51,7 +49,7 @@ _LAST_CHECKPOINT_MS = 30_000
 """Longest wait for the last checkpoint after Stop."""
 _EXIT_MS = 1500
 """Longest wait for it when the window closes, which takes at most three seconds."""
-LOST_TRAINING = "Your answers are saved, but the training since the last checkpoint could not be."
+LOST_TRAINING = "The training since the last checkpoint could not be saved."
 _WAIT_SECONDS = 1.0
 """Age at which a job's reason for waiting is out of date; an idle job repeats it twice a second."""
 
@@ -78,8 +76,6 @@ class Controller(QObject):
         succeeded(str): something that the person asked for is done, or has begun; one sentence.
         trouble_arose(str): a notice for the person, one sentence; nothing stops.
         stopped(): all children have ended and the session is saved.
-        moved(object, str): everything is saved in a new folder. Its Session, open, which takes the place of this one,
-            and a sentence or two about what was saved.
     """
 
     state_changed = Signal(str)
@@ -87,7 +83,6 @@ class Controller(QObject):
     succeeded = Signal(str)
     trouble_arose = Signal(str)
     stopped = Signal()
-    moved = Signal(object, str)
 
     def __init__(self, session: Session, make_process: MakeProcess, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -102,18 +97,12 @@ class Controller(QObject):
         self._jobs_to_start: set[str] = set()
         self._final_checkpoint = 0
         """Number of the checkpoint that stopping waits for."""
-        self._moved_to: Session | None = None
-        self._is_moving = False
-        self._moved_counts = 0, 0  # answers and earlier policies in `_moved_to`
-        self._moving_checkpoint = 0
-        """Number of the checkpoint that moving waits for."""
         config, measure = self._recovery.config, self.task.measure_name
         self.job_group = JobGroup(make_process, config.to_dict(), self)
         requests = self._job_requests = JobRequests(self.job_group.send)
         self.checkpointer = Checkpointer(session, self.job_group, self.metrics, self)
         self.file_tasks = FileTasks(session, self)
         self.labelling = Labelling(session.store, self.job_group.ports, self.progress, requests, session.config, self)
-        self.folder_guard = FolderGuard(session, self.labelling.preference_writer, self)
         self.true_reward = TrueRewardVisibility(self.labelling.teacher, self)
         self.demonstrations = Demonstrations(measure, requests, self)
         self.policy_history = PolicyHistory(session, self.checkpointer.disk, self._snapshot_figures, self)
@@ -132,7 +121,7 @@ class Controller(QObject):
         self.job_group.job_ended.connect(self._on_job_ended)
         self.job_group.dismissed.connect(self._finish_stopping)
         self.checkpointer.loaded.connect(self._on_loaded)
-        self.checkpointer.saved.connect(self._on_saved)
+        self.checkpointer.saved.connect(self._dismiss_after)
         self.checkpointer.refused.connect(self._on_checkpoint_refused)
         self.file_tasks.task_done.connect(self.succeeded)
         self.file_tasks.task_failed.connect(self.trouble_arose)
@@ -149,9 +138,6 @@ class Controller(QObject):
         for timer in (self.last_checkpoint_timer, self.exit_timer):
             timer.timeout.connect(self._dismiss_jobs)
         self.state_changed.connect(self.room.follow)
-        self.folder_guard.gone_changed.connect(self._on_folder_gone)
-        self.folder_guard.answers_saved.connect(self._on_answers_saved)
-        self.folder_guard.refused.connect(self._on_not_moved)
         self.policy_history.snapshots_changed.connect(self.progress.take_time_from)
         for trouble in (
             *(self.labelling.trouble_arose, self.checkpointer.damage_found),
@@ -173,13 +159,11 @@ class Controller(QObject):
         return Config.from_dict(self.job_group.config)
 
     def _saved_work(self) -> str:
-        """A space and a sentence about the work on disk; '' while that is gone."""
-        checkpoints = self.checkpointer
-        return "" if self.folder_guard.gone else f" {saved_work(checkpoints.any_saved, checkpoints.saved_at)}"
+        return saved_work(self.checkpointer.any_saved, self.checkpointer.saved_at)
 
     def start(self) -> None:
-        """Start all jobs from the newest checkpoint and replay every answer; does nothing while the folder is gone."""
-        if self.state == State.STOPPED and not self.folder_guard.gone:
+        """Start all jobs from the newest checkpoint and replay every answer."""
+        if self.state == State.STOPPED:
             self._jobs_to_start = set(JOB_NAMES)
             self._enter(State.STARTING)
             self.policy_history.list()
@@ -212,9 +196,9 @@ class Controller(QObject):
 
     @property
     def can_finish(self) -> bool:
-        """True while training that follows the answers is under way or waits, can be saved, and is not being finished."""
+        """True while training that follows the answers is under way or waits, and is not being finished."""
         course = self.course
-        if self.state != State.RUNNING or self.folder_guard.gone:
+        if self.state != State.RUNNING:
             return False
         return course.follows_answers and course.started and course.finishing is None and not course.done
 
@@ -241,8 +225,6 @@ class Controller(QObject):
     @property
     def unsaved_reason(self) -> str:
         """Why the training under way can't be saved, in one sentence; '' if it can, or none is under way."""
-        if self.folder_guard.gone:
-            return f"The session's folder, {self.session.folder}, is gone."
         return self.checkpointer.trouble if self.checkpointer.retries and self.checkpointer.unsaved else ""
 
     @property
@@ -270,7 +252,7 @@ class Controller(QObject):
             self.stopped.emit()
             return
         self._enter(State.STOPPING)
-        self._final_checkpoint = self._request_checkpoint()
+        self._final_checkpoint = self.checkpointer.request(self._jobs_to_start)
         if self._final_checkpoint:
             self.last_checkpoint_timer.start()
         else:
@@ -285,15 +267,8 @@ class Controller(QObject):
         self.exit_timer.start()
         self.stop()
 
-    def save_elsewhere(self, folder: Path) -> None:
-        """Save all answers and the state of training in a new folder; `moved` or `trouble_arose` follows."""
-        if not self._is_moving:
-            self._is_moving = True
-            self.folder_guard.save_answers(folder)
-
     def close(self) -> None:
         """Release the session and end every thread. Call it after `stopped`."""
-        self.folder_guard.close()
         self.file_tasks.close()
         self.film_export.close()
         self.portable_export.close()
@@ -322,36 +297,8 @@ class Controller(QObject):
         self.checkpointer.regular = state == State.RUNNING
         self.checkpointer.retries = state in (State.RUNNING, State.PAUSED, State.FAILED)
         self.progress.run(state == State.RUNNING)
-        self._open_labelling()
+        self.labelling.set_open(state not in (State.STOPPING, State.STOPPED))
         self.state_changed.emit(state)
-
-    def _open_labelling(self) -> None:
-        """Accept answers while they can be kept."""
-        self.labelling.set_open(self.state not in (State.STOPPING, State.STOPPED) and not self.folder_guard.gone)
-
-    def _on_folder_gone(self, gone: bool) -> None:
-        self._open_labelling()
-        self.state_changed.emit(self.state)
-
-    def _on_answers_saved(self, session: Session, answers: int, policies: int) -> None:
-        """The answers and `policies` earlier policies are safe: save the state of training there too."""
-        self._moved_counts = answers, policies
-        self._moved_to = session
-        self.checkpointer.move_to(session)
-        self._moving_checkpoint = self.checkpointer.request(self._jobs_to_start)
-        if not self._moving_checkpoint:
-            self._finish_moving(trained=False)
-
-    def _on_not_moved(self, sentence: str) -> None:
-        self._is_moving = False
-        self.trouble_arose.emit(sentence)
-
-    def _finish_moving(self, trained: bool) -> None:
-        assert self._moved_to is not None
-        self._moving_checkpoint = 0
-        answers, policies = self._moved_counts
-        counts = (answers, self.progress.labels), (policies, len(self.policy_history.snapshots))
-        self.moved.emit(self._moved_to, saved_elsewhere(self._moved_to.folder, *counts, trained))
 
     def _on_loaded(self, states: dict[str, JobState]) -> None:
         if not states:  # earlier policies may have been set aside with damaged checkpoints
@@ -365,7 +312,7 @@ class Controller(QObject):
             self.job_group.start([name for name in JOB_NAMES if name in names], states)
         except Exception as error:  # typically too many open files
             log.exception("The jobs can't be started.")
-            text = f"Training can't start: {summary(error).rstrip('.')}.{self._saved_work()}"
+            text = f"Training can't start: {summary(error).rstrip('.')}. {self._saved_work()}"
             self._fail(text, RecoveryAction("Restart", self._running_config))
             return
         self._jobs_to_start = set()
@@ -438,7 +385,7 @@ class Controller(QObject):
             self._dismiss_jobs()  # no complete checkpoint can follow
         elif reason != "stopped":
             self._jobs_to_start |= set(TOGETHER[name])
-            text = f"{failure_sentence(failure)}{self._saved_work()} Training has stopped."
+            text = f"{failure_sentence(failure)} {self._saved_work()} Training has stopped."
             self._fail(text, recovery_action(failure, self._running_config))
 
     def _on_replay_refused(self, names: tuple[str, ...], sentence: str) -> None:
@@ -464,17 +411,7 @@ class Controller(QObject):
         self._recovery = recovery
         self._enter(State.FAILED)
         self.job_failed.emit(text, recovery.name)
-        self._request_checkpoint()
-
-    def _request_checkpoint(self) -> int:
-        """Request a checkpoint, which takes the place of one under way, and return its number, or 0 if none can be saved."""
-        number = self.checkpointer.request(self._jobs_to_start)
-        if not number and self._moving_checkpoint:
-            self._finish_moving(trained=False)
-        return number
-
-    def _on_saved(self, number: int) -> None:
-        self._dismiss_after(number, saved=True)
+        self.checkpointer.request(self._jobs_to_start)
 
     def _on_checkpoint_refused(self, sentence: str, number: int) -> None:
         """number: the checkpoint that could not be saved; 0 if none could be loaded."""
@@ -485,11 +422,9 @@ class Controller(QObject):
             self.job_failed.emit(sentence, self._recovery.name)
         elif number == 0 or self.state == State.STOPPING:
             self.trouble_arose.emit(sentence)
-        self._dismiss_after(number, saved=False)
+        self._dismiss_after(number)
 
-    def _dismiss_after(self, checkpoint: int, saved: bool) -> None:
-        if self._moved_to is not None and checkpoint >= self._moving_checkpoint > 0:
-            self._finish_moving(trained=saved)
+    def _dismiss_after(self, checkpoint: int) -> None:
         if self.state == State.STOPPING and checkpoint == self._final_checkpoint:
             self._dismiss_jobs()
 
@@ -500,7 +435,5 @@ class Controller(QObject):
 
     def _finish_stopping(self) -> None:
         if self.state == State.STOPPING and not (self.job_group.running or self.file_tasks.running):
-            if self._moving_checkpoint:  # the window closes before all jobs have answered
-                self._finish_moving(trained=False)
             self._enter(State.STOPPED)
             self.stopped.emit()

@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt
 
@@ -14,6 +13,7 @@ from app.style.images import encoded, of_pixels
 from core.events import Event, RolloutReported
 from core.io import files
 from core.session import summary
+from core.session.session import Session
 from core.session.summary import Summary
 
 log = logging.getLogger(__name__)
@@ -56,11 +56,11 @@ class SummaryWriter(QObject):
             best=self._best,
             used_at=time.time(),
         )
-        folder, demonstration = controller.session.folder, self._demonstration
-        self._do(partial(_write_summary, folder, current, task.measure_falls), "summary")
+        session, demonstration = controller.session, self._demonstration
+        self._do(partial(_write_summary, session, current, task.measure_falls), "summary")
         if demonstration is not None:
             self._demonstration = None
-            self._do(partial(_write_picture, folder, demonstration), "picture")
+            self._do(partial(_write_picture, session, demonstration), "picture")
 
     def _do(self, write: Callable[[], None], name: str) -> None:
         self._controller.checkpointer.disk.do(write, self._on_written, partial(self._on_refused, name))
@@ -92,15 +92,15 @@ class SummaryWriter(QObject):
             self._controller.trouble_arose.emit(text)
 
 
-def _write_summary(folder: Path, current: Summary, lower_is_better: bool) -> None:
-    files.require_session(folder)
-    summary.renew(folder, current, lower_is_better)
+def _write_summary(session: Session, current: Summary, lower_is_better: bool) -> None:
+    session.require_folder()
+    summary.renew(session.folder, current, lower_is_better)
 
 
-def _write_picture(folder: Path, demonstration: Demonstration) -> None:
+def _write_picture(session: Session, demonstration: Demonstration) -> None:
     """Write the middle frame of the demonstration."""
-    files.require_session(folder)
+    session.require_folder()
     pixels = demonstration.frames.pixels[len(demonstration.frames.pixels) // 2].copy()
     smooth = Qt.TransformationMode.SmoothTransformation
     small = of_pixels(pixels).scaled(_PICTURE_SIZE, _PICTURE_SIZE, Qt.AspectRatioMode.KeepAspectRatio, smooth)
-    files.write_atomically(folder / summary.PICTURE, encoded(small, "JPG"))
+    files.write_atomically(session.folder / summary.PICTURE, encoded(small, "JPG"))

@@ -248,8 +248,8 @@ class DemoWindow(QWidget):
         self._update_question()
         if not self.pair_page.has_pair:
             headline, detail = explanation(self._controller)
-            stopped = self._controller.state == State.STOPPED and not self._controller.folder_guard.gone
-            detail = what_is_saved(self._controller) if stopped else _DETAILS.get(self._controller.state, detail)
+            state = self._controller.state
+            detail = what_is_saved(self._controller) if state == State.STOPPED else _DETAILS.get(state, detail)
             self.headline.setText(headline)
             self.detail.setText(detail)
 

@@ -15,7 +15,7 @@ from app.keys.focus import Focus
 from app.keys.key_hints import KeyHints
 from app.keys.key_map import KeyMap, load_key_map, save_key_map
 from app.live.live_view import LiveView
-from app.menus.dialogs import ask_before_loss, ask_to_discard, dialog_handlers
+from app.menus.dialogs import ask_to_discard, dialog_handlers
 from app.menus.menus import EXPORT, add_menus, file_handlers
 from app.menus.playback_commands import PlaybackCommands
 from app.menus.view_commands import view_handlers
@@ -46,9 +46,8 @@ _MESSAGE_MS = 6000
 _PANEL_MOVED = "window/panel moved"
 _DOCK, _DOCK_SHARE = 390, 0.22
 """Minimum width of the progress panel in pixels, and its share of a wider window."""
-_PAUSED, _ANSWERABLE = "Training is paused.", " You can keep answering."
+_PAUSED = "Training is paused. You can keep answering."
 _UNSAVED = "Training is not being saved; the program keeps trying."
-_GONE = "Nothing more is saved until it is back or you save elsewhere."
 _LEAST_HEIGHT = 560
 """Pixels: a longer instruction then wraps without cutting off the clips."""
 _IN_PANEL = (
@@ -108,7 +107,7 @@ class MainWindow(QMainWindow):
 
     def _make_centre(self) -> None:
         self.banner, self.film_bar = Banner(), FilmProgress()
-        self.paused_bar, self.unsaved_bar = MessageBar("banner", "Resume"), MessageBar("banner", "Save elsewhere…")
+        self.paused_bar, self.unsaved_bar = MessageBar("banner", "Resume"), MessageBar("banner")
         self.instruction = label("instruction", self._controller.task.instruction, wrap=True, centred=True)
         self.empty = EmptyState()
         self.pair_page = PairPage(self._controller, self.empty)
@@ -241,7 +240,6 @@ class MainWindow(QMainWindow):
         self.banner.quit_requested.connect(partial(self._leave, self.quit_requested.emit))
         for changed in (controller.checkpointer.saved, controller.checkpointer.refused):
             changed.connect(self._show_unsaved)
-        self.unsaved_bar.buttons[0].clicked.connect(self._ask_for_folder)
         self.paused_bar.buttons[0].clicked.connect(lambda: controller.pause(False))
 
     def run_action(self, action: KeyAction) -> None:
@@ -376,24 +374,21 @@ class MainWindow(QMainWindow):
         )
         self.commands.rename(Command.PAUSE, text)
         icons.set_icon(self.pause_action, icon)
-        gone = self._controller.folder_guard.gone
-        self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED) or (state == State.STOPPED and not gone))
-        paused = _PAUSED if gone else _PAUSED + _ANSWERABLE
-        self.paused_bar.show_message(paused if state == State.PAUSED else "", "notice")
+        self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))
+        self.paused_bar.show_message(_PAUSED if state == State.PAUSED else "", "notice")
         self.setWindowTitle(window_title(self._controller))
         self._on_undo_changed(self._can_undo, self._can_redo)
-        stops = state not in (State.STOPPING, State.STOPPED)
-        self.stop_action.setEnabled(stops and not gone)  # stopping would lose the training
+        self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED))
         if state in (State.RUNNING, State.STOPPED):
             self.banner.clear_failure()
         self._show_unsaved()
 
     def _show_unsaved(self) -> None:
         """Show, as long as it lasts, that training can't be saved."""
-        reason, gone = self._controller.unsaved_reason, self._controller.folder_guard.gone
-        sentence = f"{reason} {_GONE}" if gone else reason and f"{_UNSAVED} {reason}"
+        reason = self._controller.unsaved_reason
+        sentence = reason and f"{_UNSAVED} {reason}"
         if sentence != self.unsaved_bar.text.text():
-            self.unsaved_bar.show_message(sentence, with_buttons=gone)
+            self.unsaved_bar.show_message(sentence)
 
     def _on_hidden_changed(self) -> None:
         self.live.hide_figures(self.true_reward.hides(self._controller.task))
@@ -411,16 +406,10 @@ class MainWindow(QMainWindow):
 
         controller = self._controller
         unsaved, files = bool(controller.unsaved_reason), controller.unfinished_files
-        if controller.folder_guard.gone:
-            ask_before_loss(self, controller.progress.labels, self._ask_for_folder, leave)
-        elif unsaved or files:
+        if unsaved or files:
             ask_to_discard(self, unsaved, files, leave)
         else:
             leave()
-
-    def _ask_for_folder(self) -> None:
-        name = self._controller.session.folder.name
-        ask_for_file(self, "Save elsewhere: name a new folder", name, self._controller.save_elsewhere)
 
     def _on_finish_requested(self) -> None:
         self._controller.finish()

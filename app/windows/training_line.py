@@ -67,7 +67,7 @@ class TrainingLine(QWidget):
 
 def _sentence(controller: Controller) -> str:
     course, progress = controller.course, controller.progress
-    if controller.state != State.RUNNING or controller.folder_guard.gone:
+    if controller.state != State.RUNNING:
         return ""  # a bar at the top says more
     if (share := course.finishing) is not None:
         return f"Finishing training: {100 * share:.0f}%. Your next answer ends this and resumes teaching."

@@ -10,8 +10,6 @@ _STARTS = "Starting simulation, reward model and policy."
 
 def explanation(controller: Controller) -> tuple[str, str]:
     """Headline, with a countdown if the time is known, and detail."""
-    if controller.folder_guard.gone and controller.state != State.STOPPING:
-        return "The session's folder is gone", "Restore the folder, or save everything elsewhere."
     match controller.state:
         case State.STARTING:
             return _with_countdown("Getting ready", controller.progress.first_pair.left), _STARTS
@@ -28,7 +26,7 @@ def explanation(controller: Controller) -> tuple[str, str]:
 
 def what_is_saved(controller: Controller) -> str:
     """Return a sentence about a stopped session."""
-    return LOST_TRAINING if controller.lost_training else "Everything is saved."
+    return LOST_TRAINING if controller.lost_training else controller.checkpointer.trouble or "Everything was saved."
 
 
 def _while_running(controller: Controller) -> tuple[str, str]:

@@ -24,7 +24,6 @@ log = logging.getLogger(__name__)
 class Checkpointer(QObject):
     """Saves as the jobs learn, and on request; loads at the start and for a restart.
 
-    session: where to save
     regular: checkpoints are saved when they are due
     retries: a refused checkpoint is tried again, each time that `retry_timer` ends
     schedule: decides when a checkpoint is due
@@ -48,7 +47,7 @@ class Checkpointer(QObject):
 
     def __init__(self, session: Session, job_group: JobGroup, metrics: Metrics, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.session, self._job_group, self._metrics = session, job_group, metrics
+        self._session, self._job_group, self._metrics = session, job_group, metrics
         self._number = 0
         self._asked: set[str] = set()
         self._states: dict[str, JobState] = {}
@@ -69,10 +68,6 @@ class Checkpointer(QObject):
         """True if the jobs have learned since the newest checkpoint on disk was requested."""
         return self.schedule.progress > self._progress_saved
 
-    def move_to(self, session: Session) -> None:
-        """Save in this session, which has no checkpoint yet, from now on."""
-        self.session, self.any_saved = session, False
-
     def load(self) -> None:
         """Load the newest checkpoint; `loaded` or `refused` follows."""
         self._saving = False  # a job that has ended may have owed its state
@@ -80,10 +75,11 @@ class Checkpointer(QObject):
 
     def _load(self) -> tuple[int, dict[str, JobState]]:
         """Load states, and metrics the first time only: later this run has the newer ones. In the disk's thread."""
+        newest = self._session.resume(self.damage_found.emit)
         if not self._metrics_read:
             self._metrics_read = True
-            metrics_file.load(self.session.folder, self._metrics)
-        return self.session.resume(self.damage_found.emit)
+            metrics_file.load(self._session.folder, self._metrics)
+        return newest
 
     def note(self, event: Event) -> None:
         """Take an event of a job, and request a checkpoint if one is due."""
@@ -152,11 +148,11 @@ class Checkpointer(QObject):
 
     def _save(self, number: int, states: dict[str, JobState], progress: int) -> None:
         """Save a checkpoint; jobs without a new state keep the one saved last. In the disk's thread."""
-        before = self.session.load() if set(states) != set(JOBS) else None
+        before = self._session.load() if set(states) != set(JOBS) else None
         missing = {name: state for name, state in (before[1] if before else {}).items() if name != DRIVER}
-        self.session.save(number, {**missing, **states})
+        self._session.save(number, {**missing, **states})
         self._progress_saved = progress
-        metrics_file.save(self.session.folder, self._metrics)
+        metrics_file.save(self._session.folder, self._metrics)
 
     def _on_loaded(self, newest: tuple[int, dict[str, JobState]]) -> None:
         number, states = newest

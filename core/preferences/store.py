@@ -243,6 +243,7 @@ class PreferenceStore:
         return found
 
     def _mark(self, key: int, do: str, **values: Any) -> Preference:
+        files.require_same(self.folder / LOG, self._identity)  # else one answer alone would seem to be missing
         answer = self.answer(key)
         self._write({"do": do, "id": key, **values})
         return answer
@@ -296,7 +297,7 @@ class PreferenceStore:
             self._log.seek(0)
             yield LOG, self._log.read(self._state.size)
             for key in keys:
-                yield read_file(self.folder, key)
+                yield _read_file(self.folder, key)
 
     def _refresh(self) -> None:
         """Apply the lines appended since the last call. A line without its line feed is not complete yet."""
@@ -391,7 +392,7 @@ def rescue(folder: Path) -> tuple[Contents, int, int]:
             kept.append(line)
     if not state.records and lines != [b""]:
         raise UserError(f"{folder} has no answer that can be read: put a copy of it back.")
-    contents: Contents = itertools.chain([(LOG, b"".join(kept))], (read_file(folder, key) for key in state.records))
+    contents: Contents = itertools.chain([(LOG, b"".join(kept))], (_read_file(folder, key) for key in state.records))
     return contents, len(state.records), len(numbers) - len(state.records)
 
 
@@ -401,7 +402,7 @@ def _paths(folder: Path, key: int) -> tuple[Path, Path]:
     return path.with_suffix(".part"), path
 
 
-def read_file(folder: Path, key: int) -> tuple[str, bytearray]:
+def _read_file(folder: Path, key: int) -> tuple[str, bytearray]:
     """Final name and content of an answer's file, which has a temporary name until shortly after its line is in the log.
 
     Raises OSError.
@@ -414,7 +415,7 @@ def read_file(folder: Path, key: int) -> tuple[str, bytearray]:
 
 def _read_answer(folder: Path, key: int) -> tuple[dict[str, Any], list[Segment]]:
     """Record of an answer, and its left and right segment (a repeat has none), from its file. Raises one of DAMAGE."""
-    record, arrays = tensor_file.parse(read_file(folder, key)[1])
+    record, arrays = tensor_file.parse(_read_file(folder, key)[1])
     if record["id"] != key:
         raise ValueError("it belongs to another answer")
     segments = []

@@ -105,13 +105,13 @@ class Session:
     def reconfigure(self, **changes: Any) -> None:
         """Change values of the config, named as for `replaced`, and save it. Raises UserError if that fails."""
         config = replaced(self.config, **changes)
-        self._require_folder()
+        self.require_folder()
         _write_config(self.folder, config)
         self.config = config
 
     def save(self, number: int, states: dict[str, JobState]) -> None:
         """Write a checkpoint. Raises UserError if that fails; a missing session folder is not created again."""
-        self._require_folder()
+        self.require_folder()
         checkpoint.save_checkpoint(self.folder / CHECKPOINTS, number, states)
 
     def load(self, tell: Callable[[str], None] | None = None) -> tuple[int, dict[str, JobState]] | None:
@@ -123,13 +123,15 @@ class Session:
 
         That is the case without a checkpoint, and if none can be read; unreadable ones are set aside, and with them the
         earlier policies, which training would overwrite.
-        tell: called with one sentence if a checkpoint was damaged or set aside. Raises UserError if the disk fails.
+        tell: called with one sentence if a checkpoint was damaged or set aside. Raises UserError if the disk fails or the
+        folder is gone.
         """
+        files.require_session(self.folder)  # else a folder that is away would look like one without a checkpoint
         try:
             number, states = self.load(tell) or (0, {})
         except checkpoint.UnreadableError as error:
             log.info("%s", error)
-            self._require_folder()
+            self.require_folder()
             # In this order, so that after a failure the checkpoints are found again.
             set_aside(self.snapshots().files() + checkpoint.checkpoint_files(self.folder / CHECKPOINTS))
             tell(
@@ -147,7 +149,8 @@ class Session:
         if self._lock is not None:
             self._lock.release()
 
-    def _require_folder(self) -> None:
+    def require_folder(self) -> None:
+        """Raise UserError if the folder of this open session is gone, or another one has taken its place."""
         files.require_session(self.folder)
         self._require_lock()
 

@@ -25,6 +25,7 @@ from app.session.controller import Controller, State
 from app.windows.demo import DemoWindow
 from app.windows.main import MainWindow
 from app.windows.start import StartWindow
+from core.types import Choice
 from tests.benchmarks.windowed import wait_seconds
 
 _VOTERS = Path(__file__).with_name("voters.py")
@@ -161,22 +162,13 @@ def take_robot_file(camera: Any, start: StartWindow, until: Until) -> None:
 
 
 def take_lost_folder(camera: Any, program: Application, until: Until) -> None:
-    """Take pictures of a session whose folder is deleted, the question on quitting, and the session saved elsewhere."""
-    window, controller = program.open.window, program.open.controller
-    folder = controller.session.folder
+    """Take a picture of a session whose folder is deleted, when an answer is refused."""
+    window, folder = program.open.window, program.open.controller.session.folder
     until(lambda: not folder.exists() or shutil.rmtree(folder, ignore_errors=True) or not folder.exists())
-    until(window.unsaved_bar.isVisible)
+    window.run_action(Choice.LEFT)
+    until(window.banner.isVisible)
     wait_seconds(0.5)
     camera.take(window, "session-lost")
-    window.run_action(Command.QUIT)
-    box = next(box for box in window.findChildren(QMessageBox) if box.isVisible())
-    wait_seconds(0.5)
-    camera.take(box, "session-lost-question")
-    box.close()
-    controller.save_elsewhere(folder.with_name("saved-elsewhere"))
-    until(lambda: program.open is not None and program.open.controller is not controller)
-    until(program.open.window.toast.isVisible)
-    camera.take(program.open.window, "session-saved-elsewhere")
 
 
 def kill_stage(name: str) -> None:

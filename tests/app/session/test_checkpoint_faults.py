@@ -31,7 +31,7 @@ def test_checkpoints_that_fail_stop_nothing_and_a_bar_says_so_until_one_is_saved
             for _ in range(2):
                 with face.wait_signal(checkpointer.refused):
                     checkpointer.request()
-                assert bar.isVisible() and not bar.buttons[0].isVisible()
+                assert bar.isVisible()
                 assert "Training is not being saved;" in bar.text.text() and "checkpoint" in bar.text.text()
         assert face.controller.state == State.RUNNING and not face.window.banner.shows_failure
         with face.wait_signal(checkpointer.saved):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from app.session.controller import State
-from app.session.recovery import recovery_action, saved_elsewhere
+from app.session.recovery import recovery_action
 from core.config import Config, replaced
 from core.errors import Lack
 from core.events import Failed
@@ -56,27 +54,3 @@ def test_a_change_that_was_not_accepted_is_offered_again(face: Face) -> None:
         face.window.pause_action.trigger()
         face.wait_until(lambda: face.controller.state == State.RUNNING)
     assert face.engine["reward"].spec.config["device"] == "auto"
-
-
-@pytest.mark.parametrize(
-    ("answers", "policies", "trained", "expected"),
-    [
-        (3, 4, True, "Saved 3 answers, the training and 4 earlier policies in there."),
-        (
-            3,
-            3,
-            True,
-            "Saved 3 answers, the training and 3 earlier policies in there. 1 earlier policy was deleted before a copy was made.",
-        ),
-        (
-            5,
-            0,
-            False,
-            "Saved 3 answers in there. 2 answers were deleted before a copy was made."
-            " 4 earlier policies were deleted before a copy was made."
-            " The training could not be saved: it starts over with these answers.",
-        ),
-    ],
-)
-def test_what_could_not_be_saved_elsewhere_is_said(answers: int, policies: int, trained: bool, expected: str) -> None:
-    assert saved_elsewhere(Path("there"), (3, answers), (policies, 4), trained) == expected

@@ -119,7 +119,7 @@ def test_training_that_has_failed_is_told_once_and_nothing_that_ages(face: Face,
     face.labelling.oracle_timer.setInterval(60_000)
     QTest.keyClick(demo, Qt.Key.Key_F7)
     demo.refresh()
-    assert "All answers are saved;" in demo.notice.text() and "restart" not in demo.notice.text()
+    assert "All answers were saved;" in demo.notice.text() and "restart" not in demo.notice.text()
     assert demo.pair_page.has_pair and demo.question.text() == "The computer is choosing"
     assert demo.title.text().endswith("training has stopped and will restart automatically")
     QTest.keyClick(demo, Qt.Key.Key_Left)

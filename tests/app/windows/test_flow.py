@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app import application
@@ -20,17 +20,13 @@ from app.behaviours.practice import PAIRS
 from app.command_line import parsed
 from app.session.controller import Controller, State
 from app.session.factory import sessions_folder
-from app.workers.session_copy import SessionCopy
 from core.config import Config, replaced
-from core.events import JobSpec, StateRequested
+from core.events import JobSpec
 from core.session import summary
-from core.session.policy_snapshots import PolicySnapshots
 from core.session.session import Session
 from core.session.summary import Summary
 from core.types import Choice, Teacher
-from core.voting.record import append_votes, read_votes
-from tests.app.fakes import Engine, FakeProcess, endless, make_query, take_file
-from tests.app.live_view_driver import learned
+from tests.app.fakes import Engine, FakeProcess, endless, make_query
 from tests.app.start_page_driver import Drawers
 from tests.core.builders import BEHAVIOUR
 
@@ -246,117 +242,6 @@ def test_quitting_a_session_with_an_unsaved_behaviour_on_the_start_page_says_so_
     flow.wait_until(lambda: bool(flow.ended))
 
 
-def answer(flow: Flow, count: int) -> None:
-    """Give so many more answers by keys."""
-    labelling, progress = flow.controller.labelling, flow.controller.progress
-    flow.engine.offer(*[make_query() for _ in range(count + 1)])
-    for _ in range(count):
-        flow.wait_until(lambda: labelling.pairs.shown is not None and labelling.idle)
-        before = progress.labels
-        flow.press(Qt.Key.Key_Left)
-        flow.wait_until(lambda before=before: progress.labels == before + 1)
-
-
-def wait_for_copies(flow: Flow, monkeypatch: pytest.MonkeyPatch, policies: int) -> None:
-    """Wait until all that the open session has is copied. policies: their number"""
-    flow.wait_until(lambda: len(PolicySnapshots(flow.controller.session.folder).files()) == policies)
-    update, ended = SessionCopy.update, list[SessionCopy]()
-
-    def counted(copy: SessionCopy, stopped: Callable[[], bool]) -> None:
-        update(copy, stopped)
-        ended.append(copy)
-
-    monkeypatch.setattr(SessionCopy, "update", counted)
-    flow.wait_until(lambda: ended != [])
-    assert ended[0].policies == policies
-
-
-def delete(flow: Flow, folder: Path) -> None:
-    """Delete the folder, repeatedly, as the program may be writing into it."""
-    flow.wait_until(lambda: not folder.exists() or shutil.rmtree(folder, ignore_errors=True) or not folder.exists())
-
-
-def test_a_session_whose_folder_is_deleted_is_saved_elsewhere_with_all_answers_and_continues_there(
-    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    flow = begin("--session", str(tmp_path / "mine"))
-    flow.wait_for_session()
-    answer(flow, 3)
-    lost = flow.program.open
-    append_votes(tmp_path / "mine", 1, Choice.LEFT, {"a": Choice.LEFT})
-    learned(flow, 0, 10**10)
-    wait_for_copies(flow, monkeypatch, policies=2)
-    lost.controller.labelling.set_teacher(Teacher.ORACLE)
-    delete(flow, tmp_path / "mine")
-    bar = lost.window.unsaved_bar
-    flow.wait_until(bar.isVisible)
-    assert "Save elsewhere" in bar.buttons[0].text() and str(tmp_path / "mine") in bar.text.text()
-    assert not lost.controller.labelling.open and lost.controller.labelling.teacher == Teacher.ORACLE
-    assert lost.window.empty.headline.text() == "The session's folder is gone"
-    flow.wait_until(lambda: lost.window.training_line.text.text() == "")
-    assert not lost.controller.can_finish
-    assert not lost.window.stop_action.isEnabled()
-    flow.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
-    box = lost.window.findChild(QMessageBox)
-    flow.wait_until(box.isVisible)
-    assert "3 answers" in box.text() and lost.window.isVisible() and not flow.ended
-    QTest.mouseClick(box.defaultButton(), Qt.MouseButton.LeftButton)
-    take_file(lost.window, tmp_path / "saved")
-    flow.wait_until(lambda: flow.program.open not in (None, lost))
-    flow.wait_for_session()
-    controller = flow.controller
-    assert controller.session.folder == tmp_path / "saved" and not flow.program.open.window.unsaved_bar.isVisible()
-    flow.wait_until(lambda: controller.progress.labels == 3)
-    assert controller.labelling.teacher == Teacher.ORACLE
-    assert flow.engine["policy"].spec.state is not None  # training continues from where it was
-    saved = f"Saved 3 answers, the training and 2 earlier policies in {tmp_path / 'saved'}."
-    assert flow.program.open.window.toast.isVisible() and flow.program.open.window.toast.text() == saved
-    flow.wait_until(lambda: flow.program.open.window.live.slider.maximum() == 2)
-    assert [PolicySnapshots(tmp_path / "saved").load(steps)[1]["weights"][0] for steps in (0, 10**10)] == [0, 1e10]
-    assert read_votes(tmp_path / "saved")[1].choice == Choice.LEFT
-    controller.labelling.set_teacher(Teacher.HUMAN)
-    answer(flow, 1)
-    with closing(controller.session.reader()) as store:
-        assert [preference.choice for preference in store.each()] == [Choice.LEFT] * 4
-    assert not (tmp_path / "mine").exists()
-
-
-@pytest.fixture
-def saving(begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Flow:
-    """A program whose session of two answers is being saved elsewhere, while its policy never sends its state."""
-    flow = begin("--session", str(tmp_path / "mine"))
-    flow.wait_for_session()
-    answer(flow, 2)
-    lost, asked = flow.program.open, list[object]()
-    learned(flow, 0)
-    wait_for_copies(flow, monkeypatch, policies=1)
-    delete(flow, tmp_path / "mine")
-    flow.wait_until(lost.window.unsaved_bar.isVisible)
-    monkeypatch.setattr(flow.engine["policy"], "send", asked.append)
-    QTest.mouseClick(lost.window.unsaved_bar.buttons[0], Qt.MouseButton.LeftButton)
-    take_file(lost.window, tmp_path / "saved")
-    flow.wait_until(lambda: any(isinstance(event, StateRequested) for event in asked))
-    return flow
-
-
-def test_a_job_that_dies_meanwhile_does_not_keep_a_session_from_being_saved_elsewhere(saving: Flow) -> None:
-    lost = saving.program.open
-    saving.engine["policy"].die()
-    saving.wait_until(lambda: saving.program.open not in (None, lost))
-    saving.wait_for_session()
-    saving.wait_until(lambda: saving.controller.progress.labels == 2)
-
-
-def test_a_window_that_closes_while_a_session_is_saved_elsewhere_lets_it_go(saving: Flow) -> None:
-    lost = saving.program.open
-    lost.controller.exit_timer.setInterval(0)
-    lost.window.close()
-    saving.wait_until(lambda: saving.program.open not in (None, lost))
-    saving.wait_for_session()
-    text = saving.program.open.window.toast.text()
-    assert "Saved 2 answers" in text and "The training could not be saved" in text
-
-
 @pytest.mark.parametrize(
     ("config", "labeller", "written", "expected"),
     [
@@ -396,30 +281,6 @@ def test_an_oracle_that_a_behaviour_does_not_have_is_refused_in_the_window(begin
     flow.wait_for_session()
     assert flow.controller.labelling.teacher == Teacher.HUMAN
     assert "this behaviour has no oracle" in flow.program.open.window.banner.text.text()
-
-
-def test_a_folder_that_comes_back_is_used_as_before_and_without_it_one_may_leave_all_the_same(
-    begin: Begin, tmp_path: Path
-) -> None:
-    flow = begin("--session", str(tmp_path / "mine"))
-    flow.wait_for_session()
-    answer(flow, 1)
-    window = flow.program.open.window
-    (tmp_path / "mine").rename(tmp_path / "away")
-    flow.wait_until(window.unsaved_bar.isVisible)
-    (tmp_path / "away").rename(tmp_path / "mine")
-    flow.wait_until(lambda: not window.unsaved_bar.isVisible())
-    answer(flow, 1)
-    delete(flow, tmp_path / "mine")
-    flow.wait_until(window.unsaved_bar.isVisible)
-    flow.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
-    box = window.findChild(QMessageBox)
-    flow.wait_until(box.isVisible)
-    assert box.text().endswith("Its 2 answers and its training are lost unless you save them elsewhere.")
-    (leave,) = [button for button in box.buttons() if "without saving" in button.text()]
-    QTest.mouseClick(leave, Qt.MouseButton.LeftButton)
-    flow.wait_for_start()
-    assert not (tmp_path / "mine").exists()
 
 
 @pytest.mark.parametrize("by", ["key", "failure"])

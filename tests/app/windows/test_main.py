@@ -111,7 +111,7 @@ def test_a_stage_that_ends_is_reported_and_can_be_started_again(face: Face, name
         broken.die()
     face.wait_until(lambda: face.window.banner.shows_failure)
     text = face.window.banner.text.text()
-    assert " stopped: " in text and "All answers are saved" in text
+    assert " stopped: " in text and "All answers were saved" in text
     assert ("no room" in text) == (way == "fails")
     assert face.controller.state == State.FAILED
     for process in others.values():
