@@ -218,6 +218,9 @@ class BehaviourDraft:
 
     def _values(self) -> dict[str, Any]:
         measure = {"name": self._measure_name(), "expression": self.measure}
+        kept = self.origin and self.origin.measure
+        if kept and (kept.name, kept.expression) == (measure["name"], measure["expression"]):
+            measure["title"] = kept.title
         return {
             "name": self._name(),
             "robot": self.robot,

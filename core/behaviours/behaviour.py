@@ -92,7 +92,9 @@ class Behaviour:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of the file but `model`; those left out are null or empty."""
-        measure = self.measure and {"name": self.measure.name, "expression": self.measure.expression}
+        measure = self.measure and asdict(self.measure)
+        if measure and measure["title"] == _title_of(measure["name"]):
+            del measure["title"]
         plots = [{"title": plot.title, "expression": plot.expression} for plot in self.plots]
         values: dict[str, Any] = {name: getattr(self, name) for name in (*_REQUIRED, *_OPTIONAL) if name != "model"}
         camera = self.camera and asdict(self.camera)
@@ -252,12 +254,18 @@ def _plots(values: Any, taken: set[str]) -> tuple[NamedFigure, ...]:
 def _measure(value: Any) -> NamedFigure | None:
     if value is None:
         return None
-    require_fields("measure", value, ("name", "expression"))
+    require_fields("measure", value, ("name", "expression"), ("title",))
     name = _text("the name of the measure", value["name"], MAX_NAME)
     if not is_name(name):
         raise UserError(
             f"the name of the measure is {name!r}: use lower-case letters and digits, with - or _ between words."
         )
-    words = re.split("[-_]", name)
-    title = " ".join([words[0].capitalize(), *words[1:]])
+    title = value.get("title")
+    title = _title_of(name) if title is None else _prose("the title of the measure", title, MAX_TITLE)
     return NamedFigure(name, title, _text("the expression of the measure", value["expression"], MAX_BYTES))
+
+
+def _title_of(name: str) -> str:
+    """Return the title of a measure that has only a name."""
+    words = re.split("[-_]", name)
+    return " ".join([words[0].capitalize(), *words[1:]])

@@ -43,3 +43,14 @@ def test_a_measure_keeps_its_name() -> None:
     draft.measure_name = "Share kneeling"
     draft.check()
     assert draft.behaviour and draft.behaviour.measure and draft.behaviour.measure.name == "share_kneeling"
+
+
+def test_a_measure_keeps_its_title_until_it_is_another_figure() -> None:
+    measure = {"name": "speed", "title": "Speed (m/s)", "expression": "mean(forward_speed)"}
+    draft = BehaviourDraft.of(parse(json.dumps({**FILE, "measure": measure})))
+    draft.instruction = "Which one is faster?"
+    draft.check()
+    assert draft.behaviour and draft.behaviour.measure and draft.behaviour.measure.title == "Speed (m/s)"
+    draft.measure = "highest(forward_speed)"
+    draft.check()
+    assert draft.behaviour and draft.behaviour.measure and draft.behaviour.measure.title == "Speed"

@@ -33,6 +33,9 @@ def test_a_file_is_read_and_written() -> None:
     (plot,) = parse(json.dumps({**WHOLE, "plots": [{"title": "Share kneeling", "expression": "last(x)"}]})).plots
     assert plot.name == "share_kneeling_2"  # the measure has the other one
     assert parse(json.dumps(BEHAVIOUR)) == Behaviour("kneel", "walker", *texts, 1.5)
+    titled = {**WHOLE, "measure": {**WHOLE["measure"], "title": "Share of time on its knees"}}
+    assert parse(json.dumps(titled)).measure == dataclasses.replace(measure, title="Share of time on its knees")
+    assert json.loads(parse(json.dumps(titled)).to_text()) == titled
 
 
 def test_the_page_about_behaviours_lists_every_field() -> None:
@@ -67,7 +70,8 @@ def test_words_of_any_script_and_pasted_spaces_can_be_shown() -> None:
         ({"__class__": "x"}, "There is no field"),
         ({"Name": "x"}, "did you mean name?"),
         ({"orcale": "1"}, "There is no field 'orcale' in the behaviour: did you mean oracle?"),
-        ({"measure": {"title": "x"}}, "no field 'title' in measure"),
+        ({"measure": {"unit": "x"}}, "no field 'unit' in measure"),
+        ({"measure": {"name": "x", "title": 5, "expression": "1"}}, "the title of the measure is 5"),
         ({"measure": {"name": "x", "expression": None}}, "measure is null"),
         ({"measure": {"name": "x"}}, "'expression' is missing in measure"),
         ({"measure": {"name": "X y", "expression": "1"}}, "lower-case letters"),
