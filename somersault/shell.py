@@ -7,9 +7,8 @@ from argcomplete.completers import BaseCompleter, FilesCompleter
 
 from app.command_line import add_options
 from core.__main__ import CommandParser, add_commands
-from core.behaviours.shipped import shipped_behaviours
 from core.io.error_stream import drop_stdout, flush_stdout
-from core.tasks import CATALOGUE
+from core.tasks import CATALOGUE, behaviours
 from core.version import VERSION
 
 SHELLS = ("bash", "zsh", "fish")
@@ -58,5 +57,5 @@ class _Words(BaseCompleter):
         parsed_args: argparse.Namespace,
     ) -> list[str]:
         files = FilesCompleter()(prefix, action=action, parser=parser, parsed_args=parsed_args)
-        tasks = (*CATALOGUE, *shipped_behaviours()) if action.dest in ("task", "tasks") else ()
+        tasks = (*CATALOGUE, *behaviours()) if action.dest in ("task", "tasks") else ()
         return [*tasks, *files]

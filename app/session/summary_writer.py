@@ -57,7 +57,7 @@ class SummaryWriter(QObject):
             used_at=time.time(),
         )
         session, demonstration = controller.session, self._demonstration
-        self._do(partial(_write_summary, session, current, task.measure_falls), "summary")
+        self._do(partial(_write_summary, session, current), "summary")
         if demonstration is not None:
             self._demonstration = None
             self._do(partial(_write_picture, session, demonstration), "picture")
@@ -72,7 +72,7 @@ class SummaryWriter(QObject):
     def _on_event(self, event: Event) -> None:
         task = self._controller.task
         if isinstance(event, RolloutReported) and task.measure_name in event.measure:
-            self._best = summary.better(event.measure[task.measure_name], self._best, task.measure_falls)
+            self._best = summary.better(event.measure[task.measure_name], self._best)
 
     def _on_demonstration_drawn(self, demonstration: Demonstration) -> None:
         self._demonstration = demonstration
@@ -92,9 +92,9 @@ class SummaryWriter(QObject):
             self._controller.trouble_arose.emit(text)
 
 
-def _write_summary(session: Session, current: Summary, lower_is_better: bool) -> None:
+def _write_summary(session: Session, current: Summary) -> None:
     session.require_folder()
-    summary.renew(session.folder, current, lower_is_better)
+    summary.renew(session.folder, current)
 
 
 def _write_picture(session: Session, demonstration: Demonstration) -> None:

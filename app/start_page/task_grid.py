@@ -14,14 +14,13 @@ from app.style.labels import label
 from app.style.layouts import tab_order
 from core.behaviours.shipped import shipped_behaviours
 from core.tasks import PAPER_ROBOTS, get_task
-from core.tasks.behaviour_tasks import is_behaviour_text
 
 _GAP, _EDGE, _HEADING = 14, 4, 34
 OWN, SHIPPED, ROBOTS, GAMES = "Your behaviours", "Behaviours", "Robots", "Games"
 SETTINGS = "Settings…"
 EDIT, DUPLICATE, EXPORT, DELETE = "Edit…", "Duplicate", "Export…", "Move to Trash"
 EDIT_COPY = "Edit a copy…"
-_ACTIONS = {OWN: (SETTINGS, EDIT, DUPLICATE, EXPORT, DELETE), SHIPPED: (SETTINGS, EDIT_COPY, EXPORT)}
+_OWN_ACTIONS, _SHIPPED_ACTIONS = (SETTINGS, EDIT, DUPLICATE, EXPORT, DELETE), (SETTINGS, EDIT_COPY, EXPORT)
 
 
 class TaskGrid(PictureCards):
@@ -82,8 +81,7 @@ class TaskGrid(PictureCards):
 
     def _make_card(self, group: str, name: str) -> TaskCard:
         task = get_task(name)
-        is_behaviour = is_behaviour_text(name) or name in shipped_behaviours()
-        actions = _ACTIONS[group] if is_behaviour else (SETTINGS,)
+        actions = _OWN_ACTIONS if group == OWN else _SHIPPED_ACTIONS if name in shipped_behaviours() else (SETTINGS,)
         texts = task.title, goal(task), effort(task), task.instruction
         card = TaskCard(texts, actions, partial(self.action_chosen.emit, name), self)
         card.clicked.connect(lambda: self.chosen.emit(name))

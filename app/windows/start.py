@@ -57,7 +57,7 @@ from core.session.archive import SUFFIX as ARCHIVE_SUFFIX
 from core.session.library import SessionEntry
 from core.session.session import Session
 from core.session.taking import Beginning
-from core.tasks import CATALOGUE
+from core.tasks import CATALOGUE, behaviours
 from core.tasks.gymnasium import PREFIX
 
 _STATE_NAME, _SIZE = "start page", QSize(1280, 720)
@@ -126,7 +126,7 @@ class StartWindow(QMainWindow):
         return front
 
     def _make_tasks(self) -> QVBoxLayout:
-        self.grid = TaskGrid([*CATALOGUE, *shipped_behaviours()])
+        self.grid = TaskGrid([*CATALOGUE, *behaviours()])
         self.import_behaviour = QPushButton("&Import a behaviour…")
         self.import_behaviour.setToolTip("Add a behaviour file to your behaviours; you can also drop it on this page")
         self.other = QPushButton("A &Gymnasium environment…")

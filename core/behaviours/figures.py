@@ -303,5 +303,7 @@ class EpisodeFigures:
         }
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
+        """Continue from what `get_state` returned. Figures that the task did not have then start in mid-episode."""
         for name, array in self.get_state().items():
-            array[:] = arrays[name]
+            if name in arrays:
+                array[:] = arrays[name]

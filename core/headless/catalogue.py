@@ -23,27 +23,16 @@ def task_entries() -> list[dict[str, Any]]:
 
 
 def behaviour_entries() -> list[dict[str, Any]]:
-    """Return the robots' behaviours: those of the paper, whose oracle and figures are code, and those in files.
+    """Return the robots' behaviours with the fields of a behaviour file; null where the oracle and figures are code."""
+    robots = [task for task in (*CATALOGUE.values(), *behaviours().values()) if isinstance(task, RobotTask)]
+    return [{**_behaviour_of(task), "true_reward": task.has_true_reward} for task in robots]
 
-    Each has the fields of a behaviour file; what is code is null.
-    """
-    written = [task for task in CATALOGUE.values() if isinstance(task, RobotTask)]
-    from_code = [
-        {
-            **Behaviour(
-                task.name, task.robot, task.title, task.instruction, task.segment_seconds, task.start
-            ).to_dict(),
-            "measure": {"name": task.measure_name, "expression": None},
-            "true_reward": task.has_true_reward,
-        }
-        for task in written
-    ]
-    from_files = [
-        {**task.behaviour.to_dict(), "true_reward": task.has_true_reward}
-        for task in behaviours().values()
-        if isinstance(task, RobotTask) and task.behaviour
-    ]
-    return from_code + from_files
+
+def _behaviour_of(task: RobotTask) -> dict[str, Any]:
+    if task.behaviour:
+        return task.behaviour.to_dict()
+    words = Behaviour(task.name, task.robot, task.title, task.instruction, task.segment_seconds, task.start)
+    return {**words.to_dict(), "measure": {"name": task.measure_name, "expression": None}}
 
 
 def robot_entries(robots: Iterable[RobotTask] = ROBOTS.values()) -> list[dict[str, Any]]:

@@ -189,7 +189,7 @@ class HeadlessRun:
             case RolloutReported():
                 self._report = event
                 self._steps_taken += event.batch_steps
-                self._best = better(self._measure(), self._best, self._task.measure_falls)
+                self._best = better(self._measure(), self._best)
             case PolicyPublished():
                 self._policy = event
                 self._save_snapshot()
@@ -248,7 +248,7 @@ class HeadlessRun:
         labels, title = self._store.count(), self._task.measure_title
         current = Summary(config.task, config.teacher, labels, steps, title, self._best, time.time())
         try:
-            renew(self._session.folder, current, self._task.measure_falls)
+            renew(self._session.folder, current)
         except UserError as error:
             log.warning("%s", error)
 

@@ -72,10 +72,14 @@ def predicted_reward(ensemble: RewardEnsemble | ImageEnsemble | None, segment: S
 
 
 def mean_measure(episodes: list[tuple[float, dict[str, float]]]) -> dict[str, float]:
-    """Average every figure of the measure over episodes of (true return, measure)."""
+    """Average every figure of the last episode over episodes of (true return, measure) that have it.
+
+    Episodes of a session that an earlier version of the program began may have other figures.
+    """
     if not episodes:
         return {}
-    return {name: float(np.mean([figures[name] for _, figures in episodes])) for name in episodes[0][1]}
+    measures = [measure for _, measure in episodes]
+    return {name: float(np.mean([measure[name] for measure in measures if name in measure])) for name in measures[-1]}
 
 
 def run_episodes(env: VectorEnv, act: Act, each: int, limit: int, keep: int = 0) -> tuple[list[FinishedEpisode], Any]:

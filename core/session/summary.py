@@ -43,7 +43,7 @@ def write(folder: Path, summary: Summary) -> None:
     files.write_atomically(folder / NAME, json.dumps(asdict(summary), indent=1, allow_nan=False).encode())
 
 
-def renew(folder: Path, current: Summary, lower_is_better: bool) -> None:
+def renew(folder: Path, current: Summary) -> None:
     """Replace the summary of a session that is there; figures that this run does not know yet come from the earlier one.
 
     Raises UserError if it can't be written.
@@ -55,7 +55,8 @@ def renew(folder: Path, current: Summary, lower_is_better: bool) -> None:
         log.warning("%s Writing a new one.", error)
         earlier = None
     if earlier is not None:
-        best = earlier.best if best is None else better(best, earlier.best, lower_is_better)
+        if earlier.measure_title == current.measure_title:
+            best = earlier.best if best is None else better(best, earlier.best)
         steps = steps or earlier.env_steps
     write(folder, replace(current, best=best, env_steps=steps))
 
@@ -74,13 +75,11 @@ def read(folder: Path) -> Summary | None:
         raise UserError(f"{path} can't be read ({files.reason(error)}).") from error
 
 
-def better(figure: float, best: float | None, lower_is_better: bool) -> float | None:
-    """The better of two figures. A figure that is not finite is ignored."""
+def better(figure: float, best: float | None) -> float | None:
+    """The larger of two figures. A figure that is not finite is ignored."""
     if not math.isfinite(figure):
         return best
-    if best is None:
-        return figure
-    return min(figure, best) if lower_is_better else max(figure, best)
+    return figure if best is None else max(figure, best)
 
 
 def _checked(name: str, kind: object, value: Any) -> Any:

@@ -12,33 +12,24 @@ from core.tasks.behaviour_tasks import behaviour_task, behaviour_text_task, is_b
 from core.tasks.gymnasium import PREFIX, gym_task
 from core.tasks.half_cheetah_one_leg import HALF_CHEETAH_ONE_LEG
 from core.tasks.hopper_backflip import HOPPER_BACKFLIP
-from core.tasks.pendulum import DOUBLE_PENDULUM, PENDULUM
-from core.tasks.reacher import REACHER
-from core.tasks.runners import ANT, HALF_CHEETAH, HOPPER, SWIMMER, WALKER
 from core.words import nearest
-
-CATALOGUE: dict[str, Task] = {
-    task.name: task
-    for task in (
-        HOPPER_BACKFLIP,
-        HALF_CHEETAH_ONE_LEG,
-        REACHER,
-        PENDULUM,
-        DOUBLE_PENDULUM,
-        SWIMMER,
-        HALF_CHEETAH,
-        HOPPER,
-        WALKER,
-        ANT,
-        *GAMES,
-    )
-}
 
 PAPER_ROBOTS = ("reacher", "pendulum", "double-pendulum", "swimmer", "half-cheetah", "hopper", "walker", "ant")
 """The eight tasks of figure 2."""
 
 PAPER_GAMES = ("beam-rider", "breakout", "enduro", "pong", "qbert", "seaquest", "space-invaders")
 """The seven tasks of figure 3."""
+
+CATALOGUE: dict[str, Task] = {
+    task.name: task
+    for task in (
+        HOPPER_BACKFLIP,
+        HALF_CHEETAH_ONE_LEG,
+        *(behaviour_task(shipped_behaviours()[name]) for name in PAPER_ROBOTS),
+        *GAMES,
+    )
+}
+"""The paper's tasks, by name."""
 
 
 def get_task(name: str, true_reward: str = "task") -> Task:
@@ -53,13 +44,13 @@ def get_task(name: str, true_reward: str = "task") -> Task:
         task = behaviour_text_task(name)
     elif name in CATALOGUE:
         task = CATALOGUE[name]
-    elif name in shipped_behaviours():
+    elif name in behaviours():
         task = behaviours()[name]
     elif name.endswith(".xml"):
         path = name[len(MJCF) :] if name.lower().startswith(MJCF) else name
         raise UserError(f"There is no task {name!r:.80}: if it is an MJCF file, write {MJCF}{path:.80}.")
     else:
-        names = (*CATALOGUE, *shipped_behaviours())
+        names = (*CATALOGUE, *behaviours())
         near, others = nearest(name, names), "a behaviour file (.json), mjcf:FILE or gym:ENV_ID."
         advice = f"did you mean {near}? Else name {others}" if near else f"choose one of {', '.join(names)}, {others}"
         raise UserError(f"There is no task {name!r:.80}: {advice}")
@@ -72,5 +63,6 @@ def get_task(name: str, true_reward: str = "task") -> Task:
 
 @functools.cache
 def behaviours() -> dict[str, Task]:
-    """Return the behaviours that ship as files, by name."""
-    return {name: behaviour_task(behaviour) for name, behaviour in shipped_behaviours().items()}
+    """Return the behaviours that ship, by name: those that are not the paper's."""
+    own = {name: behaviour for name, behaviour in shipped_behaviours().items() if name not in CATALOGUE}
+    return {name: behaviour_task(behaviour) for name, behaviour in own.items()}

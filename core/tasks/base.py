@@ -3,12 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from core.behaviours.behaviour import STARTS, STARTS_ANYWHERE, Behaviour
+from core.behaviours.figures import EpisodeFigures
 from core.behaviours.signals import SignalNames, Signals
 from core.presets import DEFAULT
 from core.types import Float32, Float64
@@ -68,41 +69,6 @@ class Measure(Protocol):
     def set_state(self, arrays: Mapping[str, Any]) -> None: ...
 
 
-class Averages:
-    """Measure of means over the steps of an episode."""
-
-    def __init__(self, figures: Mapping[str, Callable[[Physics], Float64]], environments: int) -> None:
-        """figures: by name, functions that return the values (N,) of one step"""
-        self._figures = dict(figures)
-        self._sums = np.zeros((environments, len(self._figures)))
-        self._steps = np.zeros(environments)
-
-    def step(self, physics: Physics) -> None:
-        for column, figure in enumerate(self._figures.values()):
-            self._sums[:, column] += figure(physics)
-        self._steps += 1
-
-    def finish(self, index: int) -> dict[str, float]:
-        means = self._sums[index] / max(1.0, self._steps[index])
-        self._sums[index] = self._steps[index] = 0
-        return dict(zip(self._figures, means.tolist(), strict=True))
-
-    def get_state(self) -> dict[str, Any]:
-        return {"sums": self._sums, "steps": self._steps}
-
-    def set_state(self, arrays: Mapping[str, Any]) -> None:
-        self._sums[:], self._steps[:] = arrays["sums"], arrays["steps"]
-
-
-def forward(physics: Physics) -> Float64:
-    """(N,) speed to the right in m/s: a figure, and a true reward without torque cost (A.1)."""
-    return physics.forward_speed
-
-
-def averages(**figures: Callable[[Physics], Float64]) -> Callable[[int, float], Measure]:
-    return lambda environments, _: Averages(figures, environments)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Task(ABC):
     """Entry of the catalogue: what all kinds of environments have in common."""
@@ -115,10 +81,8 @@ class Task(ABC):
     episode_steps: int
     """Fixed length of every episode (A)."""
     measure_name: str
-    """Figure of the measure that is plotted and reported first."""
+    """Figure of the measure that is plotted and reported first; larger values are better."""
     measure_title: str
-    measure_falls: bool = False
-    """Smaller values of that figure are better."""
     plots: Mapping[str, str] = field(default_factory=dict)
     """Titles of further figures of the measure that are worth a plot, by the figures' names."""
     paper_presets: Mapping[str, Any] = field(default_factory=dict)
@@ -183,7 +147,6 @@ FASTEST = 10.0
 """Velocities in m/s and rad/s beyond which networks see no difference, as in Gymnasium's Hopper and Walker."""
 
 
-@cache  # tasks with the same function have the same observation
 def observe_turning(first: int, start: int, stop: int) -> Observe:
     """Return a function that observes positions from index `first` on, velocities, and some angles as sine and cosine.
 
@@ -230,12 +193,18 @@ def clipped_velocities(velocities: Float64) -> Float64:
 
 @dataclass(frozen=True, kw_only=True)
 class RobotTask(Task):
-    """A MuJoCo robot, altered as in Appendix A.1."""
+    """A MuJoCo robot, altered as in Appendix A.1: the body alone, or with what is wanted of it.
 
+    The defaults of instruction, true reward and measure are those of a body alone.
+    """
+
+    instruction: str = INSTRUCTION
+    measure_name: str = ""
+    measure_title: str = ""
     robot: str
     """Name of the body in core.tasks.robots."""
-    names: SignalNames = SignalNames()
-    """Names of joints and geoms for the signals, for tasks made from robots."""
+    names: SignalNames
+    """Names of joints, actuators and geoms for the signals."""
     model: str
     """File name of the model among Gymnasium's assets."""
     packed_model: bytes = b""
@@ -252,11 +221,11 @@ class RobotTask(Task):
     """Physics steps in one environment step."""
     observe: Observe
     """Input of the networks, the same in all tasks of a robot. An angle that can go round is seen as sine and cosine."""
-    true_reward: Callable[[Physics], Float64] | None
+    true_reward: Callable[[Physics], Float64] | None = None
     """Reward (N,) of one step; None if the task has none."""
     other_rewards: Mapping[str, Callable[[Physics], Float64]] = field(default_factory=dict)
     """Alternatives to the true reward, by their names in Config.true_reward."""
-    measure: Callable[[int, float], Measure]
+    measure: Callable[[int, float], Measure] = partial(EpisodeFigures, {})
     """(environments, seconds of a step) -> new measure"""
     paper_presets: Mapping[str, Any] = field(default_factory=lambda: {"policy.entropy_bonus": 0.01})
     """A.1, for all robots but the Swimmer."""

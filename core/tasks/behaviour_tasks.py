@@ -24,7 +24,7 @@ from core.behaviours.figures import EpisodeFigures, compile_figure
 from core.behaviours.robot_model import PREFIX as MJCF
 from core.behaviours.robot_model import RobotModel
 from core.errors import UserError
-from core.tasks.base import INSTRUCTION, Measure, Physics, RobotTask, Task
+from core.tasks.base import INSTRUCTION, Physics, RobotTask, Task
 from core.tasks.gymnasium import PREFIX as GYM
 from core.tasks.gymnasium import gym_task
 from core.tasks.robots import ROBOTS, imported_robot
@@ -108,9 +108,6 @@ def behaviour_task(behaviour: Behaviour) -> Task:
         if plot != first:
             figures[plot.name] = compile_figure(plot.expression, robot.names, f"plot {plot.title!r}")
 
-    def measure(environments: int, step_seconds: float) -> Measure:
-        return EpisodeFigures(figures, environments, step_seconds)
-
     return replace(
         robot,
         name=behaviour.name,
@@ -120,7 +117,7 @@ def behaviour_task(behaviour: Behaviour) -> Task:
         start=behaviour.start,
         camera=replace(robot.camera, **asdict(behaviour.camera)) if behaviour.camera else robot.camera,
         true_reward=_reward(oracle) if oracle else None,
-        measure=measure,
+        measure=functools.partial(EpisodeFigures, figures),
         needs_signals=True,
         measure_name=first.name,
         measure_title=first.title,

@@ -4,12 +4,14 @@ The networks need to see how near the floor each part is (floor_sense): from joi
 heights of a few centimetres after 200 answers.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from core.tasks.base import Physics, averages, forward
-from core.tasks.runners import HALF_CHEETAH
+from core.tasks.base import Physics
+from core.tasks.robots import HALF_CHEETAH
 from core.types import Float64
 
 _OFF_THE_FLOOR = 0.01
@@ -65,6 +67,38 @@ def running_on_one_leg(physics: Physics) -> Float64:
     return on_one_leg(physics) * (physics.forward_speed > 0)
 
 
+_FIGURES = {
+    "share_on_one_leg": on_one_leg,
+    "share_running_on_one_leg": running_on_one_leg,
+    "share_in_flight": in_flight,
+    "forward_speed": lambda physics: physics.forward_speed,
+}
+
+
+class OneLegFigures:
+    """Measure of the means of _FIGURES over the steps of an episode."""
+
+    def __init__(self, environments: int, step_seconds: float) -> None:
+        self._sums = np.zeros((environments, len(_FIGURES)))
+        self._steps = np.zeros(environments)
+
+    def step(self, physics: Physics) -> None:
+        for column, figure in enumerate(_FIGURES.values()):
+            self._sums[:, column] += figure(physics)
+        self._steps += 1
+
+    def finish(self, index: int) -> dict[str, float]:
+        means = self._sums[index] / max(1.0, self._steps[index])
+        self._sums[index] = self._steps[index] = 0
+        return dict(zip(_FIGURES, means.tolist(), strict=True))
+
+    def get_state(self) -> dict[str, Any]:
+        return {"sums": self._sums, "steps": self._steps}
+
+    def set_state(self, arrays: Mapping[str, Any]) -> None:
+        self._sums[:], self._steps[:] = arrays["sums"], arrays["steps"]
+
+
 HALF_CHEETAH_ONE_LEG = replace(
     HALF_CHEETAH,
     name="half-cheetah-one-leg",
@@ -74,12 +108,7 @@ HALF_CHEETAH_ONE_LEG = replace(
         "body) should stay off the ground. Standing on one leg is better than running on two."
     ),
     true_reward=one_leg_reward,
-    measure=averages(
-        share_on_one_leg=on_one_leg,
-        share_running_on_one_leg=running_on_one_leg,
-        share_in_flight=in_flight,
-        forward_speed=forward,
-    ),
+    measure=OneLegFigures,
     measure_name="share_on_one_leg",
     measure_title="Share of time on one leg",
     contact_points=(*_HIND, *_REST),

@@ -3,17 +3,17 @@
 The oracle pays for what the instruction asks of a person. The reward that OpenAI wrote by hand in two hours for the
 announcement of the paper is there for comparison, as true_reward=openai: it pays for any turning backward.
 
-Control runs at 40 Hz, so that a clip of 40 steps lasts one second (the paper: 1 to 2 s, 15 to 60 steps). Gymnasium's
-Hopper runs at 125 Hz with the fourth-order Runge-Kutta integrator; here it is implicitfast at 5 ms, eight times as
-fast. tests/benchmarks/physics.py tries what was learned in Gymnasium's own physics.
+A clip of 40 steps lasts one second (the paper: 1 to 2 s, 15 to 60 steps).
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from core.tasks.base import Camera, Physics, RobotTask, clipped_velocities, observe_turning
+from core.tasks.base import Physics, clipped_velocities
+from core.tasks.robots import HOPPER
 from core.types import Float64
 
 _ANGLE = 2
@@ -137,28 +137,19 @@ class BackflipCounter:
             values[:] = arrays[name]
 
 
-HOPPER_BACKFLIP = RobotTask(
+HOPPER_BACKFLIP = replace(
+    HOPPER,
     name="hopper-backflip",
-    robot="hopper",
-    sizes=(16, 3),
     title="Hopper: backflips",
     instruction=(
         "Choose the clip in which the robot does more of a backflip: rotating backward (to the left, counter-"
         "clockwise) off the ground is good; landing on its foot is better. Judge only what you see in the clip."
     ),
-    model="hopper.xml",
-    timestep=0.005,
-    integrator="implicitfast",
-    frame_skip=5,
     segment_steps=40,
-    episode_steps=320,
-    observe=observe_turning(1, 2, 3),
-    floor_sense=True,
     true_reward=backflip_reward,
     other_rewards={"openai": openai_reward},
     measure=BackflipCounter,
     measure_name="backflips_per_episode",
     measure_title="Backflips per episode (8 s)",
     contact_points=(*_FOOT, *_REST),
-    camera=Camera("torso", height=1.35, distance=4.6),
 )

@@ -304,6 +304,16 @@ def test_a_copy_saved_without_changes_again_makes_no_second_file_and_keeps_the_c
     assert made.title.text() == "Walker: kneeling!!"
 
 
+def test_a_copy_of_a_papers_task_keeps_its_figures(page: Page) -> None:
+    page.show()
+    shipped = page.window.grid.cards["hopper"]
+    assert isinstance(shipped, TaskCard)
+    choose(shipped, EDIT_COPY)
+    QTest.mouseClick(page.window.behaviour_page.save, _LEFT)
+    page.wait_until(lambda: page.message == "Saved Hopper." and len(own(page)) == 1)
+    assert files(page)["hopper.json"] == shipped_behaviours()["hopper"]
+
+
 def test_a_behaviour_with_expressions_is_shown_from_its_beginning(page: Page) -> None:
     (card,) = with_files(page, {**CROUCH, "oracle": "-height"})
     choose(card, EDIT)

@@ -14,8 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.previews.previews import FPS, GOALS, Preview, Previews, of_file, of_frames
 from app.style.images import encoded
-from core.behaviours.shipped import shipped_behaviours
-from core.tasks import CATALOGUE
+from core.tasks import CATALOGUE, behaviours
 from tests.app.fakes import make_frames
 from tests.app.start_page_driver import Drawer, Drawers
 from tests.core.builders import raising
@@ -141,7 +140,7 @@ def test_a_clip_of_the_goal_goes_before_one_of_random_motion_unless_it_is_damage
 
 def test_a_small_clip_of_the_goal_ships_for_each_task() -> None:
     figures = json.loads((GOALS / "clips.json").read_text("utf-8"))
-    assert set(figures) == {*CATALOGUE, *shipped_behaviours()}
+    assert set(figures) == {*CATALOGUE, *behaviours()}
     for name in figures:
         clip = of_file(GOALS / f"{name}.jpg")
         assert (

@@ -21,9 +21,8 @@ from app.start_page.task_grid import GAMES, OWN, ROBOTS, SHIPPED
 from app.style import theme
 from app.style.glossary import Glossary
 from app.style.theme import Appearance
-from core.behaviours.shipped import shipped_behaviours
 from core.errors import UserError
-from core.tasks import CATALOGUE, get_task
+from core.tasks import CATALOGUE, behaviours, get_task
 from core.types import Choice, Teacher
 from tests.app.clipping import clipped
 from tests.app.fakes import Picture
@@ -35,7 +34,7 @@ from tests.core.builders import query, raising
 def test_every_task_has_a_card_whose_picture_moves(page: Page) -> None:
     page.show()
     cards = page.window.grid.cards
-    assert set(cards) == {*CATALOGUE, *shipped_behaviours()}
+    assert set(cards) == {*CATALOGUE, *behaviours()}
     page.wait_for_pictures()
     assert page.drawers.asked == list(cards)
     card = cards["hopper-backflip"]

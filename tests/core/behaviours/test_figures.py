@@ -123,6 +123,9 @@ def test_each_episode_starts_anew_and_its_state_can_be_saved() -> None:
         step(second, number)
     assert second.finish(1) == pytest.approx(whole)
     assert second.finish(0)["mean(height)"] == 1.0
+    third = EpisodeFigures({**figures, "mean(yaw)": compile_figure("mean(yaw)", NAMES)}, 2, 1.0)
+    third.set_state(kept)
+    assert third.finish(1) == pytest.approx({**whole, "mean(yaw)": 0.0})  # a figure that is new starts now
 
 
 @pytest.mark.parametrize(

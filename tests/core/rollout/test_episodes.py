@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from core.rollout.episodes import evaluate, random_return
+from core.rollout.episodes import evaluate, mean_measure, random_return
 from core.session.session import Session
 from core.tasks import get_task
 from tests.core.builders import tiny
@@ -21,3 +21,9 @@ def test_returns_are_those_of_the_chosen_true_reward(tmp_path: Path) -> None:
         assert (evaluated[0] == evaluated[1]) == (name == "openai")
         returns.append((random_return(config), evaluated[0]))
     assert all(own != openai for own, openai in zip(*returns, strict=True))
+
+
+def test_figures_that_earlier_episodes_do_not_have_are_averaged_over_the_others() -> None:
+    episodes = [(0.0, {"old": 1.0, "kept": 1.0}), (0.0, {"kept": 2.0, "new": 3.0}), (0.0, {"kept": 6.0, "new": 5.0})]
+    assert mean_measure(episodes) == {"kept": 3.0, "new": 4.0}
+    assert mean_measure([]) == {}

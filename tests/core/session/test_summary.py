@@ -43,16 +43,31 @@ def test_a_file_that_is_no_summary_is_refused(tmp_path: Path, content: bytes) ->
 
 
 @pytest.mark.parametrize(
-    ("figure", "best", "falls", "expected"),
+    ("figure", "best", "expected"),
     [
-        (3.0, None, False, 3.0),
-        (3.0, 2.0, False, 3.0),
-        (1.0, 2.0, False, 2.0),
-        (3.0, 2.0, True, 2.0),
-        (1.0, 2.0, True, 1.0),
-        (float("nan"), 2.0, False, 2.0),
-        (float("inf"), None, False, None),
+        (3.0, None, 3.0),
+        (3.0, 2.0, 3.0),
+        (1.0, 2.0, 2.0),
+        (float("nan"), 2.0, 2.0),
+        (float("inf"), None, None),
     ],
 )
-def test_which_of_two_figures_is_better(figure: float, best: float | None, falls: bool, expected: float | None) -> None:
-    assert better(figure, best, falls) == expected
+def test_which_of_two_figures_is_better(figure: float, best: float | None, expected: float | None) -> None:
+    assert better(figure, best) == expected
+
+
+@pytest.mark.parametrize(
+    ("title", "figure", "expected"),
+    [
+        (SUMMARY.measure_title, 0.1, 0.25),
+        (SUMMARY.measure_title, None, 0.25),
+        ("Share", 0.1, 0.1),
+        ("Share", None, None),
+    ],
+)
+def test_the_best_of_another_measure_is_left_out(
+    tmp_path: Path, title: str, figure: float | None, expected: float | None
+) -> None:
+    summary.write(tmp_path, SUMMARY)
+    summary.renew(tmp_path, replace(SUMMARY, measure_title=title, best=figure))
+    assert (now := summary.read(tmp_path)) is not None and now.best == expected

@@ -12,7 +12,7 @@ from core.behaviours.behaviour import STARTS
 from core.config import Config
 from core.errors import UserError
 from core.presets import DEFAULT
-from core.tasks import CATALOGUE, behaviours, get_task
+from core.tasks import CATALOGUE, PAPER_ROBOTS, behaviours, get_task
 from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import task_text, unseen_by_predictors
 from core.tasks.robots import ROBOTS
@@ -92,6 +92,14 @@ def test_what_ships_can_be_taught_and_measured(name: str, batch: MakeBatch) -> N
 
 def test_every_robot_has_a_behaviour_that_ships() -> None:
     assert {task.robot for task in behaviours().values() if isinstance(task, RobotTask)} == set(ROBOTS)
+
+
+@pytest.mark.parametrize("name", PAPER_ROBOTS)
+def test_the_papers_tasks_are_files_too(name: str) -> None:
+    task = get_task(name)
+    assert isinstance(task, RobotTask) and task.behaviour and task is CATALOGUE[name] and name not in behaviours()
+    assert (task.robot, task.segment_seconds) == (name, pytest.approx(1.5))
+    assert get_task(task.behaviour.to_text()).measure_title == task.measure_title
 
 
 @pytest.mark.parametrize(
@@ -175,7 +183,7 @@ def test_an_oracle_for_what_the_predictors_do_not_see_is_warned_about(robot: str
     assert "action" not in unseen_by_predictors(ROBOTS[robot], oracle, see_actions=True)
 
 
-@pytest.mark.parametrize("name", behaviours())
+@pytest.mark.parametrize("name", [*PAPER_ROBOTS, *behaviours()])
 def test_what_the_shipped_oracles_pay_for_is_seen(name: str) -> None:
     task = get_task(name)
     assert isinstance(task, RobotTask) and task.behaviour

@@ -1,9 +1,9 @@
-"""All eight robots move as Gymnasium's do."""
+"""All eight robots move as Gymnasium's do, and are paid by its formulas with the paper's changes."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import gymnasium
@@ -13,11 +13,12 @@ import pytest
 
 from core.envs.mujoco import MujocoVectorEnv
 from core.envs.physics import FULL
+from core.robots.kinematics import Kinematics
+from core.robots.models import load_model
+from core.robots.signals import SignalSource, StepSignals, StepStates
 from core.tasks import CATALOGUE, get_task
 from core.tasks.base import Physics, RobotTask
 from core.tasks.half_cheetah_one_leg import one_leg_reward
-from core.tasks.pendulum import tip
-from core.tasks.reacher import fingertip_to_target
 from tests.core.robot_toys import MakeBatch, random_steps
 
 PEERS: dict[str, tuple[str, dict[str, Any], float, float, bool]] = {
@@ -35,6 +36,25 @@ whether the latter are normal."""
 STEPS, RESTART = 300, 25
 
 
+def balanced(info: dict[str, float], data: Any) -> float:
+    x, _, z = data.site("tip").xpos
+    return 10 - 0.01 * x**2 - (z - 2) ** 2 + info["velocity_penalty"] + 10 * (z - 1)
+
+
+PAID: dict[str, Callable[[dict[str, float], Any], float]] = {
+    "reacher": lambda info, data: -np.linalg.norm(data.body("fingertip").xpos - data.body("target").xpos),
+    "pendulum": lambda info, data: 1 - data.qpos[1] ** 2,
+    "double-pendulum": balanced,
+    "swimmer": lambda info, data: info["reward_forward"],
+    "half-cheetah": lambda info, data: info["reward_forward"],
+    "hopper": lambda info, data: info["reward_forward"] + 1 + (data.qpos[1] - 1),
+    "walker": lambda info, data: info["reward_forward"] + 1 + (data.qpos[1] - 2),
+    "ant": lambda info, data: info["speed"] + (data.qpos[2] - 1.2),
+}
+"""True reward: Gymnasium's without costs, and what the paper pays in place of an end to the episode. Gymnasium takes the
+places of bodies, also for the Ant's speed, from before the last physics step; here all are from after it."""
+
+
 ROBOTS = [name for name, task in CATALOGUE.items() if isinstance(task, RobotTask)]
 
 
@@ -50,7 +70,7 @@ def peer(request: pytest.FixtureRequest) -> Iterator[Any]:
 @pytest.mark.parametrize(
     ("name", "peer"), [(name, env_id) for name, (env_id, *_) in PEERS.items()], indirect=["peer"], ids=PEERS
 )
-def test_robots_move_as_gymnasiums(name: str, peer: Any) -> None:
+def test_robots_move_and_are_paid_as_gymnasiums(name: str, peer: Any) -> None:
     task = get_task(name)
     task = dataclasses.replace(task, **{"episode_steps": 10 * STEPS, **PEERS[name][1]})
     env = MujocoVectorEnv(task, 1, np.random.default_rng(0), threads=1, staggered=False)
@@ -60,10 +80,14 @@ def test_robots_move_as_gymnasiums(name: str, peer: Any) -> None:
         if t % RESTART == 0:  # falling and bouncing is chaotic: in a while the last digit becomes the first
             peer.set_state(env.states[0, 1 : 1 + nq], env.states[0, 1 + nq :])
         peer.data.qacc_warmstart[:] = 0  # its solver's first guess; ours always starts from none, to be restorable
-        env.step(action[None].astype(np.float32))
-        peer.step(reach * np.clip(action.astype(np.float32).astype(np.float64), -1, 1))
+        reward = env.step(action[None].astype(np.float32)).true_rewards[0]
+        x = peer.data.qpos[0]
+        *_, info = peer.step(reach * np.clip(action.astype(np.float32).astype(np.float64), -1, 1))
         expected = np.concatenate([peer.data.qpos, peer.data.qvel])
         assert env.states[0, 1:] == pytest.approx(expected, abs=1e-5), t
+        mujoco.mj_kinematics(peer.model, peer.data)
+        info["speed"] = (peer.data.qpos[0] - x) / peer.dt
+        assert reward == pytest.approx(PAID[name](info, peer.data), abs=1e-3), t
     env.close()
 
 
@@ -125,12 +149,18 @@ def test_forces_places_figures_and_starts_survive_threads_and_restoring(name: st
 
 
 def physics(
-    positions: Any, velocities: Any = (), before: Any = None, heights: Any = (), seconds: float = 0.1
+    name: str, positions: Any, velocities: Any = (), before: Any = None, heights: Any = (), seconds: float = 0.1
 ) -> Physics:
-    now = np.array([positions], np.float64)
-    then = now if before is None else np.array([before], np.float64)
-    rates, actions = np.array([velocities], np.float64), np.zeros((1, 3), np.float32)
-    return Physics(now, rates, actions, np.array([heights], np.float64), then, rates, seconds)
+    """A step of a task's robot. Positions and velocities that are left out at the end are those of its model."""
+    model = load_model(get_task(name))
+
+    def whole(given: Any, usual: Any) -> Any:
+        return np.concatenate([given, usual[len(given) :]])[None]
+
+    now, rates = whole(positions, model.qpos0), whole(velocities, np.zeros(model.nv))
+    then, actions = now if before is None else whole(before, model.qpos0), np.zeros((1, model.nu), np.float32)
+    signals = StepSignals(SignalSource(Kinematics(model)), StepStates(then, now, rates, actions, np.ones(1), seconds))
+    return Physics(now, rates, actions, np.array([heights], np.float64), then, rates, seconds, signals)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +180,7 @@ def physics(
 )
 def test_the_true_reward_of_a_tenth_of_a_second(name: str, start: list[float], end: list[float], paid: float) -> None:
     reward = get_task(name).true_reward
-    assert reward(physics(end, before=start))[0] == pytest.approx(paid, abs=1e-9)
+    assert reward(physics(name, end, before=start))[0] == pytest.approx(paid, abs=1e-9)
 
 
 def test_a_double_pendulum_is_paid_for_the_height_of_its_tip() -> None:
@@ -158,24 +188,26 @@ def test_a_double_pendulum_is_paid_for_the_height_of_its_tip() -> None:
     # the lower pole 30 degrees to the right, the upper one 60 degrees further: its tip is at x .5 + .3 + .6, z .52
     z = 0.6 * np.cos(np.pi / 6)
     expected = 10 - 0.01 * 1.4**2 - (z - 2) ** 2 - 1e-3 * 4 - 5e-3 * 9 + 10 * (z - 1)
-    tilted = physics([0.5, np.pi / 6, np.pi / 3], [7.0, 2.0, -3.0])
+    tilted = physics("double-pendulum", [0.5, np.pi / 6, np.pi / 3], [7.0, 2.0, -3.0])
     assert reward(tilted)[0] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", ["reacher", "double-pendulum"])
-def test_the_reward_knows_where_the_tip_is(name: str, batch: MakeBatch) -> None:
-    env = batch(get_task(name))
+def test_the_reacher_sees_where_its_tip_is(batch: MakeBatch) -> None:
+    env = batch(get_task("reacher"))
     random_steps(env, 10)
     data = mujoco.MjData(env.model)
-    for state in env.states:
+    for state, seen in zip(env.states, env.observations, strict=True):
         mujoco.mj_setState(env.model, data, state, FULL)
         mujoco.mj_forward(env.model, data)
-        positions = state[None, 1 : 1 + env.model.nq]
-        if name == "reacher":
-            expected = data.body("fingertip").xpos - data.body("target").xpos
-            assert fingertip_to_target(positions)[0] == pytest.approx(expected[:2])
-        else:
-            assert np.ravel(tip(positions)) == pytest.approx(data.site("tip").xpos[[0, 2]])
+        x, y, _ = data.body("fingertip").xpos - data.body("target").xpos
+        assert seen[-3:] == pytest.approx([x, y, np.hypot(x, y)], abs=1e-6)
+
+
+@pytest.mark.parametrize(("far", "near"), [(0.049, 1), (0.051, 0)])
+def test_near_the_target_is_within_five_centimetres(far: float, near: int) -> None:
+    measure = get_task("reacher").measure(1, 0.1)
+    measure.step(physics("reacher", [0, np.pi / 2, 0.1, 0.11 + far]))
+    assert measure.finish(0) == pytest.approx({"share_near": near, "distance_to_the_target_m": far})
 
 
 ON_ONE_LEG = [0.0] * 4 + [0.2] * 8
@@ -198,11 +230,11 @@ ON_ONE_LEG = [0.0] * 4 + [0.2] * 8
 def test_one_leg_is_the_hind_one_alone_and_touches_the_floor(
     heights: list[float], speed: float, paid: float, counted: int, running: int
 ) -> None:
-    step = physics([0.1 * speed], before=[0.0], heights=heights)
+    step = physics("half-cheetah", [0.1 * speed], before=[0.0], heights=heights)
     assert one_leg_reward(step)[0] == pytest.approx(paid)
     measure = get_task("half-cheetah-one-leg").measure(1, 0.1)
     measure.step(step)
-    measure.step(physics([0.0], heights=[0.0] * 12))
+    measure.step(physics("half-cheetah", [0.0], heights=[0.0] * 12))
     shares = {"share_on_one_leg": counted / 2, "share_running_on_one_leg": running / 2}
     shares["share_in_flight"] = 0.5 * (min(heights) > 0.01)
     assert measure.finish(0) == pytest.approx({**shares, "forward_speed": speed / 2})
@@ -216,6 +248,8 @@ def test_one_leg_is_the_hind_one_alone_and_touches_the_floor(
         ("pendulum", [0.0, -0.21], 0),
         ("double-pendulum", [0.0, 0.1, 0.1], 1),
         ("double-pendulum", [0.0, 0.0, 1.5], 0),
+        ("hopper", [0.0, 0.71, 0.0], 1),
+        ("hopper", [0.0, 0.69, 0.0], 0),
         ("walker", [0.0, 0.81, 0.0], 1),
         ("walker", [0.0, 0.79, 0.0], 0),
         ("ant", [0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0], 1),
@@ -225,5 +259,5 @@ def test_one_leg_is_the_hind_one_alone_and_touches_the_floor(
 )
 def test_upright_is_told_from_fallen(name: str, positions: list[float], upright: int) -> None:
     measure = get_task(name).measure(1, 0.1)
-    measure.step(physics(positions, [0.0, 0.0, 0.0]))
+    measure.step(physics(name, positions))
     assert measure.finish(0)["share_upright"] == upright
