@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from core.behaviours.robot_model import LARGEST, MAX_PARTS, RobotModel, is_name
 from core.errors import UserError
-from core.robots.actuators import rest_controls
+from core.robots.actuators import rest_activations, rest_controls
 from core.robots.floor import has_own_floor
 from core.robots.kinematics import Kinematics
 from core.robots.meshes import simplify
@@ -178,20 +178,19 @@ def _try(model: mujoco.MjModel, start: Float64) -> Float64:
 
 def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
     """Return what `_try` does; None if the simulation is unstable."""
-    data, rng, began = mujoco.MjData(model), np.random.default_rng(0), time.monotonic()
-    largest, seen = largest_state(model, start), _seen_geoms(model)
-    data.qpos[:] = start
+    policy, began, seen = _UntrainedPolicy(model, start, seed=0), time.monotonic(), _seen_geoms(model)
+    data = policy.start(start)
     mujoco.mj_forward(model, data)
     extents = [extent(model, data, seen)]
     for _ in range(round(_TRIED_SECONDS / _CONTROL_SECONDS)):
-        if not _act(model, data, rng, largest):
+        if not policy.act(data):
             return None
         if time.monotonic() - began > _PATIENCE:
             raise UserError("it takes too long to simulate: give a larger timestep, or fewer and simpler parts.")
         extents.append(extent(model, data, seen))
     poses = np.tile(start, (_POSES, 1))
     joints = np.flatnonzero(joints_in(model, moved_trees(model)) & (model.jnt_type != FREE))
-    randomize(model, joints.tolist(), rng, poses)
+    randomize(model, joints.tolist(), policy.rng, poses)
     for pose in poses:
         data.qpos[:] = pose
         mujoco.mj_kinematics(model, data)
@@ -201,30 +200,45 @@ def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
 
 def _is_stable(model: mujoco.MjModel, start: Float64, size: float) -> bool:
     """Return whether further trials, as many as there is time for, are stable. size: of the robot in m"""
-    kinematics, rng, began = Kinematics(model), np.random.default_rng(1), time.monotonic()
-    largest = largest_state(model, start)
+    kinematics, policy, began = Kinematics(model), _UntrainedPolicy(model, start, seed=1), time.monotonic()
     positions, velocities = np.tile(start, (2 * _TRIALS, 1)), np.zeros((2 * _TRIALS, model.nv))
     if can_lift_and_turn(kinematics):
-        Starts(kinematics, "mixed", min(1.0, size)).throw(rng, positions[_TRIALS:], velocities[_TRIALS:])
+        Starts(kinematics, "mixed", min(1.0, size)).throw(policy.rng, positions[_TRIALS:], velocities[_TRIALS:])
     for position, velocity in zip(positions, velocities, strict=True):
-        data = mujoco.MjData(model)
-        data.qpos[:], data.qvel[:] = position, velocity
+        data = policy.start(position, velocity)
         for _ in range(round(_TRIAL_SECONDS / _CONTROL_SECONDS)):
-            if not _act(model, data, rng, largest):
+            if not policy.act(data):
                 return False
             if time.monotonic() - began > _TRIAL_PATIENCE:
                 return True
     return True
 
 
-def _act(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Generator, largest: Float64) -> bool:
-    """Simulate one action of an untrained policy. Returns whether it is stable. largest: of `largest_state`"""
-    low, high = model.actuator_ctrlrange.T
-    data.ctrl[:] = np.clip(rng.normal((low + high) / 2, (high - low) / 2), low, high)
-    mujoco.mj_step(model, data, max(1, round(_CONTROL_SECONDS / model.opt.timestep)))
-    state = np.zeros_like(largest)
-    mujoco.mj_getState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-    return not has_diverged(data) and bool((np.abs(state) <= largest).all())
+class _UntrainedPolicy:
+    """Random actions around the controls at rest, in simulations that begin as episodes do."""
+
+    def __init__(self, model: mujoco.MjModel, start: Float64, seed: int) -> None:
+        """start: usual positions (nq,)"""
+        key = start_key(model)
+        self.rng = np.random.default_rng(seed)
+        self._model, self._largest = model, largest_state(model, start)
+        self._rest = rest_controls(model, start, key)
+        self._activations = rest_activations(model, start, self._rest, key)
+
+    def start(self, positions: Float64, velocities: Float64 | float = 0.0) -> mujoco.MjData:
+        """Return a new simulation from these positions (nq,) and velocities (nv,)."""
+        data = mujoco.MjData(self._model)
+        data.qpos[:], data.qvel[:], data.act[:] = positions, velocities, self._activations
+        return data
+
+    def act(self, data: mujoco.MjData) -> bool:
+        """Simulate one action. Returns whether the simulation is stable."""
+        low, high = self._model.actuator_ctrlrange.T
+        data.ctrl[:] = np.clip(self.rng.normal(self._rest, (high - low) / 2), low, high)
+        mujoco.mj_step(self._model, data, max(1, round(_CONTROL_SECONDS / self._model.opt.timestep)))
+        state = np.zeros_like(self._largest)
+        mujoco.mj_getState(self._model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        return not has_diverged(data) and bool((np.abs(state) <= self._largest).all())
 
 
 def _seen_geoms(model: mujoco.MjModel) -> npt.NDArray[np.int64]:

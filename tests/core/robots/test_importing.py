@@ -210,6 +210,18 @@ def test_a_robot_that_becomes_unstable_a_second_after_its_start_is_refused() -> 
     assert import_robot(Path("quadrotor.xml")).timestep == 0.01
 
 
+TROLLEY = """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 1">
+  <joint name="rail" type="slide" axis="1 0 0" range="-1 30"/><geom size=".1" mass="1"/></body></worldbody>
+  <actuator><intvelocity joint="rail" kp="10000" ctrlrange="-.1 .1"/></actuator>
+  <keyframe><key qpos="20"/></keyframe></mujoco>"""
+"""Its servo, which would hurl it back from 20 m to 0 if it did not start at its place."""
+
+
+def test_a_robot_is_tried_from_the_activations_of_its_start() -> None:
+    Path("trolley.xml").write_text(TROLLEY)
+    assert import_robot(Path("trolley.xml")).timestep == 0.002
+
+
 MOVED = (
     "<worldbody><body><joint name='j'/><geom size='1'/></body></worldbody>"
     "<actuator><motor joint='j' ctrlrange='-1 1'/></actuator>"
