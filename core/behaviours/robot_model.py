@@ -70,6 +70,10 @@ class RobotModel:
     """The robot moves in a level plane, and is seen from above."""
     frontal: bool = False
     """The robot moves in the plane of y and z, and is seen along x."""
+    unseen_joints: tuple[str, ...] = ()
+    """Slides that move the robot about, whose positions the networks do not see."""
+    surroundings: tuple[str, ...] = ()
+    """Geoms that are not the robot's own, such as a ball's, whose places the networks see."""
 
     @property
     def names(self) -> SignalNames:

@@ -19,7 +19,7 @@ from core.robots.kinematics import Kinematics
 from core.robots.meshes import simplify
 from core.robots.mjcf import pack, read_mjcf
 from core.robots.models import compile_mjcf, has_diverged, largest_state, start_key
-from core.robots.signals import signal_names
+from core.robots.signals import joint_names, signal_names
 from core.robots.starts import Starts, can_lift_and_turn, randomize
 from core.robots.structure import (
     BALL,
@@ -280,7 +280,7 @@ def _describe(
     root, axes = kinematics.root, joint_axes(model)
     own = set(base_joints(model, root))
     far = np.ptp(model.jnt_range, axis=1) > _FAR * float(np.ptp(extents[0], axis=0).max())
-    plain, angles, quaternions = list[int](), list[int](), list[int]()
+    plain, angles, quaternions, unseen = list[int](), list[int](), list[int](), list[int]()
     frontal, upright, level = (_in_plane(model, axes[:, k]) for k in range(3))
     moved = joints_in(model, moved_trees(model))
     moves = lift_of(model, root) is not None
@@ -298,6 +298,8 @@ def _describe(
             moves = True
             if held:  # a rail or a spring gives its place a meaning
                 plain.append(first)
+            else:
+                unseen.append(joint)
         elif kind == HINGE and endless:
             angles.append(first)
         else:
@@ -334,6 +336,10 @@ def _describe(
         activations=int(model.na),
         level=bool(level[moved].all()) and not upright[moved].all(),
         frontal=bool(frontal[moved].all()) and not (upright[moved].all() or level[moved].all()),
+        unseen_joints=tuple(name for name, joint in joint_names(model).items() if joint in unseen),
+        surroundings=tuple(
+            name for name, geom in kinematics.geoms.items() if not kinematics.own[model.geom_bodyid[geom]]
+        ),
     )
 
 

@@ -231,6 +231,10 @@ class RobotTask(Task):
     """A.1, for all robots but the Swimmer."""
     activations: int = 0
     """Number of states of actuators, which are the last inputs of the networks."""
+    unseen_joints: tuple[str, ...] = ()
+    """Slides that move the robot about, whose positions `observe` leaves out."""
+    surroundings: tuple[str, ...] = ()
+    """Geoms that are not the robot's own, whose places `observe` includes."""
     contact_points: tuple[tuple[str, float], ...] = ()
     """(geom, end): ends of capsules, +1 or -1 along the axis, whose heights above the floor are sensed."""
     exploration_std: float = 1.0

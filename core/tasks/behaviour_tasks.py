@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from core.behaviours.expressions import Expression, compile_expression
 from core.behaviours.figures import EpisodeFigures, compile_figure
 from core.behaviours.robot_model import PREFIX as MJCF
 from core.behaviours.robot_model import RobotModel
+from core.behaviours.signals import write
 from core.errors import UserError
 from core.tasks.base import INSTRUCTION, Physics, RobotTask, Task
 from core.tasks.gymnasium import PREFIX as GYM
@@ -167,23 +167,20 @@ def _timed(robot: RobotTask, behaviour: Behaviour) -> RobotTask:
 def unseen_by_predictors(task: RobotTask, oracle: str, see_actions: bool = False) -> str:
     """Return a warning about signals of a correct oracle that the predictors do not see; '' if they see all of them.
 
-    A place counts as seen if the robot can't move away, or the oracle may compare it with that of a geom.
+    A place counts as seen if the robot can't move away, or the oracle may compare it with another place on the robot.
     """
     signals = compile_expression(oracle, task.names).signals
-    families = Counter(signal.partition("[")[0] for signal in signals)
-    places = () if task.camera.fixed else ("x", "y")
-    unseen = sorted(
-        signal
-        for signal in signals
-        if signal == "time"
-        or (signal in places and families[signal] == 1)
-        or (signal.startswith("action[") and not see_actions)
-    )
+    geoms = [name for name in task.names.geoms if name not in task.surroundings]
+    actions = {signal for signal in signals if signal.startswith("action[") and not see_actions}
+    unseen = actions | {"time", *(write("joint", name) for name in task.unseen_joints)} & signals
+    for axis in () if task.camera.fixed else ("x", "y"):
+        places = {axis, *(write(axis, name) for name in geoms)} & signals
+        unseen |= places if len(places) == 1 else set()
     if not unseen:
         return ""
-    sentence = f"The predictors can't learn a reward for {' and '.join(unseen)}, which they do not see."
+    sentence = f"The predictors can't learn a reward for {' and '.join(sorted(unseen))}, which they do not see."
     advice = " They see actions with --set reward.inputs=observation_action."
-    return sentence + (advice if families["action"] and not see_actions else "")
+    return sentence + (advice if actions else "")
 
 
 def _reward(oracle: Expression) -> Callable[[Physics], Float64]:

@@ -22,6 +22,7 @@ from core.robots.kinematics import Kinematics
 from core.robots.models import load_model
 from core.robots.signals import SignalSource, StepSignals, StepStates, constant_signals
 from core.robots.structure import extent
+from core.tasks.behaviour_tasks import unseen_by_predictors
 from tests.core.robot_toys import MakeBatch, trial
 from tests.core.robot_toys import imported as import_with_task
 
@@ -327,9 +328,18 @@ def test_the_camera_follows_a_robot_on_an_endless_rail() -> None:
     ids=["endless", "a long rail", "a spring"],
 )
 def test_where_it_is_on_a_rail_or_a_spring_is_seen(joint: str, seen: bool) -> None:
-    model, task = imported(FLOOR + walker(f'<joint type="slide" axis="1 0 0" {joint}/>'))
+    model, task = imported(FLOOR + walker(f'<joint name="rail" type="slide" axis="1 0 0" {joint}/>'))
     assert (0 in model.plain) == seen
     assert not task.camera.fixed
+    assert bool(unseen_by_predictors(task, "joint[rail]")) == (not seen)
+
+
+def test_an_oracle_may_pay_for_the_place_of_a_ball_but_not_for_that_of_a_foot() -> None:
+    ball = '<body pos="1 0 .1"><freejoint/><geom name="ball" size=".1"/></body>'
+    foot = walker().replace("</body></body>", '<geom name="foot" pos="0 0 -.2" size=".03"/></body></body>')
+    _, task = imported(FLOOR + foot + ball)
+    assert "for x[foot]," in unseen_by_predictors(task, "x[ball] - x[foot]")
+    assert not unseen_by_predictors(task, "x[ball]")
 
 
 LOAD = """<body name="load" pos="0 0 -.9"><freejoint/><geom name="load" size=".05" rgba="1 0 0 1"/><site name="eye"/></body>"""

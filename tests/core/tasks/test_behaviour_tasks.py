@@ -171,6 +171,12 @@ def test_an_mjcf_file_in_place_of_a_task_is_answered_with_how_to_name_it(named: 
         ("hopper", "up - x * time", "time and x"),
         ("hopper", "up + y", "y"),
         ("hopper", "x[foot_geom] - x", ""),  # how far the foot is in front
+        ("walker", "-abs(x[foot_geom] - 2)", "x[foot_geom]"),
+        ("walker", "x[foot_geom] - x[foot_left_geom]", ""),
+        ("walker", "abs(joint[rootx] - 3)", "joint[rootx]"),
+        ("walker", "joint[rootz] + joint_rate[rootx]", ""),
+        ("swimmer", "joint[slider2] * y[mid]", "joint[slider2] and y[mid]"),
+        ("reacher", "-abs(x[fingertip])", ""),
         ("hopper", "action[foot_joint]", "action[foot_joint]"),
         ("pendulum", "-abs(x)", ""),  # it can't move away, and sees where it is
         ("hopper", "height + forward_speed - abs(joint[foot_joint])", ""),
