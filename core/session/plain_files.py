@@ -26,7 +26,7 @@ _KINDS = (
 
 
 def require_plain(folder: Path) -> None:
-    """Raise UserError if a link, a hard link, a pipe, a socket or a device is in a session's folder.
+    """Raise UserError if a link, a pipe, a socket or a device is in a session's folder.
 
     Opens no file. A missing folder passes, as its reader reports that; one that can't be listed raises UserError.
     """
@@ -46,11 +46,9 @@ def require_plain(folder: Path) -> None:
 def _check(folder: Path) -> None:
     with os.scandir(folder) as entries:
         for entry in entries:
-            status = os.lstat(entry.path)  # on Windows the entry itself knows no hard links
-            kind = next((kind for is_kind, kind in _KINDS if is_kind(status.st_mode)), None)
-            if kind is None and stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
-                kind = "a hard link to another file"
+            mode = entry.stat(follow_symlinks=False).st_mode
+            kind = next((kind for is_kind, kind in _KINDS if is_kind(mode)), None)
             if kind:
-                linked = "link" in kind
+                linked = kind == "a link"
                 remedy = "copy the folder with what its links point to, and use the copy" if linked else "delete it"
                 raise UserError(f"{entry.path} is {kind}, which a session can't contain: {remedy}.")
