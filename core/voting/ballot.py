@@ -10,8 +10,6 @@ from core.types import Choice
 
 CHOICES = (Choice.LEFT, Choice.TIE, Choice.RIGHT)
 _MAX_VOTERS = 2000
-_MAX_PER_ADDRESS = 8
-"""Voters in one round from one address: phones that share one, or somebody who votes again and again."""
 
 
 class Verdict(StrEnum):
@@ -22,7 +20,7 @@ class Verdict(StrEnum):
     LATE = "late"
     """The round has ended, or another one is open."""
     REFUSED = "refused"
-    """Too many voters, in all or from this address."""
+    """Too many voters."""
 
 
 class Ballot:
@@ -33,13 +31,12 @@ class Ballot:
         self.round = 0
         self._until = 0.0
         self._votes: dict[str, Choice] = {}
-        self._addresses: Counter[str] = Counter()
 
     def open(self, number: int, seconds: float) -> None:
         """Open a round of this number; votes on any other are late from now on."""
         with self._lock:
             self.round, self._until = number, self._clock() + seconds
-            self._votes, self._addresses = {}, Counter()
+            self._votes = {}
 
     def extend(self, seconds: float) -> None:
         """Give the round, with its votes, so many seconds from now."""
@@ -50,18 +47,15 @@ class Ballot:
     def seconds_left(self) -> float:
         return max(0.0, self._until - self._clock())
 
-    def vote(self, voter: str, number: int, choice: Choice, address: str = "") -> Verdict:
+    def vote(self, voter: str, number: int, choice: Choice) -> Verdict:
         with self._lock:
             if number != self.round or self._clock() >= self._until:
                 return Verdict.LATE
             before = self._votes.get(voter)
-            known = before is not None
-            if not known and (len(self._votes) >= _MAX_VOTERS or self._addresses[address] >= _MAX_PER_ADDRESS):
+            if before is None and len(self._votes) >= _MAX_VOTERS:
                 return Verdict.REFUSED
-            if not known:
-                self._addresses[address] += 1
             self._votes[voter] = choice
-            return Verdict.CHANGED if known and before != choice else Verdict.COUNTED
+            return Verdict.COUNTED if before in (None, choice) else Verdict.CHANGED
 
     def votes(self) -> dict[str, Choice]:
         """Copy of the choices by voter."""

@@ -26,7 +26,7 @@ function kept(){try{return localStorage.me||(localStorage.me=fresh());}catch(e){
 const me=kept();
 let state=JSON.parse(document.getElementById("state").textContent),until=0,chosen="",said="",lost=false;
 const words={counted:"Vote recorded. You can change it until time is up.",changed:"Your vote was changed.",
-late:"Too late for this pair.",refused:"Too many votes from this address: vote again for the next pair.",
+late:"Too late for this pair.",refused:"Too many votes: vote again for the next pair.",
 failed:"That did not work: try again.",
 offline:"The vote has ended, or the connection is lost. Is your phone on the presenter's network?",
 next:"The next pair will appear soon.",closed:"Your vote was counted. The next pair will appear soon."};

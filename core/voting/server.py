@@ -1,7 +1,7 @@
 """The server of the page: GET of one page and POST of one vote, and nothing else.
 
-It is open to a room, so nothing is taken for granted: sizes, rates, the number of connections and their duration are
-limited, and what does not look like a vote is refused. It keeps no cookies and writes no addresses.
+It is open to a room, so nothing is taken for granted: sizes, waits and the number of connections are limited, and what
+does not look like a vote is refused. It keeps no cookies and writes no addresses.
 """
 
 import contextlib
@@ -15,9 +15,6 @@ import socketserver
 import struct
 import sys
 import threading
-import time
-from collections import OrderedDict
-from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -27,36 +24,10 @@ from core.voting.page import page
 
 _MAX_BODY = 256
 _MAX_HEAD = 8192
-_MAX_CONNECTIONS, _MAX_CONNECTIONS_OF_ONE = 512, 32
-"""Connections that are open at once: in all, and of one address."""
-_MAX_SECONDS = 10.0
-"""Longest time that one connection may take."""
-_RATE, _BURST = 10.0, 30.0
-"""Requests a second of one address, and how many it may send at once."""
-_MAX_ADDRESSES = 4096
 _GET_ADDRESS = 0x8915
 """Linux's SIOCGIFADDR: the IPv4 address of an interface."""
 _WRONG_ADDRESS = b"There is no page here: check the address, in small letters and without anything after it.\n"
 _VOTER = re.compile(r"[0-9a-f]{32}", re.ASCII)
-
-
-class RateLimit:
-    """A bucket of requests for each address, filled at a steady rate."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        self._clock, self._lock = clock, threading.Lock()
-
-    def allows(self, address: str) -> bool:
-        with self._lock:
-            now = self._clock()
-            left, since = self._buckets.pop(address, (_BURST, now))
-            left = min(_BURST, left + (now - since) * _RATE)
-            allowed = left >= 1
-            self._buckets[address] = left - allowed, now
-            if len(self._buckets) > _MAX_ADDRESSES:
-                self._buckets.popitem(last=False)
-            return allowed
 
 
 class VotingServer(ThreadingHTTPServer):
@@ -66,14 +37,13 @@ class VotingServer(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 512
 
-    def __init__(self, host: str, ballot: Ballot) -> None:
-        """host: address to listen on, no other. Raises OSError."""
+    def __init__(self, host: str, ballot: Ballot, connections: int = 512) -> None:
+        """Listen on the address `host`, and no other. connections: most that are open at once. Raises OSError."""
         super().__init__((host, 0), _Handler)
-        self.ballot, self.limit = ballot, RateLimit()
+        self.ballot, self._connections = ballot, connections
         self.path = f"/{secrets.token_hex(3)}"
         self.authority = f"{host}:{self.server_address[1]}"
-        self._open: dict[socket.socket, tuple[float, str]] = {}
-        """Start time and address of each open connection."""
+        self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True, name="votes")
         self._thread.start()
@@ -86,26 +56,16 @@ class VotingServer(ThreadingHTTPServer):
         socketserver.TCPServer.server_bind(self)  # HTTPServer's asks the name server for this machine's name
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Refuse a connection if too many are open."""
-        address = client_address[0]
+        """Refuse a connection if too many are open, before the process has no file handles left."""
         with self._lock:
-            of_this = sum(other == address for _, other in self._open.values())
-            if len(self._open) >= _MAX_CONNECTIONS or of_this >= _MAX_CONNECTIONS_OF_ONE:
+            if len(self._open) >= self._connections:
                 return False
-            self._open[request] = time.monotonic(), address
+            self._open.add(request)
             return True
-
-    def service_actions(self) -> None:
-        """End connections that take too long; called ten times a second."""
-        oldest = time.monotonic() - _MAX_SECONDS
-        with self._lock:
-            late = [request for request, (since, _) in self._open.items() if since < oldest]
-        for request in late:
-            self._end(request)
 
     def shutdown_request(self, request: Any) -> None:
         with self._lock:
-            self._open.pop(request, None)
+            self._open.discard(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -118,12 +78,9 @@ class VotingServer(ThreadingHTTPServer):
         with self._lock:
             left = [*self._open]
         for request in left:
-            self._end(request)
+            with contextlib.suppress(OSError):  # it has ended by itself
+                request.shutdown(socket.SHUT_RDWR)
         self._thread.join()
-
-    def _end(self, request: socket.socket) -> None:
-        with contextlib.suppress(OSError):  # it has ended by itself
-            request.shutdown(socket.SHUT_RDWR)
 
 
 class _Request(io.RawIOBase):
@@ -178,17 +135,14 @@ class _Handler(BaseHTTPRequestHandler):
         elif (found := _parse_vote(self.rfile.read(int(length)))) is None:
             self.send_error(400)
         else:
-            verdict = self.server.ballot.vote(*found, address=str(self.client_address[0]))
+            verdict = self.server.ballot.vote(*found)
             self._reply(200, f"{verdict}\n".encode(), "text/plain")
 
     def _is_expected(self) -> bool:
-        """Return False, after sending an error, for another page, another host's name or too many requests."""
-        if not self.server.limit.allows(str(self.client_address[0])):
-            self.send_error(429)
-        elif self.path != self.server.path or self.headers.get("Host") != self.server.authority:
-            self.send_error(404)  # a site that has this address under a name of its own is refused too
-        else:
+        """Return False, after sending an error, for another page or another host's name."""
+        if self.path == self.server.path and self.headers.get("Host") == self.server.authority:
             return True
+        self.send_error(404)  # a site that has this address under a name of its own is refused too
         return False
 
     def _reply(self, code: int, content: bytes, kind: str, rules: str = "default-src 'none'") -> None:

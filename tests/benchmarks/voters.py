@@ -1,4 +1,4 @@
-"""Simulated guests: each polls the page for votes and votes once a second, from one of many addresses.
+"""Simulated guests: each polls the page for votes and votes once a second.
 
     .venv/bin/python -m tests.benchmarks.voters URL --voters 200 --seconds 60
 
@@ -17,8 +17,6 @@ import secrets
 import time
 from collections import Counter, defaultdict
 
-_PER_ADDRESS = 5
-"""Guests at one address; the program takes no more than eight in a round."""
 _TIMEOUT_SECONDS = 20.0
 
 
@@ -34,34 +32,33 @@ class Audience:
         self.seconds: list[float] = []
         self.last: defaultdict[int, dict[str, str]] = defaultdict(dict)
 
-    async def guest(self, number: int, until: float) -> None:
+    async def guest(self, until: float) -> None:
         voter = secrets.token_hex(16)
-        source = f"127.0.{1 + number // _PER_ADDRESS // 200}.{1 + number // _PER_ADDRESS % 200}"
         turn = time.monotonic() + random.random()
         while turn < until:
             await asyncio.sleep(turn - time.monotonic())
             turn += 1.0
             try:
-                state = re.search(rb'\{"round": (\d+), "seconds": ([\d.]+)\}', await self._ask("GET", b"", source))
+                state = re.search(rb'\{"round": (\d+), "seconds": ([\d.]+)\}', await self._ask("GET", b""))
                 if state and float(state[2]) > 0:
-                    await self._vote(voter, int(state[1]), source)
+                    await self._vote(voter, int(state[1]))
             except (OSError, TimeoutError, EOFError) as error:
                 self.unanswered.append(repr(error))
 
-    async def _vote(self, voter: str, number: int, source: str) -> None:
+    async def _vote(self, voter: str, number: int) -> None:
         choice = random.choice(["left", "left", "right", "tie"])
         content = json.dumps({"voter": voter, "round": number, "choice": choice}).encode()
         began = time.monotonic()
-        reply = await self._ask("POST", content, source)
+        reply = await self._ask("POST", content)
         self.seconds.append(time.monotonic() - began)
         verdict = reply.rpartition(b"\r\n\r\n")[2].decode().strip()
         self.verdicts[verdict] += 1
         if verdict in ("counted", "changed"):
             self.last[number][voter] = choice
 
-    async def _ask(self, method: str, content: bytes, source: str) -> bytes:
+    async def _ask(self, method: str, content: bytes) -> bytes:
         async with asyncio.timeout(_TIMEOUT_SECONDS):
-            reader, writer = await asyncio.open_connection(self._host, self._port, local_addr=(source, 0))
+            reader, writer = await asyncio.open_connection(self._host, self._port)
             head = f"{method} {self._path} HTTP/1.1\r\nHost: {self._host}:{self._port}\r\n"
             head += f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
             writer.write(head.encode() + content)
@@ -79,7 +76,7 @@ async def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     options = parser.parse_args()
     audience, until = Audience(options.url), time.monotonic() + options.seconds
-    await asyncio.gather(*(audience.guest(number, until) for number in range(options.voters)))
+    await asyncio.gather(*(audience.guest(until) for _ in range(options.voters)))
     taken = sorted(audience.seconds) or [float("nan")]
     result = {
         "verdicts": audience.verdicts,

@@ -31,13 +31,12 @@ def test_a_voter_counts_once_with_the_last_choice_and_not_after_the_end() -> Non
     assert ballot.vote("a", 1, Choice.LEFT) == Verdict.LATE and not ballot.votes()
 
 
-def test_one_address_can_not_fill_the_ballot_alone() -> None:
+def test_a_round_counts_two_thousand_voters() -> None:
     ballot = Ballot()
     ballot.open(1, 60)
-    verdicts = [ballot.vote(f"{number}", 1, Choice.LEFT, "10.0.0.1") for number in range(20)]
-    assert verdicts.count(Verdict.COUNTED) == 8 and verdicts[-1] == Verdict.REFUSED
-    assert ballot.vote("0", 1, Choice.RIGHT, "10.0.0.1") == Verdict.CHANGED
-    assert ballot.vote("other", 1, Choice.RIGHT, "10.0.0.2") == Verdict.COUNTED
+    assert {ballot.vote(f"{number}", 1, Choice.LEFT) for number in range(2000)} == {Verdict.COUNTED}
+    assert ballot.vote("2000", 1, Choice.LEFT) == Verdict.REFUSED
+    assert ballot.vote("0", 1, Choice.RIGHT) == Verdict.CHANGED
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ Reply = tuple[int, dict[str, str], bytes]
 """Status, headers by their names in small letters, and content."""
 
 
-def ask(url: str, method: str = "GET", body: bytes = b"", source: str = "", **headers: str) -> Reply:
+def ask(url: str, method: str = "GET", body: bytes = b"", **headers: str) -> Reply:
     host, port, path = re.fullmatch(r"http://([\d.]+):(\d+)(/.*)", url).groups()
-    connection = http.client.HTTPConnection(host, int(port), timeout=20, source_address=(source, 0) if source else None)
+    connection = http.client.HTTPConnection(host, int(port), timeout=20)
     connection.request(method, path, body or None, {name.replace("_", "-"): value for name, value in headers.items()})
     reply = connection.getresponse()
     content = reply.read()
@@ -20,6 +20,6 @@ def ask(url: str, method: str = "GET", body: bytes = b"", source: str = "", **he
     return reply.status, {name.lower(): value for name, value in reply.getheaders()}, content
 
 
-def vote(url: str, voter: str, number: int = 1, choice: str = "left", source: str = "") -> Reply:
+def vote(url: str, voter: str, number: int = 1, choice: str = "left") -> Reply:
     body = json.dumps({"voter": voter, "round": number, "choice": choice}).encode()
-    return ask(url, "POST", body, source, Content_Type="application/json")
+    return ask(url, "POST", body, Content_Type="application/json")
