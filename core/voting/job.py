@@ -1,7 +1,6 @@
 """The voting job: serves the page in a child process, counts the votes of each round, and writes them down."""
 
 import ipaddress
-import time
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +12,6 @@ from core.types import Choice
 from core.voting.ballot import Ballot
 from core.voting.record import append_votes
 from core.voting.server import VotingServer, local_address
-
-_TELL_SECONDS = 0.2
-"""Shortest time between two VotesCounted of a round, so that a full room does not keep the window busy with its bars."""
 
 
 class VotingJob(Job):
@@ -40,7 +36,7 @@ class VotingJob(Job):
             server.close()
 
     def _count(self, ballot: Ballot) -> Iterator[Event | None]:
-        opened, sent, final, sent_at = VoteOpened(0, 0.0), dict[str, int](), True, 0.0
+        opened, sent, final = VoteOpened(0, 0.0), dict[str, int](), True
         while True:
             while self._events:
                 match self._events.popleft():
@@ -57,9 +53,8 @@ class VotingJob(Job):
             if not final and ended and not any(counts.values()):
                 ballot.extend(opened.seconds)
                 ended, sent = False, {}
-            now = time.monotonic()
-            if not final and (ended or (counts != sent and now - sent_at >= _TELL_SECONDS)):
-                sent, final, sent_at = counts, ended, now
+            if not final and (ended or counts != sent):
+                sent, final = counts, ended
                 yield VotesCounted(ballot.round, counts, ballot.seconds_left, final)
             else:
                 yield Waited("voting", "waiting for votes")
