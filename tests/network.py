@@ -11,7 +11,7 @@ def _is_networked() -> bool:
     if not _ROUTES.exists() or not any(line.split()[1] == "0" * 8 for line in _ROUTES.read_text().splitlines()[1:]):
         return False
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:  # which sends nothing
-        probe.connect(("10.255.255.255", 1))
+        probe.connect(("192.0.2.1", 1))
         return not ipaddress.ip_address(probe.getsockname()[0]).is_global
 
 

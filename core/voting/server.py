@@ -24,6 +24,8 @@ from core.voting.page import page
 
 _MAX_BODY = 256
 _MAX_HEAD = 8192
+_ELSEWHERE = "192.0.2.1"
+"""Address, for documentation only, to which no route leads but the default one: a VPN may have routes of its own."""
 _GET_ADDRESS = 0x8915
 """Linux's SIOCGIFADDR: the IPv4 address of an interface."""
 _WRONG_ADDRESS = b"There is no page here: check the address, in small letters and without anything after it.\n"
@@ -179,7 +181,7 @@ def local_address() -> str:
     """Return this machine's address in its network, without sending anything. Raises OSError without a network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("10.255.255.255", 1))
+            probe.connect((_ELSEWHERE, 1))
         except OSError:
             if address := _address_without_route(probe):
                 return address

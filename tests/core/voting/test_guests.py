@@ -115,13 +115,30 @@ def test_a_guest_at_another_address_votes_once(network: Network, served: subproc
     assert counts_after(served, {"right": 1})["left"] == 0
 
 
-def test_a_network_without_a_way_out_is_found_too(network: Network) -> None:
-    """As a hotspot of the presenter's own computer is."""
-    subprocess.run([*network.host, "ip", "route", "del", "default"], check=True)
+def address_in(network: Network) -> str:
+    """The address that the page would have."""
     code = "from core.voting.server import local_address; print(local_address())"
     command = [*network.host, sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT, check=True)
-    assert done.stdout.strip() == _HOST
+    return done.stdout.strip()
+
+
+def test_a_network_without_a_way_out_is_found_too(network: Network) -> None:
+    """As a hotspot of the presenter's own computer is."""
+    subprocess.run([*network.host, "ip", "route", "del", "default"], check=True)
+    assert address_in(network) == _HOST
+
+
+def test_the_address_is_not_that_of_a_vpn(network: Network) -> None:
+    for command in (
+        "link add vpn type veth peer name tunnel",
+        "addr add 10.200.0.1/32 dev vpn",
+        "link set vpn up",
+        "link set tunnel up",
+        "route add 10.0.0.0/8 dev vpn",
+    ):
+        subprocess.run([*network.host, "ip", *command.split()], check=True)
+    assert address_in(network) == _HOST
 
 
 _CHOICES = ((1, "left"), (1, "right"), (0, "left"))
