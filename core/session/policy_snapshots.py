@@ -101,11 +101,11 @@ class PolicySnapshots:
         values["measure"] = info.measure if math.isfinite(info.measure) else None
         content = tensor_file.as_file(values, weights)
         make_inside(self.folder)
-        write_atomically(self._path(info.env_steps), content)
-        kept = self.env_steps()
         limit = max(_MIN_KEPT, min(self._limit, self._max_total_bytes // len(content)))
-        for steps in sorted(set(kept) - set(thinned(kept, limit))):
-            self._delete(steps)
+        taken = sorted({*self.env_steps(), info.env_steps})
+        for steps in sorted({*taken} - {*thinned(taken, limit)}):
+            self._delete(steps)  # before the new one is written, so that an export never finds too many
+        write_atomically(self._path(info.env_steps), content)
         return True
 
     def infos(self, tell: Callable[[str], None] | None = None) -> list[SnapshotInfo]:

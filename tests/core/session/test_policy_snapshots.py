@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from core.errors import UserError
+from core.session import policy_snapshots
 from core.session.archive import export_session, import_session
 from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo, thinned
 from core.session.session import Session
@@ -77,6 +78,22 @@ def test_so_many_are_kept_evenly_with_the_first_and_the_newest(tmp_path: Path, l
     assert len(kept) == 8 and kept[0] == 0 and kept[-1] == 580
     gaps = np.diff(kept)
     assert gaps[:-1].max() <= 2 * gaps[:-1].min()
+
+
+def test_an_export_while_one_is_added_can_be_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session.create(tmp_path / "s", tiny())
+    made = filled(session.folder, *range(0, 100 * policy_snapshots.KEPT, 100))
+    write = policy_snapshots.write_atomically
+
+    def write_and_export(path: Path, content: bytes) -> None:
+        write(path, content)
+        export_session(session, tmp_path / "s.somersault")
+
+    monkeypatch.setattr(policy_snapshots, "write_atomically", write_and_export)
+    made.add(info(100 * policy_snapshots.KEPT), weights(0), always=True)
+    session.close()
+    import_session(tmp_path / "s.somersault", tmp_path / "again")
+    assert len(PolicySnapshots(tmp_path / "again").env_steps()) == policy_snapshots.KEPT
 
 
 def lying(path: Path) -> None:
