@@ -166,19 +166,17 @@ class FilmProgressed(Event):
 class FilmMade(Event):
     """Report of a finished film at `target`.
 
-    note: sentences about anything left out, and about a format that few programs play; or ''
-    codec: the format's name, such as "H.264"
+    note: sentences about anything left out; or ''
     """
 
     target: str
     note: str
-    codec: str
 
     @property
     def summary(self) -> str:
         """Text for the person who asked for the film."""
         target = Path(self.target)
-        saved = f"Saved {target.name} in {target.absolute().parent} ({self.codec})."
+        saved = f"Saved {target.name} in {target.absolute().parent}."
         return " ".join(part for part in (saved, self.note) if part)
 
 

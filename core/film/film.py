@@ -37,7 +37,6 @@ FPS = 30.0
 _MAX_HEIGHT = 2160
 _EPISODES = 8
 """Episodes that the measure in a caption is averaged over."""
-_NO_H264 = "No H.264 encoder was found, so the film is in {codec}. Browsers and VLC play it; some presentation programs do not."
 _LABELLERS: Mapping[str, str] = {
     Teacher.HUMAN: "a person",
     Teacher.ORACLE: "the computer",
@@ -113,9 +112,7 @@ class FilmJob(Service[FilmRequested]):
                     yield FilmProgressed(share)
                 else:
                     yield None
-        if video.codec != "H.264":
-            notes.append(_NO_H264.format(codec=video.codec))
-        yield FilmMade(str(target), " ".join(notes), video.codec)
+        yield FilmMade(str(target), " ".join(notes))
 
     def _choose_snapshots(self, request: FilmRequested, notes: list[str]) -> list[tuple[SnapshotInfo, Arrays]]:
         """Choose evenly among the kept policies, which are denser where the policy changed most; note damaged ones."""

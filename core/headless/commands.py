@@ -352,7 +352,7 @@ def _film(args: argparse.Namespace) -> None:
     usual = 1080 if args.talk else 720
     height = usual if args.height is None else args.height
     job.receive(FilmRequested(str(folder), args.out, args.before_after, height))
-    made, events = FilmMade(args.out, "", ""), job.run()
+    made, events = FilmMade(args.out, ""), job.run()
     next(events)  # checks height and policies: an error is one sentence, with no bar above it
     with tqdm(desc="film", total=100, unit="%", file=sys.stderr, mininterval=0.5) as bar:
         for event in events:
@@ -362,7 +362,7 @@ def _film(args: argparse.Namespace) -> None:
                 made = event
                 bar.update(100 - bar.n)
                 break
-    print(" ".join(part for part in (made.note, f"wrote {made.target} ({made.codec})") if part), file=sys.stderr)
+    print(" ".join(part for part in (made.note, f"wrote {made.target}") if part), file=sys.stderr)
 
 
 def _export(args: argparse.Namespace) -> None:

@@ -1,9 +1,7 @@
 """Video files and film strips from frames."""
 
-import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import av
 import cv2
 import numpy as np
 import numpy.typing as npt
+from av.codec.codec import UnknownCodecError
 from av.error import FFmpegError
 
 from core.errors import UserError
@@ -18,29 +17,9 @@ from core.io import files
 from core.metrics import evenly
 from core.types import Frames
 
-
-@dataclass(frozen=True)
-class Encoder:
-    """One of FFmpeg's encoders, which may or may not exist on this computer.
-
-    codec: the format's name for people
-    """
-
-    name: str
-    codec: str
-    options: Mapping[str, str]
-
-
-ENCODERS = (
-    Encoder("libx264", "H.264", {"crf": "20", "preset": "medium", "threads": "2"}),
-    Encoder(
-        "libvpx-vp9",
-        "VP9",
-        {"crf": "32", "b": "0", "deadline": "good", "cpu-used": "5", "row-mt": "1", "threads": "2"},
-    ),
-)
-"""By preference. Presentation programs play H.264 and often nothing else, but builds of FFmpeg leave its encoders out; VP9
-is always there, for browsers and players. The AV1 encoder of PyAV's wheel (SVT-AV1 4.1) can wait forever at the end."""
+ENCODER = "libx264"
+"""FFmpeg's encoder of H.264, which presentation programs play; PyAV's wheel has it."""
+_OPTIONS = {"crf": "20", "preset": "medium", "threads": "2"}
 
 
 def check_path(path: Path) -> None:
@@ -50,15 +29,14 @@ def check_path(path: Path) -> None:
 
 
 class VideoFile:
-    """A video that is being written. codec: "H.264" or "VP9"."""
+    """A video that is being written."""
 
-    def __init__(self, container: av.container.OutputContainer, encoder: Encoder, width: int, height: int, fps: float):
-        self.codec = encoder.codec
+    def __init__(self, container: av.container.OutputContainer, width: int, height: int, fps: float) -> None:
         self._container = container
-        stream = container.add_stream(encoder.name, rate=Fraction(fps).limit_denominator(1000))
+        stream = container.add_stream(ENCODER, rate=Fraction(fps).limit_denominator(1000))
         assert isinstance(stream, av.VideoStream)
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-        stream.options = dict(encoder.options)
+        stream.options = {**_OPTIONS}
         self._stream = stream
 
     def add(self, image: npt.NDArray[np.uint8]) -> None:
@@ -71,37 +49,26 @@ class VideoFile:
 
 
 @contextmanager
-def video_file(
-    path: Path, width: int, height: int, fps: float, encoders: Sequence[Encoder] = ENCODERS
-) -> Iterator[VideoFile]:
-    """Create a video with the first of the encoders that works here. Both sides must be even.
+def video_file(path: Path, width: int, height: int, fps: float) -> Iterator[VideoFile]:
+    """Create a video in H.264. Both sides must be even.
 
     The file gets its name when it is complete; if anything fails before that, nothing is left. Raises UserError if it
     can't be written.
     """
     check_path(path)
-    encoder = next((each for each in encoders[:-1] if _works(each, width, height, fps)), encoders[-1])
     with files.replaced(path) as part:
         part.touch()  # the encoder writes only after many frames, so find out now
         try:
             with av.open(str(part), "w", format="mp4", options={"movflags": "faststart"}) as container:
-                video = VideoFile(container, encoder, width, height, fps)
+                video = VideoFile(container, width, height, fps)
                 yield video
                 video.finish()
+        except UnknownCodecError as error:
+            raise UserError(
+                "No video can be written, as PyAV has no H.264 encoder: install PyAV's wheel, which has one."
+            ) from error
         except FFmpegError as error:
             raise UserError(f"{path} can't be written ({files.reason(error)}): name another file.") from error
-
-
-def _works(encoder: Encoder, width: int, height: int, fps: float) -> bool:
-    """Return whether one black frame can be encoded: a listed encoder may lack its hardware, or refuse this size."""
-    try:
-        with av.open(io.BytesIO(), "w", format="mp4") as container:
-            video = VideoFile(container, encoder, width, height, fps)
-            video.add(np.zeros((height, width, 3), np.uint8))
-            video.finish()
-    except (OSError, ValueError, FFmpegError):
-        return False
-    return True
 
 
 def write_video(path: Path, frames: Frames) -> None:

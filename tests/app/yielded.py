@@ -32,7 +32,7 @@ from tests.app.fakes import make_frames, make_query, make_segment
 from tests.app.tape import report
 
 EMPTY = np.zeros((0,), np.float32)
-FILM = (FilmProgressed(0.5), FilmMade("x.mp4", "", "H.264"), Waited("film", "no request"))
+FILM = (FilmProgressed(0.5), FilmMade("x.mp4", ""), Waited("film", "no request"))
 PREVIEWS = (PreviewDrawn("a", make_frames()), PreviewRefused("a", "it can't be drawn"), Waited("previews", "no task"))
 PLAY = (GameShown(np.zeros((210, 160, 3), np.uint8), 7, 3),)
 

@@ -41,8 +41,8 @@ def test_the_menu_asks_a_child_for_a_film_and_tells_how_far_it_is(
     child.play(FilmProgressed(0.37))
     face.wait_until(lambda: face.window.film_bar.bar.value() == 37)
     assert face.window.film_bar.isVisible() and face.window.pair_page.geometry() == place
-    child.play(FilmMade(str(target), "One earlier policy is damaged.", "H.264"))
-    saved = f"Saved flip.mp4 in {tmp_path} (H.264). One earlier policy is damaged."
+    child.play(FilmMade(str(target), "One earlier policy is damaged."))
+    saved = f"Saved flip.mp4 in {tmp_path}. One earlier policy is damaged."
     face.wait_until(lambda: face.window.toast.text() == saved)
     assert child.stopped and not face.window.film_bar.isVisible()
 
@@ -87,7 +87,7 @@ def test_a_film_that_is_made_is_not_called_unfinished_while_its_child_ends(
 ) -> None:
     choose(face, "film", tmp_path / "flip.mp4")
     monkeypatch.setattr(face.engine["film"], "stop", lambda: None)
-    face.engine["film"].play(FilmMade(str(tmp_path / "flip.mp4"), "", "H.264"))
+    face.engine["film"].play(FilmMade(str(tmp_path / "flip.mp4"), ""))
     face.wait_until(lambda: face.controller.unfinished_files == [])
     face.close()
     assert face.controller.abandoned == ""
@@ -101,7 +101,7 @@ def test_who_quits_is_asked_about_a_film_that_is_being_made(face: Face, tmp_path
     assert isinstance(box, QMessageBox) and "flip.mp4" in box.text() and face.window.isVisible()
     if waits:
         QTest.keyClick(box, Qt.Key.Key_Return)  # the default
-        face.engine["film"].play(FilmMade(str(tmp_path / "flip.mp4"), "", "H.264"))
+        face.engine["film"].play(FilmMade(str(tmp_path / "flip.mp4"), ""))
         face.wait_until(lambda: face.window.toast.text().startswith("Saved flip.mp4"))
     else:
         (leave,) = [button for button in box.buttons() if "anyway" in button.text()]

@@ -40,8 +40,8 @@ def test_a_film_whose_worker_fails_is_reported_and_another_can_be_made(
     assert face.controller.state == State.RUNNING and not face.window.banner.shows_failure
     films.make(tmp_path / "again.mp4")
     with face.wait_signal(films.made) as ended:
-        face.engine["film"].play(FilmMade(str(tmp_path / "again.mp4"), "", "H.264"))
-    assert ended.args == [f"Saved again.mp4 in {tmp_path} (H.264)."]
+        face.engine["film"].play(FilmMade(str(tmp_path / "again.mp4"), ""))
+    assert ended.args == [f"Saved again.mp4 in {tmp_path}."]
 
 
 @pytest.fixture

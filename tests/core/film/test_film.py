@@ -78,7 +78,7 @@ def test_a_film_shows_the_learning_from_title_to_end(taught: Path, tmp_path: Pat
         assert still.std() > 10 and difference(still, scenes[0]) > 10
     shares = [event.share for event in sent if isinstance(event, FilmProgressed)]
     assert shares == sorted(shares) and shares[0] == 0.0 and shares[-1] > 0.9 and len(shares) < 120
-    assert sent[-1] == FilmMade(str(tmp_path / "film.mp4"), "", "H.264")  # PyAV's wheel has x264
+    assert sent[-1] == FilmMade(str(tmp_path / "film.mp4"), "")
     assert [path.name for path in tmp_path.iterdir()] == ["film.mp4"]
 
 
@@ -208,7 +208,7 @@ def test_the_command_makes_a_film_or_says_in_a_sentence_why_not(
     taught: Path, tmp_path: Path, cli: Callable[..., Any]
 ) -> None:
     printed = cli("film", taught, "--out", tmp_path / "a.mp4", "--before-after", "--height", HEIGHT)
-    assert f"wrote {tmp_path / 'a.mp4'} (H.264)" in printed.err and (tmp_path / "a.mp4").stat().st_size > 1000
+    assert f"wrote {tmp_path / 'a.mp4'}" in printed.err and (tmp_path / "a.mp4").stat().st_size > 1000
     assert "not a session" in cli("film", "none", "--out", "b.mp4", code=2).err
 
 

@@ -1,4 +1,4 @@
-"""Video files with what encoders there are."""
+"""Video files: their format, and what is said without its encoder."""
 
 from __future__ import annotations
 
@@ -6,17 +6,27 @@ from pathlib import Path
 
 import av
 import numpy as np
+import pytest
 
-from core.io.video_writer import ENCODERS, Encoder, video_file
+from core.errors import UserError
+from core.io import video_writer
+from core.io.video_writer import video_file
 
 
-def test_without_an_encoder_for_h264_the_video_is_vp9(tmp_path: Path) -> None:
-    frame = np.full((90, 160, 3), 90, np.uint8)
-    missing, refusing = (
-        Encoder("no such", "H.264", {}),
-        Encoder("h264_qsv", "H.264", {}),
-    )  # listed, but without hardware
-    with video_file(tmp_path / "a.mp4", 160, 90, 30.0, (missing, refusing, ENCODERS[-1])) as video:
-        video.add(frame)
+def test_a_video_is_h264(tmp_path: Path) -> None:
+    with video_file(tmp_path / "a.mp4", 160, 90, 30.0) as video:
+        video.add(np.full((90, 160, 3), 90, np.uint8))
     with av.open(str(tmp_path / "a.mp4")) as container:
-        assert container.streams.video[0].codec_context.name in ("vp9", "libvpx-vp9") and video.codec == "VP9"
+        assert container.streams.video[0].codec_context.name == "h264"
+
+
+def test_without_the_encoder_a_sentence_says_so_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(video_writer, "ENCODER", "no such")
+    with (
+        pytest.raises(UserError, match="no H.264 encoder: install"),
+        video_file(tmp_path / "a.mp4", 160, 90, 30.0) as video,
+    ):
+        video.add(np.full((90, 160, 3), 90, np.uint8))
+    assert [*tmp_path.iterdir()] == []
