@@ -65,7 +65,7 @@ def measure(
         raise UserError(f"{task.name} has no oracle, and bench needs one: name a task or a behaviour with an oracle.")
     config = replaced(Config(task=task_name), **{**_ROBOT_SESSION, **task.presets, **changes})
     torch.set_num_threads(1)  # as core.jobs.build has it: torch's own would take the cores from the physics
-    threads.set_num_threads(available_cores())
+    threads.limit_threads(available_cores())
     before = _rates(_workloads(config, task), turns, turn_seconds)
     teaching = _teaching(config, session_steps)
     after = _rates(_workloads(config, task), turns, turn_seconds)  # the speed of a machine changes by the minute, too

@@ -174,10 +174,10 @@ def from_arrays(id: int, env_steps: int, arrays: Mapping[str, npt.NDArray[Any]])
     actions, rewards = arrays["actions"], arrays.get("true_rewards")
     if "pictures" not in arrays:
         plain = Segment(id, arrays["observations"], actions, arrays["states"], rewards, env_steps)
-        return _sound(plain, plain.states.shape, plain.observations)
+        return _require_sound(plain, plain.states.shape, plain.observations)
     states = arrays["states"] if "states" in arrays else _read(arrays, "states", "states_packed")
     kept = CompressedSegment(id, _read(arrays, "pictures", "pictures"), actions, states, rewards, env_steps)
-    _sound(kept, states.shape)
+    _require_sound(kept, states.shape)
     shape = kept.pictures.shape
     if len(shape) != 3 or min(shape) < 1:
         raise ValueError(f"segment {id} is not whole: its pictures are of another kind")
@@ -186,7 +186,7 @@ def from_arrays(id: int, env_steps: int, arrays: Mapping[str, npt.NDArray[Any]])
     return kept
 
 
-def _sound(segment: Segment, states: tuple[int, ...], seen: Observations | None = None) -> Segment:
+def _require_sound(segment: Segment, states: tuple[int, ...], seen: Observations | None = None) -> Segment:
     """Return `segment` if its arrays fit together, else raise ValueError. states: their shape; seen: its observations"""
     actions, rewards = segment.actions, segment.true_rewards
     k = actions.shape[:1]

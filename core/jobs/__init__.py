@@ -59,7 +59,7 @@ def build(spec: JobSpec, threads: int = 1, processes: bool = False) -> Job:
     """
     kind = KINDS[spec.name]
     if kind.torch:
-        importlib.import_module("core.nn.threads").set_num_threads(threads)
+        importlib.import_module("core.nn.threads").limit_threads(threads)
     job_class = getattr(importlib.import_module(kind.module), f"{spec.name.capitalize()}Job")
     arguments: list[Config | bool] = [Config.from_dict(spec.config)] if kind.config else []
     if spec.name == "rollout":

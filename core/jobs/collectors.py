@@ -10,7 +10,7 @@ import numpy as np
 
 from core.config import Config
 from core.events import Arrays, JobState
-from core.nn.threads import set_num_threads
+from core.nn.threads import limit_threads
 from core.rollout.collector import Collector, RolloutBatch, join_batches, shares
 from core.system.child_link import Link
 from core.system.child_process import ChildProcess, serve
@@ -151,5 +151,5 @@ def _name(number: int, name: str) -> str:
 
 def _run_collector(link: Link) -> None:
     config, number, stagger, threads = link.receive()
-    set_num_threads(1)
+    limit_threads(1)
     serve(link, Collector(Config.from_dict(config), number, stagger, threads))

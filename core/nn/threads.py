@@ -26,8 +26,8 @@ class Both(Protocol):
 _threads = 1
 
 
-def set_num_threads(threads: int) -> None:
-    """Set how many threads of this process `two_threads` may use; torch and BLAS use one thread in each."""
+def limit_threads(threads: int) -> None:
+    """Limit the threads that `two_threads` may use in this process; torch and BLAS use one thread in each."""
     global _threads
     _threads = threads
     torch.set_num_threads(1)

@@ -227,12 +227,12 @@ class QuerySelector:
 
     def get_state(self) -> dict[str, Any]:
         """JSON values; without the random generator and the excluded pairs, which the store has."""
-        return {"offered": sorted(self._offered), "next_id": self.last_id, "shown": list(self._shown)}
+        return {"offered": sorted(self._offered), "last_id": self.last_id, "shown": list(self._shown)}
 
     def set_state(self, values: dict[str, Any]) -> None:
         self._offered = {(a, b) for a, b in values["offered"]}
         self._shown.extend(map(int, values["shown"]))
-        self.last_id = int(values["next_id"])
+        self.last_id = int(values["last_id"])
 
 
 def _key(left: Segment, right: Segment) -> tuple[int, int]:

@@ -44,7 +44,7 @@ def scheduled(env_steps: int, config: Config) -> int:
     first = config.labels - _later(config)
     if config.teacher == Teacher.PERSON:
         return first + bisect_right(_later_labels(config), env_steps)
-    return min(config.labels, first + int(env_steps / _most_steps(config) + 1e-9))
+    return min(config.labels, first + int(env_steps / _label_interval(config) + 1e-9))
 
 
 def steps_for_answers(config: Config) -> int:
@@ -63,7 +63,7 @@ def exploration_share(config: Config) -> float:
     if config.teacher == Teacher.NONE:
         return 0.0
     interval = config.reward.answer_interval
-    return min(1.0, _most_steps(config) / interval) ** 3 if interval else 1.0
+    return min(1.0, _label_interval(config) / interval) ** 3 if interval else 1.0
 
 
 def finishing(env_steps: int, end: int, falling_steps: int) -> float:
@@ -77,7 +77,7 @@ def _later(config: Config) -> int:
     return own - config.query.first_of(own)
 
 
-def _most_steps(config: Config) -> float:
+def _label_interval(config: Config) -> float:
     """Environment steps between two labels: as many as one answer allows, or fewer if a headless session is too short.
 
     Its first half then has all labels: in the second the policy catches up with the reward (docs/experiments/fast-answers.md).
@@ -93,7 +93,7 @@ def _most_steps(config: Config) -> float:
 @lru_cache(maxsize=8)
 def _later_labels(config: Config) -> list[float]:
     """Environment steps at which a simulated person gives each label but the first ones."""
-    later, longest = _later(config), _most_steps(config)
+    later, longest = _later(config), _label_interval(config)
     rng, person = generator(config.seed, "person's pace"), config.person
     seconds = 60 / person.pace * rng.lognormal(-(_SPREAD**2) / 2, _SPREAD, later)
     seconds += (rng.random(later) < _PAUSE_SHARE) * rng.exponential(_PAUSE_SECONDS, later)

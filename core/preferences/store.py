@@ -220,18 +220,18 @@ class PreferenceStore:
         row = self.row(key)
         if row.withdrawn or row.repeats is not None:
             raise UserError(f"Answer {key} was taken back, or repeats another one: change one that counts.")
-        before = self._mark(key, "change", choice=str(choice), labeller=labeller, at=time.time())
+        before = self._append_change(key, "change", choice=str(choice), labeller=labeller, at=time.time())
         return replace(before, choice=choice, labeller=labeller)
 
     def undo(self) -> Preference | None:
         """Withdraw the latest answer that stands and return it; None if there is none."""
         standing = [row.id for row in self.rows() if not row.withdrawn]
-        return self._mark(standing[-1], "undo") if standing else None
+        return self._append_change(standing[-1], "undo") if standing else None
 
     def redo(self) -> Preference | None:
         """Restore the answer that was withdrawn last and return it; None if an answer was added since."""
         self._refresh()
-        return self._mark(min(self._state.undone), "redo") if self._state.undone else None
+        return self._append_change(min(self._state.undone), "redo") if self._state.undone else None
 
     def undone(self) -> list[Preference]:
         """Return the withdrawn answers that `redo` can restore, without damaged ones, which it can't."""
@@ -242,7 +242,7 @@ class PreferenceStore:
                 found.append(self.answer(key))
         return found
 
-    def _mark(self, key: int, do: str, **values: Any) -> Preference:
+    def _append_change(self, key: int, do: str, **values: Any) -> Preference:
         files.require_same(self.folder / LOG, self._identity)  # else one answer alone would seem to be missing
         answer = self.answer(key)
         self._write({"do": do, "id": key, **values})

@@ -15,7 +15,7 @@ from core.envs.mujoco import MujocoVectorEnv
 from core.errors import checkpoint_errors
 from core.nn.stacked_mlp import CPU
 from core.nn.state import state_arrays
-from core.nn.threads import set_num_threads
+from core.nn.threads import limit_threads
 from core.reward.ensemble import RewardEnsemble
 from core.reward.image_ensemble import ImageEnsemble
 from core.reward.normalization import normalize_reward
@@ -105,7 +105,7 @@ def run_episodes(env: VectorEnv, act: Act, each: int, limit: int, keep: int = 0)
 
 def random_return(config: Config) -> float:
     """Mean true return of the untrained policy with its noise, over 32 episodes or 8 games."""
-    set_num_threads(1)
+    limit_threads(1)
     task = get_task(config.task, config.true_reward)
     actor = Actor(config, generator(config.seed, "random return actions"))
     rng = generator(config.seed, "random return")
@@ -127,7 +127,7 @@ def evaluate(
     task: other physics to act in than the session's own
     captured: record pictures as states if the task has no simulator state to draw
     """
-    set_num_threads(1)
+    limit_threads(1)
     config = session.config
     task = task or get_task(config.task, config.true_reward)
     actor = Actor(config, None)

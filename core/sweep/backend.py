@@ -9,7 +9,7 @@ from typing import Protocol
 
 from core.config import Config
 from core.sweep.cell import Cell, compute
-from core.sweep.environment import environment
+from core.sweep.environment import versions
 from core.system.resources import release_memory
 
 
@@ -71,8 +71,8 @@ class Backend(Protocol):
 
 
 def probe() -> dict[str, str]:
-    """Return the environment of the process that runs this. Sent to other machines before the first cell."""
-    return environment()
+    """Return the versions in the process that runs this. Sent to other machines before the first cell."""
+    return versions()
 
 
 def compute_elsewhere(config: dict[str, object]) -> bytes:

@@ -22,7 +22,7 @@ from core.headless.run import HeadlessRun
 from core.io.session_log import session_log
 from core.rollout.episodes import random_return
 from core.session.session import CONFIG, Session, remove_session
-from core.sweep.environment import environment
+from core.sweep.environment import versions
 from core.sweep.results import read_curve
 from core.system.child_process import ChildDiedError
 from core.types import Teacher
@@ -85,7 +85,7 @@ def compute(config: Config, folder: Path, threads: int, report: Callable[[int], 
     report: called with the environment steps taken so far
     """
     document: Document = {"state": "done", "config": config.to_dict()}
-    made_with = environment()
+    made_with = versions()
     try:
         document["result"] = _result(config, folder, threads, report)
     except Exception as error:  # the boundary of the cell: the others continue

@@ -13,7 +13,7 @@ from core.config import Config
 from core.errors import UserError
 from core.io.files import reason, unwritable, write_atomically
 from core.sweep.cell import Cell, Document, encode
-from core.sweep.environment import environment
+from core.sweep.environment import versions
 
 _CELLS, _SESSIONS, _JOURNAL = "cells", "sessions", "journal.jsonl"
 
@@ -34,8 +34,8 @@ class CellFiles:
 
         Its name also follows from the versions of the program and its libraries: a session continues only with those that it began with.
         """
-        versions = hashlib.sha256(json.dumps(environment(), sort_keys=True).encode()).hexdigest()[:16]
-        return self.folder / _SESSIONS / f"{cell.digest}-{versions}"
+        digest = hashlib.sha256(json.dumps(versions(), sort_keys=True).encode()).hexdigest()[:16]
+        return self.folder / _SESSIONS / f"{cell.digest}-{digest}"
 
     def remove_sessions(self, cell: Cell) -> None:
         """Remove the sessions of a cell, of other versions too. Errors are ignored."""
@@ -66,7 +66,7 @@ class CellFiles:
         return document
 
     def write(self, cell: Cell, document: Document) -> None:
-        write_atomically(self.path(cell), encode({"made_with": environment(), **document}))
+        write_atomically(self.path(cell), encode({"made_with": versions(), **document}))
 
     def note(self, cell: Cell, state: str) -> None:
         """Add a line to the journal: the cell has reached this state. Raises UserError if it can't be written."""

@@ -145,7 +145,7 @@ def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, chart
         if curves := average_curves(results, label):
             draw_chart(folder / f"{name}.png", label, curves)
     print(text, end="")
-    for curve in results.kinds:
+    for curve in results.curves:
         fewer = [cell for cell in cells if cell.curve == curve and _answers_missing(cell, sweep)]
         if fewer:
             log.warning(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from core.sweep.backend import Backend, Ended, Lost, Progressed, Report, Started
 from core.sweep.cell import Cell, CellState, Document, failed
 from core.sweep.cell_files import CellFiles
-from core.sweep.environment import environment
+from core.sweep.environment import versions
 from core.sweep.progress_bar import ProgressBar
 
 _ATTEMPTS = 3
@@ -29,7 +29,7 @@ class Sweep:
         Raises UserError if a document is damaged.
         """
         self._files = files
-        environment()  # of the code that runs now: its files may change later
+        versions()  # of the code that runs now: its files may change later
         self._cells = {cell.digest: cell for cell in cells}
         self._documents: dict[str, Document] = {}
         for digest, cell in self._cells.items():
@@ -56,7 +56,7 @@ class Sweep:
 
     def made_otherwise(self) -> int:
         """Number of documents made by other sources or libraries than this process's."""
-        return sum(document.get("made_with") != environment() for document in self._documents.values())
+        return sum(document.get("made_with") != versions() for document in self._documents.values())
 
     def run(self, backend: Backend, bar: ProgressBar) -> None:
         """Compute the cells that are queued. Raises UserError if a document can't be written."""
@@ -92,7 +92,7 @@ class Sweep:
 
     def _end(self, cell: Cell, document: Document, bar: ProgressBar) -> None:
         done = document["state"] == CellState.DONE
-        if done and document["made_with"] != environment():
+        if done and document["made_with"] != versions():
             document = failed(cell.config, "The program's files changed while the sweep ran: start it again.")
         self._files.write(cell, document)
         self._documents[cell.digest] = document

@@ -19,17 +19,17 @@ _SOURCES = "sources"
 
 
 @functools.cache
-def environment() -> dict[str, str]:
+def versions() -> dict[str, str]:
     """Return versions by name, and as `sources` a digest of the package's source files and the behaviours that ship."""
-    versions = library_versions()
-    libraries = {name: versions[name] or "none" for name in _COMPUTING}
+    installed = library_versions()
+    libraries = {name: installed[name] or "none" for name in _COMPUTING}
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return {"somersault": VERSION, _SOURCES: _digest_of_sources(), "python": python, **libraries}
 
 
 def require_equal(theirs: dict[str, str], where: str) -> None:
-    """Raise UserError, one sentence, if an environment differs from this process's. where: the place it was found in"""
-    for name, ours in environment().items():
+    """Raise UserError, one sentence, if these versions differ from this process's. where: the place they were found in"""
+    for name, ours in versions().items():
         other = theirs.get(name, "none")
         if other == ours:
             continue

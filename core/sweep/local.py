@@ -74,7 +74,7 @@ class LocalBackend:
             with contextlib.closing(envelope):
                 message = envelope.decode()
         except ChildDiedError as error:
-            return [self._lost(digest, str(error))]
+            return [self._lost(digest, error)]
         if isinstance(message, Logged):
             log_from_child(message)
             return []
@@ -83,7 +83,7 @@ class LocalBackend:
             return [Lost(digest, f"The process of the cell failed ({message.summary.rstrip('.')}).")]
         if isinstance(message, int):
             return [Progressed(digest, message)]
-        if isinstance(message, str):  # a process of its session was killed
+        if isinstance(message, ChildDiedError):  # a process of its session was killed
             return [self._lost(digest, message)]
         content, usable = message
         child = self._busy.pop(digest)
@@ -93,11 +93,11 @@ class LocalBackend:
             child.close()
         return [Ended(digest, content)]
 
-    def _lost(self, digest: str, death: str) -> Lost:
+    def _lost(self, digest: str, death: ChildDiedError) -> Lost:
         self._busy.pop(digest).close()
-        killed = death.endswith("exit code -9")
+        killed = death.exit_code == -9
         memory = ", possibly because it ran out of memory: run fewer cells at once" if killed else ""
-        return Lost(digest, f"{capitalized(death)}{memory}.")
+        return Lost(digest, f"{capitalized(str(death))}{memory}.")
 
     def close(self) -> None:
         for child in (*self._busy.values(), *self._idle):
@@ -131,7 +131,7 @@ def _run_cells(link: Link, threads: int) -> None:
     """Receive configs with folders, carry out their cells, and send how far each has come and then its document.
 
     The document is sent with whether another cell may follow in this process. If a process of the cell's session was
-    killed, a sentence is sent instead.
+    killed, that ChildDiedError is sent instead.
     """
     sent_at = 0.0
 
@@ -146,7 +146,7 @@ def _run_cells(link: Link, threads: int) -> None:
         try:
             content = compute(Config.from_dict(config), Path(folder), threads, report)
         except ChildDiedError as error:
-            link.send(str(error))
+            link.send(error)
             return
         resources.release_memory()
         link.send((content, json.loads(content)["state"] == "done"))

@@ -23,7 +23,7 @@ class ProgressBar:
             if states[cell.digest] == CellState.DONE:
                 self._taken[cell.digest] = cell.config.steps
                 done += cell.config.steps
-        self._begun: set[str] = set()
+        self._unreported: set[str] = set()
         """Running cells that have reported no steps yet: the first steps of a cell that continues were taken before."""
         total = sum(cell.config.steps for cell in cells)
         # Cells end together, so only the mean speed since the start tells how long the others will take.
@@ -46,10 +46,10 @@ class ProgressBar:
         if reason:
             what = "failed" if state == CellState.FAILED else "restarts"
             self._bar.write(f"{cell.title} {what}: {reason}", file=sys.stderr)
-        self._begun.discard(cell.digest)
+        self._unreported.discard(cell.digest)
         match state:
             case CellState.RUNNING:
-                self._begun.add(cell.digest)
+                self._unreported.add(cell.digest)
             case CellState.DONE:
                 self._move(cell, cell.config.steps)
             case CellState.FAILED:
@@ -59,8 +59,8 @@ class ProgressBar:
         self._describe(counts)
 
     def progressed(self, cell: Cell, env_steps: int) -> None:
-        self._move(cell, min(env_steps, cell.config.steps), worked=cell.digest not in self._begun)
-        self._begun.discard(cell.digest)
+        self._move(cell, min(env_steps, cell.config.steps), worked=cell.digest not in self._unreported)
+        self._unreported.discard(cell.digest)
 
     def _move(self, cell: Cell, env_steps: int, worked: bool = True) -> None:
         """Set the steps of a cell. worked: whether the difference was taken by this run, and so tells its speed"""

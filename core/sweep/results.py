@@ -24,15 +24,15 @@ TRUE, RANDOM = "true reward", "random"
 class Result:
     """Returns and learning curve of one cell.
 
-    task: its name, with the preset in brackets where a plan has several; kind: the name of its curve
-    curve: [env_steps, true_return] pairs, ascending
+    task: its name, with the preset in brackets where a plan has several; curve: the name of its curve
+    points: [env_steps, true_return] pairs of the curve, ascending
     true_return, random_return: NaN without an episode
     """
 
     task: str
-    kind: str
+    curve: str
     seed: int
-    curve: Sequence[Sequence[float]]
+    points: Sequence[Sequence[float]]
     true_return: float
     random_return: float
 
@@ -42,23 +42,23 @@ class Results:
     """The plan's tasks, curves and seeds, and the results found for them."""
 
     tasks: tuple[str, ...]
-    kinds: tuple[str, ...]
+    curves: tuple[str, ...]
     seeds: tuple[int, ...]
     found: Sequence[Result]
 
-    def of(self, task: str, kind: str) -> dict[int, Result]:
+    def of(self, task: str, curve: str) -> dict[int, Result]:
         """Return the results of a task and curve by seed, without those that have no true return."""
         return {
             result.seed: result
             for result in self.found
-            if (result.task, result.kind) == (task, kind) and math.isfinite(result.true_return)
+            if (result.task, result.curve) == (task, curve) and math.isfinite(result.true_return)
         }
 
     def untrained(self, task: str) -> list[float]:
         """Return the untrained policy's return for each seed that any curve has: of the true reward's cells, or of the first curve's."""
         found: dict[int, Result] = {}
-        for kind in (*reversed(self.kinds), TRUE):
-            found |= self.of(task, kind)
+        for curve in (*reversed(self.curves), TRUE):
+            found |= self.of(task, curve)
         return [found[seed].random_return for seed in self.seeds if seed in found]
 
 
@@ -83,19 +83,19 @@ def to_table(results: Results) -> str:
 
     A mean over fewer seeds than the plan has says so. Shares are of the seeds that both curves have.
     """
-    shared = [kind for kind in results.kinds if kind != TRUE and TRUE in results.kinds]
+    shared = [curve for curve in results.curves if curve != TRUE and TRUE in results.curves]
     columns = ["task", "seeds", RANDOM]
-    for kind in results.kinds:
-        columns += [kind, "share"] if kind in shared else [kind]
+    for curve in results.curves:
+        columns += [curve, "share"] if curve in shared else [curve]
     rows = [[column.replace("|", r"\|") for column in columns], ["---"] * len(columns)]
     for task in results.tasks:
         random = results.untrained(task)
         row = [task, str(len(results.seeds)), _mean_and_deviation(random) + _fewer(random, results) if random else ""]
-        for kind in results.kinds:
-            found = results.of(task, kind)
+        for curve in results.curves:
+            found = results.of(task, curve)
             values = [result.true_return for result in found.values()]
             row.append(_mean_and_deviation(values) + _fewer(values, results) if values else "none")
-            if kind in shared:
+            if curve in shared:
                 share = _share(found, results.of(task, TRUE))
                 row.append("" if math.isnan(share) else f"{share:.2f}")
         rows.append(row)
@@ -106,15 +106,15 @@ def to_rows(results: Results) -> list[dict[str, Any]]:
     """Return the table's numbers: of each task and curve the seeds, their returns, mean, deviation, and share."""
     rows: list[dict[str, Any]] = []
     for task in results.tasks:
-        for kind in results.kinds:
-            found = results.of(task, kind)
+        for curve in results.curves:
+            found = results.of(task, curve)
             if not found:
                 continue
             values = [result.true_return for result in found.values()]
             random = float(np.mean([result.random_return for result in found.values()]))
-            row: dict[str, Any] = {"task": task, "curve": kind, "seeds": list(found), "true_returns": values}
+            row: dict[str, Any] = {"task": task, "curve": curve, "seeds": list(found), "true_returns": values}
             row |= {"mean": float(np.mean(values)), "std": float(np.std(values)), "random": random}
-            rows.append(row | {"share": _share(found, results.of(task, TRUE)) if kind != TRUE else math.nan})
+            rows.append(row | {"share": _share(found, results.of(task, TRUE)) if curve != TRUE else math.nan})
     return rows
 
 
@@ -139,23 +139,23 @@ def _share(own: Mapping[int, Result], true: Mapping[int, Result]) -> float:
 
 def average_curves(results: Results, task: str) -> list[Curve]:
     """A curve for each kind of run, mean and standard deviation over the seeds, and one for the random policy."""
-    drawn = {kind: [each for each in results.of(task, kind).values() if each.curve] for kind in results.kinds}
-    ends = [result.curve[-1][0] for found in drawn.values() for result in found]
+    drawn = {curve: [each for each in results.of(task, curve).values() if each.points] for curve in results.curves}
+    ends = [result.points[-1][0] for found in drawn.values() for result in found]
     if not ends:
         return []
     steps = np.linspace(0, max(ends), _GRID)
     curves = []
-    for kind, found in drawn.items():
+    for curve, found in drawn.items():
         if found:
             rows = [_on_grid(result, steps) for result in found]
-            curves.append(Curve(kind + _fewer(found, results), steps, np.mean(rows, axis=0), np.std(rows, axis=0)))
+            curves.append(Curve(curve + _fewer(found, results), steps, np.mean(rows, axis=0), np.std(rows, axis=0)))
     level = np.full(_GRID, np.mean(results.untrained(task)))
     return [*curves, Curve(RANDOM, steps, level, np.zeros(_GRID))]
 
 
 def _on_grid(result: Result, steps: Float64) -> Float64:
     """Return the true returns at these steps, from the untrained policy on; NaN beyond the end of the run."""
-    at, values = zip(*[(0, result.random_return), *result.curve], strict=True)
+    at, values = zip(*[(0, result.random_return), *result.points], strict=True)
     return np.interp(steps, at, values, right=np.nan)
 
 

@@ -50,7 +50,11 @@ class ChildDiedError(Exception):
     """A child process has ended. exit_code: negative for a signal, None if it was never started."""
 
     def __init__(self, name: str, exit_code: int | None) -> None:
-        super().__init__(f"the {name} process ended with exit code {exit_code}")
+        super().__init__(name, exit_code)  # so that it can be sent to another process
+        self.name, self.exit_code = name, exit_code
+
+    def __str__(self) -> str:
+        return f"the {self.name} process ended with exit code {self.exit_code}"
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from core.tasks.robots import ROBOTS, imported_robot
 from core.types import Float64
 from core.words import suggestion
 
-_BARE_SECONDS = 1.5
+_CLIP_SECONDS = 1.5
 _UNMEASURED = NamedFigure("forward_speed", "Forward speed (m/s)", "mean(forward_speed)")
 """Measure of a behaviour that names none and plots nothing."""
 
@@ -44,17 +44,17 @@ def task_text(word: str, import_robot: Callable[[Path], RobotModel] | None = Non
     Raises UserError if the word names a file and that is no behaviour file, or its robot can't be used.
     """
     if word.startswith(MJCF) and import_robot is not None:
-        return bare_robot(_file_of(word), import_robot).to_text()
+        return behaviour_without_goal(_file_of(word), import_robot).to_text()
     return checked_file(Path(word), import_robot).to_text() if word.lower().endswith(SUFFIX) else word
 
 
-def bare_robot(path: Path, import_robot: Callable[[Path], RobotModel]) -> Behaviour:
+def behaviour_without_goal(path: Path, import_robot: Callable[[Path], RobotModel]) -> Behaviour:
     """Return a behaviour without a particular goal, for the robot in an MJCF file. Errors are import_robot's."""
     model = import_robot(path)
     name = plain_name(path.stem, "-") or "robot"
     title = " ".join(path.stem.split())[:MAX_TITLE]
     title = title if title.isprintable() and title else "Robot"
-    return Behaviour(name, f"{MJCF}{path.name}"[:400], title, INSTRUCTION, _BARE_SECONDS, model=model)
+    return Behaviour(name, f"{MJCF}{path.name}"[:400], title, INSTRUCTION, _CLIP_SECONDS, model=model)
 
 
 def checked_file(path: Path, import_robot: Callable[[Path], RobotModel] | None = None) -> Behaviour:

@@ -11,7 +11,7 @@ import core  # noqa: F401 - before a test module imports mujoco: it chooses how 
 from core.envs.mujoco import MujocoVectorEnv
 from core.events import JobSpec, JobState
 from core.jobs.job_process import JobProcess
-from core.nn.threads import set_num_threads
+from core.nn.threads import limit_threads
 from core.tasks import CATALOGUE, get_task
 from tests.core import picture_toys
 from tests.core.builders import tiny
@@ -21,7 +21,7 @@ from tests.core.children import Start
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
     """Use one thread, as the children do: on few cores, threads wait for each other. A test may choose more."""
-    set_num_threads(1)
+    limit_threads(1)
 
 
 @pytest.fixture(autouse=True)

@@ -264,7 +264,7 @@ def test_an_address_that_nobody_answers_is_one_sentence(with_ray: None, tmp_path
 def test_a_machine_with_other_sources_is_one_sentence(cluster: Cluster, tmp_path: Path) -> None:
     """The driver reports other sources than those of the machines."""
     code = (
-        "import core.sweep.environment as e, sys; ours = dict(e.environment(), sources='0' * 16);"
+        "import core.sweep.environment as e, sys; ours = dict(e.versions(), sources='0' * 16);"
         "e.environment = lambda: ours; sys.argv = ['core', 'sweep', *sys.argv[1:]];"
         "from core.__main__ import main; sys.exit(main())"
     )

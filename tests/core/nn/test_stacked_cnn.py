@@ -10,7 +10,7 @@ from torch.nn.functional import conv2d, leaky_relu
 
 from core.nn.image_input import TrainingPass
 from core.nn.stacked_cnn import LAYERS, StackedCNN
-from core.nn.threads import set_num_threads
+from core.nn.threads import limit_threads
 from core.types import Choice
 from tests.core.builders import preference, same, saved_state
 from tests.core.picture_toys import PLACES, SHAPE, block_preference, block_segment, block_trainer
@@ -115,7 +115,7 @@ def test_training_resumes_exactly_with_any_number_of_threads() -> None:
     state, rng = saved_state(trainer), rngs[0].bit_generator.state
     assert not np.array_equal(state["ensemble_network.variances"], np.ones((4, 2, 16)))
     train(trainer, [], 2)
-    set_num_threads(2)
+    limit_threads(2)
     train(restored, answers, 0)
     restored.set_state(state)
     rngs[1].bit_generator.state = rng

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from core.config import Config, replaced
 from core.nn.stacked_mlp import CPU
-from core.nn.threads import set_num_threads, two_threads
+from core.nn.threads import limit_threads, two_threads
 from core.policy.actor_critic import ActorCritic, actor_critic
 from core.policy.cnn_actor_critic import CNNActorCritic
 from core.policy.on_policy import TrainingBatch
@@ -34,7 +34,7 @@ Case = tuple[ActorCritic, Tensor]
 def test_libraries_make_no_threads_of_their_own(threads: int) -> None:
     """With more threads NumPy rounds products differently, so that numbers would depend on the machine."""
     with threadpool_limits(2, "blas"):
-        set_num_threads(threads)
+        limit_threads(threads)
         assert torch.get_num_threads() == 1
         assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {1}
 
@@ -71,7 +71,7 @@ def test_the_gradient_of_a_ppo_step_in_two_threads_is_that_of_the_plain_loss(
     ppo = PPO(network, CONFIG, np.random.default_rng(0))
     batch = acted(network, inputs).rows(torch.arange(rows))
     gradient, kl = plain_gradient(ppo, batch)
-    set_num_threads(threads)
+    limit_threads(threads)
     with two_threads() as both:
         found = ppo.gradient_step(batch, both)
     assert float((network.weights.grad - gradient).norm()) < 1e-5 * float(gradient.norm())
@@ -105,7 +105,7 @@ def test_a_prediction_in_two_threads_is_that_of_one_pass() -> None:
     images = np.random.default_rng(0).integers(0, 256, (20, 16, int(np.prod(GAME))), dtype=np.uint8)
     predicted = []
     for threads in (1, 2):
-        set_num_threads(threads)
+        limit_threads(threads)
         predicted.append(ensemble.predict(images, np.zeros((20, 16, 1), np.float32)))
     with torch.no_grad():
         whole = ensemble.network(torch.as_tensor(images).reshape(-1, *GAME)).numpy().reshape(predicted[0].shape)
@@ -117,7 +117,7 @@ def test_one_predictor_is_fitted_alike_in_one_thread_and_in_two() -> None:
     """The products of a single network are large enough for the libraries to use several threads of their own."""
     fitted = []
     for threads in (1, 2):
-        set_num_threads(threads)
+        limit_threads(threads)
         draws = np.random.default_rng(0)
         config = replaced(Config(), reward__members=1, reward__inputs="observation", query__selection="random")
         trainer = RewardTrainer(RewardEnsemble(11, config.reward, start()), config.reward, draws, CPU)

@@ -17,7 +17,7 @@ from core.headless.commands import named_task
 from core.presets import ABLATIONS
 from core.sweep.backend import probe
 from core.sweep.cell import Cell
-from core.sweep.environment import environment, require_equal
+from core.sweep.environment import require_equal, versions
 from core.sweep.plans import NAMES, YARDSTICK, Plan, find_plan, only_teachers
 from core.tasks import PAPER_GAMES, PAPER_ROBOTS, get_task
 from core.types import Teacher
@@ -273,21 +273,21 @@ def test_a_behaviour_without_an_oracle_can_not_be_compared() -> None:
 
 
 def test_a_behaviour_that_ships_is_part_of_the_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    before = environment()["sources"]
+    before = versions()["sources"]
     shutil.copytree(FOLDER, tmp_path / "behaviours")
     monkeypatch.setattr("core.sweep.environment.FOLDER", tmp_path / "behaviours")
-    environment.cache_clear()
-    assert environment()["sources"] == before
+    versions.cache_clear()
+    assert versions()["sources"] == before
     path = tmp_path / "behaviours" / "walker-kneel.json"
     path.write_text(path.read_text().replace("0.45", "0.46"))
-    environment.cache_clear()
-    assert environment()["sources"] != before
-    environment.cache_clear()
+    versions.cache_clear()
+    assert versions()["sources"] != before
+    versions.cache_clear()
 
 
 def test_another_version_elsewhere_is_one_sentence_that_says_what_to_do() -> None:
-    assert probe() == environment() and len(environment()["sources"]) == 16
-    require_equal(environment(), "here")
+    assert probe() == versions() and len(versions()["sources"]) == 16
+    require_equal(versions(), "here")
     cases = [
         ("torch", "1.0", "pip install torch=="),
         ("sources", "0", "copy the folders core and resources"),
@@ -295,5 +295,5 @@ def test_another_version_elsewhere_is_one_sentence_that_says_what_to_do() -> Non
     ]
     for name, version, expected in cases:
         with pytest.raises(UserError, match=f"^The machine has .*{expected}") as error:
-            require_equal({**environment(), name: version}, "The machine")
+            require_equal({**versions(), name: version}, "The machine")
         assert "\n" not in str(error.value)

@@ -17,13 +17,13 @@ from core.sweep.charts import Curve, draw_chart
 from core.sweep.results import Result, Results, average_curves, read_curve, to_rows, to_table
 
 
-def made_up(kind: str, value: float, random: float = 10.0, seed: int = 0) -> Result:
-    return Result("ant", kind, seed, [[100, value / 2], [200, value]], value, random)
+def made_up(curve: str, value: float, random: float = 10.0, seed: int = 0) -> Result:
+    return Result("ant", curve, seed, [[100, value / 2], [200, value]], value, random)
 
 
 def results(found: Sequence[Result], seeds: int = 0) -> Results:
     """Results of a plan of these tasks and curves, and of as many seeds as are found unless there are more."""
-    named = [dict.fromkeys(getattr(result, name) for result in found) for name in ("task", "kind", "seed")]
+    named = [dict.fromkeys(getattr(result, name) for result in found) for name in ("task", "curve", "seed")]
     return Results(tuple(named[0]), tuple(named[1]), tuple(range(seeds or len(named[2]))), found)
 
 
@@ -72,7 +72,7 @@ def test_a_chart_shows_a_rising_curve(tmp_path: Path) -> None:
 
 
 def test_a_curve_ends_where_its_runs_do() -> None:
-    short = replace(made_up("350 labels", 50), curve=[[50, 20.0], [100, 50.0]])
+    short = replace(made_up("350 labels", 50), points=[[50, 20.0], [100, 50.0]])
     long, line, _ = average_curves(results([made_up("true reward", 110), short]), "ant")
     assert np.isnan(line.y[line.x > 100]).all() and not np.isnan(line.y[line.x <= 100]).any()
     assert not np.isnan(long.y).any()
@@ -109,7 +109,7 @@ def test_a_share_is_of_the_gain_over_its_own_runs_untrained_policy() -> None:
     true, other = made_up("true reward", 110, 10), made_up("with another clock", 120, 20)
     for made in ([true, other], [other, true]):
         assert {row["curve"]: row["share"] for row in to_rows(results(made))}["with another clock"] == 1
-        assert {row["curve"]: row["random"] for row in to_rows(results(made))} == {true.kind: 10, other.kind: 20}
+        assert {row["curve"]: row["random"] for row in to_rows(results(made))} == {true.curve: 10, other.curve: 20}
 
 
 def test_names_are_shown_as_they_are(tmp_path: Path) -> None:

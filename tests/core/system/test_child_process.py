@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -155,8 +156,10 @@ def test_a_killed_child_is_noticed_with_its_name_and_signal(spawn: Spawn) -> Non
     pid = pid_of("light")
     os.kill(pid, signal.SIGKILL)
     assert is_gone(pid)
-    with pytest.raises(ChildDiedError, match="^the light process ended with exit code -9$"):
+    with pytest.raises(ChildDiedError, match="^the light process ended with exit code -9$") as died:
         child.answer("echo")
+    sent = pickle.loads(pickle.dumps(died.value))  # as to another process
+    assert sent.exit_code == -9 and str(sent) == str(died.value)
     envelope = encode(LARGE)
     for send in (lambda: child.send(LARGE), lambda: child.send(envelope)):
         with pytest.raises(ChildDiedError):
