@@ -154,7 +154,7 @@ def _name_moving_bodies(spec: mujoco.MjSpec) -> None:
 
 
 def _read(xml: str, assets: dict[str, bytes] | None = None) -> mujoco.MjSpec:
-    """Read the XML text of a model. Its total mass is set here, as MuJoCo drops that attribute with a warning."""
+    """Read the XML text of a model. Its total mass is set here, as MuJoCo warns that the attribute is deprecated."""
     spec = mujoco.MjSpec.from_string(_TOTAL_MASS.sub("", xml), assets=assets or {})
     total_mass = _TOTAL_MASS.search(xml)
     if total_mass and float(total_mass[1]) > 0:  # 0 leaves the masses as they are

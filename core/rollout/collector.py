@@ -155,7 +155,7 @@ def _divide(total: int, parts: int) -> tuple[int, ...]:
 def segment_period(config: Config, task: Task) -> int:
     """Return the steps from the start of a robot's segment to that of its next one: at least the task's usual length.
 
-    So the pool covers as much time with shorter segments.
+    So with shorter segments the pool still covers as much time.
     """
     length = config.query.length(task.segment_steps)
     return max(length, task.segment_steps) if isinstance(task, RobotTask) else length
@@ -212,7 +212,7 @@ class Collector:
     def predict(self) -> Float32:
         """Return each member's rewards for the last batch, (M, T, N), by the reward weights that were loaded last.
 
-        To be called once for each batch: varied starts end once, by these rewards, they show no more than the others.
+        To be called once for each batch: varied starts end when these rewards say that they show no more than the others.
         """
         assert self._batch is not None
         raw = self._ensemble.predict(self._batch.observations, self._batch.carried_out)

@@ -109,7 +109,7 @@ class AtariTask(Task):
     figures: Mapping[str, Figure] = field(default_factory=dict)
     """Figures of the measure in addition to the score; means over the game are reported."""
     counted: Figure = points
-    """Summand of a game's reported true return: unclipped and without the penalty."""
+    """What a step adds to the game's reported true return: unclipped and without the penalty."""
     needs_memory: bool = False
     """Reward or figures read the console's memory."""
 

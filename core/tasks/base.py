@@ -130,7 +130,7 @@ class Camera:
     height: float
     """Height in m of the point at the centre of the picture."""
     distance: float
-    """Distance in m to that point. A picture shows some 0.65 m a metre of distance, across and up."""
+    """Distance in m to that point. A picture shows some 0.65 m, in width and height, for each metre of distance."""
     elevation: float = 12.0
     """Angle in degrees by which the camera looks down."""
     azimuth: float = 90.0
