@@ -51,7 +51,6 @@ class Labelling(QObject):
         answer_kept(object): the answer to the pair on screen is on disk; the Preference.
         answer_withdrawn(object): an answer was undone; the Preference.
         answer_restored(object): an answer to a pair that is not on screen was redone; the Preference.
-        mark_reached(int, str): the number of labels has reached this mark for the first time; a sentence on training.
         trouble_arose(str): the store refused a request; nothing was lost. One sentence.
         replay_refused(object, str): these jobs, by name, did not get every answer; one sentence. Answers are not
             accepted until the jobs are restarted and get all.
@@ -64,7 +63,6 @@ class Labelling(QObject):
     answer_kept = Signal(object)
     answer_withdrawn = Signal(object)
     answer_restored = Signal(object)
-    mark_reached = Signal(int, str)
     trouble_arose = Signal(str)
     replay_refused = Signal(object, str)
     teacher_changed = Signal(str)
@@ -279,8 +277,6 @@ class Labelling(QObject):
             while len(self._recent) > _MAX_RECENT_PAIRS:
                 self._recent.popitem(last=False)
         (self.answer_kept if answers_shown else self.answer_restored).emit(preference)
-        if training := self._progress.passes_mark():
-            self.mark_reached.emit(self._progress.labels, training)
         if shown is None and not self.flash_timer.isActive():
             self._advance()
         else:

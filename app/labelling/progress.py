@@ -15,8 +15,6 @@ _LABEL_WINDOW, _LEAST_WINDOW = 60.0, 10.0
 """Seconds over which the pace of labelling is measured, and the least, so that two quick answers are no pace of 60."""
 _SPEED_WINDOW = 10.0
 """Seconds over which the speed of the simulation is measured."""
-_MARKS = (25, 50, 100)
-"""Numbers of labels that are announced, besides the one at which training starts."""
 _NOTICEABLE = 0.03
 """Rise of the agreement above its best that counts: chance alone moves a share of 400 pairs by 0.025."""
 _LONGEST_SILENCE = 60.0
@@ -43,7 +41,7 @@ class Progress:
         self._better_at: float | None = None
         self.course = TrainingCourse(config)
         self.first_labels = config.query.first_of(config.labels)
-        self._most_labels = self._most_usable = self._unsure = 0
+        self._unsure = 0
         self.first_pair, self.drawing = Countdown(usual_start, clock), Countdown(None, clock)
         self.seconds_before = 0.0
         self._config, self._clock = config, clock
@@ -100,18 +98,6 @@ class Progress:
     def counted(self, labels: int, unsure: int = 0) -> None:
         """Set the number of labels that the session has already, and of those among them that are "can't tell"."""
         self.labels, self._unsure = labels, unsure
-        self._most_labels, self._most_usable = max(self._most_labels, labels), max(self._most_usable, self._usable)
-
-    def passes_mark(self) -> str:
-        """Return a sentence about training if a mark has just been reached, else ''; once per mark, even after undo."""
-        new = self.labels > self._most_labels
-        starts = not self.course.started and self._most_usable < self._usable == self.first_labels
-        self.counted(self.labels, self._unsure)
-        if starts:
-            return "Training starts."
-        missing = self.labels_to_start
-        text = f"Training starts after {missing} more." if missing else "Training continues."
-        return text if new and self.labels in _MARKS else ""
 
     @property
     def _usable(self) -> int:

@@ -5,7 +5,16 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QResizeEvent
-from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QLabel, QMainWindow, QToolBar, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QDockWidget,
+    QHBoxLayout,
+    QLabel,
+    QMainWindow,
+    QToolBar,
+    QToolButton,
+    QWidget,
+)
 
 from app import settings
 from app.clips.idle_pause import IdlePause
@@ -19,7 +28,6 @@ from app.menus.dialogs import ask_to_discard, dialog_handlers
 from app.menus.menus import EXPORT, add_menus, file_handlers
 from app.menus.playback_commands import PlaybackCommands
 from app.menus.view_commands import view_handlers
-from app.notifications import Notifier
 from app.plots.plot_panel import PlotPanel
 from app.session.controller import Controller, State
 from app.style import icons
@@ -90,7 +98,6 @@ class MainWindow(QMainWindow):
         self.demo_commands.left.connect(self.pair_page.ask_for_size)
         name = controller.session.folder.name
         self.playing = Playing(controller.session.config, controller.job_group.make_process, name, self)
-        self.notifier = Notifier(self, lambda text: self.statusBar().showMessage(text, _MESSAGE_MS))
         self.history_commands = HistoryCommands(self, controller, self.commands)
         self._handlers = self._make_handlers()
         self._focus = Focus(self, self.centre)
@@ -217,7 +224,7 @@ class MainWindow(QMainWindow):
         controller, labelling = self._controller, self._controller.labelling
         controller.state_changed.connect(self._on_state_changed)
         controller.job_failed.connect(self.banner.show_failure)
-        controller.job_failed.connect(lambda text, _: self.notifier.tell_outside("Training has stopped", text))
+        controller.job_failed.connect(lambda: QApplication.alert(self.demo_commands.demo or self))
         controller.trouble_arose.connect(self._show_trouble)
         controller.succeeded.connect(self.toast.show_message)
         controller.demonstrations.demonstration_drawn.connect(self.live.set_live)
@@ -228,7 +235,6 @@ class MainWindow(QMainWindow):
         labelling.answer_kept.connect(self._on_answer_kept)
         labelling.answer_restored.connect(self._on_answer_restored)
         labelling.preference_writer.undo_changed.connect(self._on_undo_changed)
-        labelling.mark_reached.connect(self._on_mark_reached)
         labelling.teacher_changed.connect(self._on_teacher_changed)
         self.true_reward.hidden_changed.connect(self._on_hidden_changed)
         self._on_hidden_changed()
@@ -309,7 +315,6 @@ class MainWindow(QMainWindow):
             self.history_commands.close()
             self.clips.show_pair(None)
             self.live.policy.clock.halt()
-            self.notifier.close()
             self.plots.close_windows()
             self._controller.close()
             self.close()
@@ -355,12 +360,6 @@ class MainWindow(QMainWindow):
         else:
             self.banner.show_notice(sentence)
         self._on_undo_changed(self._can_undo, self._can_redo)
-
-    def _on_mark_reached(self, labels: int, training: str) -> None:
-        state = self._controller.state
-        if state != State.RUNNING:
-            training = "Training is paused." if state == State.PAUSED else "Training is not running."
-        self.notifier.tell(f"{labels} answers given", training)
 
     def _on_playback_changed(self) -> None:
         self.playback_status.setText(self.playback_commands.status_text)

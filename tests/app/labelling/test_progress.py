@@ -90,18 +90,6 @@ def test_the_next_pair_is_expected_at_the_recent_pace(progress: Progress, clock:
     assert progress.seconds_to_next_offer == pytest.approx(6)
 
 
-def test_training_starts_once() -> None:
-    progress = Progress(replaced(Config(), labels=100, query__schedule="answers", query__first_labels=2), Clock())
-    progress.counted(1)
-    progress.answered()
-    assert progress.passes_mark() == "Training starts."
-    taken_over = Progress(replaced(Config(), labels=100, query__schedule="answers", query__first_labels=2), Clock())
-    taken_over.resumed(1000, 0.5, best=0.5, fitted=True)
-    taken_over.counted(1)
-    taken_over.answered()
-    assert taken_over.passes_mark() == ""
-
-
 def test_the_hours_that_the_computer_slept_are_no_time_of_teaching(progress: Progress, clock: Clock) -> None:
     progress.run(True)
     for _ in range(30):
@@ -119,40 +107,17 @@ def test_the_hours_that_the_computer_slept_are_no_time_of_teaching(progress: Pro
     assert progress.seconds == pytest.approx(125)
 
 
-def test_a_number_is_announced_once_whatever_is_taken_back() -> None:
-    progress = Progress(replaced(Config(), query__first_labels=2))
-    announced = []
-    for back in (False, False, True, False, *[False] * 23):
-        (progress.withdrawn if back else progress.answered)()
-        if progress.passes_mark():
-            announced.append(progress.labels)
-    assert announced == [2, 25]
-    progress.counted(60)
-    progress.answered()
-    assert not progress.passes_mark()
-
-
 def test_training_starts_after_answers_that_tell_something() -> None:
     progress = Progress(replaced(Config(), query__first_labels=2))
     missing = []
     for unsure in (True, False, True, False):
         progress.answered(unsure)
-        missing.append((progress.labels_to_start, progress.passes_mark()))
-    assert missing == [(2, ""), (1, ""), (1, ""), (0, "Training starts.")]
-    progress.answered(unsure=True)
-    assert progress.passes_mark() == ""
-    progress.withdrawn(unsure=True)
+        missing.append(progress.labels_to_start)
+    assert missing == [2, 1, 1, 0]
     progress.withdrawn(unsure=False)
     assert progress.labels_to_start == 1
     progress.counted(3, unsure=1)
     assert progress.labels_to_start == 0
-
-
-def test_a_mark_before_the_start_says_how_many_are_missing() -> None:
-    progress = Progress(replaced(Config(), query__first_labels=30))
-    progress.counted(24, unsure=2)
-    progress.answered()
-    assert progress.passes_mark() == "Training starts after 7 more."
 
 
 def test_taking_back_an_answer_starts_training_no_second_time() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from app.keys.commands import Command
 from app.plots.plot_text import headline
@@ -124,6 +124,13 @@ def test_a_stage_that_ends_is_reported_and_can_be_started_again(face: Face, name
     assert face.query is second
     face.wait_until(lambda: len(face.engine["reward"].got(PreferenceAdded)) == 1)
     face.wait_until(lambda: len(face.engine["rollout"].got(PreferenceAdded)) == 1)
+
+
+def test_a_failure_asks_for_attention_in_the_taskbar(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+    alerted: list[QWidget] = []
+    monkeypatch.setattr(QApplication, "alert", alerted.append)
+    face.engine["policy"].die()
+    face.wait_until(lambda: alerted == [face.window])
 
 
 def test_clips_that_were_being_drawn_are_drawn_after_a_restart(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:

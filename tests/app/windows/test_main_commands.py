@@ -268,15 +268,6 @@ def test_a_key_is_shown_and_read_out_as_it_is(face: Face) -> None:
     field.deleteLater()
 
 
-def test_a_mark_that_is_reached_in_a_pause_promises_no_training(open_face: Callable[..., Face]) -> None:
-    face = open_face(**DRIVEN)
-    face.controller.pause(True)
-    face.offer(make_query())
-    for _ in range(2):
-        face.answer_another()
-    assert "Training is paused." in face.window.statusBar().currentMessage()
-
-
 def test_a_dialog_gets_every_key_while_the_clips_rest(face: Face) -> None:
     face.offer(make_query())
     face.window.commands[Command.SAVE_PLOTS].trigger()
