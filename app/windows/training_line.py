@@ -9,12 +9,18 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app.labelling.training_course import TrainingCourse
 from app.session.controller import Controller, State
 from app.style.glossary import explain
-from app.style.labels import ElidedLabel, button, keep_place
+from app.style.labels import ElidedLabel, button, keep_place, tip
 from app.style.layouts import row
 from core.types import Teacher
 
 _SETTLED_SECONDS = 2.0
 """Minimum time between two changes of the text, so that it does not flicker."""
+_JUDGE = "If the policy got worse, answer more pairs."
+_JUDGE_TIP = (
+    "The predicted return can rise while the behaviour gets worse: a policy may find errors of the reward model, above all"
+    " after few answers. Watch the newest policy. If it is worse, answer more pairs; your next answer resumes training. If"
+    " that does not help, begin a new session with the answers of this one."
+)
 
 
 class TrainingLine(QWidget):
@@ -59,6 +65,7 @@ class TrainingLine(QWidget):
         if text != self.text.text() and (at_once or time.monotonic() - self._changed_at >= _SETTLED_SECONDS):
             self._changed_at = time.monotonic()
             self.text.setText(text)
+            self.text.setToolTip(tip(_JUDGE_TIP) if text.endswith(_JUDGE) else "")
 
     def _on_keep_clicked(self) -> None:
         self._controller.hold(self._controller.course.lifted)
@@ -96,8 +103,8 @@ def _hold(controller: Controller) -> str:
 
 def _result(course: TrainingCourse) -> str:
     results = {
-        None: "Training is finished. Your next answer resumes it.",
-        True: "Finished: the predicted return rose. Finishing again may raise it further.",
-        False: "Finished: the predicted return did not rise. Your next answer resumes training.",
+        None: "Training is finished.",
+        True: "Finished: the predicted return rose.",
+        False: "Finished: the predicted return did not rise.",
     }
-    return results[course.gained]
+    return f"{results[course.gained]} {_JUDGE}"
