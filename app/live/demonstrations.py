@@ -89,7 +89,8 @@ class Demonstrations(QObject):
         (recorded, labels), self._drawing = self._drawing, None
         frames = event.clips[0]
         # After one loop: rendering takes time from training, but a demonstration that stays longer is old.
-        self._next_at = time.monotonic() + len(frames.pixels) / frames.fps
+        # One from before training started is old as soon as there is another.
+        self._next_at = time.monotonic() + (len(frames.pixels) / frames.fps if len(recorded.predicted) else 0.0)
         figure = recorded.measure.get(self._measure, float("nan"))
         steps, signals = recorded.env_steps, recorded.signals
         shown = Demonstration(frames, recorded.predicted, steps, labels, figure, signals=signals)

@@ -33,8 +33,8 @@ class PolicyPlayer(QWidget):
         column((self.player, 1), self.reward_timeline, self.legend, of=self, spacing=4)
 
     def play_next(self, demonstration: Demonstration) -> None:
-        """Show a demonstration when the current loop ends; at once if there is none."""
-        if self.shown is None:
+        """Show a demonstration when the current loop ends; at once in place of none or one from before training started."""
+        if self.shown is None or not len(self.shown.predicted):
             self.play_now(demonstration)
         else:
             self._next = demonstration

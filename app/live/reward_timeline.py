@@ -123,7 +123,7 @@ class RewardTimeline(QWidget):
             painter.setPen(QColor(theme.palette().muted))
             painter.setFont(self.font())
             set_font(painter, round(self.height() * 0.4))
-            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, "Appears once training has started")
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, "Recorded before training started")
         painter.end()
         return made
 

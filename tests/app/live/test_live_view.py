@@ -103,10 +103,10 @@ def test_the_newest_recording_is_shown_next_with_its_answers_and_steps(face: Fac
     face.offer(make_query(), make_query(), make_query())  # clips for labelling come first
     face.controller.progress.counted(7)
     for steps in (1000, 2000, 3000):
-        face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(0, np.float32), steps))
+        face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), steps))
     face.wait_until(lambda: len(shown) == 1)
     face.controller.progress.counted(9)
-    face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(0, np.float32), 4000))
+    face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), 4000))
 
     def newest_is_shown() -> bool:
         face.engine["rollout"].play(Waited("rollout", "training waits"))  # which an idle job repeats
@@ -115,6 +115,17 @@ def test_the_newest_recording_is_shown_next_with_its_answers_and_steps(face: Fac
     face.wait_until(newest_is_shown)
     assert face.window.live.title.text() == "Newest: after 9 answers, 4k steps"
     assert (7, 2000) not in shown  # it was out of date before it could be drawn
+
+
+def test_an_episode_from_before_training_gives_way_at_once(face: Face) -> None:
+    shown: list[int] = []
+    face.window.live.policy.demonstration_started.connect(lambda d: shown.append(d.env_steps))
+    face.offer(make_query(), make_query(), make_query())
+    face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(0, np.float32), 1000))
+    face.wait_until(lambda: shown == [1000])
+    face.window.live.policy.clock.halt()  # its loop does not end
+    face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), 2000))
+    face.wait_until(lambda: shown == [1000, 2000])
 
 
 def test_a_recording_whose_renderer_ended_is_rendered_by_the_next_one(
