@@ -26,6 +26,7 @@ class Progress:
 
     course: what training is doing, if the answers drive it
     agreement: share of pairs of new segments on which all predictors agree; nan before the first fit
+    best_agreement: the highest in the session so far, when it last rose noticeably; nan before the first fit
     first_labels: labels at which training starts; "can't tell" does not count
     divergences: simulations in the session that failed and were reset
     first_pair, drawing: countdowns to the first pair and to the next rendered pair
@@ -37,7 +38,7 @@ class Progress:
     ) -> None:
         """usual_start: expected seconds from the start to the first pair"""
         self.labels, self.env_steps, self.divergences = 0, 0, 0
-        self.agreement = self._best_agreement = math.nan
+        self.agreement = self.best_agreement = math.nan
         self._better_at: float | None = None
         self.course = TrainingCourse(config)
         self.first_labels = config.query.first_of(config.labels)
@@ -135,15 +136,15 @@ class Progress:
         best: the highest agreement of the session so far; nan if unknown
         fitted, returns: as of TrainingCourse
         """
-        self.env_steps, self.agreement, self._best_agreement = env_steps, agreement, best
+        self.env_steps, self.agreement, self.best_agreement = env_steps, agreement, best
         self.course.resumed(env_steps, fitted, returns)
 
     def reported(self, env_steps: int, divergences: int = 0, agreement: float = math.nan) -> None:
         self.env_steps, self.divergences, self.agreement = env_steps, divergences, agreement
-        if math.isnan(self._best_agreement):
-            self._best_agreement = agreement
-        elif agreement >= self._best_agreement + _NOTICEABLE:
-            self._best_agreement, self._better_at = agreement, self._clock()
+        if math.isnan(self.best_agreement):
+            self.best_agreement = agreement
+        elif agreement >= self.best_agreement + _NOTICEABLE:
+            self.best_agreement, self._better_at = agreement, self._clock()
         self._steps.append((self._clock(), env_steps))
 
     @property

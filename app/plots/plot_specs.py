@@ -177,7 +177,7 @@ def _episode(task: Task) -> PlotSpec:
     empty_message = "Appears with the next recording for the live view."
     return PlotSpec(
         "episode",
-        "One episode",
+        "Newest policy's episode",
         curves,
         empty_message,
         axis=SECONDS,

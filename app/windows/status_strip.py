@@ -4,6 +4,7 @@ import math
 
 from PySide6.QtWidgets import QLabel, QLayout, QWidget
 
+from app.labelling.progress import Progress
 from app.session.controller import Controller
 from app.style.glossary import help_button
 from app.style.labels import keep_place, label, tip
@@ -17,7 +18,7 @@ _STEPS = "Steps"
 _DIVERGED = "Diverged"
 _DIVERGED_TIP = "The simulation diverged this many times. It was reset each time, and no clip shows it."
 _LONGEST = ("99,999", "999,999,999", "100%", "999")
-_LONGEST_BETTER, _LONGEST_COUNT = "best 59 minutes ago", "9,999"
+_LONGEST_BETTER, _LONGEST_COUNT = "best 100%, 59 minutes ago", "9,999"
 """Texts that the cells have room for, so that nothing moves as the figures grow."""
 
 
@@ -52,8 +53,7 @@ class StatusStrip(QWidget):
             "–" if math.isnan(progress.labels_per_minute) else f"{progress.labels_per_minute:.0f}",
         )
         self._captions[_START].setText(_CAPTIONS[_START] if progress.labels_to_start else _STEPS)
-        better = progress.seconds_since_better
-        self._better.setText("" if better is None else f"best {format_age(better)}")
+        self._better.setText(_best(progress))
         for figure, name, text in zip(self._figures, self._captions, texts, strict=True):
             figure.setText(text)
             figure.setAccessibleName(f"{name.text()}: {text}")
@@ -62,6 +62,14 @@ class StatusStrip(QWidget):
         self._diverged.setAccessibleName(f"{_DIVERGED}: {count}")
         for part in (self._diverged, self._diverged_caption):
             part.setVisible(progress.divergences > 0)
+
+
+def _best(progress: Progress) -> str:
+    """Return the age of the best agreement, with its value while the newest is lower; '' if there was no rise."""
+    if (age := progress.seconds_since_better) is None:
+        return ""
+    value = f" {100 * progress.best_agreement:.0f}%," if progress.agreement < progress.best_agreement else ""
+    return f"best{value} {format_age(age)}"
 
 
 def _reserved(widget: QLabel, longest: str) -> QLabel:

@@ -120,6 +120,7 @@ def test_one_episode_is_drawn_over_its_time(open_face: Callable[..., Face]) -> N
         "predicted reward": (seconds, PREDICTED_REWARDS.tolist()),
         "true reward": (seconds, TRUE_REWARDS.tolist()),
     }
+    assert episode.title.text() == "Newest policy's episode"  # whatever the slider of earlier policies shows
     assert episode.note.text() == "Predicted and true reward agree closely (r = 1.00)."
     assert episode.items[episode.spec.curves[1]].getViewBox() is episode.canvas.right
 

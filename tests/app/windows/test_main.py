@@ -173,6 +173,16 @@ def test_the_strip_tells_answers_what_starts_training_and_how_sure_the_predictor
     assert (shown["Answers given"], shown["Steps"]) == ("2", "3,000") and "Until training starts" not in shown
 
 
+def test_the_strip_tells_the_best_agreement_where_it_was_lost(face: Face) -> None:
+    for steps, agreement, text in ((1000, 0.3, ""), (2000, 0.56, "best just now"), (3000, 0.15, "best 56%, just now")):
+        face.engine["rollout"].play(report(steps, agreement=agreement))
+        face.wait_until(
+            lambda agreement=agreement: figures(face).get("Predictors agree on new pairs") == f"{agreement:.0%}"
+        )
+        best = [cell.text() for cell in face.window.status_strip.findChildren(QLabel) if cell.text().startswith("best")]
+        assert "".join(best) == text
+
+
 def test_the_strip_tells_blow_ups_once_there_are_some(face: Face) -> None:
     for env_steps, divergences in ((1000, 0), (2000, 3), (3000, 0)):  # at last from an earlier checkpoint
         face.engine["rollout"].play(report(env_steps, divergences=divergences))

@@ -39,11 +39,11 @@ def test_the_first_segments_are_counted_down_to(face: Face, clock: Clock) -> Non
     counting(face, clock)
     clock.now += 2.0
     assert texts(face) == (
-        "Recording the first clips: 6 s",
+        "Recording the first clips: 6 s left",
         "The first clips appear here when they are rendered.",
     )
     clock.now += 5.5
-    assert texts(face)[0] == "Recording the first clips: 1 s"
+    assert texts(face)[0] == "Recording the first clips: 1 s left"
     clock.now += 1.0
     assert texts(face)[0] == "Recording the first clips: longer than usual"
 
@@ -71,7 +71,7 @@ def test_later_pairs_are_counted_down_to_at_the_recent_pace(face: Face, clock: C
         progress.offered()
         clock.now += 6.0
     clock.now -= 4.0
-    assert texts(face) == ("Recording new clips: 4 s", "Estimated from the recent pace.")
+    assert texts(face) == ("Recording new clips: 4 s left", "Estimated from the recent pace.")
 
 
 def test_paused_stopped_and_failed_say_what_to_do(face: Face) -> None:
