@@ -19,6 +19,7 @@ _STARTS = {
 }
 _WHY_FEWER = {1: "The environment sets how episodes start.", 2: "This robot can't be laid down or lifted."}
 """Tooltip by the number of starts to choose from."""
+_VARIED = "Early in training some episodes also start lying, tilted or thrown into the air, and some clips show that."
 
 
 class ClipSettings(QWidget):
@@ -71,7 +72,7 @@ class ClipSettings(QWidget):
                 self.start.addItem(_STARTS[name], name)
         self.start.set_value(draft.start)
         self.start.setEnabled(len(draft.starts) > 1)
-        self.start.setToolTip(_WHY_FEWER.get(len(draft.starts), ""))
+        self.start.setToolTip(_WHY_FEWER.get(len(draft.starts), _VARIED))
 
     def _show_seconds(self) -> None:
         self.seconds.setText(f"{self._draft.clip_seconds:g} s")
