@@ -70,8 +70,8 @@ class ExpressionFields(QWidget):
         self.add = QPushButton("Add a plot")
         self.add.setObjectName("small")
         self.add.clicked.connect(self._on_added)
-        self.oracle = ExpressionField("Oracle", "up - 2 * abs(height - 0.7)")
-        self.measure = ExpressionField("Measure", "share(height < 0.8)", "name: share_kneeling")
+        self.oracle = ExpressionField("Oracle", "for example up - 2 * abs(height - 0.7)")
+        self.measure = ExpressionField("Measure", "for example share(height < 0.8)", "for example kneeling")
         self.measure.title.setMaxLength(MAX_NAME)
         for field in (self.oracle, self.measure):
             field.edited.connect(self._on_edited)
@@ -85,7 +85,7 @@ class ExpressionFields(QWidget):
                 "settingHelp", "The true reward of one step, which lets the computer answer in your place.", wrap=True
             ),
             self.oracle,
-            label("settingName", "Measure"),
+            label("settingName", "Measure: name and figure"),
             label("settingHelp", "The figure that is reported first; by default the first plot.", wrap=True),
             self.measure,
             of=self,
@@ -111,7 +111,7 @@ class ExpressionFields(QWidget):
 
     def _add_row(self) -> None:
         number = len(self.plots) + 1
-        field = ExpressionField(f"Plot {number}", "mean(height)", "title, with the unit")
+        field = ExpressionField(f"Plot {number}", "for example mean(height)", "title, with the unit")
         remove = QPushButton("Remove")
         remove.setObjectName("quiet")
         remove.setAccessibleName(f"Remove plot {number}")

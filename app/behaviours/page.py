@@ -116,7 +116,7 @@ class BehaviourPage(QWidget):
         self.robots = RobotPicker({name: robot.title for name, robot in ROBOTS.items()})
         self.robot_file = QPushButton("From an MJCF file…")
         self.robot_file.setObjectName("small")
-        self.title = QLineEdit(placeholderText="Kneeling", maxLength=MAX_TITLE)
+        self.title = QLineEdit(placeholderText="for example Kneeling", maxLength=MAX_TITLE)
         self.title.setAccessibleName("Name of the behaviour")
         self.instruction = QPlainTextEdit(tabChangesFocus=True)
         self.instruction.setPlaceholderText("Choose the clip in which the robot …")
