@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from app import settings
-from app.keys.commands import COMMANDS, KeyAction
+from app.keys.commands import COMMANDS, Command, KeyAction
 from core.errors import UserError
 from core.types import Choice
 
@@ -17,6 +17,20 @@ _SETTING = "keys/changes"
 _SYMBOLS = {"Left": "←", "Right": "→", "Up": "↑", "Down": "↓", "Backspace": "⌫", ",": "comma", ".": "period"}
 _FIXED = ("F2", "Ctrl+W")
 """Keys with a fixed meaning in other windows: F2 for the next guest, and Ctrl+W to close."""
+START_PAGE_KEYS = {
+    "Ctrl+F": "Search the tasks; Esc clears the search",
+    "Ctrl+D": "Duplicate the session",
+    "Delete": "Move the session to Trash",
+    "Ctrl+Z": "Restore what was last moved to Trash",
+    "Ctrl+R": "Show the session's folder",
+    "Ctrl+O": "Open a session's folder",
+    "Ctrl+I": "Import a session",
+}
+"""Keys of the start page that can't be changed, with their effects."""
+_START_WINDOW_KEYS = (*START_PAGE_KEYS, "Ctrl+S", "Ctrl+Return")
+"""Those and the keys of the pages that open from it."""
+START_PAGE_COMMANDS = (Command.KEY_LIST, Command.GLOSSARY, Command.QUIT)
+"""Commands that also work there."""
 _NAVIGATION = ("Tab", "Shift+Tab", "Backtab", "Shift+Backtab", "Esc", "Return", "Enter")
 
 log = logging.getLogger(__name__)
@@ -46,7 +60,7 @@ class KeyMap:
             letter = key.removeprefix("Alt+")
             if key in _NAVIGATION or letter != key and len(letter) == 1:
                 raise UserError(f"{key} is needed to reach the buttons and menus by keyboard: choose another key.")
-            if key in _FIXED:
+            if key in _FIXED or key in _START_WINDOW_KEYS and action in START_PAGE_COMMANDS:
                 raise UserError(f"{key} has a fixed meaning in another window: choose another key.")
         others = {key: value for key, value in self.bindings.items() if value != action and key not in keys}
         return KeyMap({**others, **dict.fromkeys(keys, action)})

@@ -1,7 +1,7 @@
 """Keys of single pages, with their effects, for the list of keys. Those that can be changed are named as they are now."""
 
 from app.keys.commands import COMMANDS, SPEEDS, Command, KeyAction
-from app.keys.key_map import KeyMap, key_symbols
+from app.keys.key_map import START_PAGE_COMMANDS, START_PAGE_KEYS, KeyMap, key_symbols
 from app.plots.plot import KEY_TEXTS
 from core.types import Choice
 
@@ -23,14 +23,8 @@ def page_keys(keys: KeyMap) -> dict[str, Rows]:
             ("Arrows, Home or End", "Move among the tasks or sessions"),
             ("Enter", "Start the task, or open the session"),
             ("Menu key", "Menu of the task or session"),
-            ("Ctrl+F", "Search the tasks; Esc clears the search"),
-            ("Ctrl+D", "Duplicate the session"),
-            ("Delete", "Move the session to Trash"),
-            ("Ctrl+Z", "Restore what was last moved to Trash"),
-            ("Ctrl+R", "Show the session's folder"),
-            ("Ctrl+O", "Open a session's folder"),
-            ("Ctrl+I", "Import a session"),
-            *_rows(keys, Command.KEY_LIST, Command.GLOSSARY, Command.QUIT),
+            *START_PAGE_KEYS.items(),
+            *_rows(keys, *START_PAGE_COMMANDS),
         ),
         "New session": (("Ctrl+Enter", "Create and start"), ("Esc", "Back to the start page")),
         "A behaviour of your own": (

@@ -25,6 +25,13 @@ def test_keys_of_keyboard_navigation_and_of_other_windows_are_refused(key: str) 
         KeyMap().with_keys(Command.UNDO, key)
 
 
+@pytest.mark.parametrize("key", ["Ctrl+F", "Ctrl+Z", "Ctrl+O", "Ctrl+I", "Ctrl+S", "Ctrl+Return"])
+def test_a_command_that_also_works_on_the_start_page_takes_none_of_its_keys(key: str) -> None:
+    with pytest.raises(UserError, match="fixed meaning in another window"):
+        KeyMap().with_keys(Command.QUIT, key)
+    assert KeyMap().with_keys(Command.PAUSE, key).keys_for(Command.PAUSE) == (key,)
+
+
 def test_only_changes_are_saved_so_that_new_commands_keep_their_keys() -> None:
     keys = KeyMap().with_keys(Choice.LEFT, "A").with_keys(Command.REDO, "Ctrl+Z")
     assert keys.changes() == {"left": ["A"], "undo": ["Backspace"], "redo": ["Ctrl+Z"]}
