@@ -150,6 +150,12 @@ class BehaviourDraft:
         return min(CLIP_SECONDS[1], self.episode_seconds or own)
 
     @property
+    def motion(self) -> tuple[object, ...]:
+        """All that the clips depend on but the camera."""
+        robot = self.model or self.robot
+        return robot, self.clip_seconds, self.start, self.episode_seconds, self.control_rate
+
+    @property
     def view(self) -> CameraView:
         """The camera of the clips: the chosen one, else the robot's own."""
         own = self.task.camera if self.task else None

@@ -91,6 +91,8 @@ class BehaviourPage(QWidget):
         """Text and size of the scene that was requested last; '' for none."""
         self._robot: tuple[str, RobotModel | None] = "", None
         """Robot of that scene."""
+        self._practised_motion: tuple[object, ...] | None = None
+        """The draft's motion when it was practised last; None for another draft."""
         self.draft = BehaviourDraft.new()
         self._make_picture()
         self._make_words()
@@ -234,7 +236,7 @@ class BehaviourPage(QWidget):
     def _open(self, key: str, behaviour: Behaviour | None, path: Path | None) -> None:
         if key != self._key:
             self.begin_from.reset()
-        self._key, self._discarded = key, None
+        self._key, self._discarded, self._practised_motion = key, None, None
         if key not in self._unsaved or self._unsaved[key].origin != behaviour:  # its file has changed meanwhile
             self._unsaved[key] = BehaviourDraft.of(behaviour, path) if behaviour else BehaviourDraft.new()
         self._show(self._unsaved[key])
@@ -387,9 +389,11 @@ class BehaviourPage(QWidget):
         if behaviour is not None:
             self.stack.setCurrentWidget(self.practice)
             self.view.play(None)
-            self.practice.begin(behaviour.instruction)
-            size = size_in(self.practice.clips) if behaviour.clip_seconds <= _SHARP_SECONDS else CLIP_SIZE
-            self._scenes.practise(behaviour.to_text(), PAIRS, size)
+            self.practice.begin(behaviour.instruction, again=self.draft.motion == self._practised_motion)
+            self._practised_motion = self.draft.motion
+            if not self.practice.done:
+                size = size_in(self.practice.clips) if behaviour.clip_seconds <= _SHARP_SECONDS else CLIP_SIZE
+                self._scenes.practise(behaviour.to_text(), PAIRS, size)
 
     def _end_practice(self) -> None:
         self.practice.leave()

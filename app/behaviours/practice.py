@@ -63,13 +63,16 @@ class Practice(QWidget):
         return tuple((pair.query, choice) for pair, choice in self._answers)
 
     @property
-    def _done(self) -> bool:
+    def done(self) -> bool:
+        """True once all pairs are answered."""
         return len(self._answers) == PAIRS
 
-    def begin(self, instruction: str) -> None:
-        """Forget earlier answers and wait for the first pair."""
+    def begin(self, instruction: str, again: bool = False) -> None:
+        """Forget earlier answers and wait for the first pair. again: all answers are kept if there are five"""
         self.flash_timer.stop()
-        self._waiting, self._answers = [], []
+        self._waiting = []
+        if not (again and self.done):
+            self._answers = []
         keys = load_key_map()
         self.key_hints.set_keys(keys)
         for part in (self, self.clips):
@@ -81,7 +84,7 @@ class Practice(QWidget):
         bind_playback(self, self.clips, keys, Qt.ShortcutContext.WidgetShortcut)  # Space is for a focused button
         bind_playback(self.clips, self.clips, keys)
         self._instruction = instruction
-        self.clips.show_pair(None)
+        self.clips.show_pair(self._answers[-1][0] if self.done else None)
         self._show()
 
     def add(self, pair: Pair) -> None:
@@ -107,7 +110,7 @@ class Practice(QWidget):
 
     def _answer(self, choice: Choice) -> None:
         """Answer the pair on screen; ignored while the tick of the last answer is shown, and after the last pair."""
-        if self.clips.shown is not None and not self.flash_timer.isActive() and not self._done:
+        if self.clips.shown is not None and not self.flash_timer.isActive() and not self.done:
             self._answers.append((self.clips.shown, choice))
             self.clips.flash(choice)
             self.key_hints.enable_undo(True)
@@ -117,7 +120,7 @@ class Practice(QWidget):
         """Take the last answer back and show its pair again."""
         if not self._answers:
             return
-        if self.clips.shown is not None and not self.flash_timer.isActive() and not self._done:
+        if self.clips.shown is not None and not self.flash_timer.isActive() and not self.done:
             self._waiting.insert(0, self.clips.shown)
         self.flash_timer.stop()
         self.clips.show_pair(self._answers.pop()[0])
@@ -126,18 +129,18 @@ class Practice(QWidget):
 
     def _show_next(self) -> None:
         """Show the next pair; the last one stays when all are answered."""
-        if not self._done:
+        if not self.done:
             self.clips.show_pair(self._waiting.pop(0) if self._waiting else None)
         self._show()
 
     def _show(self) -> None:
         if self.clips.shown is None:
             self.setFocus()  # a key hint that is disabled would leave the focus to its neighbour
-        self.key_hints.enable_choices(self.clips.shown is not None and not self._done)
+        self.key_hints.enable_choices(self.clips.shown is not None and not self.done)
         self.key_hints.enable_undo(bool(self._answers))
         for button in (self.keep, self.without):
-            button.setVisible(self._done)
-        if self._done:
+            button.setVisible(self.done)
+        if self.done:
             chosen = ", ".join(choice for _, choice in self._answers)
             self.count.setText("Practice finished")
             self.instruction.setText(f"Your answers: {chosen}. They are discarded unless you start with them.")

@@ -166,6 +166,22 @@ def test_escape_leads_back_to_the_page_and_no_answer_is_left(page: Page) -> None
     assert page.opened[0].labels() == 0
 
 
+def test_five_answers_outlast_a_change_of_the_sentence_but_not_of_the_robots_start(page: Page) -> None:
+    made = practised(page)
+    practice, answers = made.practice, made.practice.answers
+    QTest.keyClick(practice, Qt.Key.Key_Escape)
+    made.instruction.setFocus()
+    QTest.keyClicks(made.instruction, " Or so.")
+    made.practise.click()
+    assert practice.answers == answers and practice.keep.isVisible() and practice.clips.shown is not None
+    QTest.keyClick(practice, Qt.Key.Key_Escape)
+    made.clips.start.setFocus()
+    QTest.keyClick(made.clips.start, Qt.Key.Key_Down)
+    made.practise.click()
+    assert practice.answers == () and not practice.keep.isVisible()
+    page.wait_until(lambda: practice.clips.shown is not None)
+
+
 def test_a_session_begins_with_the_answers_of_another_one_of_the_same_robot(page: Page) -> None:
     made = practised(page)
     made.practice.keep.click()
