@@ -138,7 +138,7 @@ class _Driver(QObject):
 
     @property
     def _demo(self) -> DemoWindow | None:
-        return self._window.demo_commands.demo
+        return self._window.watching_commands.demo
 
     def _can_answer(self) -> bool:
         shown = self._labelling.pairs.shown is not None and self._labelling.open and self._labelling.idle

@@ -81,7 +81,7 @@ class BehaviourDraft:
     behaviour: Behaviour | None = None
     missing: str = ""
     """Sentence about the first field that is still empty; '' if none is."""
-    of_robots: dict[RobotModel | str, dict[str, Any]] = field(default_factory=dict, compare=False)
+    choices_by_robot: dict[RobotModel | str, dict[str, Any]] = field(default_factory=dict, compare=False)
     """What was chosen for robots that were left for another one, by their models, or by their names without one."""
     origin: Behaviour | None = field(default=None, compare=False)
     """The behaviour from which the draft was made, or as which it was saved last; None for a new one."""
@@ -169,9 +169,9 @@ class BehaviourDraft:
     def set_robot(self, robot: str, model: RobotModel | None = None) -> None:
         """Switch to another robot; reset or limit the settings that do not suit it, unless it had its own before."""
         usual = self.plots == self.usual_plots()
-        self.of_robots[self.model or self.robot] = {name: getattr(self, name) for name in _OF_ROBOT}
+        self.choices_by_robot[self.model or self.robot] = {name: getattr(self, name) for name in _OF_ROBOT}
         self.robot, self.model = robot, model
-        if before := self.of_robots.get(model or robot):
+        if before := self.choices_by_robot.get(model or robot):
             for name, chosen in before.items():
                 setattr(self, name, chosen)
         else:

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QComboBox, QPushButton, QStackedWidget, QTabBar, Q
 
 from app.history.preference_history import Judgement
 from app.history.preference_text import CHOICES, GUESTS, PreferenceFilter, at
-from app.style.labels import button, label
+from app.style.labels import label, tab_button
 from app.style.layouts import column, row
 from core.types import Teacher
 
@@ -40,7 +40,7 @@ class FilterBar(QWidget):
         self.changed_only, self.withdrawn_too = QPushButton("&Changed only"), QPushButton("Include &undone")
         for switch in (self.changed_only, self.withdrawn_too):
             switch.setCheckable(True)
-        self.judgement, self.again = label("caption", wrap=True), button("Refresh")
+        self.judgement, self.again = label("caption", wrap=True), tab_button("Refresh")
         self.rows = QStackedWidget()
         filters, judgement = QWidget(), QWidget()
         row(self.choice, self.labeller, self.changed_only, self.withdrawn_too, None, of=filters, spacing=10)

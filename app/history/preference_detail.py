@@ -14,7 +14,7 @@ from app.keys.shortcuts import bind
 from app.labelling.guests import name_of
 from app.labelling.pair_queue import Pair
 from app.style.empty_state import EmptyState
-from app.style.labels import button, label, literal, set_property
+from app.style.labels import label, literal, set_property, tab_button
 from app.style.layouts import column, row
 from core.preferences.store import PreferenceSummary
 from core.types import Choice
@@ -59,7 +59,7 @@ class PreferenceDetail(QFrame):
 
     def _make_button(self, choice: Choice) -> QPushButton:
         key = [key_symbol(key) for key in self._keys.keys_for(choice)[:1]]
-        made = button(literal("  ".join([*key, CHOICES[choice]])))
+        made = tab_button(literal("  ".join([*key, CHOICES[choice]])))
         made.setCheckable(True)
         made.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # each choice has its key, and Space is for the clips
         made.setAccessibleName(CHOICES[choice])

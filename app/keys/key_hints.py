@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from app.keys.commands import COMMANDS, Command, KeyAction
 from app.keys.key_map import KeyMap, key_symbol, key_symbols
 from app.style.glossary import explain
-from app.style.labels import button, literal
+from app.style.labels import literal, tab_button
 from app.style.layouts import row
 from core.types import Choice
 
@@ -28,7 +28,7 @@ class KeyHints(QWidget):
         explain(self, "choice")
         self.buttons: dict[KeyAction, QPushButton] = {}
         for action in _SHOWN:
-            self.buttons[action] = button("")
+            self.buttons[action] = tab_button("")
             self.buttons[action].clicked.connect(lambda _=False, action=action: self.action_requested.emit(action))
         row(None, *self.buttons.values(), None, of=self, spacing=10)
         self.set_keys(keys)

@@ -31,7 +31,7 @@ _MAX_RECENT_PAIRS = 2
 
 
 class Labelling(QObject):
-    """The labeller's side of a session.
+    """The pair on screen, who answers it, and its answer's way to the disk.
 
     teacher: labeller of the next pairs
     teacher_after_demo: the teacher to whom the session returns, while demo mode has its own; else None

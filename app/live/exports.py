@@ -31,7 +31,7 @@ class ChildExport(QObject):
     def __init__(self, folder: Path, config: Config, make_process: MakeProcess, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.folder, self.config = folder, config
-        self.outcome, self.done = "", ""
+        self.cancelled, self.done = "", ""
         """Why the export was cancelled, and what was made; '' until then."""
         self.abandoned = ""
         self._process = ServiceProcess(make_process, self.on_event, self._on_end, self)
@@ -47,7 +47,7 @@ class ChildExport(QObject):
         if self._process.runs:
             self.refused.emit(f"{self._target.name} is still being written. Wait until it is finished.")
             return False
-        self._target, self.outcome, self.done = target, "", ""
+        self._target, self.cancelled, self.done = target, "", ""
         try:
             self._process.start(spec)
         except UserError as error:
@@ -77,7 +77,7 @@ class ChildExport(QObject):
             self.made.emit(self.done)
         else:
             why = f"{failure}." if failure else "its process ended unexpectedly; try again."
-            self.failed.emit(self.outcome or f"{self._target.name} could not be made: {why}")
+            self.failed.emit(self.cancelled or f"{self._target.name} could not be made: {why}")
 
     def _remove_part(self) -> None:
         """Remove the half-written file of a killed child."""
@@ -102,7 +102,7 @@ class FilmExport(ChildExport):
     def cancel(self) -> None:
         """Cancel the film that is being made, if any; `failed` follows."""
         if self.unfinished is not None:
-            self.outcome = self.outcome or "Cancelled the film and removed its file."
+            self.cancelled = self.cancelled or "Cancelled the film and removed its file."
         super().cancel()
 
     def on_event(self, event: Event) -> None:

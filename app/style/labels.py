@@ -104,7 +104,7 @@ def press_on_enter(page: QWidget, event: QKeyEvent) -> bool:
     return True
 
 
-def button(text: str) -> QPushButton:
+def tab_button(text: str) -> QPushButton:
     """Make a button that Tab reaches, but that a click does not focus."""
     widget = QPushButton(text)
     widget.setFocusPolicy(Qt.FocusPolicy.TabFocus)

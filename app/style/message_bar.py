@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
-from app.style.labels import button, read_out, set_property
+from app.style.labels import read_out, set_property, tab_button
 from app.style.layouts import Margins, row
 
 
@@ -22,7 +22,7 @@ class MessageBar(QFrame):
         self.setObjectName(style)
         self.setAccessibleName("Message")
         self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.buttons = [button(text) for text in buttons]
+        self.buttons = [tab_button(text) for text in buttons]
         row((self.text, 1), *self.buttons, of=self, margins=margins, spacing=10)
         self.hide()
 

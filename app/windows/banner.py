@@ -3,7 +3,7 @@
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QSizePolicy, QWidget
 
-from app.style.labels import button
+from app.style.labels import tab_button
 from app.style.layouts import row
 from app.style.message_bar import MessageBar
 
@@ -71,7 +71,7 @@ class FilmProgress(QFrame):
         self.setObjectName("filmBar")
         self.bar = QProgressBar(maximum=100, textVisible=False)
         self.bar.setAccessibleName("Progress of the film")
-        self.cancel = button("Cancel")
+        self.cancel = tab_button("Cancel")
         self.cancel.clicked.connect(self.cancel_requested)
         self.bar.setFixedWidth(_BAR)
         self.cancel.setObjectName("quiet")

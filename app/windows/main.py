@@ -33,13 +33,12 @@ from app.session.controller import Controller, State
 from app.style import icons
 from app.style.empty_state import EmptyState
 from app.style.file_dialog import ask_for_file
-from app.style.labels import button, label
+from app.style.labels import label, tab_button
 from app.style.layouts import column, row
 from app.style.message_bar import MessageBar
 from app.style.toast import Toast
 from app.window_state import restore, save
 from app.windows.banner import Banner, FilmProgress
-from app.windows.demo_commands import DemoCommands
 from app.windows.history_commands import HistoryCommands
 from app.windows.pair_page import PairPage
 from app.windows.play import Playing, playable
@@ -47,6 +46,7 @@ from app.windows.progress_panel import ProgressPanel
 from app.windows.status_strip import StatusStrip
 from app.windows.training_line import TrainingLine
 from app.windows.waiting_message import explanation
+from app.windows.watching_commands import WatchingCommands
 from core.types import Choice, Preference, Teacher
 
 _REFRESH_MS = 250
@@ -94,8 +94,10 @@ class MainWindow(QMainWindow):
         export = add_menus(self, self.commands)[EXPORT]
         self.export_button.setMenu(export)
         self.playback_commands = PlaybackCommands(self.clips, self.commands)
-        self.demo_commands = DemoCommands(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
-        self.demo_commands.left.connect(self.pair_page.ask_for_size)
+        self.watching_commands = WatchingCommands(
+            controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys
+        )
+        self.watching_commands.left.connect(self.pair_page.ask_for_size)
         name = controller.session.folder.name
         self.playing = Playing(controller.session.config, controller.job_group.make_process, name, self)
         self.history_commands = HistoryCommands(self, controller, self.commands)
@@ -119,7 +121,7 @@ class MainWindow(QMainWindow):
         self.empty = EmptyState()
         self.pair_page = PairPage(self._controller, self.empty)
         self.clips = self.pair_page.clips
-        self.rest = IdlePause(self.clips)
+        self.idle_pause = IdlePause(self.clips)
         self.key_hints, self.status_strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
         self.training_line = TrainingLine(self._controller, self.commands[Command.FINISH])
         self.centre = QWidget()
@@ -133,7 +135,7 @@ class MainWindow(QMainWindow):
 
     def _make_top(self) -> QHBoxLayout:
         """The instruction; for a game also a button to play it."""
-        self.play_button = button("▶  Play it yourself")
+        self.play_button = tab_button("▶  Play it yourself")
         self.play_button.setToolTip(COMMANDS[Command.PLAY_GAME].tip)
         self.play_button.setVisible(playable(self._controller.task))
         self.play_button.clicked.connect(self.commands[Command.PLAY_GAME].trigger)
@@ -207,7 +209,7 @@ class MainWindow(QMainWindow):
             Command.PROGRESS_PANEL: lambda: self.dock.setVisible(self.commands[Command.PROGRESS_PANEL].isChecked()),
             Command.PLAY_GAME: self.playing.open,
             **self.playback_commands.handlers,
-            **self.demo_commands.handlers,
+            **self.watching_commands.handlers,
             **view_handlers(self.plots, self.true_reward, self.commands),
             **dialog_handlers(self, self.commands, self.set_keys),
             **self.history_commands.handlers,
@@ -224,12 +226,12 @@ class MainWindow(QMainWindow):
         controller, labelling = self._controller, self._controller.labelling
         controller.state_changed.connect(self._on_state_changed)
         controller.job_failed.connect(self.banner.show_failure)
-        controller.job_failed.connect(lambda: QApplication.alert(self.demo_commands.demo or self))
+        controller.job_failed.connect(lambda: QApplication.alert(self.watching_commands.demo or self))
         controller.trouble_arose.connect(self._show_trouble)
         controller.succeeded.connect(self.toast.show_message)
         controller.demonstrations.demonstration_drawn.connect(self.live.set_live)
         self.live.picture_resized.connect(controller.set_live_pixels)
-        self.rest.rest_changed.connect(self.live.set_resting)
+        self.idle_pause.rest_changed.connect(self.live.set_resting)
         controller.stopped.connect(self._on_stopped)
         self.pair_page.page_updated.connect(self._on_page_updated)
         labelling.answer_kept.connect(self._on_answer_kept)
@@ -268,7 +270,7 @@ class MainWindow(QMainWindow):
         self.status_strip.refresh()
         self.plots.refresh(self._controller.metrics, self._controller.episode)
         self.training_line.refresh()
-        self._controller.demonstrations.wanted = not self.dock.isHidden() or self.demo_commands.demo is not None
+        self._controller.demonstrations.wanted = not self.dock.isHidden() or self.watching_commands.demo is not None
         if not self.pair_page.has_pair:
             self.empty.set_message(*explanation(self._controller))
 
@@ -321,7 +323,7 @@ class MainWindow(QMainWindow):
             self.closed.emit()
 
     def _close_others(self) -> None:
-        self.demo_commands.leave_demo()
+        self.watching_commands.leave_demo()
         self.playing.close()
 
     def _on_page_updated(self, has_pair: bool) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app.labelling.training_course import TrainingCourse
 from app.session.controller import Controller, State
 from app.style.glossary import explain
-from app.style.labels import ElidedLabel, button, keep_place, tip
+from app.style.labels import ElidedLabel, keep_place, tab_button, tip
 from app.style.layouts import row
 from core.types import Teacher
 
@@ -38,7 +38,11 @@ class TrainingLine(QWidget):
         super().__init__(parent)
         self._controller, self._finish = controller, finish
         self._changed_at = -math.inf
-        self.text, self.keep, self.finish = ElidedLabel("stages"), button("Keep training"), button("Finish training")
+        self.text, self.keep, self.finish = (
+            ElidedLabel("stages"),
+            tab_button("Keep training"),
+            tab_button("Finish training"),
+        )
         for part in (self.keep, self.finish):
             keep_place(part, controller.course.follows_answers)
             part.hide()  # until the first refresh: else the clips would jump

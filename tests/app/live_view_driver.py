@@ -46,6 +46,6 @@ def open_demo(face: Face, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.No
     """Open demo mode by its key."""
     face.activate()
     face.press(Qt.Key.Key_F11, modifier)
-    shown = face.window.demo_commands.demo
+    shown = face.window.watching_commands.demo
     face.activate(shown)
     return shown

@@ -97,7 +97,7 @@ def take_votes(camera: Any, window: MainWindow, controller: Controller, until: U
     wait_seconds(0.5)
     camera.take(box, "vote-question")
     box.button(QMessageBox.StandardButton.Yes).click()
-    demo = window.demo_commands.demo
+    demo = window.watching_commands.demo
     until(lambda: bool(controller.room.url) or bool(demo.notice.text()))
     if not controller.room.url:  # this machine is in no network
         camera.take(demo, "vote-no-network")

@@ -231,7 +231,7 @@ def _take_progress(photographer: Photographer, window: MainWindow, controller: C
 
 def _take_demo(photographer: Photographer, window: MainWindow, controller: Controller) -> None:
     window.run_action(Command.DEMO)
-    demo = window.demo_commands.demo
+    demo = window.watching_commands.demo
     until(lambda: demo.side.now.shown is not None and demo.side.before.shown is not None)
     wait_seconds(2)
     photographer.take(demo, "demo")

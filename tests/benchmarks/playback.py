@@ -133,7 +133,7 @@ def begin_votes(controller: Controller, window: MainWindow) -> ClipPair:
     (box,) = window.findChildren(QMessageBox)
     box.button(QMessageBox.StandardButton.Yes).click()
     wait(lambda: bool(controller.room.url))
-    return window.demo_commands.demo.clips
+    return window.watching_commands.demo.clips
 
 
 def compare_votes(report: dict[str, Any], folder: Path) -> dict[str, object]:
@@ -174,7 +174,7 @@ def main() -> None:
             report = json.loads(audience.communicate()[0])
             wait_seconds(1)
             result["votes"] = compare_votes(report, controller.session.folder)
-            window.demo_commands.leave_demo()
+            window.watching_commands.leave_demo()
         close(window)
     print(json.dumps(result))
 

@@ -168,6 +168,6 @@ def test_a_replay_that_demo_mode_displaced_is_shown_when_one_leaves_it(face: Fac
     render(face)
     face.wait_until(lambda: len(requests(face)) == 2)
     assert live.loading.isVisible()
-    face.window.demo_commands.leave_demo()
+    face.window.watching_commands.leave_demo()
     face.wait_until(lambda: live.policy.shown is not None and live.policy.shown.snapshot == live.snapshot)
     assert not live.loading.isVisible()

@@ -58,13 +58,13 @@ def test_the_speed_is_kept_for_the_next_run(open_face: Callable[..., Face]) -> N
 def let_rest(face: Face) -> None:
     """Both halves of the minute pass."""
     for resting in (False, True):
-        face.window.rest.timer.timeout.emit()
-        assert face.window.rest.text.isVisible() == resting != face.window.clips.clock.playing
+        face.window.idle_pause.timer.timeout.emit()
+        assert face.window.idle_pause.text.isVisible() == resting != face.window.clips.clock.playing
 
 
 def test_without_input_the_clips_rest_and_any_key_plays_them(face: Face) -> None:
     face.offer(make_query())
-    clips, rest = face.window.clips, face.window.rest
+    clips, rest = face.window.clips, face.window.idle_pause
     assert rest.timer.interval() == 30_000
     for key in (Qt.Key.Key_Shift, Qt.Key.Key_Space, Qt.Key.Key_Left, Qt.Key.Key_Period):
         assert clips.clock.playing and not rest.text.isVisible()
@@ -81,7 +81,7 @@ def test_without_input_the_clips_rest_and_any_key_plays_them(face: Face) -> None
 def test_a_rest_ends_with_input_while_another_page_is_in_the_clips_place(face: Face) -> None:
     """Else the text that no key counts as an answer would stand over clips whose keys count."""
     face.offer(make_query())
-    clips, rest = face.window.clips, face.window.rest
+    clips, rest = face.window.clips, face.window.idle_pause
     let_rest(face)
     face.stop()
     assert not clips.isVisible()
@@ -93,7 +93,7 @@ def test_a_rest_ends_with_input_while_another_page_is_in_the_clips_place(face: F
 
 def test_input_restarts_the_minute_and_the_mouse_plays_the_clips(face: Face) -> None:
     face.offer(make_query())
-    clips, rest = face.window.clips, face.window.rest
+    clips, rest = face.window.clips, face.window.idle_pause
     rest.timer.stop()
     face.press(Qt.Key.Key_R)
     assert rest.timer.isActive()

@@ -175,8 +175,8 @@ def test_the_measure_is_hidden_with_the_true_reward(open_face: Callable[..., Fac
     face = open_face(task="gym:CartPole-v1")
     face.controller.metrics.append("return_per_episode", 1.0, 123.0)
     face.window.live.set_live(Demonstration(make_frames(), np.zeros(6, np.float32), 1000, 5, 123.0))
-    face.window.demo_commands.open_demo()
-    demo = face.window.demo_commands.demo
+    face.window.watching_commands.open_demo()
+    demo = face.window.watching_commands.demo
     demo.refresh()
     measure = face.window.plots.all_plots()["measure"]
     assert measure.isHidden() and demo.side.measure.isHidden()

@@ -24,7 +24,7 @@ from tests.processes import children, parts
 @pytest.fixture
 def demo(face: Face) -> Iterator[DemoWindow]:
     yield open_demo(face)
-    face.window.demo_commands.leave_demo()
+    face.window.watching_commands.leave_demo()
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_F11, Qt.Key.Key_Escape])
@@ -32,7 +32,7 @@ def test_f11_opens_it_full_screen_and_f11_or_esc_goes_back(face: Face, key: Qt.K
     demo = open_demo(face)
     assert demo.isFullScreen() and demo.isVisible()
     QTest.keyClick(demo, key)
-    face.wait_until(lambda: face.window.demo_commands.demo is None)
+    face.wait_until(lambda: face.window.watching_commands.demo is None)
     assert face.window.isVisible() and face.controller.state == State.RUNNING
     again = open_demo(face)
     assert again is not demo
@@ -185,7 +185,7 @@ def test_it_says_that_training_is_finishing_and_that_the_oracle_rests_meanwhile(
 def test_a_pair_that_came_meanwhile_plays_in_the_main_window(face: Face) -> None:
     open_demo(face)
     face.offer(make_query())
-    face.window.demo_commands.leave_demo()
+    face.window.watching_commands.leave_demo()
     assert face.window.clips.clock.playing
 
 
@@ -207,5 +207,5 @@ def test_opened_while_the_main_window_closes_it_ends_with_it(face: Face) -> None
     with face.wait_signal(face.window.closed):
         face.window.close()
         face.press(Qt.Key.Key_F11, Qt.KeyboardModifier.ShiftModifier)
-        assert face.controller.state == State.STOPPING and face.window.demo_commands.demo is not None
-    assert face.window.demo_commands.demo is None and face.labelling.teacher == Teacher.HUMAN
+        assert face.controller.state == State.STOPPING and face.window.watching_commands.demo is not None
+    assert face.window.watching_commands.demo is None and face.labelling.teacher == Teacher.HUMAN

@@ -21,8 +21,8 @@ def side(face: Face) -> Iterator[DemoSide]:
     learned(face, 0, 10**10)
     face.window.live.set_live(demonstration())
     face.press(Qt.Key.Key_F11)
-    yield face.window.demo_commands.demo.side
-    face.window.demo_commands.leave_demo()
+    yield face.window.watching_commands.demo.side
+    face.window.watching_commands.leave_demo()
 
 
 def test_the_untrained_policy_acts_beside_the_newest(face: Face, side: DemoSide) -> None:

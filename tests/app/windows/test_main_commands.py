@@ -103,9 +103,9 @@ OTHERS: dict[KeyAction, Happened] = {
     Command.FINISH: lambda face: bool(face.engine["rollout"].got(FinishRequested)),
     Command.PAUSE: lambda face: face.controller.state == State.PAUSED,
     Command.VOTE: shows(QMessageBox),
-    Command.DEMO: lambda face: face.window.demo_commands.demo is not None,
+    Command.DEMO: lambda face: face.window.watching_commands.demo is not None,
     Command.SELF_RUNNING_DEMO: lambda face: (
-        face.window.demo_commands.demo is not None and face.labelling.teacher == Teacher.ORACLE
+        face.window.watching_commands.demo is not None and face.labelling.teacher == Teacher.ORACLE
     ),
 }
 """Effects of all other commands, in an order in which none is there before its key."""
@@ -148,7 +148,7 @@ def test_the_keys_and_menus_of_all_other_commands(open_face: Callable[..., Face]
             face.wait_until(lambda: face.labelling.pairs.shown is not None)
         trigger(face, command)
         face.wait_until(lambda happened=happened: happened(face))
-        face.window.demo_commands.leave_demo()
+        face.window.watching_commands.leave_demo()
         for dialog in [*face.window.findChildren(QDialog), *face.window.findChildren(HistoryPage)]:
             dialog.close()
             face.wait_until(lambda dialog=dialog: not isValid(dialog) or not dialog.isVisible())
@@ -278,8 +278,8 @@ def test_a_dialog_gets_every_key_while_the_clips_rest(face: Face) -> None:
     edit.setFocus()
     edit.selectAll()
     for _ in range(2):  # halves of the time
-        face.window.rest.timer.timeout.emit()
-    assert face.window.rest.text.isVisible()
+        face.window.idle_pause.timer.timeout.emit()
+    assert face.window.idle_pause.text.isVisible()
     for letter in "abc":
         QTest.keyClick(dialog.windowHandle(), letter)
     assert edit.text() == "abc"

@@ -42,10 +42,10 @@ def voting(face: Face) -> Iterator[tuple[Face, DemoWindow, FakeProcess]]:
     face.window.commands[Command.VOTE].trigger()
     accept(face)
     face.engine["voting"].play(VotingServed(URL))
-    demo = face.window.demo_commands.demo
+    demo = face.window.watching_commands.demo
     face.wait_until(lambda: demo.code is not None)
     yield face, demo, face.engine["voting"]
-    face.window.demo_commands.leave_demo()
+    face.window.watching_commands.leave_demo()
 
 
 def accept(face: Face, button: QMessageBox.StandardButton = QMessageBox.StandardButton.Yes) -> None:
@@ -76,8 +76,8 @@ def bar_lengths(bars: QWidget) -> list[int]:
 
 
 def test_nothing_is_served_unless_the_person_says_so(face: Face) -> None:
-    face.window.demo_commands.open_demo()
-    face.window.demo_commands.leave_demo()
+    face.window.watching_commands.open_demo()
+    face.window.watching_commands.leave_demo()
     face.window.commands[Command.VOTE].trigger()
     accept(face, QMessageBox.StandardButton.Cancel)
     assert not face.controller.room.on and all(made.spec.name != "voting" for made in face.engine.made)

@@ -21,7 +21,7 @@ VOTE_REACH = (
 )
 
 
-class DemoCommands(QObject):
+class WatchingCommands(QObject):
     """`handlers` has a function for each command; `left` follows when demo mode ends."""
 
     left = Signal()
