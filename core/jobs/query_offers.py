@@ -24,6 +24,9 @@ from core.reward.ensemble import RewardEnsemble
 from core.reward.image_ensemble import ImageEnsemble
 from core.types import Query, Segment, Teacher
 
+_POLICY_PAIRS = 6
+"""Pairs after a finish that compare the finished policy with earlier ones: enough to turn a reward that prefers it wrongly."""
+
 
 class QueryOffers:
     """Offers as many queries as the schedule asks for, or keeps some ready for a human."""
@@ -69,10 +72,12 @@ class QueryOffers:
         env_steps: int,
         ensemble: RewardEnsemble | ImageEnsemble | None,
         most: int | None = None,
+        earlier: int = 0,
     ) -> Iterator[QueryOffered]:
         """Offer the queries that are missing now, ranked by the ensemble if there is one.
 
         most: number of queries that may be answered or await an answer; None for as many as are due
+        earlier: number of segments at the start of the pool that are of earlier policies
         """
         if not self.replayed:  # stored pairs must not be offered again
             return
@@ -87,7 +92,7 @@ class QueryOffers:
         segments = list(pool)
         simulated = self._config.teacher == Teacher.PERSON
         returns = person.pool_returns(segments) if simulated else oracle.pool_returns(segments, self._config.oracle)
-        queries = self.selector.select(segments, missing, segment_sums)
+        queries = self.selector.select(segments, missing, segment_sums, earlier)
         predicted: list[tuple[float, ...]] = [()] * len(queries)
         if segment_sums and human:  # shown on request after the answer
             predicted = predictions(queries, segment_sums)
@@ -95,18 +100,28 @@ class QueryOffers:
             self._outstanding[query.id] = query, env_steps
             yield QueryOffered(replace(query, pool_returns=returns, predicted=of_members))
 
+    def compare_policies(self) -> Iterator[QueryWithdrawn]:
+        """Let the next pairs compare the newest policy with earlier ones; withdraw those prepared but the one on screen."""
+        self.selector.policy_pairs = _POLICY_PAIRS
+        for query_id in list(self._outstanding)[1:]:
+            del self._outstanding[query_id]
+            yield QueryWithdrawn(query_id)
+
     def renew(
         self, pool: Iterable[Segment], env_steps: int, ensemble: RewardEnsemble | ImageEnsemble
     ) -> Iterator[QueryWithdrawn]:
         """Withdraw queries prepared ahead on which the members disagree far less than on a new pair.
 
-        The oldest query is on screen and stays. Another one is checked only once the steps of an answer have been
+        The oldest query is on screen and stays, and one that compares the newest policy with an earlier one was not
+        chosen for disagreement. Another one is checked only once the steps of an answer have been
         trained on since it was chosen or last checked, because the clips of a new query have to be rendered.
         """
         old = [
             query
             for query, chosen in list(self._outstanding.values())[1:]
-            if query is not None and env_steps - chosen >= self._config.rollout.steps_per_answer
+            if query is not None
+            and query.id not in self.selector.of_two_policies
+            and env_steps - chosen >= self._config.rollout.steps_per_answer
         ]
         if not old:
             return

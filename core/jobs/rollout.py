@@ -130,7 +130,7 @@ class RolloutJob(Job):
         if not self._on_true_reward:
             few = self.ensemble is None and not self._clips_suffice
             most = self.config.query.taken + self.pool.added // self.config.query.first_clips if few else None
-            yield from self.offers.offer(self.pool, self._env_steps, self.ensemble, most)
+            yield from self.offers.offer(self.pool, self._env_steps, self.ensemble, most, self.pool.counts[0])
 
     def _renew_queries(self) -> Iterator[Event]:
         """Replace queries prepared for a human that the newest reward and segments have made less worth asking."""
@@ -162,9 +162,13 @@ class RolloutJob(Job):
     def _collect_batch(self) -> Iterator[Event | None]:
         """Collect a batch, hand it to the policy with its rewards, offer queries, and report."""
         batch = yield from self.collectors.collect(self._env_steps)
+        # A finish is as long as many answers' training: its clips would displace all that it may have unlearned.
+        finishing = self.budget.share_finished(self._env_steps) is not None
         for segment in batch.segments:
-            self.pool.add(segment)
+            self.pool.add(segment, sampled=not finishing)
         self._env_steps += batch.log_probs.size
+        if finishing and self.budget.share_finished(self._env_steps) == 1:
+            yield from self.offers.compare_policies()
         if batch.finished:  # small batches seldom end an episode
             self._add_episodes(batch.finished)
 

@@ -79,9 +79,11 @@ class QuerySelector:
     The window may show a human a pair a second time, to measure how often the answers agree (core.preferences.review).
     Such pairs come from the store and not from here.
 
-    With selection=challenge, a clip that may be the best is compared with the one most disputed against it.
+    With selection=challenge, a clip that may be the best is compared with the one most disputed against it. After a
+    finish, the first pairs compare the newest policy with earlier ones instead.
 
-    last_id: id of the query offered last
+    last_id: id of the query offered last; policy_pairs: pairs of two policies that are still to be offered;
+    of_two_policies: ids of those offered
     """
 
     def __init__(self, config: QueryConfig, rng: np.random.Generator) -> None:
@@ -92,6 +94,8 @@ class QuerySelector:
         self._shown: deque[int] = deque(maxlen=2 * config.rest)
         """Ids of the segments offered last."""
         self.last_id = 0
+        self.policy_pairs = 0
+        self.of_two_policies: set[int] = set()
 
     def exclude(self, query: Query) -> bool:
         """Exclude this pair and its id from later selections. Returns False if the pair was excluded before."""
@@ -101,11 +105,13 @@ class QuerySelector:
         self._excluded.add(query.pair)
         return new
 
-    def select(self, pool: list[Segment], count: int, predict: PredictReturns | None) -> list[Query]:
+    def select(self, pool: list[Segment], count: int, predict: PredictReturns | None, earlier: int = 0) -> list[Query]:
         """Return up to `count` queries, best first (2.2.4).
 
         They are random if the config says so. Without predictions they are random too, but spread over the pool where
         answers drive training.
+
+        earlier: number of segments at the start of the pool that are of earlier policies
         """
         config = self._config
         if config.selection == "random" or predict is None:
@@ -114,8 +120,15 @@ class QuerySelector:
             return [self._offer(pair, math.nan) for pair in pairs]
         if config.selection == "challenge":
             queries: list[Query] = []
-            while len(queries) < count and (challenge := self._draw_challenge(pool, predict)):
-                queries.append(self._offer(*challenge))
+            while len(queries) < count:
+                if self.policy_pairs and (pair := self._draw_policy_pair(pool, earlier)):
+                    queries.append(self._offer(pair, math.nan))
+                    self.of_two_policies.add(self.last_id)
+                    self.policy_pairs -= 1
+                elif challenge := self._draw_challenge(pool, predict):
+                    queries.append(self._offer(*challenge))
+                else:
+                    break
             return queries
         pairs = self._draw(pool, count * config.candidates)
         if not pairs:
@@ -162,6 +175,25 @@ class QuerySelector:
             left, right = sides if self._rng.random() < 0.5 else sides[::-1]
             if not self._was_asked(left, right):
                 return (left, right), float(variance[other])
+        return None
+
+    def _draw_policy_pair(self, pool: list[Segment], earlier: int) -> _Pair | None:
+        """Pair a random segment of the newest policy with one of an earlier policy.
+
+        A policy that has found an error of the reward shows only what the reward prefers, and no challenge among such
+        clips corrects it: clips of what was unlearned do. Returns None if there is no such pair.
+        """
+        old = {segment.id for segment in pool[:earlier]}
+        pool, rows = self._rested(pool)
+        split = sum(segment.id in old for segment in pool)
+        if not 0 < split < len(pool):
+            return None
+        for _ in range(_TRIES):
+            drawn = int(self._rng.integers(split)), int(self._rng.integers(split, len(pool)))
+            i, j = drawn if self._rng.random() < 0.5 else drawn[::-1]
+            alike = rows is not None and self._alike(rows[i], rows[j])
+            if not alike and not self._was_asked(pool[i], pool[j]):
+                return pool[i], pool[j]
         return None
 
     def _draw(self, pool: list[Segment], count: int) -> list[_Pair]:
@@ -227,12 +259,17 @@ class QuerySelector:
 
     def get_state(self) -> dict[str, Any]:
         """JSON values; without the random generator and the excluded pairs, which the store has."""
-        return {"offered": sorted(self._offered), "last_id": self.last_id, "shown": list(self._shown)}
+        return {
+            "offered": sorted(self._offered),
+            "next_id": self.last_id,
+            "shown": list(self._shown),
+            "policy_pairs": self.policy_pairs,
+        }
 
     def set_state(self, values: dict[str, Any]) -> None:
         self._offered = {(a, b) for a, b in values["offered"]}
         self._shown.extend(map(int, values["shown"]))
-        self.last_id = int(values["last_id"])
+        self.last_id, self.policy_pairs = int(values["next_id"]), int(values.get("policy_pairs", 0))
 
 
 def _key(left: Segment, right: Segment) -> tuple[int, int]:

@@ -138,12 +138,15 @@ class SegmentPool:
         self._old: list[Segment] = []
         self._rng = rng
         self._replaced = 0
-        """Number of segments that are no longer among the latest; each is in the sample with the same probability."""
+        """Number of segments that may be in the sample; each is with the same probability."""
 
-    def add(self, segment: Segment) -> None:
+    def add(self, segment: Segment, sampled: bool = True) -> None:
+        """sampled: the segment that is no longer among the latest may join the sample of earlier ones"""
         self._recent.append(segment)
         if len(self._recent) > self._most_recent:
-            self._keep(self._recent.popleft())
+            displaced = self._recent.popleft()
+            if sampled:
+                self._keep(displaced)
 
     def _keep(self, segment: Segment) -> None:
         self._replaced += 1
@@ -161,7 +164,7 @@ class SegmentPool:
 
     @property
     def added(self) -> int:
-        """Number of segments added so far."""
+        """Number of segments added so far, but for those that left without a chance to be sampled."""
         return len(self._recent) + self._replaced
 
     @property

@@ -16,6 +16,7 @@ from core.events import (
     AnswersReplayed,
     DemonstrationRecorded,
     Event,
+    FinishRequested,
     JobSpec,
     JobState,
     PreferenceAdded,
@@ -311,6 +312,45 @@ def test_pairs_prepared_ahead_are_renewed_once_the_members_agree_on_them() -> No
     assert renewed(disagreeing=1.0, chosen_at=0, now=100) == [2, 3]  # the first one is on screen
     assert renewed(disagreeing=1.0, chosen_at=0, now=99) == []
     assert renewed(disagreeing=-1.0, chosen_at=0, now=100) == []
+
+
+def test_after_a_finish_the_pairs_but_the_one_on_screen_compare_its_policy_with_earlier_ones() -> None:
+    """They are not renewed though the members agree on them: a wrong reward on which all agree is what they correct."""
+    challenging = {"query__selection": "challenge", "query__ready": 3}
+    config = tiny(teacher="human", query__schedule="answers", rollout__steps_per_answer=100, **challenging)
+    offers = QueryOffers(config, np.random.default_rng(0))
+    offers.receive(AnswersReplayed())
+
+    class Members:
+        """Two members that agree on segments of earlier policies, and on none of the others."""
+
+        def predicted_returns(self, segments: list[Segment]) -> np.ndarray:
+            worth = np.array([-50.0 if s.id < 6 else s.id for s in segments], np.float32)
+            return np.stack([worth, np.where(worth < 0, worth, -worth)])
+
+    pool = [segment(number) for number in range(12)]
+    assert len(list(offers.offer(pool, 0, Members(), earlier=6))) == 3
+    assert [event.query_id for event in offers.compare_policies()] == [2, 3]
+    offered = [event.query for event in offers.offer(pool, 0, Members(), earlier=6)]
+    assert len(offered) == 2 and all((q.left.id < 6) != (q.right.id < 6) for q in offered)
+    assert list(offers.renew(pool, 1000, Members())) == []
+
+
+def test_a_finish_keeps_the_clips_of_earlier_policies_and_ends_with_pairs_of_them() -> None:
+    """The pool has 8 segments; a finish of many more steps than that displaces none of the earlier half."""
+    small = {"query__pool": 8, "query__pool_old": 0.5, "query__selection": "challenge", "rollout__finish_steps": 4000}
+    asked = {**ASKED, "query__schedule": "answers", "rollout__steps_per_answer": 100_000, **small}
+    rollout = Played("rollout", **asked)
+    rollout.turn(published(rollout, 0), rewarded(rollout))
+    for version in range(1, 6):
+        rollout.turn(published(rollout, version))
+    earlier = [one.id for one in rollout.job.pool][:4]
+    rollout.turn(FinishRequested())
+    turns = (rollout.turn(published(rollout, version)) for version in range(6, 200))
+    last = next(events for events in turns if of(QueryWithdrawn, events))
+    offered = of(QueryOffered, last)
+    assert [one.id for one in rollout.job.pool][:4] == earlier
+    assert offered and all((q.query.left.id in earlier) != (q.query.right.id in earlier) for q in offered)
 
 
 def test_the_first_pairs_are_about_many_clips() -> None:

@@ -165,6 +165,29 @@ def test_a_challenge_is_to_a_segment_that_some_member_prefers_by_the_most_disput
     assert asked.disagreement == pytest.approx(again.best_disagreement(pool, opinions)) and asked.disagreement > 0.1
 
 
+def test_pairs_of_two_policies_come_first_while_they_are_asked_for() -> None:
+    """Which of the two is on the left is random, and no pair is asked twice."""
+    pool = [segment(i) for i in range(100)]
+    made = selector(selection="challenge")
+    made.policy_pairs = 60
+    asked = made.select(pool, 62, opinions, earlier=40)
+    compared, challenges = asked[:60], asked[60:]
+    assert all((q.left.id < 40) != (q.right.id < 40) and math.isnan(q.disagreement) for q in compared)
+    assert 15 < sum(q.left.id < 40 for q in compared) < 45
+    assert len({frozenset((q.left.id, q.right.id)) for q in asked}) == 62
+    assert made.of_two_policies == {q.id for q in compared}
+    assert not any(math.isnan(q.disagreement) for q in challenges)
+
+
+def test_pairs_of_two_policies_outlast_a_restart_and_need_earlier_policies() -> None:
+    first, again, pool = selector(selection="challenge"), selector(selection="challenge"), list(map(segment, range(9)))
+    first.policy_pairs = 2
+    (asked,) = first.select(pool, 1, opinions)
+    assert not math.isnan(asked.disagreement)
+    again.set_state(first.get_state())
+    assert [math.isnan(q.disagreement) for q in again.select(pool, 3, opinions, earlier=4)] == [True, True, False]
+
+
 def test_a_challenge_has_a_few_random_candidates_only_and_either_side_may_be_the_best() -> None:
     sizes: list[int] = []
 

@@ -159,6 +159,17 @@ def test_half_of_the_pool_is_an_even_sample_of_all_earlier_segments() -> None:
     assert len(drawn) == 36 and drawn.min() > 15 and drawn.max() < 60  # 33 expected of each
 
 
+def test_segments_of_a_finish_displace_no_earlier_ones() -> None:
+    pool = filled_pool(8, 0.5, 40)
+    earlier = [one.id for one in pool][:4]
+    for number in range(40, 60):
+        pool.add(segment(number), sampled=False)
+    assert [one.id for one in pool] == [*earlier, 56, 57, 58, 59] and pool.counts == (4, 36)
+    for number in range(60, 200):
+        pool.add(segment(number))
+    assert [one.id for one in pool][:4] != earlier and [one.id for one in pool][4:] == [196, 197, 198, 199]
+
+
 def test_a_restored_pool_continues_its_sample() -> None:
     rngs = [np.random.default_rng(1) for _ in range(2)]
     pool, again = (SegmentPool(8, 0.5, rng) for rng in rngs)
