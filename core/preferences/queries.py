@@ -269,7 +269,7 @@ class QuerySelector:
     def set_state(self, values: dict[str, Any]) -> None:
         self._offered = {(a, b) for a, b in values["offered"]}
         self._shown.extend(map(int, values["shown"]))
-        self.last_id, self.policy_pairs = int(values["next_id"]), int(values.get("policy_pairs", 0))
+        self.last_id, self.policy_pairs = int(values["next_id"]), int(values["policy_pairs"])
 
 
 def _key(left: Segment, right: Segment) -> tuple[int, int]:

@@ -224,7 +224,7 @@ class Collector:
         arrays = {f"env_{name}": value.copy() for name, value in self.env.get_state().items()}
         arrays |= {f"builder_{name}": value.copy() for name, value in self._builder.get_state().items()}
         values: dict[str, Any] = {"env_rng": get_rng_state(self._env_rng), "act_rng": get_rng_state(self._act_rng)}
-        return JobState(arrays, {**values, "last_id": self._builder.last_id, "variety": self._variety.lead})
+        return JobState(arrays, {**values, "next_id": self._builder.last_id, "variety": self._variety.lead})
 
     def set_state(self, state: JobState) -> int:
         """Restore `get_state`, and return the number of divergences. Raises ValueError if the sizes do not fit."""
@@ -232,7 +232,7 @@ class Collector:
         if any(values.ndim and len(values) != self.env.count for values in (env | builder).values()):
             raise ValueError(f"the state is not one of {self.env.count} environments")
         self.env.set_state(env)
-        self._builder.set_state(builder, require_count(state.values["last_id"]))
+        self._builder.set_state(builder, require_count(state.values["next_id"]))
         set_rng_state(self._env_rng, state.values["env_rng"])
         set_rng_state(self._act_rng, state.values["act_rng"])
         self._variety.lead = float(state.values["variety"])

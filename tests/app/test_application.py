@@ -62,7 +62,7 @@ def test_a_folder_that_is_no_session_is_refused_and_left_alone(refusal: Callable
     assert "not an empty folder" in refusal("--session", folder)
     assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
     (folder / "config.json").write_text(json.dumps({"name": "left-pad"}))
-    assert "not the settings of a session of this version" in refusal("--session", folder)
+    assert "settings are not of this version" in refusal("--session", folder)
 
 
 def test_a_session_that_can_not_be_opened_is_refused(refusal: Callable[..., str], tmp_path: Path) -> None:

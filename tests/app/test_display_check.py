@@ -35,8 +35,8 @@ def assert_refused(folder: Path, words: str, **environ: str) -> None:
     ("environ", "words"),
     [
         ({}, "no display"),
-        ({"DISPLAY": ":987"}, "The display :987 does not answer"),
-        ({"WAYLAND_DISPLAY": "wayland-9", "DISPLAY": ":987"}, "The display wayland-9 does not answer"),
+        ({"DISPLAY": ":987"}, "The display :987 is unreachable"),
+        ({"WAYLAND_DISPLAY": "wayland-9", "DISPLAY": ":987"}, "The display wayland-9 is unreachable"),
         ({"QT_QPA_PLATFORM": "foo"}, "QT_QPA_PLATFORM=foo: unset it"),
     ],
 )
@@ -53,7 +53,7 @@ def test_an_x_server_that_refuses_this_user_is_one_sentence(tmp_path: Path) -> N
     with x_server("640x480", "-auth", str(keys)) as shown:
         subprocess.run(["xauth", "-q", "-f", str(keys), "add", shown, ".", "0" * 32], check=True)
         assert_refused(
-            tmp_path, f"The display {shown} does not answer", DISPLAY=shown, XAUTHORITY=str(tmp_path / "none")
+            tmp_path, f"The display {shown} is unreachable", DISPLAY=shown, XAUTHORITY=str(tmp_path / "none")
         )
         done = run_python("-c", _OPENED, **{**NOWHERE, "DISPLAY": shown, "XAUTHORITY": str(keys)})
         assert (done.returncode, done.stdout) == (0, "xcb\n"), done.stderr

@@ -60,7 +60,7 @@ def test_rewards_that_are_no_numbers_are_not_judged() -> None:
 
 
 def test_without_a_true_reward_there_is_no_oracle() -> None:
-    with pytest.raises(UserError, match="human"):
+    with pytest.raises(UserError, match="no oracle can answer"):
         oracle.answer(query(1, segment(1), segment(2)), Config())
 
 

@@ -120,5 +120,5 @@ def test_a_robot_that_does_not_stand_on_a_floor_starts_in_any_pose(name: str, ba
     others = np.abs(positions - usual.states[:, 1 : 1 + model.nq])[:, ~drawn]
     assert others.max(initial=0) < 0.5  # where the Swimmer is, and the Reacher's target, is as usual
     for kind in ("lying", "air"):
-        with pytest.raises(UserError, match="make start standing or random"):
+        with pytest.raises(UserError, match="set start to standing or random"):
             batch(dataclasses.replace(ROBOTS[name], start=kind), 2)

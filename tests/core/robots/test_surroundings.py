@@ -114,7 +114,7 @@ def test_a_kept_robot_that_is_now_held_still_starts(batch: MakeBatch) -> None:
     task = trial(kept)
     env = batch(task, 8, varied_starts=0.5)
     assert not env.varies_starts and env.step(np.zeros((8, 1), np.float32)).observations.shape == (8, task.sizes[0])
-    with pytest.raises(UserError, match="can't be lifted and turned: make start standing or random"):
+    with pytest.raises(UserError, match="can't be lifted: set start to standing or random"):
         batch(replace(task, start="lying"), 2)
 
 
