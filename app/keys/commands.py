@@ -25,6 +25,7 @@ class Command(StrEnum):
     PAUSE = "pause"
     STOP = "stop"
     FINISH = "finish training"
+    UNDO_FINISH = "undo finish"
     HUMAN = "human"
     ORACLE = "oracle"
     EXPORT = "export"
@@ -118,6 +119,9 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "&Finish training",
         (),
         "Trains without further answers, with a falling learning rate in the second half; your next answer resumes teaching",
+    ),
+    Command.UNDO_FINISH: CommandInfo(
+        "&Undo finish", (), "Returns to the policy from before the finish; all answers stay"
     ),
     Command.HUMAN: CommandInfo("&You", ("F6",), "You answer from now on", checkable=True),
     Command.ORACLE: CommandInfo(

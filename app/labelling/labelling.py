@@ -251,7 +251,7 @@ class Labelling(QObject):
         again = any(query is preference.query for query in self._undone.values())
         self._undone.clear()  # as in the store: after a new answer nothing can be redone
         if preference.query.repeats is None and preference.choice is not Choice.CANT_TELL:
-            self._progress.course.answered()
+            self._progress.course.end_finish()
         self._count_answer(preference, preference.query, again)
 
     def _on_redone(self, preference: Preference | None) -> None:

@@ -116,7 +116,7 @@ class Progress:
 
         False from the moment a person asks for a finish, which an answer would end.
         """
-        if self.course.finishing is not None or self.course.finished:
+        if self.course.finish_asked:
             return False
         return not self.gives_no_more and (self._usable < self.due or self.course.holding)
 

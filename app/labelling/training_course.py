@@ -64,8 +64,8 @@ class TrainingCourse:
         if math.isfinite(predicted_return):
             self._returns.append((env_steps, predicted_return))
 
-    def answered(self) -> None:
-        """Note an answer, which ends a finish and allows more training."""
+    def end_finish(self) -> None:
+        """End the finish, if there is one: an answer allows more training, or the finish was undone."""
         self._finish_from = self.finishing = None
         self.holding = self.finished = False
 
@@ -76,6 +76,11 @@ class TrainingCourse:
     def _begin_finish(self, env_steps: int) -> None:
         before = self._returns_since(env_steps - _JUDGED_SHARE * self._steps, env_steps)
         self._finish_from, self._before = env_steps, before
+
+    @property
+    def finish_asked(self) -> bool:
+        """True from the request for a finish until an answer ends it."""
+        return self.finishing is not None or self.finished
 
     @property
     def started(self) -> bool:

@@ -19,7 +19,7 @@ MENUS: tuple[tuple[str, tuple[tuple[KeyAction, ...], ...]], ...] = (
         "&Session",
         (
             (Command.START_PAGE,),
-            (Command.PAUSE, Command.STOP, Command.FINISH),
+            (Command.PAUSE, Command.STOP, Command.FINISH, Command.UNDO_FINISH),
             (Command.HUMAN, Command.ORACLE),
             (Command.PLAY_GAME,),
             (Command.QUIT,),

@@ -40,7 +40,7 @@ from core.events import (
     Waited,
 )
 from core.metrics import Metrics
-from core.session.routing import SNAPSHOTS, kept_reward
+from core.session.routing import JOBS, SNAPSHOTS, kept_reward
 from core.session.session import Session
 from core.tasks import get_task
 
@@ -95,6 +95,8 @@ class Controller(QObject):
         self._failures: dict[str, Failed] = {}
         self._recovery = RecoveryAction("Restart", window_config(session.config))
         self._jobs_to_start: set[str] = set()
+        self._undoing_finish = False
+        """The finish is undone once the jobs have ended."""
         self._final_checkpoint = 0
         """Number of the checkpoint that stopping waits for."""
         config, measure = self._recovery.config, self.task.measure_name
@@ -134,7 +136,7 @@ class Controller(QObject):
         self.labelling.replay_refused.connect(self._on_replay_refused)
         self.labelling.pair_shown.connect(self._on_pair_shown)
         for changed in (self.labelling.answer_kept, self.labelling.answer_restored, self.labelling.answer_withdrawn):
-            changed.connect(lambda: record_labels(self.metrics, self.progress))
+            changed.connect(self._on_answers_changed)
         for timer in (self.last_checkpoint_timer, self.exit_timer):
             timer.timeout.connect(self._dismiss_jobs)
         self.state_changed.connect(self.room.follow)
@@ -203,9 +205,14 @@ class Controller(QObject):
         return course.follows_answers and course.started and course.finishing is None and not course.done
 
     @property
+    def can_undo_finish(self) -> bool:
+        """True while a finish is under way or over, and the checkpoint from before it is kept."""
+        return self.state == State.RUNNING and self.course.finish_asked and self.checkpointer.can_undo_finish
+
+    @property
     def votes_wait(self) -> bool:
         """True while training is paused, finishes or is finished: the audience's answer would end the finish."""
-        return self.state == State.PAUSED or self.course.finishing is not None or self.course.finished
+        return self.state == State.PAUSED or self.course.finish_asked
 
     def set_live_pixels(self, pixels: float) -> None:
         """Choose the rendered size for a live view with this many pixels on screen: enlarged frames look jagged."""
@@ -235,11 +242,24 @@ class Controller(QObject):
         return " ".join([*training, *(part.abandoned for part in parts if part.abandoned)])
 
     def finish(self) -> None:
-        """Let training take its last steps; the next answer ends this."""
+        """Let training take its last steps; the next answer ends this, and it can be undone until then.
+
+        A finish that follows another one is undone together with it: what a policy has unlearned may be lost before both.
+        """
         if self.can_finish:
+            if not self.can_undo_finish:
+                self.checkpointer.keep_before_finish()
             self.course.finish()
             self.job_group.send(FinishRequested())
             self.room.follow()
+
+    def undo_finish(self) -> None:
+        """Return training to where it was before the finish; the answers stay."""
+        if self.can_undo_finish:
+            self._recovery = RecoveryAction("Restart", self._running_config)
+            self._undoing_finish = True
+            self._enter(State.RESTARTING)
+            self._restart_also(JOBS)
 
     def stop(self) -> None:
         """Take a last checkpoint and end the children.
@@ -289,6 +309,7 @@ class Controller(QObject):
     def _enter(self, state: State) -> None:
         log.info("%s, %d answers", state, self.progress.labels)
         self.state = state
+        self._undoing_finish &= state == State.RESTARTING
         if state == State.STARTING:
             if self.labelling.pairs.shown is None:  # otherwise the first pair is waiting for an answer
                 self.progress.first_pair.begin()
@@ -322,7 +343,7 @@ class Controller(QObject):
             self.labelling.forget_offered()
             if self.course.lifted:
                 self.hold(False)
-        if "clips" in names and (reward := kept_reward(states)):
+        if {"clips", "reward"} & names and (reward := kept_reward(states)):
             self.job_group.send(reward, ("clips",))
         self._job_requests.resend(names)
         self.job_group.pause(False)
@@ -373,6 +394,11 @@ class Controller(QObject):
         _, figures = self.metrics.snapshot(of_figure(self.task.measure_name))
         return self.progress.labels, self.progress.seconds, float(figures[-1]) if len(figures) else float("nan")
 
+    def _on_answers_changed(self) -> None:
+        record_labels(self.metrics, self.progress)
+        if not self.course.finish_asked:
+            self.checkpointer.forget_before_finish()
+
     def _on_pair_shown(self) -> None:
         if seconds := self.progress.first_pair.end():
             save_start_seconds(self.task.name, seconds)
@@ -402,8 +428,16 @@ class Controller(QObject):
         """Add jobs to those that are being restarted; the checkpoint is loaded when all of them have ended."""
         self._jobs_to_start |= {job for name in names for job in TOGETHER[name]}
         self.job_group.dismiss(self._jobs_to_start)
-        if not self._jobs_to_start & set(self.job_group.running):
-            self.checkpointer.load()
+        if self._jobs_to_start & set(self.job_group.running):
+            return
+        if self._undoing_finish:
+            self._undoing_finish = False
+            self.checkpointer.disk.do(self.session.undo_finish, self._on_finish_undone, self.trouble_arose.emit)
+        self.checkpointer.load()
+
+    def _on_finish_undone(self, _: object) -> None:
+        self.course.end_finish()
+        self.succeeded.emit("The finish is undone; all answers stay.")
 
     def _fail(self, text: str, recovery: RecoveryAction) -> None:
         """Pause the remaining jobs and save their states, until the person decides."""

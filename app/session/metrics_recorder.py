@@ -59,11 +59,15 @@ def record(event: Event, metrics: Metrics, progress: Progress) -> None:
 
 
 def resume_figures(states: Mapping[str, JobState], metrics: Metrics, progress: Progress) -> None:
-    """Show the figures of a checkpoint before the first report: they are those from which training continues."""
+    """Show the figures of a checkpoint before the first report: they are those from which training continues.
+
+    Later points of the metrics are dropped.
+    """
     values = states["rollout"].values if "rollout" in states else {}
     steps, agreement, weight = (values.get(name) for name in ("env_steps", "agreement", "agreement_weight"))
     if not isinstance(steps, int):
         return
+    metrics.rewind(steps / 1000)
     known = agreement / weight if isinstance(agreement, float) and isinstance(weight, float) and weight else math.nan
     thousands, returns = metrics.snapshot(PREDICTED)
     batches = zip((1000 * thousands).round().astype(int).tolist(), returns.tolist(), strict=True)

@@ -348,7 +348,7 @@ class DemoWindow(QWidget):
         progress = self._controller.progress
         course = self._controller.course
         stopped = self._controller.state in (State.FAILED, State.STOPPED) and not self.pair_page.has_pair
-        rests = stopped or progress.gives_no_more or course.finished or course.finishing is not None
+        rests = stopped or progress.gives_no_more or course.finish_asked
         self.question.setText((_ORACLE_RESTS if rests else _ORACLE_ANSWERS) if oracle else _QUESTION)
         self.instruction.setText(goal(task) if oracle else task.instruction)
 

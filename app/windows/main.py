@@ -123,7 +123,9 @@ class MainWindow(QMainWindow):
         self.clips = self.pair_page.clips
         self.idle_pause = IdlePause(self.clips)
         self.key_hints, self.status_strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
-        self.training_line = TrainingLine(self._controller, self.commands[Command.FINISH])
+        self.training_line = TrainingLine(
+            self._controller, self.commands[Command.FINISH], self.commands[Command.UNDO_FINISH]
+        )
         self.centre = QWidget()
         self.toast = Toast(self.centre, self.instruction)
         bars = self.unsaved_bar, self.banner, self.paused_bar
@@ -201,7 +203,8 @@ class MainWindow(QMainWindow):
             Command.REDO: labelling.redo,
             Command.PAUSE: self._controller.pause_or_resume,
             Command.STOP: self._controller.stop,
-            Command.FINISH: self._on_finish_requested,
+            Command.FINISH: partial(self._in_training_line, self._controller.finish),
+            Command.UNDO_FINISH: partial(self._in_training_line, self._controller.undo_finish),
             Command.HUMAN: lambda: labelling.set_teacher(Teacher.HUMAN),
             Command.ORACLE: lambda: labelling.set_teacher(Teacher.ORACLE),
             Command.START_PAGE: partial(self._leave, self.start_page_requested.emit),
@@ -412,8 +415,9 @@ class MainWindow(QMainWindow):
         else:
             leave()
 
-    def _on_finish_requested(self) -> None:
-        self._controller.finish()
+    def _in_training_line(self, handler: Callable[[], object]) -> None:
+        """Carry out a command whose result the training line shows at once."""
+        handler()
         self.training_line.refresh(at_once=True)
 
 

@@ -18,13 +18,14 @@ _SETTLED_SECONDS = 2.0
 _JUDGE = "If the policy got worse, answer more pairs."
 _JUDGE_TIP = (
     "The predicted return can rise while the behaviour gets worse: a policy may find errors of the reward model, above all"
-    " after few answers. Watch the newest policy. If it is worse, answer more pairs; your next answer resumes training. If"
-    " that does not help, begin a new session with the answers of this one."
+    " after few answers. Watch the newest policy. If it is worse, answer more pairs (your next answer resumes training), or"
+    " undo the finish, which returns to the policy from before it. If that does not help, begin a new session with the"
+    " answers of this one."
 )
 
 
 class TrainingLine(QWidget):
-    """Text and two actions, in a session whose answers drive the training; otherwise the text alone.
+    """Text and three actions, in a session whose answers drive the training; otherwise the text alone.
 
     keep: lets training continue without answers, or makes it hold again
     """
@@ -33,33 +34,34 @@ class TrainingLine(QWidget):
         self,
         controller: Controller,
         finish: QAction,
+        undo_finish: QAction,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._controller, self._finish = controller, finish
+        self._controller, self._finish, self._undo_finish = controller, finish, undo_finish
         self._changed_at = -math.inf
-        self.text, self.keep, self.finish = (
-            ElidedLabel("stages"),
-            tab_button("Keep training"),
-            tab_button("Finish training"),
-        )
-        for part in (self.keep, self.finish):
-            keep_place(part, controller.course.follows_answers)
-            part.hide()  # until the first refresh: else the clips would jump
+        self.text, self.keep = ElidedLabel("stages"), tab_button("Keep training")
+        self.undo_finish, self.finish = tab_button("Undo finish"), tab_button("Finish training")
+        keep_place(self.finish, controller.course.follows_answers)  # else the clips would jump
+        for part in (self.keep, self.undo_finish, self.finish):
+            part.hide()  # until the first refresh
         self.text.setSizePolicy(
             QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred
         )  # the window is no wider for it
-        self.finish.setToolTip(finish.statusTip())
         self.keep.clicked.connect(self._on_keep_clicked)
-        self.finish.clicked.connect(finish.trigger)
+        for button, action in ((self.finish, finish), (self.undo_finish, undo_finish)):
+            button.setToolTip(action.statusTip())
+            button.clicked.connect(action.trigger)
         explain(self, "finish")
-        row((self.text, 1), self.keep, self.finish, of=self, margins=(4, 0, 4, 0))
+        row((self.text, 1), self.keep, self.undo_finish, self.finish, of=self, margins=(4, 0, 4, 0))
 
     def refresh(self, at_once: bool = False) -> None:
         """Update the text, at most every two seconds unless the person has just done something."""
         controller, course = self._controller, self._controller.course
-        can_finish = controller.can_finish
+        can_finish, can_undo = controller.can_finish, controller.can_undo_finish
         self._finish.setEnabled(can_finish)
+        self._undo_finish.setEnabled(can_undo)
+        self.undo_finish.setVisible(can_undo)
         self.finish.setVisible(can_finish)
         self.keep.setVisible(can_finish and not course.finished)  # a finish ends with the next answer only
         self.keep.setText("Wait for answers" if course.lifted else "Keep training")

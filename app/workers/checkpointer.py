@@ -30,6 +30,7 @@ class Checkpointer(QObject):
     disk: thread of the session's files; its tasks run one after the other
     any_saved: the session has a checkpoint, of this run or an earlier one
     saved_at: time of the last checkpoint of this run, seconds since the epoch
+    can_undo_finish: the checkpoint from before the finish is kept
     trouble: why the newest checkpoint could not be saved, one sentence, which stays until one is; '' if it was
 
     Signals:
@@ -49,9 +50,11 @@ class Checkpointer(QObject):
         super().__init__(parent)
         self._session, self._job_group, self._metrics = session, job_group, metrics
         self._number = 0
+        self._before_finish = 0
+        """Number of the checkpoint to be kept from before the finish; 0 for none."""
         self._asked: set[str] = set()
         self._states: dict[str, JobState] = {}
-        self.any_saved = self._metrics_read = self._saving = False
+        self.any_saved = self.can_undo_finish = self._metrics_read = self._saving = False
         self._progress_asked = self._progress_saved = 0
         """The schedule's progress when the newest checkpoint was requested, and that of the newest one on disk."""
         self.regular = self.retries = False
@@ -79,6 +82,7 @@ class Checkpointer(QObject):
         if not self._metrics_read:
             self._metrics_read = True
             metrics_file.load(self._session.folder, self._metrics)
+        self.can_undo_finish = self._session.can_undo_finish
         return newest
 
     def note(self, event: Event) -> None:
@@ -132,6 +136,17 @@ class Checkpointer(QObject):
         self._job_group.send(StateRequested(self._number), asked)
         return self._number
 
+    def keep_before_finish(self) -> None:
+        """Request a checkpoint and keep it, in place of an earlier one, as that to which an undone finish returns."""
+        self.forget_before_finish()
+        self._before_finish = self.request()
+
+    def forget_before_finish(self) -> None:
+        """Delete the kept checkpoint, if there is one: no finish can be undone."""
+        if self.can_undo_finish or self._before_finish:
+            self.can_undo_finish, self._before_finish = False, 0
+            self.disk.do(self._session.forget_before_finish)
+
     def add_state(self, event: StateSaved) -> None:
         """Add a job's state to the checkpoint; save it once complete. States of older requests are dropped."""
         if event.number != self._number:
@@ -153,6 +168,8 @@ class Checkpointer(QObject):
         self._session.save(number, {**missing, **states})
         self._progress_saved = progress
         metrics_file.save(self._session.folder, self._metrics)
+        if number == self._before_finish:
+            self.can_undo_finish = self._session.keep_before_finish(number)
 
     def _on_loaded(self, newest: tuple[int, dict[str, JobState]]) -> None:
         number, states = newest

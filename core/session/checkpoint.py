@@ -3,6 +3,7 @@
 The newest two are kept, so that training can resume from the older one if the newer one is damaged.
 """
 
+import contextlib
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,8 @@ from core.types import require_count
 
 log = logging.getLogger(__name__)
 _VERSION = 2
+_BEFORE_FINISH = "before-finish.safetensors"
+"""Copy of the checkpoint to which an undone finish returns. It is none of `checkpoint_files`."""
 _MAX_BYTES = 512 << 20
 """Loading takes as much memory. A robot's checkpoint has some 4 MB, a game's 25 to 40."""
 _MAX_VALUES_BYTES = 16 << 20
@@ -36,7 +39,7 @@ def save_checkpoint(folder: Path, number: int, states: dict[str, JobState]) -> P
             f"The checkpoint would take {size >> 20} MB, too much to load again: the answers are saved; start"
             " a session with smaller networks, a smaller pool or fewer environments."
         )
-    path = folder / f"{number:08d}.safetensors"
+    path = _path(folder, number)
     make_inside(folder)
     write_atomically(path, tensor_file.as_file({"version": _VERSION, "number": number, "values": values}, arrays))
 
@@ -50,6 +53,40 @@ def save_checkpoint(folder: Path, number: int, states: dict[str, JobState]) -> P
             except OSError as error:  # it only takes disk space
                 log.warning("The old checkpoint %s can't be deleted (%s).", other.name, error.strerror)
     return path
+
+
+def _path(folder: Path, number: int) -> Path:
+    return folder / f"{number:08d}.safetensors"
+
+
+def keep_before_finish(folder: Path, number: int) -> None:
+    """Keep a copy of this checkpoint, for `undo_finish`. Raises UserError or OSError if that fails."""
+    write_atomically(folder / _BEFORE_FINISH, _path(folder, number).read_bytes())
+
+
+def forget_before_finish(folder: Path) -> None:
+    """Delete the copy that `keep_before_finish` made, if there is one. Raises OSError if that fails."""
+    (folder / _BEFORE_FINISH).unlink(missing_ok=True)
+
+
+def can_undo_finish(folder: Path) -> bool:
+    return (folder / _BEFORE_FINISH).is_file()
+
+
+def undo_finish(folder: Path) -> None:
+    """Make the checkpoint from before the finish the newest one.
+
+    Raises UserError if it can't be read, or the newest can't be written; all checkpoints are then as they were.
+    """
+    try:
+        _, states = _load(folder / _BEFORE_FINISH)
+    except tensor_file.DAMAGE as error:
+        text = f"The checkpoint from before the finish can't be read ({reason(error)}): the finish can't be undone."
+        raise UserError(text) from error
+    newest = max((int(path.stem) for path in checkpoint_files(folder)), default=0)
+    save_checkpoint(folder, newest + 1, states)
+    with contextlib.suppress(OSError):  # it is of no use from now on, and the next finish replaces it
+        forget_before_finish(folder)
 
 
 def checkpoint_files(folder: Path) -> list[Path]:
@@ -67,6 +104,8 @@ def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tupl
     for path in reversed(checkpoint_files(folder)):
         try:
             loaded = _load(path)
+            if loaded[0] != int(path.stem):
+                raise ValueError("its number does not match its name")
         except tensor_file.DAMAGE as error:
             log.warning("The checkpoint %s is damaged (%s); trying the one before.", path.name, error)
             damaged.append(error)
@@ -91,10 +130,8 @@ def _load(path: Path) -> tuple[int, dict[str, JobState]]:
     meta, arrays = tensor_file.read(path, _MAX_BYTES)
     if meta["version"] != _VERSION:
         raise UnreadableError(f"{path} was written by another version of Somersault: open it with that version.")
-    if require_count(meta["number"]) != int(path.stem):
-        raise ValueError("its number does not match its name")
     states = {job: JobState({}, dict(values)) for job, values in meta["values"].items()}
     for name, array in arrays.items():
         job, _, array_name = name.partition("/")
         states[job].arrays[array_name] = array
-    return meta["number"], states
+    return require_count(meta["number"]), states

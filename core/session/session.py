@@ -142,6 +142,35 @@ class Session:
         request_publication(states)
         return number, states
 
+    def keep_before_finish(self, number: int) -> bool:
+        """Keep this checkpoint for `undo_finish` and return whether it is kept; a failure is only logged."""
+        try:
+            checkpoint.keep_before_finish(self.folder / CHECKPOINTS, number)
+        except (UserError, OSError) as error:
+            log.warning("The checkpoint from before the finish is not kept: %s", error)
+            return False
+        return True
+
+    def forget_before_finish(self) -> None:
+        """Delete the checkpoint that `keep_before_finish` kept; a failure is only logged."""
+        try:
+            checkpoint.forget_before_finish(self.folder / CHECKPOINTS)
+        except OSError as error:
+            log.warning("The checkpoint from before the finish can't be deleted (%s).", files.reason(error))
+
+    @property
+    def can_undo_finish(self) -> bool:
+        """True if the checkpoint from before the finish is kept."""
+        return checkpoint.can_undo_finish(self.folder / CHECKPOINTS)
+
+    def undo_finish(self) -> None:
+        """Make the checkpoint from before the finish the newest one. Raises UserError as `checkpoint.undo_finish` does.
+
+        The policy that is then published first deletes the snapshots of later ones.
+        """
+        self.require_folder()
+        checkpoint.undo_finish(self.folder / CHECKPOINTS)
+
     def snapshots(self) -> PolicySnapshots:
         return snapshots_of(self.folder, self.config)
 

@@ -114,6 +114,8 @@ class FakeProcess:
         self.unreadable: Event | None = None
         """An event that the window fails to decode."""
         self.sent: list[Event] = []
+        self.values: dict[str, Any] = {}
+        """More values of its states."""
         self._tape: queue.Queue[Event | int] = queue.Queue()
 
     def start(self) -> None:
@@ -131,7 +133,11 @@ class FakeProcess:
             raise ChildDiedError(self.spec.name, 0)
         self.sent.append(event)
         if isinstance(event, StateRequested):
-            self.play(StateSaved(self.spec.name, event.number, JobState({"x": np.ones(3)}, {"n": event.number})))
+            self.play(
+                StateSaved(
+                    self.spec.name, event.number, JobState({"x": np.ones(3)}, {"n": event.number, **self.values})
+                )
+            )
         if isinstance(event, ClipsRequested):
             clips = tuple(make_frames() for _ in event.segments)
             self.play(ClipsRendered(event.token, clips))

@@ -100,7 +100,12 @@ OTHERS: dict[KeyAction, Happened] = {
     Choice.CANT_TELL: choices(*ANSWERS),
     Command.UNDO: choices(*ANSWERS[:3]),
     Command.REDO: choices(*ANSWERS),
-    Command.FINISH: lambda face: bool(face.engine["rollout"].got(FinishRequested)),
+    Command.FINISH: lambda face: (
+        bool(face.engine["rollout"].got(FinishRequested)) and face.window.commands[Command.UNDO_FINISH].isEnabled()
+    ),
+    Command.UNDO_FINISH: lambda face: (
+        face.controller.state == State.RUNNING and not face.controller.course.finish_asked
+    ),
     Command.PAUSE: lambda face: face.controller.state == State.PAUSED,
     Command.VOTE: shows(QMessageBox),
     Command.DEMO: lambda face: face.window.watching_commands.demo is not None,

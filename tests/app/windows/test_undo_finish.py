@@ -1,0 +1,202 @@
+"""Undo finish: the way back to the policy from before a finish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.keys.commands import Command
+from app.session.controller import State
+from app.session.metrics_recorder import PREDICTED
+from core.events import JobState, PolicyPublished, RewardPublished, Waited
+from core.preferences.schedule import FINISHED, HOLDS
+from core.session.plain_files import CHECKPOINTS
+from core.session.routing import REWARD_PREFIX
+from core.session.session import Session
+from tests.app.fakes import DRIVEN, FULL, Face, make_query
+from tests.app.tape import report
+from tests.core.builders import raising
+
+BEFORE, AFTER = 20_000, 30_000
+WEIGHTS = {"weight": np.ones(3, np.float32)}
+
+
+def act(face: Face, env_steps: int, finishing: float | None = None) -> None:
+    """The jobs report a batch and publish a policy; a checkpoint would say so."""
+    face.engine["rollout"].values = {"env_steps": env_steps}
+    face.engine["rollout"].play(report(env_steps, finishing=finishing))
+    face.engine["policy"].play(PolicyPublished(env_steps // 1000, WEIGHTS, env_steps))
+    face.wait_until(lambda: face.controller.progress.env_steps == env_steps)
+    face.wait_until(lambda: env_steps in snapshots(face))
+
+
+def snapshots(face: Face) -> list[int]:
+    """Environment steps of the policies on the slider."""
+    return [info.env_steps for info in face.controller.policy_history.snapshots]
+
+
+def wait(face: Face, reason: str) -> None:
+    face.engine["rollout"].play(Waited("rollout", reason))
+    face.wait_until(lambda: reason in face.controller.waits.values())
+    face.window.refresh()
+
+
+def begin(face: Face) -> None:
+    """Two answers were given, and training waits for the next one."""
+    face.controller.progress.counted(2)
+    for env_steps in (10_000, BEFORE):
+        act(face, env_steps)
+    wait(face, HOLDS)
+
+
+def finish(face: Face) -> None:
+    """The person finishes training, and the finish is over and saved."""
+    checkpointer = face.controller.checkpointer
+    with face.wait_signal(checkpointer.saved):
+        QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
+    act(face, 25_000, 0.5)
+    act(face, AFTER, 1.0)
+    wait(face, FINISHED)
+    with face.wait_signal(checkpointer.saved):
+        checkpointer.request()
+    face.window.refresh()
+
+
+def undo(face: Face) -> None:
+    QTest.mouseClick(face.window.training_line.undo_finish, Qt.MouseButton.LeftButton)
+    face.wait_until(lambda: face.controller.state == State.RUNNING)
+
+
+def offered(face: Face) -> bool:
+    face.window.refresh()
+    visible = face.window.training_line.undo_finish.isVisible()
+    assert face.window.commands[Command.UNDO_FINISH].isEnabled() == visible
+    return visible
+
+
+@pytest.fixture
+def face(open_face: Callable[..., Face]) -> Face:
+    face = open_face(**DRIVEN)
+    begin(face)
+    return face
+
+
+def restored(face: Face) -> bool:
+    """The jobs have the states from before the finish, and training waits as it did then."""
+    names = ("rollout", "reward", "policy")
+    before = face.engine["rollout"].spec.state
+    assert {face.engine[name].spec.state.values["n"] for name in names} == {before.values["n"]}
+    assert before.values["env_steps"] == face.controller.progress.env_steps == BEFORE
+    assert face.controller.metrics.snapshot(PREDICTED)[0].tolist() == [10.0, 20.0]
+    assert not offered(face)
+    act(face, BEFORE)
+    face.wait_until(lambda: snapshots(face)[-1] == BEFORE)
+    wait(face, HOLDS)
+    face.window.training_line.refresh(at_once=True)
+    return face.window.training_line.text.text().startswith("Training waits for your next answer.")
+
+
+def test_it_takes_training_back_and_leaves_the_answers(face: Face) -> None:
+    face.answered(Qt.Key.Key_Down)
+    wait(face, HOLDS)
+    assert not offered(face)
+    finish(face)
+    assert offered(face) and snapshots(face)[-1] == AFTER
+    shown, clips = face.query, face.engine["clips"]
+    with face.wait_signal(face.controller.succeeded) as told:
+        undo(face)
+    assert told.args == ["The finish is undone; all answers stay."]
+    assert len(face.answers()) == 1 and face.query is shown and face.engine["clips"] is clips
+    assert restored(face)
+    finish(face)
+    assert offered(face)
+
+
+def test_the_live_view_predicts_with_the_reward_from_before(face: Face) -> None:
+    weights = {f"{REWARD_PREFIX}weight": np.ones(3, np.float32)}
+    finish(face)
+    loaded = face.controller.session.load()
+    assert loaded is not None
+    number, states = loaded
+    rollout = states["rollout"]
+    states["rollout"] = JobState({**rollout.arrays, **weights}, rollout.values)
+    face.controller.session.save(number + 1, states)
+    face.controller.session.keep_before_finish(number + 1)
+    undo(face)
+    face.wait_until(lambda: len(face.engine["clips"].got(RewardPublished)) == 1)
+
+
+def test_a_finish_under_way_can_be_undone_and_so_can_two(face: Face) -> None:
+    """Both together: after the first one alone the policy may have been lost already."""
+    finish(face)
+    face.window.training_line.finish.click()
+    act(face, 35_000, 0.5)
+    assert offered(face)
+    undo(face)
+    assert restored(face)
+
+
+def test_a_counting_answer_ends_it(face: Face) -> None:
+    finish(face)
+    face.offer(make_query(), make_query())
+    face.press(Qt.Key.Key_Down)
+    face.wait_until(lambda: len(face.answers()) == 1 and not face.labelling.flash_timer.isActive())
+    assert offered(face)
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: len(face.answers()) == 2)
+    assert not offered(face)
+    face.wait_until(lambda: not face.controller.session.can_undo_finish)
+
+
+def test_a_finish_can_be_undone_after_the_session_was_closed(face: Face, open_face: Callable[..., Face]) -> None:
+    finish(face)
+    face.close()
+    again = open_face(face.folder)
+    assert not offered(again)
+    again.controller.progress.counted(2)
+    act(again, AFTER, 1.0)
+    wait(again, FINISHED)
+    assert offered(again)
+    undo(again)
+    assert restored(again)
+
+
+def test_a_finish_whose_checkpoint_cannot_be_saved_runs_and_is_not_undone(
+    face: Face, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "save", raising(FULL))
+        with face.wait_signal(face.controller.checkpointer.refused):
+            QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
+    act(face, 25_000, 0.5)
+    assert face.controller.course.finishing == 0.5 and not offered(face)
+
+
+def test_a_damaged_checkpoint_is_told_and_training_continues(face: Face) -> None:
+    finish(face)
+    Path(face.folder / CHECKPOINTS / "before-finish.safetensors").write_bytes(b"")
+    undo(face)
+    banner = face.window.banner
+    face.wait_until(banner.isVisible)
+    assert not banner.shows_failure
+    assert banner.text.text().startswith("The checkpoint from before the finish can't be read (")
+    assert face.engine["rollout"].spec.state.values["env_steps"] == AFTER
+
+
+def test_closing_in_the_middle_leaves_a_session_that_opens(face: Face, open_face: Callable[..., Face]) -> None:
+    finish(face)
+    face.window.training_line.undo_finish.click()
+    face.close()
+    again = open_face(face.folder)
+    again.controller.progress.counted(2)
+    assert again.engine["rollout"].spec.state.values["env_steps"] in (BEFORE, AFTER)
+    assert not again.window.banner.shows_failure
+
+
+def test_a_session_with_a_schedule_has_none(open_face: Callable[..., Face], tmp_path: Path) -> None:
+    assert not offered(open_face(tmp_path / "scheduled"))
