@@ -236,9 +236,11 @@ class BehaviourPage(QWidget):
     def _open(self, key: str, behaviour: Behaviour | None, path: Path | None) -> None:
         if key != self._key:
             self.begin_from.reset()
-        self._key, self._discarded, self._practised_motion = key, None, None
+            self._practised_motion = None
+        self._key, self._discarded = key, None
         if key not in self._unsaved or self._unsaved[key].origin != behaviour:  # its file has changed meanwhile
             self._unsaved[key] = BehaviourDraft.of(behaviour, path) if behaviour else BehaviourDraft.new()
+            self._practised_motion = None
         self._show(self._unsaved[key])
         self.area.verticalScrollBar().setValue(0)
         self.robots.focus()

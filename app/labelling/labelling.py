@@ -51,6 +51,7 @@ class Labelling(QObject):
         answer_kept(object): the answer to the pair on screen is on disk; the Preference.
         answer_withdrawn(object): an answer was undone; the Preference.
         answer_restored(object): an answer to a pair that is not on screen was redone; the Preference.
+        finish_ended(): a new answer that counts is on disk, which ends a finish if there is one.
         trouble_arose(str): the store refused a request; nothing was lost. One sentence.
         replay_refused(object, str): these jobs, by name, did not get every answer; one sentence. Answers are not
             accepted until the jobs are restarted and get all.
@@ -63,6 +64,7 @@ class Labelling(QObject):
     answer_kept = Signal(object)
     answer_withdrawn = Signal(object)
     answer_restored = Signal(object)
+    finish_ended = Signal()
     trouble_arose = Signal(str)
     replay_refused = Signal(object, str)
     teacher_changed = Signal(str)
@@ -252,6 +254,7 @@ class Labelling(QObject):
         self._undone.clear()  # as in the store: after a new answer nothing can be redone
         if preference.query.repeats is None and preference.choice is not Choice.CANT_TELL:
             self._progress.course.end_finish()
+            self.finish_ended.emit()
         self._count_answer(preference, preference.query, again)
 
     def _on_redone(self, preference: Preference | None) -> None:

@@ -80,7 +80,7 @@ class TrainingCourse:
     @property
     def finish_asked(self) -> bool:
         """True from the request for a finish until an answer ends it."""
-        return self.finishing is not None or self.finished
+        return self._finish_from is not None or self.finishing is not None or self.finished
 
     @property
     def started(self) -> bool:

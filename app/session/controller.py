@@ -95,8 +95,10 @@ class Controller(QObject):
         self._failures: dict[str, Failed] = {}
         self._recovery = RecoveryAction("Restart", window_config(session.config))
         self._jobs_to_start: set[str] = set()
+        self._finish_checkpoint = 0
+        """Number of the checkpoint after which a finish begins; 0 for none."""
         self._undoing_finish = False
-        """The finish is undone once the jobs have ended."""
+        """True until the disk has the checkpoint from before the finish as its newest one."""
         self._final_checkpoint = 0
         """Number of the checkpoint that stopping waits for."""
         config, measure = self._recovery.config, self.task.measure_name
@@ -123,7 +125,7 @@ class Controller(QObject):
         self.job_group.job_ended.connect(self._on_job_ended)
         self.job_group.dismissed.connect(self._finish_stopping)
         self.checkpointer.loaded.connect(self._on_loaded)
-        self.checkpointer.saved.connect(self._dismiss_after)
+        self.checkpointer.saved.connect(self._continue_after)
         self.checkpointer.refused.connect(self._on_checkpoint_refused)
         self.file_tasks.task_done.connect(self.succeeded)
         self.file_tasks.task_failed.connect(self.trouble_arose)
@@ -136,7 +138,8 @@ class Controller(QObject):
         self.labelling.replay_refused.connect(self._on_replay_refused)
         self.labelling.pair_shown.connect(self._on_pair_shown)
         for changed in (self.labelling.answer_kept, self.labelling.answer_restored, self.labelling.answer_withdrawn):
-            changed.connect(self._on_answers_changed)
+            changed.connect(lambda: record_labels(self.metrics, self.progress))
+        self.labelling.finish_ended.connect(self._on_finish_ended)
         for timer in (self.last_checkpoint_timer, self.exit_timer):
             timer.timeout.connect(self._dismiss_jobs)
         self.state_changed.connect(self.room.follow)
@@ -207,7 +210,8 @@ class Controller(QObject):
     @property
     def can_undo_finish(self) -> bool:
         """True while a finish is under way or over, and the checkpoint from before it is kept."""
-        return self.state == State.RUNNING and self.course.finish_asked and self.checkpointer.can_undo_finish
+        asked = self.course.finish_asked or self.course.done
+        return self.state == State.RUNNING and asked and self.checkpointer.can_undo_finish
 
     @property
     def votes_wait(self) -> bool:
@@ -247,19 +251,22 @@ class Controller(QObject):
         A finish that follows another one is undone together with it: what a policy has unlearned may be lost before both.
         """
         if self.can_finish:
-            if not self.can_undo_finish:
-                self.checkpointer.keep_before_finish()
+            first = not self.course.finish_asked
+            self._finish_checkpoint = self.checkpointer.keep_before_finish() if first else 0
             self.course.finish()
-            self.job_group.send(FinishRequested())
             self.room.follow()
+            if not self._finish_checkpoint:
+                self.job_group.send(FinishRequested())
 
     def undo_finish(self) -> None:
         """Return training to where it was before the finish; the answers stay."""
         if self.can_undo_finish:
             self._recovery = RecoveryAction("Restart", self._running_config)
             self._undoing_finish = True
+            self._jobs_to_start |= set(JOBS)
             self._enter(State.RESTARTING)
-            self._restart_also(JOBS)
+            self.checkpointer.drop_request()
+            self.checkpointer.disk.do(self.session.undo_finish, self._on_finish_undone, self._on_undo_refused)
 
     def stop(self) -> None:
         """Take a last checkpoint and end the children.
@@ -310,6 +317,8 @@ class Controller(QObject):
         log.info("%s, %d answers", state, self.progress.labels)
         self.state = state
         self._undoing_finish &= state == State.RESTARTING
+        if state not in (State.RUNNING, State.PAUSED):
+            self._finish_checkpoint = 0
         if state == State.STARTING:
             if self.labelling.pairs.shown is None:  # otherwise the first pair is waiting for an answer
                 self.progress.first_pair.begin()
@@ -318,7 +327,7 @@ class Controller(QObject):
         self.checkpointer.regular = state == State.RUNNING
         self.checkpointer.retries = state in (State.RUNNING, State.PAUSED, State.FAILED)
         self.progress.run(state == State.RUNNING)
-        self.labelling.set_open(state not in (State.STOPPING, State.STOPPED))
+        self.labelling.set_open(state not in (State.STOPPING, State.STOPPED) and not self._undoing_finish)
         self.state_changed.emit(state)
 
     def _on_loaded(self, states: dict[str, JobState]) -> None:
@@ -394,10 +403,9 @@ class Controller(QObject):
         _, figures = self.metrics.snapshot(of_figure(self.task.measure_name))
         return self.progress.labels, self.progress.seconds, float(figures[-1]) if len(figures) else float("nan")
 
-    def _on_answers_changed(self) -> None:
-        record_labels(self.metrics, self.progress)
-        if not self.course.finish_asked:
-            self.checkpointer.forget_before_finish()
+    def _on_finish_ended(self) -> None:
+        self._finish_checkpoint = 0
+        self.checkpointer.forget_before_finish()
 
     def _on_pair_shown(self) -> None:
         if seconds := self.progress.first_pair.end():
@@ -405,6 +413,8 @@ class Controller(QObject):
 
     def _on_job_ended(self, name: str, reason: str) -> None:
         failure = self._failures.pop(name, Failed(name, "its process ended unexpectedly", ""))
+        if self._undoing_finish:
+            return  # all are started again after it
         if self.state == State.RESTARTING:
             self._restart_also((name,))
         elif self.state == State.STOPPING:
@@ -428,16 +438,24 @@ class Controller(QObject):
         """Add jobs to those that are being restarted; the checkpoint is loaded when all of them have ended."""
         self._jobs_to_start |= {job for name in names for job in TOGETHER[name]}
         self.job_group.dismiss(self._jobs_to_start)
-        if self._jobs_to_start & set(self.job_group.running):
-            return
-        if self._undoing_finish:
-            self._undoing_finish = False
-            self.checkpointer.disk.do(self.session.undo_finish, self._on_finish_undone, self.trouble_arose.emit)
-        self.checkpointer.load()
+        if not self._jobs_to_start & set(self.job_group.running):
+            self.checkpointer.load()
 
     def _on_finish_undone(self, _: object) -> None:
+        self._undoing_finish = False
         self.course.end_finish()
         self.succeeded.emit("The finish is undone; all answers stay.")
+        if self.state == State.RESTARTING:
+            self._restart_also(JOBS)
+
+    def _on_undo_refused(self, sentence: str) -> None:
+        self._undoing_finish = False
+        self.trouble_arose.emit(sentence)
+        self._jobs_to_start -= set(self.job_group.running)
+        if self.state == State.RESTARTING and self._jobs_to_start:  # a job has failed meanwhile
+            self._restart_also(())
+        elif self.state == State.RESTARTING:
+            self._enter(State.RUNNING)
 
     def _fail(self, text: str, recovery: RecoveryAction) -> None:
         """Pause the remaining jobs and save their states, until the person decides."""
@@ -456,9 +474,12 @@ class Controller(QObject):
             self.job_failed.emit(sentence, self._recovery.name)
         elif number == 0 or self.state == State.STOPPING:
             self.trouble_arose.emit(sentence)
-        self._dismiss_after(number)
+        self._continue_after(number)
 
-    def _dismiss_after(self, checkpoint: int) -> None:
+    def _continue_after(self, checkpoint: int) -> None:
+        if checkpoint and checkpoint == self._finish_checkpoint:
+            self._finish_checkpoint = 0
+            self.job_group.send(FinishRequested())
         if self.state == State.STOPPING and checkpoint == self._final_checkpoint:
             self._dismiss_jobs()
 

@@ -136,10 +136,19 @@ class Checkpointer(QObject):
         self._job_group.send(StateRequested(self._number), asked)
         return self._number
 
-    def keep_before_finish(self) -> None:
-        """Request a checkpoint and keep it, in place of an earlier one, as that to which an undone finish returns."""
+    def keep_before_finish(self) -> int:
+        """Request a checkpoint and keep it, in place of an earlier one, as that to which an undone finish returns.
+
+        Return its number, or 0 if none can be requested.
+        """
         self.forget_before_finish()
         self._before_finish = self.request()
+        return self._before_finish
+
+    def drop_request(self) -> None:
+        """Save nothing more of a checkpoint that the jobs have not answered yet."""
+        self._number += 1
+        self._asked, self._states, self._saving = set(), {}, False
 
     def forget_before_finish(self) -> None:
         """Delete the kept checkpoint, if there is one: no finish can be undone."""

@@ -103,6 +103,7 @@ class QueryOffers:
     def compare_policies(self) -> Iterator[QueryWithdrawn]:
         """Let the next pairs compare the newest policy with earlier ones; withdraw those prepared but the one on screen."""
         self.selector.policy_pairs = _POLICY_PAIRS
+        self.selector.of_two_policies.clear()
         for query_id in list(self._outstanding)[1:]:
             del self._outstanding[query_id]
             yield QueryWithdrawn(query_id)

@@ -6,6 +6,7 @@ No other job reads the true reward, except that reward.target=returns fits the r
 from __future__ import annotations
 
 import logging
+import math
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -163,11 +164,11 @@ class RolloutJob(Job):
         """Collect a batch, hand it to the policy with its rewards, offer queries, and report."""
         batch = yield from self.collectors.collect(self._env_steps)
         # A finish is as long as many answers' training: its clips would displace all that it may have unlearned.
-        finishing = self.budget.share_finished(self._env_steps) is not None
+        finish = self.budget.finished_from
         for segment in batch.segments:
-            self.pool.add(segment, sampled=not finishing)
+            self.pool.add(segment, before=math.inf if finish is None else finish)
         self._env_steps += batch.log_probs.size
-        if finishing and self.budget.share_finished(self._env_steps) == 1:
+        if self.budget.share_finished(self._env_steps) == 1:
             yield from self.offers.compare_policies()
         if batch.finished:  # small batches seldom end an episode
             self._add_episodes(batch.finished)

@@ -82,8 +82,8 @@ class QuerySelector:
     With selection=challenge, a clip that may be the best is compared with the one most disputed against it. After a
     finish, the first pairs compare the newest policy with earlier ones instead.
 
-    last_id: id of the query offered last; policy_pairs: pairs of two policies that are still to be offered;
-    of_two_policies: ids of those offered
+    last_id: id of the query offered last; policy_pairs: pairs of two policies that are still to be
+    answered; of_two_policies: ids of those of them that were offered
     """
 
     def __init__(self, config: QueryConfig, rng: np.random.Generator) -> None:
@@ -101,6 +101,9 @@ class QuerySelector:
         """Exclude this pair and its id from later selections. Returns False if the pair was excluded before."""
         if query.id < _MAX_ID:
             self.last_id = max(self.last_id, query.id)
+        if query.id in self.of_two_policies:
+            self.of_two_policies.remove(query.id)
+            self.policy_pairs -= 1
         new = query.pair not in self._excluded
         self._excluded.add(query.pair)
         return new
@@ -121,10 +124,10 @@ class QuerySelector:
         if config.selection == "challenge":
             queries: list[Query] = []
             while len(queries) < count:
-                if self.policy_pairs and (pair := self._draw_policy_pair(pool, earlier)):
+                more = self.policy_pairs > len(self.of_two_policies)
+                if more and (pair := self._draw_policy_pair(pool, earlier)):
                     queries.append(self._offer(pair, math.nan))
                     self.of_two_policies.add(self.last_id)
-                    self.policy_pairs -= 1
                 elif challenge := self._draw_challenge(pool, predict):
                     queries.append(self._offer(*challenge))
                 else:
@@ -269,7 +272,7 @@ class QuerySelector:
     def set_state(self, values: dict[str, Any]) -> None:
         self._offered = {(a, b) for a, b in values["offered"]}
         self._shown.extend(map(int, values["shown"]))
-        self.last_id, self.policy_pairs = int(values["next_id"]), int(values["policy_pairs"])
+        self.last_id, self.policy_pairs = int(values["next_id"]), int(values.get("policy_pairs", 0))
 
 
 def _key(left: Segment, right: Segment) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 What is left at its end, less than a segment, is in none.
 """
 
+import math
 from collections import deque
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -140,12 +141,12 @@ class SegmentPool:
         self._replaced = 0
         """Number of segments that may be in the sample; each is with the same probability."""
 
-    def add(self, segment: Segment, sampled: bool = True) -> None:
-        """sampled: the segment that is no longer among the latest may join the sample of earlier ones"""
+    def add(self, segment: Segment, before: float = math.inf) -> None:
+        """before: environment steps; a segment of later ones does not join the sample now"""
         self._recent.append(segment)
         if len(self._recent) > self._most_recent:
             displaced = self._recent.popleft()
-            if sampled:
+            if displaced.env_steps < before:
                 self._keep(displaced)
 
     def _keep(self, segment: Segment) -> None:

@@ -70,6 +70,7 @@ def forget_before_finish(folder: Path) -> None:
 
 
 def can_undo_finish(folder: Path) -> bool:
+    """Return whether a copy is kept."""
     return (folder / _BEFORE_FINISH).is_file()
 
 

@@ -13,8 +13,8 @@ from PySide6.QtTest import QTest
 from app.keys.commands import Command
 from app.session.controller import State
 from app.session.metrics_recorder import PREDICTED
-from core.events import JobState, PolicyPublished, RewardPublished, Waited
-from core.preferences.schedule import FINISHED, HOLDS
+from core.events import FinishRequested, JobState, PolicyPublished, RewardPublished, Waited
+from core.preferences.schedule import DONE, FINISHED, HOLDS
 from core.session.plain_files import CHECKPOINTS
 from core.session.routing import REWARD_PREFIX
 from core.session.session import Session
@@ -179,23 +179,88 @@ def test_a_finish_whose_checkpoint_cannot_be_saved_runs_and_is_not_undone(
 
 def test_a_damaged_checkpoint_is_told_and_training_continues(face: Face) -> None:
     finish(face)
+    job = face.engine["rollout"]
     Path(face.folder / CHECKPOINTS / "before-finish.safetensors").write_bytes(b"")
     undo(face)
     banner = face.window.banner
     face.wait_until(banner.isVisible)
     assert not banner.shows_failure
     assert banner.text.text().startswith("The checkpoint from before the finish can't be read (")
-    assert face.engine["rollout"].spec.state.values["env_steps"] == AFTER
+    assert face.engine["rollout"] is job and face.controller.progress.env_steps == AFTER
 
 
-def test_closing_in_the_middle_leaves_a_session_that_opens(face: Face, open_face: Callable[..., Face]) -> None:
+def test_an_undo_that_the_disk_refuses_loses_no_training(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+    finish(face)
+    act(face, 500_000, 1.0)
+    wait(face, FINISHED)
+    job = face.engine["rollout"]
+    monkeypatch.setattr(Session, "undo_finish", raising(FULL))
+    undo(face)
+    assert face.engine["rollout"] is job and face.controller.progress.env_steps == 500_000
+    assert face.controller.checkpointer.unsaved and offered(face)
+
+
+def test_no_answer_is_taken_while_a_finish_is_undone(face: Face) -> None:
+    finish(face)
+    face.offer(make_query(), make_query())
+    face.window.training_line.undo_finish.click()
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: face.controller.state == State.RUNNING)
+    assert face.answers() == []
+    assert restored(face)
+
+
+@pytest.mark.parametrize("end", ["close", "stop"])
+def test_a_finish_that_is_being_undone_is_undone_after_a_stop(
+    face: Face, open_face: Callable[..., Face], end: str
+) -> None:
     finish(face)
     face.window.training_line.undo_finish.click()
+    if end == "stop":
+        face.window.stop_action.trigger()
+        face.wait_until(lambda: face.controller.state == State.STOPPED)
+        face.controller.start()
+        face.wait_until(lambda: face.controller.state == State.RUNNING)
+        assert face.engine["rollout"].spec.state.values["env_steps"] == BEFORE
+        return
     face.close()
     again = open_face(face.folder)
     again.controller.progress.counted(2)
-    assert again.engine["rollout"].spec.state.values["env_steps"] in (BEFORE, AFTER)
+    assert again.engine["rollout"].spec.state.values["env_steps"] == BEFORE
     assert not again.window.banner.shows_failure
+
+
+def test_an_answer_that_is_taken_back_after_reopening_leaves_the_way_back(
+    face: Face, open_face: Callable[..., Face]
+) -> None:
+    face.offer(make_query(), make_query())
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: len(face.answers()) == 1 and not face.labelling.flash_timer.isActive())
+    wait(face, HOLDS)
+    finish(face)
+    face.close()
+    again = open_face(face.folder)
+    again.press(Qt.Key.Key_Backspace)
+    again.wait_until(lambda: again.answers() == [])
+    act(again, AFTER, 1.0)
+    wait(again, FINISHED)
+    assert offered(again)
+
+
+def test_a_finish_that_takes_the_last_steps_can_be_undone(face: Face) -> None:
+    finish(face)
+    wait(face, DONE)
+    assert offered(face)
+    undo(face)
+    assert restored(face)
+
+
+def test_a_finish_begins_once_the_way_back_is_kept(face: Face) -> None:
+    rollout = face.engine["rollout"]
+    with face.wait_signal(face.controller.checkpointer.saved):
+        QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
+        assert not rollout.got(FinishRequested)
+    face.wait_until(lambda: len(rollout.got(FinishRequested)) == 1)
 
 
 def test_a_session_with_a_schedule_has_none(open_face: Callable[..., Face], tmp_path: Path) -> None:

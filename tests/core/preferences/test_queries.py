@@ -185,7 +185,20 @@ def test_pairs_of_two_policies_outlast_a_restart_and_need_earlier_policies() -> 
     (asked,) = first.select(pool, 1, opinions)
     assert not math.isnan(asked.disagreement)
     again.set_state(first.get_state())
-    assert [math.isnan(q.disagreement) for q in again.select(pool, 3, opinions, earlier=4)] == [True, True, False]
+    asked = again.select(pool, 3, opinions, earlier=4)
+    assert [math.isnan(q.disagreement) for q in asked] == [True, True, False]
+    again.exclude(asked[0])  # it is answered, and the other one is lost with the program
+    last = selector(selection="challenge")
+    last.set_state(again.get_state())
+    assert [math.isnan(q.disagreement) for q in last.select(pool, 2, opinions, earlier=4)] == [True, False]
+
+
+def test_a_selector_continues_from_a_state_without_pairs_of_two_policies() -> None:
+    state = selector().get_state()
+    del state["policy_pairs"]
+    made = selector()
+    made.set_state(state)
+    assert made.policy_pairs == 0
 
 
 def test_a_challenge_has_a_few_random_candidates_only_and_either_side_may_be_the_best() -> None:

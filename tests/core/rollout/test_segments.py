@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -161,13 +162,13 @@ def test_half_of_the_pool_is_an_even_sample_of_all_earlier_segments() -> None:
 
 def test_segments_of_a_finish_displace_no_earlier_ones() -> None:
     pool = filled_pool(8, 0.5, 40)
-    earlier = [one.id for one in pool][:4]
-    for number in range(40, 60):
-        pool.add(segment(number), sampled=False)
-    assert [one.id for one in pool] == [*earlier, 56, 57, 58, 59] and pool.counts == (4, 36)
+    for number in range(40, 60):  # of which the first four displace the latest from before the finish
+        pool.add(replace(segment(number), env_steps=10**9), before=10**9)
+    assert [one.id for one in pool][4:] == [56, 57, 58, 59] and pool.counts == (4, 40)
+    assert max([one.id for one in pool][:4]) < 40
     for number in range(60, 200):
-        pool.add(segment(number))
-    assert [one.id for one in pool][:4] != earlier and [one.id for one in pool][4:] == [196, 197, 198, 199]
+        pool.add(replace(segment(number), env_steps=2 * 10**9))
+    assert [one.id for one in pool][4:] == [196, 197, 198, 199] and pool.counts == (4, 180)
 
 
 def test_a_restored_pool_continues_its_sample() -> None:
