@@ -6,7 +6,6 @@ import time
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.labelling.training_course import TrainingCourse
 from app.session.controller import Controller, State
 from app.style.glossary import explain
 from app.style.labels import ElidedLabel, keep_place, tab_button, tip
@@ -15,12 +14,14 @@ from core.types import Teacher
 
 _SETTLED_SECONDS = 2.0
 """Minimum time between two changes of the text, so that it does not flicker."""
-_JUDGE = "If the policy got worse, answer more pairs."
+_JUDGE = "If the policy got worse, undo the finish."
+_JUDGE_ALONE = "If the policy got worse, answer more pairs."
+"""Where the finish can't be undone."""
 _JUDGE_TIP = (
     "The predicted return can rise while the behaviour gets worse: a policy may find errors of the reward model, above all"
-    " after few answers. Watch the newest policy. If it is worse, answer more pairs (your next answer resumes training), or"
-    " undo the finish, which returns to the policy from before it. If that does not help, begin a new session with the"
-    " answers of this one."
+    " after few answers. Watch the newest policy. If it is worse, undo the finish, which returns to the policy from before"
+    " it, answer some more pairs, and finish again. An answer without that resumes training from the finished policy, which"
+    " can then no longer be undone. If nothing helps, begin a new session with the answers of this one."
 )
 
 
@@ -71,7 +72,7 @@ class TrainingLine(QWidget):
         if text != self.text.text() and (at_once or time.monotonic() - self._changed_at >= _SETTLED_SECONDS):
             self._changed_at = time.monotonic()
             self.text.setText(text)
-            self.text.setToolTip(tip(_JUDGE_TIP) if text.endswith(_JUDGE) else "")
+            self.text.setToolTip(tip(_JUDGE_TIP) if text.endswith((_JUDGE, _JUDGE_ALONE)) else "")
 
     def _on_keep_clicked(self) -> None:
         self._controller.hold(self._controller.course.lifted)
@@ -87,7 +88,7 @@ def _sentence(controller: Controller) -> str:
     if course.done:
         return "All steps are used. Begin a new session with what this one has learned."
     if course.finished:
-        return _result(course)
+        return _result(controller)
     if course.holding:
         return _hold(controller)
     if progress.labels_to_start:  # the strip counts them: a line that changes every two seconds would lag
@@ -107,10 +108,10 @@ def _hold(controller: Controller) -> str:
     return "The computer has given all its answers. Answer yourself, or finish the training."
 
 
-def _result(course: TrainingCourse) -> str:
+def _result(controller: Controller) -> str:
     results = {
         None: "Training is finished.",
         True: "Finished: the predicted return rose.",
         False: "Finished: the predicted return did not rise.",
     }
-    return f"{results[course.gained]} {_JUDGE}"
+    return f"{results[controller.course.gained]} {_JUDGE if controller.can_undo_finish else _JUDGE_ALONE}"

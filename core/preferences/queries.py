@@ -80,7 +80,7 @@ class QuerySelector:
     Such pairs come from the store and not from here.
 
     With selection=challenge, a clip that may be the best is compared with the one most disputed against it. After a
-    finish, the first pairs compare the newest policy with earlier ones instead.
+    finish, the first pairs compare the newest policy with those just before it instead.
 
     last_id: id of the query offered last; policy_pairs: pairs of two policies that are still to be
     answered; of_two_policies: ids of those of them that were offered
@@ -125,7 +125,7 @@ class QuerySelector:
             queries: list[Query] = []
             while len(queries) < count:
                 more = self.policy_pairs > len(self.of_two_policies)
-                if more and (pair := self._draw_policy_pair(pool, earlier)):
+                if more and (pair := self._draw_policy_pair(pool, earlier, predict)):
                     queries.append(self._offer(pair, math.nan))
                     self.of_two_policies.add(self.last_id)
                 elif challenge := self._draw_challenge(pool, predict):
@@ -180,20 +180,25 @@ class QuerySelector:
                 return (left, right), float(variance[other])
         return None
 
-    def _draw_policy_pair(self, pool: list[Segment], earlier: int) -> _Pair | None:
-        """Pair a random segment of the newest policy with one of an earlier policy.
+    def _draw_policy_pair(self, pool: list[Segment], earlier: int, predict: PredictReturns) -> _Pair | None:
+        """Pair a random segment of the newest policy with the best one of the policies just before.
 
         A policy that has found an error of the reward shows only what the reward prefers, and no challenge among such
-        clips corrects it: clips of what was unlearned do. Returns None if there is no such pair.
+        clips corrects it: clips of what was unlearned do. The best is a random member's choice among the `candidates`
+        latest of the earlier segments: in older ones the robot often falls. Returns None if there is no such pair.
         """
         old = {segment.id for segment in pool[:earlier]}
         pool, rows = self._rested(pool)
-        split = sum(segment.id in old for segment in pool)
-        if not 0 < split < len(pool):
+        before = sorted((i for i, each in enumerate(pool) if each.id in old), key=lambda i: pool[i].env_steps)
+        newest = [i for i, each in enumerate(pool) if each.id not in old]
+        if not before or not newest:
             return None
+        before = before[-self._config.candidates :]
+        returns = predict([pool[i] for i in before])
+        best = before[int(returns[self._rng.integers(len(returns))].argmax())]
         for _ in range(_TRIES):
-            drawn = int(self._rng.integers(split)), int(self._rng.integers(split, len(pool)))
-            i, j = drawn if self._rng.random() < 0.5 else drawn[::-1]
+            new = newest[self._rng.integers(len(newest))]
+            i, j = (best, new) if self._rng.random() < 0.5 else (new, best)
             alike = rows is not None and self._alike(rows[i], rows[j])
             if not alike and not self._was_asked(pool[i], pool[j]):
                 return pool[i], pool[j]

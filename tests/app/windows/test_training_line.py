@@ -113,7 +113,7 @@ def test_training_is_finished_and_an_answer_ends_that(face: Face, after: float, 
     assert shown(face) == f"Finishing training: 40%{ENDS}"
     train(face, 29_500, after, finishing=0.95)
     face.engine["rollout"].play(Waited("rollout", FINISHED))
-    advice = "If the policy got worse, answer more pairs."
+    advice = "If the policy got worse, undo the finish."
     face.wait_until(lambda: shown(face) == f"Finished: the predicted return {result}. {advice}")
     text = face.window.training_line.text
     assert "begin a new session with the answers of this one" in text.toolTip()

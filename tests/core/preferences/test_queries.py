@@ -179,6 +179,20 @@ def test_pairs_of_two_policies_come_first_while_they_are_asked_for() -> None:
     assert not any(math.isnan(q.disagreement) for q in challenges)
 
 
+def test_pairs_of_two_policies_show_the_best_of_the_latest_earlier_clips() -> None:
+    """Of the four latest of 40 earlier ones, 39 is the best by both members; 3 would be, of all 40."""
+
+    def predict(segments: list[Segment]) -> Float32:
+        return np.stack([np.array([1000 if s.id == 3 else s.id for s in segments], np.float32)] * 2)
+
+    made = selector(selection="challenge", candidates=4)
+    made.policy_pairs = 20
+    pool = [replace(segment(i), env_steps=i) for i in range(100)]
+    asked = made.select(pool, 20, predict, earlier=40)
+    assert {min(q.left.id, q.right.id) for q in asked} == {39}
+    assert len({max(q.left.id, q.right.id) for q in asked}) == 20
+
+
 def test_pairs_of_two_policies_outlast_a_restart_and_need_earlier_policies() -> None:
     first, again, pool = selector(selection="challenge"), selector(selection="challenge"), list(map(segment, range(9)))
     first.policy_pairs = 2
