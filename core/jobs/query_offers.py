@@ -72,12 +72,10 @@ class QueryOffers:
         env_steps: int,
         ensemble: RewardEnsemble | ImageEnsemble | None,
         most: int | None = None,
-        earlier: int = 0,
     ) -> Iterator[QueryOffered]:
         """Offer the queries that are missing now, ranked by the ensemble if there is one.
 
         most: number of queries that may be answered or await an answer; None for as many as are due
-        earlier: number of segments at the start of the pool that are of earlier policies
         """
         if not self.replayed:  # stored pairs must not be offered again
             return
@@ -92,7 +90,7 @@ class QueryOffers:
         segments = list(pool)
         simulated = self._config.teacher == Teacher.PERSON
         returns = person.pool_returns(segments) if simulated else oracle.pool_returns(segments, self._config.oracle)
-        queries = self.selector.select(segments, missing, segment_sums, earlier)
+        queries = self.selector.select(segments, missing, segment_sums)
         predicted: list[tuple[float, ...]] = [()] * len(queries)
         if segment_sums and human:  # shown on request after the answer
             predicted = predictions(queries, segment_sums)
@@ -100,9 +98,12 @@ class QueryOffers:
             self._outstanding[query.id] = query, env_steps
             yield QueryOffered(replace(query, pool_returns=returns, predicted=of_members))
 
-    def compare_policies(self) -> Iterator[QueryWithdrawn]:
-        """Let the next pairs compare the newest policy with earlier ones; withdraw those prepared but the one on screen."""
-        self.selector.policy_pairs = _POLICY_PAIRS
+    def compare_policies(self, before: int) -> Iterator[QueryWithdrawn]:
+        """Let the next pairs compare the newest policy with those before so many environment steps.
+
+        Pairs prepared ahead are withdrawn, but not the one on screen.
+        """
+        self.selector.policy_pairs, self.selector.policy_split = _POLICY_PAIRS, before
         self.selector.of_two_policies.clear()
         for query_id in list(self._outstanding)[1:]:
             del self._outstanding[query_id]

@@ -131,7 +131,7 @@ class RolloutJob(Job):
         if not self._on_true_reward:
             few = self.ensemble is None and not self._clips_suffice
             most = self.config.query.taken + self.pool.added // self.config.query.first_clips if few else None
-            yield from self.offers.offer(self.pool, self._env_steps, self.ensemble, most, self.pool.counts[0])
+            yield from self.offers.offer(self.pool, self._env_steps, self.ensemble, most)
 
     def _renew_queries(self) -> Iterator[Event]:
         """Replace queries prepared for a human that the newest reward and segments have made less worth asking."""
@@ -168,8 +168,8 @@ class RolloutJob(Job):
         for segment in batch.segments:
             self.pool.add(segment, before=math.inf if finish is None else finish)
         self._env_steps += batch.log_probs.size
-        if self.budget.share_finished(self._env_steps) == 1:
-            yield from self.offers.compare_policies()
+        if finish is not None and self.budget.share_finished(self._env_steps) == 1:
+            yield from self.offers.compare_policies(finish)
         if batch.finished:  # small batches seldom end an episode
             self._add_episodes(batch.finished)
 

@@ -83,7 +83,8 @@ class QuerySelector:
     finish, the first pairs compare the newest policy with those just before it instead.
 
     last_id: id of the query offered last; policy_pairs: pairs of two policies that are still to be
-    answered; of_two_policies: ids of those of them that were offered
+    answered; policy_split: environment steps that separate these policies; of_two_policies: ids of those pairs that were
+    offered
     """
 
     def __init__(self, config: QueryConfig, rng: np.random.Generator) -> None:
@@ -94,7 +95,7 @@ class QuerySelector:
         self._shown: deque[int] = deque(maxlen=2 * config.rest)
         """Ids of the segments offered last."""
         self.last_id = 0
-        self.policy_pairs = 0
+        self.policy_pairs = self.policy_split = 0
         self.of_two_policies: set[int] = set()
 
     def exclude(self, query: Query) -> bool:
@@ -108,13 +109,11 @@ class QuerySelector:
         self._excluded.add(query.pair)
         return new
 
-    def select(self, pool: list[Segment], count: int, predict: PredictReturns | None, earlier: int = 0) -> list[Query]:
+    def select(self, pool: list[Segment], count: int, predict: PredictReturns | None) -> list[Query]:
         """Return up to `count` queries, best first (2.2.4).
 
         They are random if the config says so. Without predictions they are random too, but spread over the pool where
         answers drive training.
-
-        earlier: number of segments at the start of the pool that are of earlier policies
         """
         config = self._config
         if config.selection == "random" or predict is None:
@@ -125,7 +124,7 @@ class QuerySelector:
             queries: list[Query] = []
             while len(queries) < count:
                 more = self.policy_pairs > len(self.of_two_policies)
-                if more and (pair := self._draw_policy_pair(pool, earlier, predict)):
+                if more and (pair := self._draw_policy_pair(pool, predict)):
                     queries.append(self._offer(pair, math.nan))
                     self.of_two_policies.add(self.last_id)
                 elif challenge := self._draw_challenge(pool, predict):
@@ -180,17 +179,17 @@ class QuerySelector:
                 return (left, right), float(variance[other])
         return None
 
-    def _draw_policy_pair(self, pool: list[Segment], earlier: int, predict: PredictReturns) -> _Pair | None:
-        """Pair a random segment of the newest policy with the best one of the policies just before.
+    def _draw_policy_pair(self, pool: list[Segment], predict: PredictReturns) -> _Pair | None:
+        """Pair a random segment of the newest policy with the best one of the policies just before `policy_split`.
 
         A policy that has found an error of the reward shows only what the reward prefers, and no challenge among such
         clips corrects it: clips of what was unlearned do. The best is a random member's choice among the `candidates`
         latest of the earlier segments: in older ones the robot often falls. Returns None if there is no such pair.
         """
-        old = {segment.id for segment in pool[:earlier]}
         pool, rows = self._rested(pool)
-        before = sorted((i for i, each in enumerate(pool) if each.id in old), key=lambda i: pool[i].env_steps)
-        newest = [i for i, each in enumerate(pool) if each.id not in old]
+        old = {i: each.env_steps for i, each in enumerate(pool) if each.env_steps < self.policy_split}
+        newest = [i for i in range(len(pool)) if i not in old]
+        before = sorted(old, key=old.__getitem__)
         if not before or not newest:
             return None
         before = before[-self._config.candidates :]
@@ -271,13 +270,14 @@ class QuerySelector:
             "offered": sorted(self._offered),
             "next_id": self.last_id,
             "shown": list(self._shown),
-            "policy_pairs": self.policy_pairs,
+            "policy_pairs": [self.policy_pairs, self.policy_split],
         }
 
     def set_state(self, values: dict[str, Any]) -> None:
         self._offered = {(a, b) for a, b in values["offered"]}
         self._shown.extend(map(int, values["shown"]))
-        self.last_id, self.policy_pairs = int(values["next_id"]), int(values.get("policy_pairs", 0))
+        self.last_id = int(values["next_id"])
+        self.policy_pairs, self.policy_split = map(int, values.get("policy_pairs", (0, 0)))
 
 
 def _key(left: Segment, right: Segment) -> tuple[int, int]:

@@ -328,10 +328,10 @@ def test_after_a_finish_the_pairs_but_the_one_on_screen_compare_its_policy_with_
             worth = np.array([-50.0 if s.id < 6 else s.id for s in segments], np.float32)
             return np.stack([worth, np.where(worth < 0, worth, -worth)])
 
-    pool = [segment(number) for number in range(12)]
-    assert len(list(offers.offer(pool, 0, Members(), earlier=6))) == 3
-    assert [event.query_id for event in offers.compare_policies()] == [2, 3]
-    offered = [event.query for event in offers.offer(pool, 0, Members(), earlier=6)]
+    pool = [replace(segment(number), env_steps=number) for number in range(12)]
+    assert len(list(offers.offer(pool, 0, Members()))) == 3
+    assert [event.query_id for event in offers.compare_policies(6)] == [2, 3]
+    offered = [event.query for event in offers.offer(pool, 0, Members())]
     assert len(offered) == 2 and all((q.left.id < 6) != (q.right.id < 6) for q in offered)
     assert list(offers.renew(pool, 1000, Members())) == []
 

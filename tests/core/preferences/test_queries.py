@@ -165,12 +165,17 @@ def test_a_challenge_is_to_a_segment_that_some_member_prefers_by_the_most_disput
     assert asked.disagreement == pytest.approx(again.best_disagreement(pool, opinions)) and asked.disagreement > 0.1
 
 
+def dated(count: int) -> list[Segment]:
+    """Segments of which the environment steps are their numbers."""
+    return [replace(segment(i), env_steps=i) for i in range(count)]
+
+
 def test_pairs_of_two_policies_come_first_while_they_are_asked_for() -> None:
     """Which of the two is on the left is random, and no pair is asked twice."""
-    pool = [segment(i) for i in range(100)]
+    pool = dated(100)
     made = selector(selection="challenge")
-    made.policy_pairs = 60
-    asked = made.select(pool, 62, opinions, earlier=40)
+    made.policy_pairs, made.policy_split = 60, 40
+    asked = made.select(pool, 62, opinions)
     compared, challenges = asked[:60], asked[60:]
     assert all((q.left.id < 40) != (q.right.id < 40) and math.isnan(q.disagreement) for q in compared)
     assert 15 < sum(q.left.id < 40 for q in compared) < 45
@@ -186,25 +191,24 @@ def test_pairs_of_two_policies_show_the_best_of_the_latest_earlier_clips() -> No
         return np.stack([np.array([1000 if s.id == 3 else s.id for s in segments], np.float32)] * 2)
 
     made = selector(selection="challenge", candidates=4)
-    made.policy_pairs = 20
-    pool = [replace(segment(i), env_steps=i) for i in range(100)]
-    asked = made.select(pool, 20, predict, earlier=40)
+    made.policy_pairs, made.policy_split = 20, 40
+    asked = made.select(dated(100), 20, predict)
     assert {min(q.left.id, q.right.id) for q in asked} == {39}
     assert len({max(q.left.id, q.right.id) for q in asked}) == 20
 
 
 def test_pairs_of_two_policies_outlast_a_restart_and_need_earlier_policies() -> None:
-    first, again, pool = selector(selection="challenge"), selector(selection="challenge"), list(map(segment, range(9)))
-    first.policy_pairs = 2
-    (asked,) = first.select(pool, 1, opinions)
+    first, again, pool = selector(selection="challenge"), selector(selection="challenge"), dated(9)
+    first.policy_pairs, first.policy_split = 2, 4
+    (asked,) = first.select(pool[4:], 1, opinions)
     assert not math.isnan(asked.disagreement)
     again.set_state(first.get_state())
-    asked = again.select(pool, 3, opinions, earlier=4)
+    asked = again.select(pool, 3, opinions)
     assert [math.isnan(q.disagreement) for q in asked] == [True, True, False]
     again.exclude(asked[0])  # it is answered, and the other one is lost with the program
     last = selector(selection="challenge")
     last.set_state(again.get_state())
-    assert [math.isnan(q.disagreement) for q in last.select(pool, 2, opinions, earlier=4)] == [True, False]
+    assert [math.isnan(q.disagreement) for q in last.select(pool, 2, opinions)] == [True, False]
 
 
 def test_a_selector_continues_from_a_state_without_pairs_of_two_policies() -> None:
