@@ -1,4 +1,4 @@
-"""What the person has set in the program, kept between runs by QSettings. A session has its own config.
+"""Settings of the program, the same for all sessions, kept between runs by QSettings. A session has its own config.
 
 Names are 'page/setting', such as 'window/appearance'. An unreadable value counts as not set: an old or damaged settings
 file must not keep the window from opening.

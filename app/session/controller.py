@@ -317,8 +317,9 @@ class Controller(QObject):
         log.info("%s, %d answers", state, self.progress.labels)
         self.state = state
         self._undoing_finish &= state == State.RESTARTING
-        if state not in (State.RUNNING, State.PAUSED):
+        if self._finish_checkpoint and state not in (State.RUNNING, State.PAUSED):  # the finish has not begun
             self._finish_checkpoint = 0
+            self.course.end_finish()
         if state == State.STARTING:
             if self.labelling.pairs.shown is None:  # otherwise the first pair is waiting for an answer
                 self.progress.first_pair.begin()

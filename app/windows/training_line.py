@@ -16,7 +16,7 @@ _SETTLED_SECONDS = 2.0
 """Minimum time between two changes of the text, so that it does not flicker."""
 _JUDGE = "If the policy got worse, undo the finish."
 _JUDGE_ALONE = "If the policy got worse, answer more pairs."
-"""Where the finish can't be undone."""
+"""Advice after a finish that can't be undone."""
 _JUDGE_TIP = (
     "The predicted return can rise while the behaviour gets worse: a policy may find errors of the reward model, above all"
     " after few answers. Watch the newest policy. If it is worse, undo the finish, which returns to the policy from before"

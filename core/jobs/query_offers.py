@@ -103,8 +103,7 @@ class QueryOffers:
 
         Pairs prepared ahead are withdrawn, but not the one on screen.
         """
-        self.selector.policy_pairs, self.selector.policy_split = _POLICY_PAIRS, before
-        self.selector.of_two_policies.clear()
+        self.selector.compare_policies(_POLICY_PAIRS, before)
         for query_id in list(self._outstanding)[1:]:
             del self._outstanding[query_id]
             yield QueryWithdrawn(query_id)
@@ -114,9 +113,9 @@ class QueryOffers:
     ) -> Iterator[QueryWithdrawn]:
         """Withdraw queries prepared ahead on which the members disagree far less than on a new pair.
 
-        The oldest query is on screen and stays, and one that compares the newest policy with an earlier one was not
-        chosen for disagreement. Another one is checked only once the steps of an answer have been
-        trained on since it was chosen or last checked, because the clips of a new query have to be rendered.
+        The oldest query is on screen and stays, and those that compare the newest policy with earlier ones were not
+        chosen for disagreement. Another one is checked only once the steps of an answer have been trained on since it
+        was chosen or last checked, because the clips of a new query have to be rendered.
         """
         old = [
             query

@@ -82,9 +82,10 @@ class QuerySelector:
     With selection=challenge, a clip that may be the best is compared with the one most disputed against it. After a
     finish, the first pairs compare the newest policy with those just before it instead.
 
-    last_id: id of the query offered last; policy_pairs: pairs of two policies that are still to be
-    answered; policy_split: environment steps that separate these policies; of_two_policies: ids of those pairs that were
-    offered
+    last_id: id of the query offered last
+    policy_pairs: pairs of two policies that are still to be answered
+    policy_split: environment steps that separate these policies
+    of_two_policies: ids of those pairs that were offered
     """
 
     def __init__(self, config: QueryConfig, rng: np.random.Generator) -> None:
@@ -140,6 +141,11 @@ class QuerySelector:
         best = np.argsort(-variance, kind="stable")[:count]
         return [self._offer(pairs[i], float(variance[i])) for i in best]
 
+    def compare_policies(self, count: int, split: int) -> None:
+        """Let the next `count` pairs compare the policies from `split` environment steps on with those before."""
+        self.policy_pairs, self.policy_split = count, split
+        self.of_two_policies.clear()
+
     def best_disagreement(self, pool: list[Segment], predict: PredictReturns) -> float:
         """Disagreement on the pair that would be chosen now; it is not offered."""
         if self._config.selection == "challenge":
@@ -187,12 +193,11 @@ class QuerySelector:
         latest of the earlier segments: in older ones the robot often falls. Returns None if there is no such pair.
         """
         pool, rows = self._rested(pool)
-        old = {i: each.env_steps for i, each in enumerate(pool) if each.env_steps < self.policy_split}
-        newest = [i for i in range(len(pool)) if i not in old]
-        before = sorted(old, key=old.__getitem__)
+        newest = [i for i, each in enumerate(pool) if each.env_steps >= self.policy_split]
+        before = [i for i, each in enumerate(pool) if each.env_steps < self.policy_split]
         if not before or not newest:
             return None
-        before = before[-self._config.candidates :]
+        before = sorted(before, key=lambda i: pool[i].env_steps)[-self._config.candidates :]
         returns = predict([pool[i] for i in before])
         best = before[int(returns[self._rng.integers(len(returns))].argmax())]
         for _ in range(_TRIES):

@@ -3,7 +3,6 @@
 The newest two are kept, so that training can resume from the older one if the newer one is damaged.
 """
 
-import contextlib
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -86,8 +85,6 @@ def undo_finish(folder: Path) -> None:
         raise UserError(text) from error
     newest = max((int(path.stem) for path in checkpoint_files(folder)), default=0)
     save_checkpoint(folder, newest + 1, states)
-    with contextlib.suppress(OSError):  # it is of no use from now on, and the next finish replaces it
-        forget_before_finish(folder)
 
 
 def checkpoint_files(folder: Path) -> list[Path]:

@@ -170,6 +170,7 @@ class Session:
         """
         self.require_folder()
         checkpoint.undo_finish(self.folder / CHECKPOINTS)
+        self.forget_before_finish()
 
     def snapshots(self) -> PolicySnapshots:
         return snapshots_of(self.folder, self.config)

@@ -26,7 +26,7 @@ GONE = "is gone: bring the session's folder back, then try again."
 
 @pytest.fixture
 def away(face: Face) -> Path:
-    """Where the folder of a session with an answer, a checkpoint and a policy is moved to."""
+    """New place for the folder of a session with an answer, a checkpoint and a policy."""
     face.answered()
     face.learn()
     learned(face, 0)

@@ -255,6 +255,21 @@ def test_a_finish_that_takes_the_last_steps_can_be_undone(face: Face) -> None:
     assert restored(face)
 
 
+def test_a_finish_that_had_not_begun_at_a_stop_can_be_asked_for_again(face: Face) -> None:
+    rollout = face.engine["rollout"]
+    QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
+    face.window.stop_action.trigger()
+    assert not face.controller.course.finish_asked
+    face.wait_until(lambda: face.controller.state == State.STOPPED)
+    assert not rollout.got(FinishRequested)
+    face.controller.start()
+    face.wait_until(lambda: face.controller.state == State.RUNNING)
+    act(face, BEFORE)
+    wait(face, HOLDS)
+    finish(face)
+    assert offered(face)
+
+
 def test_a_finish_begins_once_the_way_back_is_kept(face: Face) -> None:
     rollout = face.engine["rollout"]
     with face.wait_signal(face.controller.checkpointer.saved):

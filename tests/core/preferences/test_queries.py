@@ -185,7 +185,7 @@ def test_pairs_of_two_policies_come_first_while_they_are_asked_for() -> None:
 
 
 def test_pairs_of_two_policies_show_the_best_of_the_latest_earlier_clips() -> None:
-    """Of the four latest of 40 earlier ones, 39 is the best by both members; 3 would be, of all 40."""
+    """Both members rate 39 highest of the four latest of 40 earlier clips, and 3 highest of all 40."""
 
     def predict(segments: list[Segment]) -> Float32:
         return np.stack([np.array([1000 if s.id == 3 else s.id for s in segments], np.float32)] * 2)

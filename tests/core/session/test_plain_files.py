@@ -7,6 +7,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -103,4 +104,5 @@ def test_a_session_may_be_reached_by_a_link_and_hold_other_files(folder: Path, t
 
 def test_a_session_opens_although_a_backup_of_hard_links_was_made_of_it(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "backup", copy_function=os.link)
-    Session.open(folder).close()
+    with closing(Session.open(folder)) as opened:
+        assert opened.folder == folder
