@@ -112,6 +112,8 @@ class Query:
     Empty before the first reward snapshot and without a human labeller. Never recorded, and never shown before the
     answer.
     """
+    policy_split: int = 0
+    """Environment steps at which a finish began, if one segment is from before it and one from after; otherwise 0."""
     pair: str = ""
     """Identifier of the two segments (core.io.segment_codec.pair_of) where they themselves are left out."""
 

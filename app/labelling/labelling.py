@@ -253,7 +253,6 @@ class Labelling(QObject):
         again = any(query is preference.query for query in self._undone.values())
         self._undone.clear()  # as in the store: after a new answer nothing can be redone
         if preference.query.repeats is None and preference.choice is not Choice.CANT_TELL:
-            self._progress.course.end_finish()
             self.finish_ended.emit()
         self._count_answer(preference, preference.query, again)
 
@@ -271,6 +270,7 @@ class Labelling(QObject):
         self._writing = False
         shown = self.pairs.shown
         answers_shown = shown is not None and shown.query is query
+        self._progress.course.compare(preference.id, query, preference.choice)
         if preference.query.repeats is None:  # the answer to a repeat is no label
             self._progress.answered(preference.choice is Choice.CANT_TELL, again)
         self.pairs.drop(query)
@@ -291,6 +291,7 @@ class Labelling(QObject):
             self._end_refused("There is no answer to undo.")
             return
         self._writing = False
+        self._progress.course.withdraw_comparison(preference.id)
         if preference.query.repeats is None:
             self._progress.withdrawn(preference.choice is Choice.CANT_TELL)
         self.set_teacher(Teacher.HUMAN)  # the oracle would give the same answer again

@@ -9,6 +9,7 @@ from statistics import fmean, pstdev
 
 from core.config import Config
 from core.preferences.schedule import DONE, FINISHED, HOLDS
+from core.types import Choice, Query
 
 _JUDGED_SHARE = 0.1
 """Share of a finish over whose steps the predicted return is averaged, before it and at its end."""
@@ -38,6 +39,8 @@ class TrainingCourse:
         """Predicted returns of the batches just before the finish."""
         self._returns: deque[tuple[int, float]] = deque(maxlen=1000)
         """Environment steps and predicted return of the latest batches."""
+        self._prefers_earlier: dict[int, bool] = {}
+        """For each answer about policies before and after the latest finish, by its id: the earlier one is preferred."""
 
     def resumed(self, env_steps: int, fitted: bool, returns: Iterable[tuple[int, float]] = ()) -> None:
         """Set the point from which training continues.
@@ -72,6 +75,23 @@ class TrainingCourse:
     def finish(self) -> None:
         self._begin_finish(self._env_steps)
         self.finishing, self.finished = 0.0, False
+        self._prefers_earlier.clear()
+
+    def compare(self, answer: int, query: Query, choice: Choice) -> None:
+        """Count the answer with this id if it prefers one of two policies, from before and after a finish."""
+        if query.policy_split and choice in (Choice.LEFT, Choice.RIGHT):
+            preferred = query.left if choice is Choice.LEFT else query.right
+            self._prefers_earlier[answer] = preferred.env_steps < query.policy_split
+
+    def withdraw_comparison(self, answer: int) -> None:
+        """Count an answer no longer, if it was counted."""
+        self._prefers_earlier.pop(answer, None)
+
+    @property
+    def preferred(self) -> tuple[int, int]:
+        """Number of answers that prefer the policy from before the latest finish, and the one from after it."""
+        earlier = sum(self._prefers_earlier.values())
+        return earlier, len(self._prefers_earlier) - earlier
 
     def _begin_finish(self, env_steps: int) -> None:
         before = self._returns_since(env_steps - _JUDGED_SHARE * self._steps, env_steps)

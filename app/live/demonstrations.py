@@ -64,11 +64,18 @@ class Demonstrations(QObject):
         self._newest: tuple[DemonstrationRecorded, int] | None = None
         """The recording to render next, with its number of labels."""
         self._drawing: tuple[DemonstrationRecorded, int] | None = None
+        self._token = 0
+        """Token of the request for the recording that is being rendered."""
         self._next_at = time.monotonic()
 
     def take(self, event: DemonstrationRecorded, labels: int) -> None:
         """Render this recording next, in place of an older one that still waits. labels: of the session now"""
         self._newest = event, labels
+
+    def forget(self) -> None:
+        """Show none of the recordings so far: their policy is no longer the newest one."""
+        self._job_requests.cancel(self._token)
+        self._newest = self._drawing = None
 
     def draw_if_due(self, pair_ready: bool) -> None:
         """Render the newest recording if it is due. Call it often.
@@ -81,8 +88,8 @@ class Demonstrations(QObject):
         if not pair_ready and now < self._next_at + _PATIENCE_SECONDS:
             return
         self._drawing, self._newest = self._newest, None
-        token, (event, _) = next(self._job_requests.tokens), self._drawing
-        self._job_requests.send(ClipsRequested(token, (event.segment,), self.size, FPS), self._on_clips_rendered)
+        self._token, (event, _) = next(self._job_requests.tokens), self._drawing
+        self._job_requests.send(ClipsRequested(self._token, (event.segment,), self.size, FPS), self._on_clips_rendered)
 
     def _on_clips_rendered(self, event: ClipsRendered) -> None:
         assert self._drawing is not None

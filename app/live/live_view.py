@@ -107,6 +107,9 @@ class LiveView(QWidget):
     def set_snapshots(self, snapshots: tuple[SnapshotInfo, ...]) -> None:
         """Set the slider's range. It stays at its right end or at its snapshot, as long as that exists."""
         at = self.snapshot
+        undone = bool(self._snapshots) and (not snapshots or snapshots[-1].env_steps < self._snapshots[-1].env_steps)
+        if undone:  # a finish, whose policy is no longer the newest
+            self.live = None
         self._snapshots = snapshots
         self.slider.blockSignals(True)
         self.slider.setMaximum(len(snapshots))
@@ -115,6 +118,8 @@ class LiveView(QWidget):
         self.slider.setEnabled(bool(snapshots))
         if at is not None and at not in snapshots:
             self.go_live()
+        elif at is None and undone:
+            self._on_settled()
 
     def step(self, by: int) -> None:
         self.slider.setValue(self.slider.value() + by)

@@ -139,7 +139,7 @@ class Controller(QObject):
         self.labelling.pair_shown.connect(self._on_pair_shown)
         for changed in (self.labelling.answer_kept, self.labelling.answer_restored, self.labelling.answer_withdrawn):
             changed.connect(lambda: record_labels(self.metrics, self.progress))
-        self.labelling.finish_ended.connect(self._on_finish_ended)
+        self.labelling.finish_ended.connect(self._end_finish)
         for timer in (self.last_checkpoint_timer, self.exit_timer):
             timer.timeout.connect(self._dismiss_jobs)
         self.state_changed.connect(self.room.follow)
@@ -209,9 +209,8 @@ class Controller(QObject):
 
     @property
     def can_undo_finish(self) -> bool:
-        """True while a finish is under way or over, and the checkpoint from before it is kept."""
-        asked = self.course.finish_asked or self.course.done
-        return self.state == State.RUNNING and asked and self.checkpointer.can_undo_finish
+        """True from the beginning of a finish to the next one, if the checkpoint from before it is kept."""
+        return self.state == State.RUNNING and self.checkpointer.can_undo_finish
 
     @property
     def votes_wait(self) -> bool:
@@ -246,13 +245,15 @@ class Controller(QObject):
         return " ".join([*training, *(part.abandoned for part in parts if part.abandoned)])
 
     def finish(self) -> None:
-        """Let training take its last steps; the next answer ends this, and it can be undone until then.
+        """Let training take its last steps; the next answer ends this, and it can be undone until the next finish.
 
-        A finish that follows another one is undone together with it: what a policy has unlearned may be lost before both.
+        Two finishes without an answer between them are undone together, and so are two if the answers prefer the policy
+        from before the first one: what a policy has unlearned may be lost before both.
         """
         if self.can_finish:
-            first = not self.course.finish_asked
-            self._finish_checkpoint = self.checkpointer.keep_before_finish() if first else 0
+            earlier, later = self.course.preferred
+            together = self.course.finish_asked or self.can_undo_finish and earlier > later
+            self._finish_checkpoint = 0 if together else self.checkpointer.keep_before_finish()
             self.course.finish()
             self.room.follow()
             if not self._finish_checkpoint:
@@ -317,9 +318,8 @@ class Controller(QObject):
         log.info("%s, %d answers", state, self.progress.labels)
         self.state = state
         self._undoing_finish &= state == State.RESTARTING
-        if self._finish_checkpoint and state not in (State.RUNNING, State.PAUSED):  # the finish has not begun
-            self._finish_checkpoint = 0
-            self.course.end_finish()
+        if self._finish_checkpoint and state not in (State.RUNNING, State.PAUSED):
+            self._end_finish()
         if state == State.STARTING:
             if self.labelling.pairs.shown is None:  # otherwise the first pair is waiting for an answer
                 self.progress.first_pair.begin()
@@ -404,9 +404,12 @@ class Controller(QObject):
         _, figures = self.metrics.snapshot(of_figure(self.task.measure_name))
         return self.progress.labels, self.progress.seconds, float(figures[-1]) if len(figures) else float("nan")
 
-    def _on_finish_ended(self) -> None:
-        self._finish_checkpoint = 0
-        self.checkpointer.forget_before_finish()
+    def _end_finish(self) -> None:
+        """End a finish, also one that has not begun, of which nothing is left to undo."""
+        self.course.end_finish()
+        if self._finish_checkpoint:
+            self._finish_checkpoint = 0
+            self.checkpointer.forget_before_finish()
 
     def _on_pair_shown(self) -> None:
         if seconds := self.progress.first_pair.end():
@@ -445,6 +448,7 @@ class Controller(QObject):
     def _on_finish_undone(self, _: object) -> None:
         self._undoing_finish = False
         self.course.end_finish()
+        self.demonstrations.forget()
         self.succeeded.emit("The finish is undone; all answers stay.")
         if self.state == State.RESTARTING:
             self._restart_also(JOBS)

@@ -20,8 +20,8 @@ _JUDGE_ALONE = "If the policy got worse, answer more pairs."
 _JUDGE_TIP = (
     "The predicted return can rise while the behaviour gets worse: a policy may find errors of the reward model, above all"
     " after few answers. Watch the newest policy. If it is worse, undo the finish, which returns to the policy from before"
-    " it, answer some more pairs, and finish again. An answer without that resumes training from the finished policy, which"
-    " can then no longer be undone. If nothing helps, begin a new session with the answers of this one."
+    " it, answer some more pairs, and finish again. Your next pairs compare the policies from before and after the finish;"
+    " it can be undone after these answers, too. If nothing helps, begin a new session with the answers of this one."
 )
 
 
@@ -62,7 +62,7 @@ class TrainingLine(QWidget):
         can_finish, can_undo = controller.can_finish, controller.can_undo_finish
         self._finish.setEnabled(can_finish)
         self._undo_finish.setEnabled(can_undo)
-        self.undo_finish.setVisible(can_undo)
+        self.undo_finish.setVisible(can_undo and (course.finish_asked or course.done or bool(_comparison(controller))))
         self.finish.setVisible(can_finish)
         self.keep.setVisible(can_finish and not course.finished)  # a finish ends with the next answer only
         self.keep.setText("Wait for answers" if course.lifted else "Keep training")
@@ -72,7 +72,7 @@ class TrainingLine(QWidget):
         if text != self.text.text() and (at_once or time.monotonic() - self._changed_at >= _SETTLED_SECONDS):
             self._changed_at = time.monotonic()
             self.text.setText(text)
-            self.text.setToolTip(tip(_JUDGE_TIP) if text.endswith((_JUDGE, _JUDGE_ALONE)) else "")
+            self.text.setToolTip(tip(_JUDGE_TIP) if text.endswith(("undo the finish.", _JUDGE_ALONE)) else "")
 
     def _on_keep_clicked(self) -> None:
         self._controller.hold(self._controller.course.lifted)
@@ -89,6 +89,8 @@ def _sentence(controller: Controller) -> str:
         return "All steps are used. Begin a new session with what this one has learned."
     if course.finished:
         return _result(controller)
+    if controller.can_undo_finish and (text := _comparison(controller)):
+        return text
     if course.holding:
         return _hold(controller)
     if progress.labels_to_start:  # the strip counts them: a line that changes every two seconds would lag
@@ -98,6 +100,16 @@ def _sentence(controller: Controller) -> str:
     if not course.advancing:  # the jobs of a resumed session
         return "Training is starting."
     return "Training continues without answers." if course.lifted else "Training is running."
+
+
+def _comparison(controller: Controller) -> str:
+    """Return what the answers say about the policies before and after the finish; '' if they advise nothing."""
+    pair, (earlier, later) = controller.labelling.pairs.shown, controller.course.preferred
+    if pair is not None and pair.query.policy_split:
+        return "One clip is from before the finish, the other from after it."
+    if earlier > later:
+        return f"You preferred the earlier policy in {earlier} of {earlier + later} pairs: undo the finish."
+    return ""
 
 
 def _hold(controller: Controller) -> str:

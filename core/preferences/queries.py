@@ -85,7 +85,6 @@ class QuerySelector:
     last_id: id of the query offered last
     policy_pairs: pairs of two policies that are still to be answered
     policy_split: environment steps that separate these policies
-    of_two_policies: ids of those pairs that were offered
     """
 
     def __init__(self, config: QueryConfig, rng: np.random.Generator) -> None:
@@ -97,14 +96,15 @@ class QuerySelector:
         """Ids of the segments offered last."""
         self.last_id = 0
         self.policy_pairs = self.policy_split = 0
-        self.of_two_policies: set[int] = set()
+        self._of_two_policies: set[int] = set()
+        """Ids of the pairs of two policies that were offered."""
 
     def exclude(self, query: Query) -> bool:
         """Exclude this pair and its id from later selections. Returns False if the pair was excluded before."""
         if query.id < _MAX_ID:
             self.last_id = max(self.last_id, query.id)
-        if query.id in self.of_two_policies:
-            self.of_two_policies.remove(query.id)
+        if query.id in self._of_two_policies:
+            self._of_two_policies.remove(query.id)
             self.policy_pairs -= 1
         new = query.pair not in self._excluded
         self._excluded.add(query.pair)
@@ -124,10 +124,10 @@ class QuerySelector:
         if config.selection == "challenge":
             queries: list[Query] = []
             while len(queries) < count:
-                more = self.policy_pairs > len(self.of_two_policies)
+                more = self.policy_pairs > len(self._of_two_policies)
                 if more and (pair := self._draw_policy_pair(pool, predict)):
-                    queries.append(self._offer(pair, math.nan))
-                    self.of_two_policies.add(self.last_id)
+                    queries.append(self._offer(pair, math.nan, self.policy_split))
+                    self._of_two_policies.add(self.last_id)
                 elif challenge := self._draw_challenge(pool, predict):
                     queries.append(self._offer(*challenge))
                 else:
@@ -144,7 +144,7 @@ class QuerySelector:
     def compare_policies(self, count: int, split: int) -> None:
         """Let the next `count` pairs compare the policies from `split` environment steps on with those before."""
         self.policy_pairs, self.policy_split = count, split
-        self.of_two_policies.clear()
+        self._of_two_policies.clear()
 
     def best_disagreement(self, pool: list[Segment], predict: PredictReturns) -> float:
         """Disagreement on the pair that would be chosen now; it is not offered."""
@@ -262,12 +262,12 @@ class QuerySelector:
         """True if the pair was offered before, or by a session before a restart."""
         return _key(left, right) in self._offered or pair_of(fingerprint(left), fingerprint(right)) in self._excluded
 
-    def _offer(self, pair: _Pair, variance: float) -> Query:
+    def _offer(self, pair: _Pair, variance: float, policy_split: int = 0) -> Query:
         left, right = pair
         self._offered.add(_key(left, right))
         self._shown += (left.id, right.id)
         self.last_id += 1
-        return Query(self.last_id, left, right, variance)
+        return Query(self.last_id, left, right, variance, policy_split=policy_split)
 
     def get_state(self) -> dict[str, Any]:
         """JSON values; without the random generator and the excluded pairs, which the store has."""

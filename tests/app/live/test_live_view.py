@@ -54,6 +54,16 @@ def test_snapshots_that_the_slider_passes_over_are_not_requested(view: LiveView,
     assert chosen == [SNAPSHOTS[2], None]
 
 
+def test_the_newest_policy_is_forgotten_when_the_snapshots_go_back(view: LiveView) -> None:
+    """A finish was undone: until there is a demonstration, the newest snapshot stands in for the newest policy."""
+    view.set_snapshots(SNAPSHOTS)
+    view.set_live(demonstration())
+    chosen: list[SnapshotInfo | None] = []
+    view.snapshot_chosen.connect(chosen.append)
+    view.set_snapshots(SNAPSHOTS[:5])
+    assert view.live is None and chosen == [SNAPSHOTS[4]] and view.slider.value() == 5
+
+
 def test_a_long_title_ends_with_an_ellipsis_where_the_panel_is_narrow(view: LiveView, qtbot: QtBot) -> None:
     view.set_live(replace(demonstration(), labels=123_456_789, env_steps=1_970_000))
     view.policy.clock.halt()

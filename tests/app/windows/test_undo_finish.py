@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +15,22 @@ from PySide6.QtTest import QTest
 from app.keys.commands import Command
 from app.session.controller import State
 from app.session.metrics_recorder import PREDICTED
-from core.events import FinishRequested, JobState, PolicyPublished, RewardPublished, Waited
+from core.events import (
+    DemonstrationRecorded,
+    Event,
+    Failed,
+    FinishRequested,
+    JobState,
+    PolicyPublished,
+    RewardPublished,
+    Waited,
+)
 from core.preferences.schedule import DONE, FINISHED, HOLDS
 from core.session.plain_files import CHECKPOINTS
 from core.session.routing import REWARD_PREFIX
 from core.session.session import Session
-from tests.app.fakes import DRIVEN, FULL, Face, make_query
+from core.types import Query
+from tests.app.fakes import DRIVEN, FULL, Face, make_query, make_segment
 from tests.app.tape import report
 from tests.core.builders import raising
 
@@ -73,10 +85,37 @@ def undo(face: Face) -> None:
 
 
 def offered(face: Face) -> bool:
+    """The button is on screen."""
     face.window.refresh()
-    visible = face.window.training_line.undo_finish.isVisible()
-    assert face.window.commands[Command.UNDO_FINISH].isEnabled() == visible
-    return visible
+    return face.window.training_line.undo_finish.isVisible()
+
+
+def possible(face: Face) -> bool:
+    """The command can be run, with the button on screen or without it."""
+    face.window.refresh()
+    return face.window.commands[Command.UNDO_FINISH].isEnabled()
+
+
+def comparison() -> Query:
+    """A pair whose left clip is from before the finish, and the right one from after it."""
+    query = make_query()
+    left, right = replace(query.left, env_steps=BEFORE - 1), replace(query.right, env_steps=AFTER)
+    return replace(query, left=left, right=right, policy_split=BEFORE)
+
+
+def compare(face: Face, *keys: Qt.Key) -> None:
+    """The person answers a pair of each kind with these keys; an ordinary pair follows."""
+    pairs = face.offer(*(comparison() for _ in keys), make_query())
+    for key, following in zip(keys, pairs[1:], strict=True):
+        assert line(face) == "One clip is from before the finish, the other from after it."
+        assert offered(face) and not face.window.training_line.text.elided
+        face.press(key)
+        face.wait_until(lambda following=following: face.query is following)
+
+
+def line(face: Face) -> str:
+    face.window.training_line.refresh(at_once=True)
+    return face.window.training_line.text.text()
 
 
 @pytest.fixture
@@ -93,20 +132,19 @@ def restored(face: Face) -> bool:
     assert {face.engine[name].spec.state.values["n"] for name in names} == {before.values["n"]}
     assert before.values["env_steps"] == face.controller.progress.env_steps == BEFORE
     assert face.controller.metrics.snapshot(PREDICTED)[0].tolist() == [10.0, 20.0]
-    assert not offered(face)
+    assert not offered(face) and not possible(face)
     act(face, BEFORE)
     face.wait_until(lambda: snapshots(face)[-1] == BEFORE)
     wait(face, HOLDS)
-    face.window.training_line.refresh(at_once=True)
-    return face.window.training_line.text.text().startswith("Training waits for your next answer.")
+    return line(face).startswith("Training waits for your next answer.")
 
 
 def test_it_takes_training_back_and_leaves_the_answers(face: Face) -> None:
     face.answered(Qt.Key.Key_Down)
     wait(face, HOLDS)
-    assert not offered(face)
+    assert not possible(face)
     finish(face)
-    assert offered(face) and snapshots(face)[-1] == AFTER
+    assert offered(face) and possible(face) and snapshots(face)[-1] == AFTER
     shown, clips = face.query, face.engine["clips"]
     with face.wait_signal(face.controller.succeeded) as told:
         undo(face)
@@ -141,23 +179,76 @@ def test_a_finish_under_way_can_be_undone_and_so_can_two(face: Face) -> None:
     assert restored(face)
 
 
-def test_a_counting_answer_ends_it(face: Face) -> None:
+def test_answers_that_prefer_the_earlier_policy_advise_it(face: Face) -> None:
+    face.window.resize(1280, 720)
+    face.wait_until(lambda: face.window.width() == 1280)
     finish(face)
+    act(face, AFTER)
+    compare(face, Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Left)
+    assert line(face) == "You preferred the earlier policy in 2 of 3 pairs: undo the finish."
+    face.wait_until(lambda: not face.window.training_line.text.elided)
+    assert offered(face) and "answer some more pairs" in face.window.training_line.text.toolTip()
+    undo(face)
+    assert len(face.answers()) == 4 and restored(face)
+
+
+def test_answers_that_prefer_the_finished_policy_leave_the_command(face: Face) -> None:
+    finish(face)
+    act(face, AFTER)
+    compare(face, Qt.Key.Key_Right, Qt.Key.Key_Left)
+    assert line(face) == "Training is running." and not offered(face) and possible(face)
+
+
+def test_an_answer_that_is_taken_back_says_nothing_of_the_policies(face: Face) -> None:
+    finish(face)
+    act(face, AFTER)
+    compare(face, Qt.Key.Key_Left)
+    assert line(face).startswith("You preferred the earlier policy in 1 of 1 pairs")
+    face.press(Qt.Key.Key_Backspace)
+    face.wait_until(lambda: face.query.policy_split > 0)
+    face.press(Qt.Key.Key_Up)
+    face.wait_until(lambda: face.query.policy_split == 0)
+    assert line(face) == "Training is running."
+
+
+@pytest.mark.parametrize(("key", "steps"), [(Qt.Key.Key_Left, BEFORE), (Qt.Key.Key_Right, AFTER)])
+def test_the_next_finish_can_be_undone_alone_unless_the_first_one_made_it_worse(
+    face: Face, key: Qt.Key, steps: int
+) -> None:
+    finish(face)
+    act(face, AFTER)
+    compare(face, key)
+    QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
+    face.wait_until(lambda: len(face.engine["rollout"].got(FinishRequested)) == 2)
+    face.window.refresh()
+    undo(face)
+    assert face.engine["rollout"].spec.state.values["env_steps"] == steps
+
+
+def test_an_answer_before_a_finish_has_begun_leaves_nothing_to_undo(
+    face: Face, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rollout, saves, save = face.engine["rollout"], threading.Event(), Session.save
+
+    def save_late(*arguments: object) -> None:
+        saves.wait()
+        save(*arguments)
+
+    monkeypatch.setattr(Session, "save", save_late)
     face.offer(make_query(), make_query())
-    face.press(Qt.Key.Key_Down)
-    face.wait_until(lambda: len(face.answers()) == 1 and not face.labelling.flash_timer.isActive())
-    assert offered(face)
+    QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
     face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: len(face.answers()) == 2)
-    assert not offered(face)
-    face.wait_until(lambda: not face.controller.session.can_undo_finish)
+    face.wait_until(lambda: len(face.answers()) == 1)
+    with face.wait_signal(face.controller.checkpointer.saved):
+        saves.set()
+    assert not rollout.got(FinishRequested) and not possible(face)
 
 
 def test_a_finish_can_be_undone_after_the_session_was_closed(face: Face, open_face: Callable[..., Face]) -> None:
     finish(face)
     face.close()
     again = open_face(face.folder)
-    assert not offered(again)
+    assert possible(again) and not offered(again)
     again.controller.progress.counted(2)
     act(again, AFTER, 1.0)
     wait(again, FINISHED)
@@ -270,6 +361,48 @@ def test_a_finish_that_had_not_begun_at_a_stop_can_be_asked_for_again(face: Face
     assert offered(face)
 
 
+def test_a_finish_that_had_not_begun_at_a_failure_leaves_nothing_to_undo(
+    face: Face, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saves, save = threading.Event(), Session.save
+
+    def save_late(*arguments: object) -> None:
+        saves.wait()
+        save(*arguments)
+
+    monkeypatch.setattr(Session, "save", save_late)
+    QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
+    face.engine["clips"].play(Failed("clips", "OutOfMemoryError: no room", "traceback"))
+    face.engine["clips"].die(1)
+    face.wait_until(lambda: face.controller.state == State.FAILED)
+    saves.set()
+    face.controller.restart()
+    face.wait_until(lambda: face.controller.state == State.RUNNING)
+    assert not possible(face) and not face.controller.course.finish_asked
+
+
+def test_a_recording_of_the_finished_policy_is_not_shown_after_it(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+    finish(face)
+    clips, shown = face.engine["clips"], list[int]()
+    requests, send = list[Event](), clips.send
+    face.window.live.policy.demonstration_started.connect(lambda d: shown.append(d.env_steps))
+    monkeypatch.setattr(clips, "send", requests.append)
+    face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), AFTER))
+
+    def drawn(into: list[int] | list[Event]) -> bool:
+        face.controller.demonstrations.draw_if_due(pair_ready=True)
+        return bool(into)
+
+    face.wait_until(lambda: drawn(requests))
+    undo(face)
+    monkeypatch.undo()
+    for event in requests:
+        send(event)
+    face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), BEFORE))
+    face.wait_until(lambda: drawn(shown))
+    assert shown == [BEFORE]
+
+
 def test_a_finish_begins_once_the_way_back_is_kept(face: Face) -> None:
     rollout = face.engine["rollout"]
     with face.wait_signal(face.controller.checkpointer.saved):
@@ -279,4 +412,4 @@ def test_a_finish_begins_once_the_way_back_is_kept(face: Face) -> None:
 
 
 def test_a_session_with_a_schedule_has_none(open_face: Callable[..., Face], tmp_path: Path) -> None:
-    assert not offered(open_face(tmp_path / "scheduled"))
+    assert not possible(open_face(tmp_path / "scheduled"))

@@ -180,7 +180,7 @@ def test_pairs_of_two_policies_come_first_while_they_are_asked_for() -> None:
     assert all((q.left.id < 40) != (q.right.id < 40) and math.isnan(q.disagreement) for q in compared)
     assert 15 < sum(q.left.id < 40 for q in compared) < 45
     assert len({frozenset((q.left.id, q.right.id)) for q in asked}) == 62
-    assert made.of_two_policies == {q.id for q in compared}
+    assert all(q.policy_split for q in compared)
     assert not any(math.isnan(q.disagreement) for q in challenges)
 
 
