@@ -82,7 +82,7 @@ class BehaviourDraft:
     missing: str = ""
     """Sentence about the first field that is still empty; '' if none is."""
     choices_by_robot: dict[RobotModel | str, dict[str, Any]] = field(default_factory=dict, compare=False)
-    """What was chosen for robots that were left for another one, by their models, or by their names without one."""
+    """Choices made for robots other than the present one, by their models, or by their names without one."""
     origin: Behaviour | None = field(default=None, compare=False)
     """The behaviour from which the draft was made, or as which it was saved last; None for a new one."""
 

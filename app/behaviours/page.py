@@ -470,5 +470,5 @@ def _plots_help(draft: BehaviourDraft) -> str:
     hidden = " They are hidden with the true reward while you answer (Ctrl+T)." if draft.oracle.strip() else ""
     return (
         f"Tick up to {MAX_PLOTS} signals. Plots show the mean of each over an episode while the robot learns.{hidden}"
-        f" {count} of {MAX_PLOTS} are plotted."
+        f" {count} ticked so far."
     )

@@ -49,7 +49,7 @@ class Demonstrations(QObject):
     """Renders the newest recording, one at a time, and the next once the last has been shown.
 
     size: side of the next demonstrations, in pixels
-    wanted: whether anybody sees them; the newest recording is rendered once somebody does
+    wanted: True while they are on screen; the newest recording is rendered once they are
 
     Signals:
         demonstration_drawn(object): the newest Demonstration.

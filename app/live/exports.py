@@ -32,7 +32,7 @@ class ChildExport(QObject):
         super().__init__(parent)
         self.folder, self.config = folder, config
         self.cancelled, self.done = "", ""
-        """Why the export was cancelled, and what was made; '' until then."""
+        """Sentence that says what was cancelled, and sentence about the file that was made; '' otherwise."""
         self.abandoned = ""
         self._process = ServiceProcess(make_process, self.on_event, self._on_end, self)
         self._target = Path()

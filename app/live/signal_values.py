@@ -26,7 +26,7 @@ class SignalValues(QTableWidget):
         self.setShowGrid(False)
         self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
-        self.setHorizontalHeaderLabels(["Signal, as in expressions", _VALUES])
+        self.setHorizontalHeaderLabels(["Signal (its name in expressions)", _VALUES])
         self.horizontalHeader().setSectionsClickable(False)
         self.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)

@@ -234,7 +234,7 @@ class Controller(QObject):
 
     @property
     def unsaved_reason(self) -> str:
-        """Why the training under way can't be saved, in one sentence; '' if it can, or none is under way."""
+        """Reason that the training under way can't be saved, one sentence; '' if it can, or none is under way."""
         return self.checkpointer.trouble if self.checkpointer.retries and self.checkpointer.unsaved else ""
 
     @property
@@ -425,7 +425,7 @@ class Controller(QObject):
             self._dismiss_jobs()  # no complete checkpoint can follow
         elif reason != "stopped":
             self._jobs_to_start |= set(TOGETHER[name])
-            text = f"{failure_sentence(failure)} {self._saved_work()} Training has stopped."
+            text = f"{failure_sentence(failure)} {self._saved_work()}"
             self._fail(text, recovery_action(failure, self._running_config))
 
     def _on_replay_refused(self, names: tuple[str, ...], sentence: str) -> None:

@@ -16,7 +16,7 @@ from core.session.archive import SUFFIX
 from core.session.library import SessionEntry
 
 _WIDTH = 430
-_ABOUT = "Sessions are saved automatically."
+_ABOUT = "Saved automatically."
 _EMPTY = "Your sessions will be listed here. Click a task to start the first one."
 
 

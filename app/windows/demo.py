@@ -16,6 +16,7 @@ from app.keys.commands import Command, KeyAction
 from app.keys.key_map import KeyMap, key_symbol
 from app.keys.shortcuts import bind
 from app.labelling.guests import Guests
+from app.labelling.labelling import FLASH_MS
 from app.session.controller import Controller, State
 from app.start_page.goals import goal
 from app.style.labels import label
@@ -51,7 +52,7 @@ _SIZES = {
     "count": 42,
     "unit": 18,
     "foot": 13,
-    "legend": 11,
+    "legend": 13,
 }
 """Font sizes in pixels."""
 _BOLD = ("question", "headline", "count")
@@ -90,7 +91,7 @@ class DemoWindow(QWidget):
         self._timer = QTimer(self, interval=_REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
         self._timer.start()
-        self.flash_timer = QTimer(self, singleShot=True, interval=600)
+        self.flash_timer = QTimer(self, singleShot=True, interval=FLASH_MS)
         self.flash_timer.timeout.connect(self._clear_tiles)
         self.restart_timer = QTimer(self, singleShot=True, interval=_RESTART_MS)
         self.restart_timer.timeout.connect(self._restart)

@@ -83,7 +83,7 @@ class MainWindow(QMainWindow):
         self._controller = controller
         self._closing = self._can_undo = self._can_redo = False
         self._panel_moved, self._pressed_width = settings.text(_PANEL_MOVED) == "yes", 0
-        """Whether the person has chosen the panel's width; its width when a button was pressed last."""
+        """True once the person has chosen the panel's width; its width when a button was pressed last."""
         self.true_reward = controller.true_reward
         self.setWindowTitle(window_title(controller))
         self.commands = Actions(load_key_map(), self)

@@ -29,7 +29,7 @@ _CONTROLS = {
 }
 
 _GAP = 6 * " "
-"""What is between two hints, here and in the task's controls."""
+"""Space between two hints, here and in the task's controls."""
 
 
 class PlayWindow(QWidget):

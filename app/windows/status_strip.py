@@ -65,11 +65,11 @@ class StatusStrip(QWidget):
 
 
 def _best(progress: Progress) -> str:
-    """Return the age of the best agreement, with its value while the newest is lower; '' if there was no rise."""
+    """Return when the agreement last rose to its best, with that value if it is lower now; '' if there was no rise."""
     if (age := progress.seconds_since_better) is None:
         return ""
-    value = f" {100 * progress.best_agreement:.0f}%," if progress.agreement < progress.best_agreement else ""
-    return f"best{value} {format_age(age)}"
+    lower = progress.agreement < progress.best_agreement
+    return f"{f'best {100 * progress.best_agreement:.0f}%,' if lower else 'rose'} {format_age(age)}"
 
 
 def _reserved(widget: QLabel, longest: str) -> QLabel:

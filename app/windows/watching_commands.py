@@ -113,7 +113,7 @@ class WatchingCommands(QObject):
         for shown in (self._controller.labelling.pair_shown, self._controller.demonstrations.demonstration_drawn):
             shown.disconnect(self._pause_playback)
         if self._clips.shown and (self._clips_played or self._clips.shown is not self._pair_before):
-            self._clips.clock.resume()  # a new pair plays, as ever
+            self._clips.clock.resume()  # a new pair plays
             self._clips.playback_changed.emit()
         self._live.policy.clock.resume()
         if (snapshot := self._live.snapshot) is not None:  # demo mode may have requested another in its place

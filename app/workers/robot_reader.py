@@ -22,7 +22,7 @@ def _serve(link: Link) -> None:
     def read(path: Path) -> Any:
         try:
             return importing.import_robot(path)
-        except Exception as error:  # an odd file may fail in ways that nobody foresaw
+        except Exception as error:  # an odd file may fail in unforeseen ways
             raise UserError(refusal(error, f"{path} can't be used as a robot")) from error
 
     serve(link, SimpleNamespace(read=read))

@@ -194,7 +194,7 @@ def require_same(path: Path, opened: tuple[int, int] | None) -> None:
 
 
 def _gone(path: Path) -> UserError:
-    return UserError(f"{path} is gone: bring the session's folder back, then try again.")
+    return UserError(f"{path} is gone. Bring the session's folder back, then try again.")
 
 
 def add_to_zip(archive: zipfile.ZipFile, name: str, text: str | bytes | bytearray) -> None:

@@ -112,7 +112,7 @@ def test_a_session_that_was_moved_away_gets_no_ghost(
     face.folder.rename(tmp_path / "away")
     with face.wait_signal(face.controller.checkpointer.refused) as emitted:
         face.controller.checkpointer.request()
-    assert "bring the session's folder back" in emitted.args[0]
+    assert "Bring the session's folder back" in emitted.args[0]
     face.controller.demonstrations.demonstration_drawn.emit(
         Demonstration(make_frames(size=64, count=8), np.zeros(8, np.float32), 100)
     )

@@ -21,7 +21,7 @@ from core.types import Choice
 from tests.app.fakes import Face, numbers, press_restart
 from tests.app.live_view_driver import learned, open_demo, published, snapshot_steps
 
-GONE = "is gone: bring the session's folder back, then try again."
+GONE = "is gone. Bring the session's folder back, then try again."
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def test_a_session_that_was_moved_away_while_open_gets_no_ghost(tmp_path: Path, 
     if ghost:
         session.folder.mkdir()
     for write in (lambda: session.save(2, STATES), lambda: session.reconfigure(labels=13)):
-        with pytest.raises(UserError, match="is gone: bring the session's folder back"):
+        with pytest.raises(UserError, match="is gone. Bring the session's folder back"):
             write()
     assert not list(tmp_path.glob("s/*")) and session.folder.exists() == ghost
     if ghost:
@@ -52,7 +52,7 @@ def test_a_session_that_a_copy_of_itself_replaced_must_be_opened_again(session: 
     with closing(mine.store()) as store:
         shutil.copytree(session, session.with_name("copy"))
         shutil.rmtree(session)
-        with pytest.raises(UserError, match="is gone: bring the session's folder back"):
+        with pytest.raises(UserError, match="is gone. Bring the session's folder back"):
             store.add(query(2), Choice.RIGHT, "human")
         shutil.copytree(session.with_name("copy"), session)
         with pytest.raises(UserError, match=r"was replaced by another copy: close the session and open it again\.$"):
