@@ -68,8 +68,6 @@ class BehaviourLibrary(QObject):
         self._read = read or partial(read_robot, stopped=self._closed.is_set)
         self._told: set[str] = set()
         self._thread, self._reader = BackgroundThread(self), BackgroundThread(self)
-        for thread in (self._thread, self._reader):
-            thread.start()
 
     def refresh(self) -> None:
         self._thread.do(self._list, self._on_listed, self.problem_found.emit)

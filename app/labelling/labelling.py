@@ -107,7 +107,6 @@ class Labelling(QObject):
         writer.replay_refused.connect(self._on_replay_refused)
         writer.answers_counted.connect(self._on_counted)
         writer.repeat_found.connect(self._on_repeat_found)
-        writer.start()
         writer.count()
 
     @property

@@ -121,7 +121,6 @@ class Previews(QObject):
         self._rest = QTimer(self, singleShot=True, interval=_LINGER_MS)
         self._rest.timeout.connect(self._process.cancel)
         self._disk = BackgroundThread(self)
-        self._disk.start()
 
     def request(self, task: str, urgent: bool = False) -> None:
         """Request the preview of a task. urgent: before all earlier requests"""

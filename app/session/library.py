@@ -56,8 +56,6 @@ class SessionLibrary(QObject):
         self._leaving: set[Path] = set()
         """Sessions on their way to the trash, or there and still in the list."""
         self._list_thread, self._work_thread = BackgroundThread(self), BackgroundThread(self)
-        for thread in (self._list_thread, self._work_thread):
-            thread.start()
 
     def refresh(self) -> None:
         self._list_thread.do(lambda: library.sessions(self.root, elsewhere()), self._on_listed, self.refused.emit)

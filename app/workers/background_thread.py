@@ -16,7 +16,7 @@ Receiver = Callable[[Any], object]
 
 
 class BackgroundThread(QThread):
-    """Runs tasks one after the other, in the order they were added.
+    """Runs tasks one after the other, in the order they were added, from its construction to `end`.
 
     ending: True once the thread has been asked to end; long tasks that are of no use then should look at it
     """
@@ -28,6 +28,7 @@ class BackgroundThread(QThread):
         self._tasks: queue.SimpleQueue[tuple[Task, Receiver | None, Receiver | None] | None] = queue.SimpleQueue()
         self.ending = False
         self._outcome.connect(self._on_outcome)
+        self.start()
 
     def do(self, task: Task, done: Receiver | None = None, refused: Receiver | None = None) -> None:
         """Add a task. In the window's thread, `done` gets its result, or `refused` one sentence if it fails."""
@@ -72,8 +73,6 @@ class StoreThread(BackgroundThread):
         self, look: Callable[[PreferenceStore], Any], done: Receiver | None = None, refused: Receiver | None = None
     ) -> None:
         """Call `look` with the store; `done` and `refused` are called as by `do`."""
-        if not self.isRunning():
-            self.start()
         self.do(lambda: look(self._opened()), done, refused)
 
     def _opened(self) -> PreferenceStore:

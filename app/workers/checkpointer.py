@@ -64,7 +64,6 @@ class Checkpointer(QObject):
         self.saved_at: float | None = None
         self.trouble = ""
         self.disk = BackgroundThread(self)
-        self.disk.start()
 
     @property
     def unsaved(self) -> bool:
@@ -166,19 +165,21 @@ class Checkpointer(QObject):
             self._states = {}
             self.disk.do(
                 lambda: self._save(number, states, progress),
-                lambda _: self._on_saved(number),
+                lambda kept: self._on_saved(number, kept),
                 lambda sentence: self._refuse(sentence, "saved", number),
             )
 
-    def _save(self, number: int, states: dict[str, JobState], progress: int) -> None:
-        """Save a checkpoint; jobs without a new state keep the one saved last. In the disk's thread."""
+    def _save(self, number: int, states: dict[str, JobState], progress: int) -> bool:
+        """Save a checkpoint; jobs without a new state keep the one saved last. In the disk's thread.
+
+        Return whether it is also kept as the one from before a finish.
+        """
         before = self._session.load() if set(states) != set(JOBS) else None
         missing = {name: state for name, state in (before[1] if before else {}).items() if name != DRIVER}
         self._session.save(number, {**missing, **states})
         self._progress_saved = progress
         metrics_file.save(self._session.folder, self._metrics)
-        if number == self._before_finish:
-            self.can_undo_finish = self._session.keep_before_finish(number)
+        return number == self._before_finish and self._session.keep_before_finish(number)
 
     def _on_loaded(self, newest: tuple[int, dict[str, JobState]]) -> None:
         number, states = newest
@@ -188,7 +189,8 @@ class Checkpointer(QObject):
             self._progress_saved, self.trouble = self.schedule.progress, ""
         self.loaded.emit(states)
 
-    def _on_saved(self, number: int) -> None:
+    def _on_saved(self, number: int, kept: bool) -> None:
+        self.can_undo_finish |= kept and number == self._before_finish  # it may be forgotten by now
         self.saved_at, self.any_saved, self.trouble = time.time(), True, ""
         self._saving = False
         log.info("checkpoint %d", number)

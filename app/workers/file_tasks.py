@@ -39,7 +39,6 @@ class FileTasks(QObject):
         super().__init__(parent)
         self._session, self._unfinished = session, 0
         self._thread = BackgroundThread(self)
-        self._thread.start()
         self._expired = threading.Event()
         self.deadline = QTimer(self, singleShot=True, interval=_DEADLINE_MS)
         self.deadline.timeout.connect(self._expired.set)

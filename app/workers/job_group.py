@@ -44,8 +44,6 @@ class JobGroup(QObject):
         self.make_process, self.config = make_process, config
         self._workers: dict[str, JobWorker] = {}
         self._senders = {name: BackgroundThread(self) for name in JOB_NAMES}
-        for sender in self._senders.values():
-            sender.start()
 
     @property
     def running(self) -> tuple[str, ...]:

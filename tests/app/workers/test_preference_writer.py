@@ -37,7 +37,6 @@ def test_answers_are_replayed_one_by_one(face: Face, monkeypatch: pytest.MonkeyP
         read.clear()
         sent.clear()
         writer = PreferenceWriter(face.controller.session.store, {"reward": Port()})
-        writer.start()
         writer.replay(("reward",), ())
         assert writer.wait(60_000)
         assert sent == expected
