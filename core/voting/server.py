@@ -15,6 +15,7 @@ import socketserver
 import struct
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -39,10 +40,14 @@ class VotingServer(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 512
 
-    def __init__(self, host: str, ballot: Ballot, connections: int = 512) -> None:
-        """Listen on the address `host`, and no other. connections: most that are open at once. Raises OSError."""
+    def __init__(self, host: str, ballot: Ballot, connections: int = 512, seconds: float = 5.0) -> None:
+        """Listen on the address `host`, and no other. Raises OSError.
+
+        connections: most that are open at once
+        seconds: longest time in which a client may send its request, and take each part of the reply
+        """
         super().__init__((host, 0), _Handler)
-        self.ballot, self._connections = ballot, connections
+        self.ballot, self._connections, self.seconds = ballot, connections, seconds
         self.path = f"/{secrets.token_hex(3)}"
         self.authority = f"{host}:{self.server_address[1]}"
         self._open: set[socket.socket] = set()
@@ -86,28 +91,30 @@ class VotingServer(ThreadingHTTPServer):
 
 
 class _Request(io.RawIOBase):
-    """Bytes of one request, at most as many as head and body may have."""
+    """Bytes of one request, at most as many as head and body may have, and only until its time is over."""
 
-    def __init__(self, raw: socket.socket) -> None:
+    def __init__(self, raw: socket.socket, seconds: float) -> None:
         self._raw, self._left = raw, _MAX_HEAD + _MAX_BODY
+        self._seconds, self._end = seconds, time.monotonic() + seconds
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
+        self._raw.settimeout(max(0.001, self._end - time.monotonic()))
         count = self._raw.recv_into(buffer, min(len(buffer), self._left)) if self._left else 0
+        self._raw.settimeout(self._seconds)  # for the reply
         self._left -= count
         return count
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: VotingServer
-    timeout = 5
 
     def setup(self) -> None:
         super().setup()
         self.rfile.close()
-        self.rfile = io.BufferedReader(_Request(self.connection), 1024)
+        self.rfile = io.BufferedReader(_Request(self.connection, self.server.seconds), 1024)
 
     def version_string(self) -> str:
         return "Somersault"

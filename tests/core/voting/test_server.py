@@ -103,6 +103,19 @@ def test_garbage_and_half_requests_disturb_nobody(server: VotingServer) -> None:
         raw.close()
 
 
+def test_a_request_that_arrives_too_slowly_ends() -> None:
+    """Each byte comes soon after the one before, but the whole takes longer than allowed."""
+    with contextlib.closing(VotingServer("127.0.0.1", Ballot(), seconds=0.3)) as server:
+        host, port = server.authority.split(":")
+        with socket.create_connection((host, int(port))) as client, pytest.raises(OSError):
+            while True:
+                client.sendall(b"G")
+                client.settimeout(0.02)
+                with contextlib.suppress(TimeoutError):
+                    if client.recv(100) == b"":
+                        raise ConnectionResetError
+
+
 def test_a_head_beyond_eight_kilobytes_is_not_read(server: VotingServer) -> None:
     host, port = server.authority.split(":")
     with socket.create_connection((host, int(port))) as raw:
