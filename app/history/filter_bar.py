@@ -7,9 +7,15 @@ from app.history.preference_history import Judgement
 from app.history.preference_text import CHOICES, GUESTS, PreferenceFilter, at
 from app.style.labels import label, tab_button
 from app.style.layouts import column, row
-from core.types import Teacher
+from core.types import AUDIENCE, Teacher
 
-_LABELLERS = (("Everyone's", None), ("Yours", Teacher.HUMAN), ("Guests'", GUESTS), ("The computer's", Teacher.ORACLE))
+_LABELLERS = (
+    ("Everyone's", None),
+    ("Yours", Teacher.HUMAN),
+    ("Guests'", GUESTS),
+    ("The audience's", AUDIENCE),
+    ("The computer's", Teacher.ORACLE),
+)
 
 
 class FilterBar(QWidget):

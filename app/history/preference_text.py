@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from app.keys.commands import COMMANDS
 from app.labelling.guests import is_guest, name_of
 from core.preferences.store import PreferenceSummary
-from core.types import Choice
+from core.types import AUDIENCE, Choice
 
 GUESTS = "guests"
-"""Stands for all guests in a filter."""
+"""Stands for all guests in a filter, but not for the audience."""
 CHOICES = {choice: COMMANDS[choice].name for choice in Choice}
 
 
@@ -24,9 +24,10 @@ class PreferenceFilter:
     withdrawn_too: bool = False
 
     def passes(self, row: PreferenceSummary) -> bool:
+        guest = is_guest(row.labeller) and row.labeller != AUDIENCE
         return (
             self.choice in (None, row.choice)
-            and (self.labeller in (None, row.labeller) or self.labeller == GUESTS and is_guest(row.labeller))
+            and (self.labeller in (None, row.labeller) or self.labeller == GUESTS and guest)
             and (bool(row.changes) or not self.changed_only)
             and (self.withdrawn_too or not row.withdrawn)
         )

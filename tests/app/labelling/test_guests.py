@@ -39,7 +39,9 @@ def test_no_guest_passes_as_the_audience_or_has_a_name_with_hidden_characters() 
     assert guests.name == "Guest 1"
 
 
-@pytest.mark.parametrize(("labeller", "is_guest"), [("guest: oracle", True), ("human", False), ("oracle", False)])
+@pytest.mark.parametrize(
+    ("labeller", "is_guest"), [("guest: oracle", True), ("human", False), ("oracle", False), (AUDIENCE, False)]
+)
 def test_the_history_filters_guests_apart_from_the_teachers(labeller: str, is_guest: bool) -> None:
     row = PreferenceSummary(1, Choice.LEFT, labeller, 0.0)
     assert PreferenceFilter(labeller=GUESTS).passes(row) == is_guest
