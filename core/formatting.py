@@ -1,5 +1,6 @@
 """Numbers and names in texts for users and in JSON."""
 
+import json
 import math
 from collections.abc import Callable, Container
 from itertools import count, filterfalse
@@ -82,3 +83,13 @@ def without_nan(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def format_result(result: dict[str, Any], as_json: bool) -> str:
+    """Format as one JSON object, or as a line for each value; a measure has a line for each of its figures."""
+    if as_json:
+        return json.dumps(without_nan(result), allow_nan=False)
+    flat = {name: value for name, value in result.items() if name != "measure"}
+    flat |= {f"measure {name}": value for name, value in result.get("measure", {}).items()}
+    width = max(map(len, flat)) + 2
+    return "\n".join(f"{name:{width}}{value}" for name, value in flat.items())

@@ -1,10 +1,11 @@
 """Config of a headless session: a preset of its task, what the command line gives, an ablation, and single settings.
 
-Also the checks of a config before anything is taught.
+Also the task and the settings as the command line writes them, and the checks of both before anything is taught.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,9 +15,10 @@ from core.config import Config, replaced
 from core.errors import UserError
 from core.preferences.schedule import steps_for_answers
 from core.presets import DECAYED_AT, merge_presets, paper_changes
+from core.system import resources
 from core.tasks import get_task
 from core.tasks.base import RobotTask
-from core.tasks.behaviour_tasks import is_behaviour_text
+from core.tasks.behaviour_tasks import is_behaviour_text, task_text
 from core.types import Teacher
 
 Changes = Mapping[str, Any]
@@ -24,6 +26,24 @@ _PLANNING = ("query.first_share", "query.first_labels")
 """Settings that the planned length of a session depends on and that an ablation may change."""
 _BATCHES, _FEWEST = 120, 8
 """Batches, and so updates of the policy, that a session should have, and the number of environments that is not reduced."""
+
+
+def named_task(word: str) -> str:
+    """Return the value of Config.task for a task named on the command line. Raises UserError as `task_text` does."""
+    from core.robots.importing import import_robot
+
+    return task_text(word, import_robot)
+
+
+def parse_settings(pairs: list[str]) -> dict[str, Any]:
+    """Config changes from NAME=VALUE pairs. Raises UserError if a pair has no '='."""
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise UserError(f"{pair!r} is not a setting: write NAME=VALUE, such as policy.discount=0.99.")
+        settings[name.replace("__", ".")] = _parse_value(text)
+    return settings
 
 
 def make_config(name: str, preset: str, given: Changes, ablation: Changes, settings: Changes) -> Config:
@@ -93,6 +113,22 @@ def require_whole_clips(config: Config) -> None:
             f" a clip has {length}: give at least {rollout.environments * length:,} steps, or fewer"
             " rollout.environments."
         )
+
+
+def require_memory(name: str | None) -> None:
+    """Raise UserError if too little memory is free for this task; None stands for any robot."""
+    pictures = name is not None and get_task(name).pictures is not None
+    resources.require_memory(resources.GAME_MEMORY if pictures else resources.ROBOT_MEMORY)
+
+
+def _parse_value(text: str) -> Any:
+    """Return the value of valid JSON, else of a float (.5 is not JSON), else the text itself."""
+    for read in (json.loads, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
 
 
 def _default(name: str) -> Any:

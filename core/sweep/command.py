@@ -14,8 +14,7 @@ from typing import Any
 
 from core.errors import UserError
 from core.formatting import pluralize
-from core.headless.commands import named_task, parse_settings
-from core.headless.settings import require_teachable, require_whole_clips
+from core.headless.settings import named_task, parse_settings, require_teachable, require_whole_clips
 from core.io.files import write_atomically
 from core.io.session_log import warnings_to_stderr
 from core.session.session import acquire_lock

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from core.envs.mujoco import MujocoVectorEnv
-from core.headless.commands import named_task
+from core.headless.settings import named_task
 from core.robots.kinematics import Kinematics
 from core.robots.signals import SignalSource, StepSignals, StepStates
 from core.tasks import get_task

@@ -27,7 +27,7 @@ import torch
 
 from core.api import load_session
 from core.config import Config, replaced
-from core.headless.commands import parse_settings
+from core.headless.settings import parse_settings
 from core.jobs.rollout import pool_segments
 from core.nn.stacked_mlp import CPU
 from core.preferences.store import FOLDER, PreferenceStore

@@ -24,7 +24,7 @@ from core.__main__ import make_parser
 from core.config import Config, OracleConfig, replaced
 from core.events import RolloutReported
 from core.headless import bench
-from core.headless.commands import new_session, progress_bar
+from core.headless.teach import new_session, progress_bar
 from core.preferences.schedule import steps_for_answers
 from core.rollout.episodes import random_return
 from core.session import library

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.behaviours.shipped import FOLDER
-from core.headless.commands import named_task
+from core.headless.settings import named_task
 from core.tasks import get_task
 from core.tasks.base import RobotTask
 from tests.core.robot_toys import MakeBatch

@@ -29,8 +29,8 @@ from core.events import (
     RewardPublished,
     Waited,
 )
-from core.headless.commands import new_session
 from core.headless.run import HeadlessRun
+from core.headless.teach import new_session
 from core.jobs import build
 from core.portable.export import export_onnx
 from core.preferences.schedule import scheduled

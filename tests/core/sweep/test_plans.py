@@ -13,7 +13,7 @@ from core.__main__ import PLANS
 from core.behaviours.shipped import FOLDER
 from core.config import Config
 from core.errors import UserError
-from core.headless.commands import named_task
+from core.headless.settings import named_task
 from core.presets import ABLATIONS
 from core.sweep.backend import probe
 from core.sweep.cell import Cell
