@@ -22,8 +22,6 @@ from core.envs import make_envs
 from core.envs.spaces import Spaces, spaces
 from core.errors import UserError, checkpoint_errors
 from core.events import JobState
-from core.jobs.reward import published_weights
-from core.jobs.rollout import pool_segments
 from core.nn.stacked_mlp import CPU
 from core.nn.state import load_state_arrays
 from core.reward.ensemble import RewardEnsemble, build_ensemble
@@ -31,6 +29,7 @@ from core.reward.image_ensemble import ImageEnsemble
 from core.rollout.actor import Actor
 from core.seeding import generator
 from core.session.checkpoint import load_newest
+from core.session.job_states import has_reward, pool_segments, published_weights
 from core.session.session import CHECKPOINTS, read_config
 from core.session.taking import same_body
 from core.tasks import get_task
@@ -187,11 +186,11 @@ def fitted_ensemble(
 
     dtype: of convolutions, None for the processor's best
     """
-    if not state.values.get("generation"):
+    if not has_reward(state):
         raise UserError("No reward has been fitted in this session yet: answer some pairs first.")
     ensemble = build_ensemble(config, CPU, dtype)
     with checkpoint_errors("reward"):
-        load_state_arrays(ensemble, published_weights(state) or {})  # {} does not fit
+        load_state_arrays(ensemble, published_weights(state))
     return ensemble.requires_grad_(False)
 
 

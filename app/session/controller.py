@@ -40,7 +40,8 @@ from core.events import (
     Waited,
 )
 from core.metrics import Metrics
-from core.session.routing import JOBS, SNAPSHOTS, kept_reward
+from core.session.job_states import kept_reward
+from core.session.routing import JOBS, SNAPSHOTS
 from core.session.session import Session
 from core.tasks import get_task
 

@@ -8,7 +8,7 @@ import numpy as np
 from app.labelling.progress import Progress
 from core.events import DemonstrationRecorded, Event, JobState, RewardFitted, RolloutReported
 from core.metrics import CAPACITY, Metrics, Series
-from core.session.routing import kept_reward
+from core.session.job_states import kept_reward
 from core.types import Float32
 
 TRUE, PREDICTED, CORRELATION = "true return", "predicted return", "correlation"

@@ -42,7 +42,8 @@ def read(path: Path, max_size: int) -> tuple[dict[str, Any], dict[str, np.ndarra
 def parse(content: bytes | bytearray) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Values and arrays of a file's content. Raises one of DAMAGE, also if the digest does not match.
 
-    The arrays are views of `content`, writable if it is a bytearray.
+    The arrays are views of `content`, writable if it is a bytearray; safetensors.numpy.load would copy them, and so take
+    twice the memory.
     """
     start = 8 + int.from_bytes(content[:8], "little")
     if start > min(_MAX_HEADER, len(content)):

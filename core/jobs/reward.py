@@ -30,10 +30,8 @@ from core.nn.state import load_state_arrays, state_arrays
 from core.reward.ensemble import build_ensemble
 from core.reward.trainer import EpochReport, RewardTrainer
 from core.seeding import generator, get_rng_state, set_rng_state
+from core.session.job_states import SNAPSHOT, published_weights
 from core.types import require_count
-
-SNAPSHOT = "snapshot_"
-"""Prefix of the weights published last, in a state saved during a round."""
 
 
 class RewardJob(Job):
@@ -227,10 +225,3 @@ class RewardJob(Job):
             self._version, self._fitted_version = (
                 require_count(values[name]) for name in ("version", "fitted_version")
             )
-
-
-def published_weights(state: JobState) -> Arrays | None:
-    """The ensemble's weights published last, from the reward job's state; None if none were."""
-    if not state.values["generation"]:
-        return None
-    return state.under(SNAPSHOT) or state.under("ensemble_")

@@ -26,7 +26,7 @@ from core.events import (
     RolloutReported,
     Waited,
 )
-from core.io.segment_codec import LOOSE, from_arrays, state_size, to_arrays
+from core.io.segment_codec import state_size
 from core.jobs.collectors import Collectors
 from core.jobs.query_offers import QueryOffers
 from core.jobs.training_budget import TrainingBudget
@@ -43,7 +43,7 @@ from core.rollout.episodes import demonstrate, mean_measure, predicted_reward
 from core.rollout.exploration import knn_entropy_bonus
 from core.rollout.segments import SegmentPool
 from core.seeding import generator, get_rng_state, set_rng_state
-from core.session.routing import REWARD_PREFIX
+from core.session.job_states import KEPT_REWARD, pool_arrays, pool_segments
 from core.tasks import get_task
 from core.types import Float32, Segment, Teacher, require_count
 
@@ -54,8 +54,6 @@ _EPISODES = 100
 """Finished episodes that the reported means are over."""
 _MOST_NOVELTY = 0.4
 """Share of a session over which novelty is rewarded at most."""
-_POOL = "pool_"
-"""Prefix of the pool's arrays in the job's state."""
 
 
 class RolloutJob(Job):
@@ -304,9 +302,9 @@ class RolloutJob(Job):
         """Return the job's state without the policy, which the policy job publishes again after a resume."""
         collectors = self.collectors.get_state()
         arrays = dict(collectors.arrays)
-        arrays |= {f"{_POOL}{name}": array for name, array in _segments_to_arrays(list(self.pool)).items()}
+        arrays |= pool_arrays(list(self.pool))
         if self.ensemble is not None:
-            arrays |= {f"{REWARD_PREFIX}{name}": array for name, array in state_arrays(self.ensemble).items()}
+            arrays |= {f"{KEPT_REWARD}{name}": array for name, array in state_arrays(self.ensemble).items()}
             arrays["recent"] = self._recent_predictions.raw.copy()
         values: dict[str, Any] = {
             **collectors.values,
@@ -329,7 +327,7 @@ class RolloutJob(Job):
         if all(state_size(segment) == self.collectors.state_size for segment in segments):
             old, replaced = map(require_count, state.values["pool"])
             self.pool.restore(segments, (old, replaced))
-        if reward := state.under(REWARD_PREFIX):
+        if reward := state.under(KEPT_REWARD):
             self._load_reward(reward)
             members = self.config.reward.members
             self._recent_predictions.raw = require_array(state.arrays["recent"], np.float32, members, -1)
@@ -347,32 +345,3 @@ class RolloutJob(Job):
     def close(self) -> None:
         """End the collectors' processes and simulations."""
         self.collectors.close()
-
-
-def pool_segments(state: JobState) -> list[Segment]:
-    """The segments of the pool in a state of the rollout job."""
-    arrays = state.under(_POOL)
-    ids, steps = arrays.pop("ids", ()), arrays.pop("steps", ())
-    ends = {name: arrays.pop(f"{name}_ends") for name in LOOSE if name in arrays}
-    segments = []
-    for i, (number, env_steps) in enumerate(zip(ids, steps, strict=True)):
-        rows: dict[str, Any] = {}
-        for name, array in arrays.items():
-            start = int(ends[name][i - 1]) if i and name in ends else 0
-            rows[name] = array[start : int(ends[name][i])] if name in ends else array[i]
-        segments.append(from_arrays(int(number), int(env_steps), rows))
-    return segments
-
-
-def _segments_to_arrays(segments: list[Segment]) -> dict[str, np.ndarray]:
-    """All segments in a few arrays: stacked, or concatenated with their ends if their lengths differ (LOOSE)."""
-    if not segments:
-        return {}
-    parts = [to_arrays(segment) for segment in segments]
-    arrays: dict[str, np.ndarray] = {}
-    for name in parts[0]:
-        rows = [part[name] for part in parts]
-        arrays[name] = np.concatenate(rows) if name in LOOSE else np.stack(rows)
-        if name in LOOSE:
-            arrays[f"{name}_ends"] = np.cumsum([len(row) for row in rows])
-    return arrays | {"ids": np.array([s.id for s in segments]), "steps": np.array([s.env_steps for s in segments])}

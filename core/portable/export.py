@@ -23,6 +23,7 @@ from core.nn.state import load_state_arrays
 from core.policy.actor_critic import ActorCritic
 from core.rollout.actor import Actor, build_policy
 from core.seeding import generator
+from core.session.job_states import has_reward
 from core.tasks import get_task
 from core.types import Float32, Observations
 
@@ -71,7 +72,7 @@ def export_onnx(folder: Path, target: Path) -> Exported:
         models = {target: policy_model(policy, controls, config.policy.vision)}
         differences = {"policy": policy_difference(models[target].SerializeToString(), policy, env, observations)}
         note = ""
-        if states["reward"].values.get("generation"):
+        if has_reward(states["reward"]):
             ensemble = fitted_ensemble(config, states["reward"], torch.float32)
             normalizer = Normalizer(ensemble, states["rollout"], config.reward.std)
             model = reward_model(ensemble, normalizer, controls)

@@ -11,7 +11,6 @@ from core.events import (
     Event,
     FinishRequested,
     HoldChanged,
-    JobState,
     PolicyPublished,
     PredictionsRequested,
     PreferenceAdded,
@@ -47,8 +46,6 @@ ROUTES: dict[type[Event], tuple[str, ...]] = {
 }
 """The receivers of each event: jobs or SNAPSHOTS. All other events go to DRIVER, which batches and weights never reach."""
 
-REWARD_PREFIX = "reward_"
-"""Prefix of the reward snapshot's weights in the rollout's state."""
 _NOTHING = np.zeros((0, 0), np.float32)
 _NO_SEGMENT = Segment(0, _NOTHING, _NOTHING, _NOTHING, None, 0)
 
@@ -89,16 +86,3 @@ def _pair_only(query: Query) -> Query:
     """The query with the fingerprint of its pair in place of the segments."""
     pair = pair_of(fingerprint(query.left), fingerprint(query.right))
     return replace(query, left=_NO_SEGMENT, right=_NO_SEGMENT, pair=pair)
-
-
-def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
-    """Return the reward snapshot in a checkpoint's rollout state, for a job that starts later than it was published."""
-    weights = states["rollout"].under(REWARD_PREFIX) if "rollout" in states else {}
-    return RewardPublished(0, weights) if weights else None
-
-
-def request_publication(states: Mapping[str, JobState]) -> None:
-    """Let the reward job publish its reward again if the states are from between its first publication and the rollout's
-    receipt of it: the rollout would wait for the next answer."""
-    if "reward" in states and states["reward"].values.get("generation") and kept_reward(states) is None:
-        states["reward"].values["unreceived"] = True

@@ -17,6 +17,7 @@ from core.preferences.store import FOLDER, PreferenceStore
 from core.seeding import generator, get_rng_state
 from core.session.checkpoint import UnreadableError, load_newest
 from core.session.compatibility import require_fitting
+from core.session.job_states import ENSEMBLE, SNAPSHOT, has_reward
 from core.session.preference_export import write_store
 from core.session.routing import DRIVER
 from core.session.session import CHECKPOINTS, Session, read_config, require_answers
@@ -75,7 +76,7 @@ def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
         states["policy"] = _fresh_policy(states["policy"], config.seed)
     if "reward" in parts:
         _require_same("reward", old.reward, config.reward, _REWARD_SHAPE)
-        if not states["reward"].values.get("generation"):
+        if not has_reward(states["reward"]):
             raise UserError(f"{source} has no fitted reward yet: take its policy or its answers.")
         states["reward"] = _fresh_reward(states["reward"], config, "answers" in parts)
     answers = _usable_answers(source, config) if "answers" in parts else 0
@@ -177,8 +178,8 @@ def _fresh_reward(state: JobState, config: Config, with_answers: bool) -> JobSta
     }
     values = {**state.values, **began, "version": 0, "fitted_version": 0, "rng": rng}
     arrays = dict(state.arrays)
-    if published := state.under("snapshot_"):  # the ensemble was saved in the middle of a round
-        arrays = {name: array for name, array in arrays.items() if not name.startswith("snapshot_")}
-        arrays |= {f"ensemble_{name}": array for name, array in published.items()}
+    if published := state.under(SNAPSHOT):  # the ensemble was saved in the middle of a round
+        arrays = {name: array for name, array in arrays.items() if not name.startswith(SNAPSHOT)}
+        arrays |= {f"{ENSEMBLE}{name}": array for name, array in published.items()}
     arrays["l2"] = np.full_like(arrays["l2"], config.reward.l2)
     return JobState(arrays if with_answers else {**arrays, "evicted": arrays["evicted"] * 0}, values)

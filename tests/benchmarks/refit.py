@@ -28,12 +28,12 @@ import torch
 from core.api import load_session
 from core.config import Config, replaced
 from core.headless.settings import parse_settings
-from core.jobs.rollout import pool_segments
 from core.nn.stacked_mlp import CPU
 from core.preferences.store import FOLDER, PreferenceStore
 from core.reward.ensemble import RewardEnsemble, build_ensemble
 from core.reward.normalization import standardize_members
 from core.reward.trainer import RewardTrainer
+from core.session.job_states import pool_segments
 from core.types import Preference, Segment
 
 Array = npt.NDArray[Any]

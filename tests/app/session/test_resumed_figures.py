@@ -18,8 +18,9 @@ from core.metrics import Metrics
 from core.preferences.schedule import FINISHED
 from core.session import metrics_file
 from core.session.archive import export_session
+from core.session.job_states import KEPT_REWARD
 from core.session.policy_snapshots import SnapshotInfo
-from core.session.routing import JOBS, REWARD_PREFIX
+from core.session.routing import JOBS
 from core.session.session import Session
 from core.types import Choice
 from tests.app.fakes import DRIVEN, Face, make_query, take_file
@@ -37,7 +38,7 @@ def taught(tmp_path: Path) -> Path:
         for _ in range(ANSWERS):
             store.add(make_query(), Choice.LEFT, "human")
         states = {name: JobState({}, {}) for name in JOBS}
-        weights = {f"{REWARD_PREFIX}weight": np.ones(3, np.float32)}
+        weights = {f"{KEPT_REWARD}weight": np.ones(3, np.float32)}
         states["rollout"] = JobState(weights, {"env_steps": STEPS, "agreement": 0.75, "agreement_weight": 1.0})
         session.save(1, states)
         session.snapshots().add(SnapshotInfo(STEPS, ANSWERS, 60.0, 1.0), {"weight": np.ones(3, np.float32)})

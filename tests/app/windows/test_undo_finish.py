@@ -26,8 +26,8 @@ from core.events import (
     Waited,
 )
 from core.preferences.schedule import DONE, FINISHED, HOLDS
+from core.session.job_states import KEPT_REWARD
 from core.session.plain_files import CHECKPOINTS
-from core.session.routing import REWARD_PREFIX
 from core.session.session import Session
 from core.types import Query
 from tests.app.fakes import DRIVEN, FULL, Face, make_query, make_segment
@@ -156,7 +156,7 @@ def test_it_takes_training_back_and_leaves_the_answers(face: Face) -> None:
 
 
 def test_the_live_view_predicts_with_the_reward_from_before(face: Face) -> None:
-    weights = {f"{REWARD_PREFIX}weight": np.ones(3, np.float32)}
+    weights = {f"{KEPT_REWARD}weight": np.ones(3, np.float32)}
     finish(face)
     loaded = face.controller.session.load()
     assert loaded is not None

@@ -27,7 +27,7 @@ from core.events import (
     Waited,
 )
 from core.headless.lockstep import LocalPort
-from core.jobs.reward import published_weights
+from core.session.job_states import published_weights
 from core.types import Choice
 from tests.core.builders import preference, same, tiny
 from tests.core.played import Played, of, trained_reward
@@ -227,7 +227,7 @@ def test_a_state_amid_a_round_tells_what_was_published_last() -> None:
     assert again.values == amid.values
     for state in (amid, again):
         weights, moving = published_weights(state), state.arrays["ensemble_network.weights.0"]
-        assert weights is not None and not np.array_equal(weights["network.weights.0"], moving)
+        assert not np.array_equal(weights["network.weights.0"], moving)
         assert all(np.array_equal(weights[name], array) for name, array in published.weights.items())
     restored.send(PredictionsRequested(1))
     restored.start_turn()
