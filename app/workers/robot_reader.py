@@ -9,8 +9,8 @@ from typing import Any
 
 from core.behaviours.robot_model import RobotModel
 from core.errors import UserError, refusal
-from core.system.child_link import Link
 from core.system.child_process import ChildDiedError, ChildProcess, serve
+from core.system.link import Link
 
 _PATIENCE_SECONDS = 60.0
 _POLL_SECONDS = 0.25

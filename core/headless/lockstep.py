@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from core.events import Event, Job, JobSpec, JobState, PolicyPublished, RewardPublished, RolloutReported, Waited
 from core.jobs import build
-from core.system.child_link import Link
 from core.system.child_process import ChildDiedError, ChildProcess, serve
+from core.system.link import Link
 
 
 class LocalPort:

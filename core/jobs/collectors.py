@@ -12,8 +12,8 @@ from core.config import Config
 from core.events import Arrays, JobState
 from core.nn.threads import limit_threads
 from core.rollout.collector import Collector, RolloutBatch, join_batches, shares
-from core.system.child_link import Link
 from core.system.child_process import ChildProcess, serve
+from core.system.link import Link
 from core.system.resources import available_cores, free_memory
 from core.tasks import get_task
 from core.types import Float32

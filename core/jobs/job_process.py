@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from core.events import Event, Job, JobSpec, Paused, StateRequested, StateSaved, Waited
 from core.jobs import KINDS, build
-from core.system.child_link import Link, LinkEndedError
 from core.system.child_process import ChildDiedError, ChildLink, ChildProcess
+from core.system.link import Link, LinkEndedError
 from core.system.resources import available_cores, release_memory
 
 _IDLE_SECONDS = 0.5

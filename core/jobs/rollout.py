@@ -162,7 +162,7 @@ class RolloutJob(Job):
         """Collect a batch, hand it to the policy with its rewards, offer queries, and report."""
         batch = yield from self.collectors.collect(self._env_steps)
         # A finish is as long as many answers' training: its clips would displace all that it may have unlearned.
-        finish = self.budget.finished_from
+        finish = self.budget.finish_began
         for segment in batch.segments:
             self.pool.add(segment, before=math.inf if finish is None else finish)
         self._env_steps += batch.log_probs.size

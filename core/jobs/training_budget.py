@@ -28,7 +28,7 @@ class TrainingBudget:
         """Environment steps from which answers are counted: at the first reward, or later ones (reason_to_hold)."""
         self._answers = config.query.first_of(config.labels) - 1
         """Number of answers that allow no steps beyond those."""
-        self.finished_from: int | None = None
+        self.finish_began: int | None = None
         """Environment steps at which a human asked for a finish; None if no answer has come since."""
         self._newest_answer = 0
         """Id of the newest preference: those that are replayed after a restart end no finish."""
@@ -39,11 +39,11 @@ class TrainingBudget:
             case HoldChanged(on):
                 self._lifted = not on
             case FinishRequested():
-                self.finished_from = env_steps
+                self.finish_began = env_steps
             case PreferenceAdded(preference) if preference.id > self._newest_answer:
                 self._newest_answer = preference.id
                 if preference.choice is not Choice.CANT_TELL:
-                    self.finished_from = None
+                    self.finish_began = None
 
     def start(self, env_steps: int, answers: int) -> None:
         """Count answers from here, where there is a first reward to train on; later calls do nothing.
@@ -61,7 +61,7 @@ class TrainingBudget:
         if not self._limited or self._started is None:
             return ""
         spent = env_steps >= self._started + self._config.rollout.steps_per_answer * max(0, answers - self._answers)
-        if not self._lifted and self.finished_from is None:
+        if not self._lifted and self.finish_began is None:
             return HOLDS if spent else ""
         if spent:  # later answers count from here
             self._started, self._answers = env_steps, answers
@@ -85,23 +85,21 @@ class TrainingBudget:
     @property
     def _finish(self) -> range | None:
         """Environment steps of the finish that a human has asked for, which ends with the session's steps at the latest."""
-        if self.finished_from is None:
+        if self.finish_began is None:
             return None
-        return range(
-            self.finished_from, min(self.finished_from + self._config.rollout.finish_steps, self._config.steps)
-        )
+        return range(self.finish_began, min(self.finish_began + self._config.rollout.finish_steps, self._config.steps))
 
     def get_state(self) -> dict[str, Any]:
         """Return the state as JSON values."""
         return {
             "started": self._started,
             "answers": self._answers,
-            "finished_from": self.finished_from,
+            "finished_from": self.finish_began,
             "newest_answer": self._newest_answer,
         }
 
     def set_state(self, values: dict[str, Any]) -> None:
-        self._started, self.finished_from = (
+        self._started, self.finish_began = (
             None if values[name] is None else int(values[name]) for name in ("started", "finished_from")
         )
         self._answers, self._newest_answer = int(values["answers"]), int(values["newest_answer"])

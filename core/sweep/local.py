@@ -17,8 +17,8 @@ from core.io.files import make_inside
 from core.sweep.backend import Ended, Lost, Progressed, Report, Started
 from core.sweep.cell import Cell, compute
 from core.system import resources
-from core.system.child_link import Link
 from core.system.child_process import ChildDiedError, ChildProcess, log_from_child
+from core.system.link import Link
 
 _REPORT_SECONDS = 1.0
 """Minimum time between two messages on how far a cell has come."""

@@ -30,8 +30,8 @@ from typing import Any
 
 from core.errors import NotFiniteError, UserError, lack, summary
 from core.events import Failed, Logged
-from core.system.child_link import Link, LinkEndedError
 from core.system.interrupts import STOPPING
+from core.system.link import Link, LinkEndedError
 from core.system.shared_memory import Envelope
 
 log = logging.getLogger(__name__)

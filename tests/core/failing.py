@@ -8,8 +8,8 @@ import time
 from collections.abc import Generator
 from typing import Any
 
-from core.system.child_link import Link
 from core.system.child_process import serve
+from core.system.link import Link
 
 
 class Server:

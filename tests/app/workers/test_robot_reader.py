@@ -12,8 +12,8 @@ import pytest
 
 from app.workers.robot_reader import read_robot
 from core.errors import UserError
-from core.system.child_link import Link
 from core.system.child_process import ChildProcess
+from core.system.link import Link
 from tests.core.robot_toys import SWINGER
 
 

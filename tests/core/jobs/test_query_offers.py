@@ -347,7 +347,7 @@ def test_a_finish_keeps_the_clips_of_earlier_policies_and_ends_with_pairs_of_the
         rollout.turn(published(rollout, version))
     before = list(rollout.job.pool)
     rollout.turn(FinishRequested())
-    asked_at = rollout.job.budget.finished_from
+    asked_at = rollout.job.budget.finish_began
     turns = (rollout.turn(published(rollout, version)) for version in range(6, 200))
     last = next(events for events in turns if of(QueryWithdrawn, events))
     offered = of(QueryOffered, last)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.system.child_link import Link, LinkEndedError
+from core.system.link import Link, LinkEndedError
 from core.system.shared_memory import encode
 from tests.core.children import left_open
 
