@@ -197,4 +197,4 @@ ABLATIONS: dict[str, Ablation] = {
     "no-segments": Ablation("compare single steps", {"query.segment_steps": 1}),
     "target": Ablation("fit to the true returns of segments instead of to comparisons", {"reward.target": "returns"}),
 }
-"""By the name of their command line flag."""
+"""Ablations by the name of their command line flag."""

@@ -139,7 +139,7 @@ class Preference:
     answered_at: float
     """Seconds since the epoch."""
     returns: tuple[float, float] | None = None
-    """As in Answer: the only true reward that the fit may read."""
+    """True returns as in Answer: the only true reward that the fit may read."""
 
 
 @dataclass(frozen=True, slots=True)

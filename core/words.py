@@ -20,7 +20,7 @@ _MEANT = {
     **dict.fromkeys(("angle", "position"), "joint"),
     **{"t": "time", "upright": "up", "maximum": "highest", "minimum": "lowest", "reward": "oracle"},
 }
-"""By another word: the name that it means, where similar spelling would suggest a wrong one."""
+"""Names by other words for them, where similar spelling would suggest a wrong one."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -96,7 +96,7 @@ class Room(QObject):
             self._begin_round(0.0)
 
     def _begin_round(self, seconds: float) -> None:
-        """End the round under way, and open one of so many seconds; of 0, none."""
+        """End the round under way, and open one of `seconds`; none if they are 0."""
         self._round, self._open, self._deciding = self._round + 1, seconds > 0, False
         self._page.send(VoteOpened(self._round, seconds))
         self.votes_changed.emit({}, seconds)

@@ -33,7 +33,7 @@ MAX_TEXT, MAX_DEPTH, MAX_NUMBER = 500, 200, 1e9
 Value = Any
 """A float, or an array (N,)."""
 Function = Callable[[Any], Value]
-"""From the signals of a step to the value (N,) or, if it names none, a float."""
+"""Function of the signals of a step, which gives the value (N,) or, if it names none, a float."""
 
 
 def _zero_if_undefined(values: Value) -> Value:
@@ -62,7 +62,7 @@ FUNCTIONS: dict[str, tuple[int, int, Callable[..., Value]]] = {
     "cos": (1, 1, np.cos),
     "tolerance": (3, 6, tolerance),
 }
-"""By name: fewest and most arguments, and the function."""
+"""Functions by name, each after its fewest and most arguments."""
 _QUOTED = re.compile(r"""\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'""")
 _BRACKET = re.compile(r"\b([a-z_]+)\s*\[\s*")
 """Family of a signal, up to the name in brackets."""

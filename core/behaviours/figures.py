@@ -200,7 +200,7 @@ class Figure:
     parts: tuple[tuple[type[Memory], tuple[Function, ...]], ...]
     """Its functions with a memory, and their arguments."""
     function: Function
-    """From the values of the parts, floats, to the figure."""
+    """Function of the values of the parts, floats, which gives the figure."""
 
 
 class _FigureCompiler(Compiler):

@@ -29,7 +29,8 @@ from typing import Protocol
 from core.types import Float64
 
 CONTACT_HEIGHT = 0.005
-"""In m. MuJoCo's contact forces begin at the sum of the two geoms' margins, so a robot at rest may hover by that."""
+"""Clearance in m below which a geom counts as touching the floor, measured from the sum of the two geoms' margins: MuJoCo's
+contact forces begin there, so a robot at rest may hover by that sum."""
 
 PLAIN = (
     *("x", "y", "height", "forward_speed", "side_speed", "vertical_speed", "mass_speed", "up"),

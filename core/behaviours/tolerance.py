@@ -44,7 +44,7 @@ SHAPES: dict[str, Callable[[Value, Value], Value]] = {
     "quadratic": _quadratic,
     "tanh_squared": lambda x, v: 1 - np.tanh(x * np.arctanh(np.sqrt(1 - v))) ** 2,
 }
-"""By name: from the distance to the bounds in margins, 0 or more, and the value at one margin to the value there."""
+"""Shapes by name: functions of the distance to the bounds in margins (0 or more) and of the value at one margin."""
 REACH_ZERO = ("cosine", "linear", "quadratic")
 """Shapes whose value at one margin may be 0."""
 

@@ -25,7 +25,7 @@ _SLICES, _STACKS = 20, 6
 _NEAR = 0.05
 """Largest distance at which drawing begins, relative to the camera's distance from the robot."""
 _BELOW, _ABOVE = 0.3, 0.29
-"""How far below and above its middle the picture reaches, in metres for each metre of the camera's distance."""
+"""Extent of the picture below and above its middle, in metres for each metre of the camera's distance."""
 _THROUGH = 0.15
 """Opacity of what stands between the camera and the robot."""
 _STEEP = 0.5

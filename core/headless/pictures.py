@@ -25,7 +25,7 @@ def require_renderer(task: str) -> None:
     chosen = get_task(task)
     with closing(renderer_for(chosen)) as renderer:
         renderer.prepare()
-    if isinstance(chosen, GymTask):  # whose environment draws by itself
+    if isinstance(chosen, GymTask):  # its environment draws the pictures
         make_envs(chosen, 1, generator(0, "shapes"), threads=1, capture=CaptureSchedule(1, 1)).close()
 
 

@@ -60,7 +60,7 @@ class Outcome:
 
     env_steps: int
     steps_taken: int
-    """In this process; fewer than env_steps after a resume."""
+    """Environment steps of this process; fewer than env_steps after a resume."""
     labels: int
     seconds: float
     true_return: float

@@ -99,7 +99,7 @@ class QueryOffers:
             yield QueryOffered(replace(query, pool_returns=returns, predicted=of_members))
 
     def compare_policies(self, before: int) -> Iterator[QueryWithdrawn]:
-        """Let the next pairs compare the newest policy with those before so many environment steps.
+        """Let the next pairs compare the newest policy with those from before this number of environment steps.
 
         Pairs prepared ahead are withdrawn, but not the one on screen.
         """

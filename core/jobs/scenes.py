@@ -32,7 +32,7 @@ from core.types import Float64, Frames
 
 FPS = 15.0
 _STARTS_SHOWN = 3
-"""Episodes that are shown in turn where they start in different ways."""
+"""Number of episodes that are shown, one after the other, where starts differ."""
 
 
 class ScenesJob(Job):
@@ -69,7 +69,7 @@ class ScenesJob(Job):
                 yield None
                 if self._request is not None:
                     return
-        except Exception as error:  # an imported robot may fail in ways that nobody foresaw
+        except Exception as error:  # an imported robot may fail anywhere
             yield SceneRefused(request.token, refusal(error, "The robot can't be rendered"))
         else:
             yield SceneDrawn(request.token, Frames(np.stack(pixels), FPS))

@@ -22,7 +22,7 @@ from core.reward.image_ensemble import ImageEnsemble
 from core.types import Float32
 
 OPSET, IR_VERSION = 17, 8
-"""Of ONNX 1.12 (2022): every runtime since then reads them."""
+"""Versions of ONNX 1.12 (2022), which every runtime since then reads."""
 BATCH = "batch"
 """Name of the first dimension of all inputs and outputs; any number of rows can be evaluated at once."""
 

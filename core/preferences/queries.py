@@ -19,7 +19,7 @@ _Pair = tuple[Segment, Segment]
 _TRIES = 50
 """Draws after which a pool counts as having no further pair."""
 _MAX_ID = 1 << 53
-"""Larger ids come from files made by hand, as no session asks so many queries; they do not advance `last_id`."""
+"""Bound on the ids of a session's queries; larger ones come from files made by hand and do not advance `last_id`."""
 
 
 def disagreement(left: Float32, right: Float32) -> Float64:
@@ -50,7 +50,7 @@ def agreement(left: Float32, right: Float32) -> float:
 
 
 def predictions(pairs: Sequence[Query], predict: PredictReturns) -> list[tuple[float, ...]]:
-    """For each pair, every member's P[left is preferred] (2.2.3), without the labeller's errors."""
+    """Return every member's P[left is preferred] for each pair (2.2.3), without the labeller's errors."""
     if not pairs:
         return []
     probabilities = _preference_probability(*_sides([(pair.left, pair.right) for pair in pairs], predict))

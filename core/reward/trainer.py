@@ -57,7 +57,7 @@ class RewardTrainer:
         self.optimizer = torch.optim.Adam(self._parameters, lr=config.learning_rate, fused=True)
         self._config, self._rng, self._device = config, rng, device
         self._ids: list[int] = []
-        """Of the preferences in the dataset, ascending; the lists below have the same order."""
+        """Ids of the preferences in the dataset, ascending; the lists below have the same order."""
         self._mu: list[float] = []
         """Each choice's weight on the left segment."""
         self._returns: list[tuple[float, float]] = []

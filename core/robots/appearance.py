@@ -1,4 +1,4 @@
-"""How robots look in clips: the same light, sky and calm chequered floor for all of them."""
+"""Appearance of robots in clips: the same light, sky and low-contrast chequered floor for all of them."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Kinematics:
         self.sensed = [geom for geom in self.geoms.values() if self.touchable(geom)]
         """Geoms that can touch the floor."""
         self.own = np.isin(model.body_treeid, robot_trees(model, self.root))
-        """Which bodies (bodies,) are the robot itself: not a ball or a box that lies about."""
+        """Mask (bodies,) of the robot's own bodies, without loose objects such as a ball or a box."""
         self.standing = [geom for geom in self.sensed if self.own[model.geom_bodyid[geom]]]
         drawn = np.flatnonzero(self.own[model.geom_bodyid] & drawn_geoms(model)).tolist()
         self._placed = sorted({*self.standing, *drawn}) or list(self.geoms.values())

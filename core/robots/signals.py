@@ -102,7 +102,7 @@ class SignalSource:
         return (ahead - behind) / (2 * _MOMENT)
 
     def _moved(self, states: StepStates, seconds: float) -> Float64:
-        """Return the positions (N, nq) so many seconds later at the current velocities."""
+        """Return the positions (N, nq) after `seconds` at the current velocities."""
         if self.model.nq == self.model.nv:
             return states.positions + seconds * states.velocities
         moved = states.positions.copy()

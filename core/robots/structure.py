@@ -1,4 +1,4 @@
-"""Which bodies, joints and geoms of a MuJoCo model are the robot, and what holds it."""
+"""Structure of a MuJoCo model: the bodies, joints and geoms of the robot, and the joints and ties that hold it."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _STEPS_PER_YIELD = 16
 _ROBOTS_TO_SHARE, _GAMES_TO_SHARE = 256, 8
 """Fewest environments for which two collectors are faster than one."""
 _CAPTURE_ONE_IN = 4
-"""Of so many consecutive segments, one is captured as pictures where clips can't be rendered later: drawing is slow."""
+"""Segments for each one that is captured as pictures, where clips can't be rendered later: drawing is slow."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def knn_entropy_bonus(observations: Float32) -> Float32:
 
 
 class StartVariety:
-    """Decides whether starts that are turned over, tilted or thrown still show what the policy does not reach by itself.
+    """Decides whether starts that are turned over, tilted or thrown still show what the policy does not reach without them.
 
     It compares the best tenth of the robots after such starts with the best tenth of the others, by the predicted
     reward of one batch. A Hopper that is thrown turns backward long before it can leap; a Half-Cheetah that runs shows

@@ -21,7 +21,7 @@ KEPT = 60
 """Snapshots that a session keeps: as many as a slider can tell apart."""
 _MIN_KEPT = 8
 _MAX_TOTAL_BYTES = 96 << 20
-"""Of all snapshots together: of large policies fewer are kept."""
+"""Limit of all snapshots together: fewer are kept of large policies."""
 _FIRST_SHARE = 1 / 200
 """Interval between the first snapshots, as a share of the session's steps."""
 _LATER_SHARE = 2 / KEPT
@@ -47,7 +47,7 @@ class SnapshotInfo:
 
     @property
     def caption(self) -> str:
-        """For example 'after 12 answers, 340k steps'."""
+        """Moment of the snapshot, for example 'after 12 answers, 340k steps'."""
         return format_moment(self.labels, self.env_steps)
 
 

@@ -109,13 +109,13 @@ class AtariTask(Task):
     figures: Mapping[str, Figure] = field(default_factory=dict)
     """Figures of the measure in addition to the score; means over the game are reported."""
     counted: Figure = points
-    """What a step adds to the game's reported true return: unclipped and without the penalty."""
+    """Contribution of a step to the game's reported true return: unclipped and without the penalty."""
     needs_memory: bool = False
     """Reward or figures read the console's memory."""
 
     segment_steps: int = 25
     episode_steps: int = 300
-    """Length of the live view, 20 s. The learner sees no end at all, and games end by themselves."""
+    """Length of the live view, 20 s. The learner sees no end at all, and games end on their own."""
     measure_name: str = "score_per_game"
     measure_title: str = "Score per game"
     pictures: tuple[int, int, int] | None = (STACK, SIDE, SIDE)

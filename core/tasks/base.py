@@ -106,7 +106,7 @@ class Task(ABC):
     @property
     @abstractmethod
     def has_true_reward(self) -> bool:
-        """Whether the task has an oracle."""
+        """True if the task has an oracle."""
 
     @property
     def longest_episode(self) -> int:
@@ -252,7 +252,7 @@ class RobotTask(Task):
     needs_signals: bool = False
     """True reward or measure reads Physics.signals."""
     floor_sense: bool = False
-    """In addition to `observe`, the networks see how near each geom that can touch the floor is to it."""
+    """The networks also see, after `observe`, how near each geom that can touch the floor is to it."""
     behaviour: Behaviour | None = None
     """The behaviour file from which the task was made."""
     camera: Camera

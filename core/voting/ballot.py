@@ -39,7 +39,7 @@ class Ballot:
             self._votes = {}
 
     def extend(self, seconds: float) -> None:
-        """Give the round, with its votes, so many seconds from now."""
+        """Let the round, with its votes, end `seconds` from now."""
         with self._lock:
             self._until = self._clock() + seconds
 

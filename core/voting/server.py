@@ -85,7 +85,7 @@ class VotingServer(ThreadingHTTPServer):
         with self._lock:
             left = [*self._open]
         for request in left:
-            with contextlib.suppress(OSError):  # it has ended by itself
+            with contextlib.suppress(OSError):  # it has ended already
                 request.shutdown(socket.SHUT_RDWR)
         self._thread.join()
 

@@ -17,7 +17,7 @@ _NOTES = {
         " right. The `..._ankle_geom`s are the feet."
     )
 }
-"""What the names of a robot's parts do not say, by its name."""
+"""Remarks on the names of a robot's parts, by its name."""
 
 
 def _grouped(signals: list[str], names: SignalNames) -> list[str]:

@@ -25,7 +25,7 @@ BEHAVIOUR: dict[str, Any] = {
     "instruction": "Choose the clip in which the robot kneels more steadily.",
     "clip_seconds": 1.5,
 }
-"""What a behaviour file has to have."""
+"""Fields that a behaviour file must have."""
 QUICK = {
     "rollout.environments": 8,
     "rollout.steps": 32,

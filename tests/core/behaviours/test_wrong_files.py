@@ -53,7 +53,7 @@ WRONG_FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"oracle": "2 + 1"}, "The oracle gives the same reward at every step"),
     ({"oracle": "__import__('os').system('touch hacked')"}, "can be used"),
 ]
-"""What each step of reading a file refuses, of which the tests of those steps have more."""
+"""Refusals of each step of reading a file; the tests of those steps have more."""
 
 
 def test_a_wrong_field_or_expression_is_one_sentence_and_runs_nothing(refusal: Any) -> None:
