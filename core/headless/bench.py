@@ -40,17 +40,13 @@ from core.types import Choice, Float32, Float64, Observations, Preference, Query
 
 _ROBOT_SESSION = {"labels": 700, "steps": 2_000_000}
 """Session that is taught, except in games, whose presets have their own numbers."""
-_FIT_STEPS = 60
+_TURN_SECONDS = 0.4
+_FIT_PREFERENCES, _FIT_STEPS = 700, 60
 _PICTURE_BATCHES = 24
 
 
 def measure(
-    task_name: str = "hopper-backflip",
-    turns: int = 16,
-    turn_seconds: float = 0.4,
-    fit_preferences: int = 700,
-    session_steps: int | None = None,
-    **changes: Any,
+    task_name: str, turns: int = 16, session_steps: int | None = None, **changes: Any
 ) -> dict[str, float | str]:
     """Env steps/s of raw physics, of collecting and of teaching, their ratios, and one epoch of a large fit.
 
@@ -66,9 +62,9 @@ def measure(
     config = replaced(Config(task=task_name), **{**_ROBOT_SESSION, **task.presets, **changes})
     torch.set_num_threads(1)  # as core.jobs.build has it: torch's own would take the cores from the physics
     threads.limit_threads(available_cores())
-    before = _rates(_workloads(config, task), turns, turn_seconds)
+    before = _rates(_workloads(config, task), turns)
     teaching = _teaching(config, session_steps)
-    after = _rates(_workloads(config, task), turns, turn_seconds)  # the speed of a machine changes by the minute, too
+    after = _rates(_workloads(config, task), turns)  # the speed of a machine changes by the minute, too
     rates = np.concatenate([before, after])
     raw, collecting, *others = np.median(rates, axis=0).tolist()
     of_raw = float(np.median(rates[:, 1] / rates[:, 0]))
@@ -84,7 +80,7 @@ def measure(
         "teaching_of_raw": round(teaching / raw, 3),
         **acting,
         **frames,
-        "fit_epoch_milliseconds": round(1000 * _fit_epoch(fit_preferences), 1),
+        "fit_epoch_milliseconds": round(1000 * _fit_epoch(), 1),
     }
 
 
@@ -97,8 +93,8 @@ class _Workload:
     close: Callable[[], object] = lambda: None
 
 
-def _rates(workloads: list[_Workload], turns: int, seconds: float) -> Float64:
-    """(turns, workloads) steps/s, by turns of `seconds` each. Closes the workloads."""
+def _rates(workloads: list[_Workload], turns: int) -> Float64:
+    """(turns, workloads) steps/s, by turns of _TURN_SECONDS each. Closes the workloads."""
     rates = np.zeros((turns, len(workloads)))
     with ExitStack() as stack:
         for workload in workloads:
@@ -107,7 +103,7 @@ def _rates(workloads: list[_Workload], turns: int, seconds: float) -> Float64:
             workload.act()
         for turn, column in np.ndindex(rates.shape):
             started, taken = time.perf_counter(), 0
-            while (spent := time.perf_counter() - started) < seconds:
+            while (spent := time.perf_counter() - started) < _TURN_SECONDS:
                 workloads[column].act()
                 taken += workloads[column].steps
             rates[turn, column] = taken / spent
@@ -216,13 +212,13 @@ def _session_config(config: Config, steps: int | None) -> Config:
     return replaced(whole, steps=steps or min(config.steps, _PICTURE_BATCHES * batch), **few)
 
 
-def _fit_epoch(preferences: int) -> float:
-    """Return the seconds of one epoch over this many preferences of 60 steps with three members."""
+def _fit_epoch() -> float:
+    """Return the seconds of one epoch over _FIT_PREFERENCES preferences of _FIT_STEPS steps with three members."""
     rng = np.random.default_rng(0)
     inputs, actions = 12, 3
     ensemble = RewardEnsemble(inputs + actions, RewardConfig(), torch.Generator().manual_seed(0))
     fit = RewardTrainer(ensemble, RewardConfig(), rng, torch.device("cpu"))
-    for number in range(preferences):
+    for number in range(_FIT_PREFERENCES):
         left, right = (_random_segment(rng, number, inputs, actions) for _ in range(2))
         choice = Choice.LEFT if left.observations.sum() > right.observations.sum() else Choice.RIGHT
         fit.add(Preference(number, Query(number, left, right, 0.0), choice, "oracle", 0.0))

@@ -115,9 +115,7 @@ def random_return(config: Config) -> float:
     return float(np.mean([total for total, _ in finished])) if finished else math.nan
 
 
-def evaluate(
-    session: Session, episodes: int, seed: int = 0, task: Task | None = None, captured: bool = False
-) -> dict[str, Any]:
+def evaluate(session: Session, episodes: int, task: Task | None = None, captured: bool = False) -> dict[str, Any]:
     """Evaluate the saved policy (before the first checkpoint: the untrained one), acting without noise.
 
     Returns env_steps that the policy was trained for, true_return, true_return_std and measure over `episodes` episodes,
@@ -136,7 +134,7 @@ def evaluate(
         saved = loaded[1].get("policy") if loaded else None  # a session may have begun with another's reward alone
         actor.load(saved.arrays if saved else state_arrays(build_policy(config, CPU)))
     count = min(episodes, 64)
-    rng, threads = generator(seed, "evaluation"), config.rollout.threads
+    rng, threads = generator(0, "evaluation"), config.rollout.threads
     each, capture = -(-episodes // count), CaptureSchedule(1, task.episode_steps) if captured else None
     with closing(make_envs(task, count, rng, threads, staggered=False, capture=capture)) as env:
         finished, states = run_episodes(env, actor, each, each * task.longest_episode, task.episode_steps)

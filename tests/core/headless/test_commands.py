@@ -190,7 +190,7 @@ def test_no_progress_is_shown_of_a_film_that_is_refused(cli: Run) -> None:
 
 def test_bench_gives_positive_ratios(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     small = {**QUICK, "labels": 4, "steps": 8 * 32 * 4}
-    quick = functools.partial(bench.measure, turns=1, turn_seconds=0.01, fit_preferences=8, **small)
+    quick = functools.partial(bench.measure, turns=1, **small)
     monkeypatch.setattr(bench, "measure", quick)
     Path("low.json").write_text(json.dumps({**LOW, "oracle": "-height[cpole]"}))
     result = result_of(cli("bench", "--task", "low.json", "--json"))
