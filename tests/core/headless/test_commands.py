@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,24 +15,19 @@ from typing import Any
 
 import mujoco
 import pytest
-import torch
 
 import core
 from core.__main__ import make_parser
-from core.config import Config, OracleConfig, replaced
-from core.events import RolloutReported
 from core.headless import bench
-from core.headless.teach import new_session, progress_bar
-from core.preferences.schedule import steps_for_answers
+from core.headless.teach import new_session
 from core.rollout.episodes import random_return
 from core.session import library
 from core.session.archive import export_session
 from core.session.preference_export import export_preferences
 from core.session.session import Session, read_config
-from core.tasks import CATALOGUE, get_task
-from core.types import Choice
+from core.tasks import get_task
 from tests.benchmarks.signals_page import signals_page
-from tests.core.builders import BEHAVIOUR, QUICK, SETTINGS, query, raising, tiny
+from tests.core.builders import BEHAVIOUR, QUICK, SETTINGS, raising, tiny
 from tests.screens import ROOT, pipe_that_nobody_reads, run_python
 
 STEPS = 8 * 32 * 12
@@ -205,87 +198,7 @@ def test_bench_refuses_what_no_oracle_can_answer(cli: Run) -> None:
     assert "low has no oracle, and bench needs one: name a task or a behaviour with an oracle." in refused.err
 
 
-@pytest.mark.parametrize(("divergences", "figures"), [(0, "r 0.80]"), (2, "r 0.80, diverged 2]")])
-def test_the_progress_shows_divergences_if_there_are_some(
-    divergences: int, figures: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with progress_bar(tiny(task="pendulum"), []) as show:
-        show(RolloutReported(64, 64, 10.0, 4.0, {"return_per_episode": 2.5}, 0.8, divergences))
-    assert figures in capsys.readouterr().err
-
-
 TEACH = ["teach", "hopper-backflip", "--session", "s"]
-
-
-def configured(*words: str) -> Config:
-    """Return the config of the session that these words would begin."""
-    session = new_session(make_parser().parse_args([*TEACH, *words]))
-    session.close()
-    assert read_config(Path("s")) == session.config
-    return session.config
-
-
-NO_ONLINE_QUERIES = {
-    "query__first_share": 1.0,
-    "query__first_labels": 0,
-}
-ABLATED = [
-    ("--random-queries", {"query__selection": "random"}),
-    ("--no-ensemble", {"reward__members": 1, "query__selection": "random", "reward__bonus": 0.0}),
-    ("--no-online-queries", NO_ONLINE_QUERIES),
-    ("--no-regularization", {"reward__l2": 0.0, "reward__sparsity": 0.0}),
-    ("--no-segments", {"query__segment_steps": 1}),
-    ("--target", {"reward__target": "returns"}),
-]
-
-
-@pytest.mark.parametrize(("flag", "changes"), ABLATED)
-def test_each_ablation_is_one_flag_that_the_session_records(flag: str, changes: dict[str, Any]) -> None:
-    plain = replaced(Config(task="hopper-backflip"), **get_task("hopper-backflip").presets)
-    plain = replaced(plain, steps=steps_for_answers(plain))  # which an ablation leaves alone
-    assert configured(flag) == replaced(plain, **changes) != plain
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("--algorithm a2c", ("a2c", 5, 0.99)),
-        ("--algorithm ppo --set policy__algorithm=trpo --set rollout.steps=4", ("trpo", 4, 0.995)),
-    ],
-)
-def test_an_algorithm_brings_its_presets_and_settings_override_them(
-    words: str, expected: tuple[str, int, float]
-) -> None:
-    config = configured(*words.split())
-    assert (config.policy.algorithm, config.rollout.steps, config.policy.discount) == expected
-
-
-def test_an_ablation_does_not_shorten_a_session_whose_answers_drive_training() -> None:
-    whole = configured("--preset", "default")
-    shutil.rmtree("s")
-    early = configured("--preset", "default", "--no-online-queries")
-    assert early.steps == whole.steps > 2_000_000 and early.query.first_share == 1.0
-
-
-def test_the_papers_settings_are_a_preset() -> None:
-    config = configured("--preset", "paper")
-    assert config.policy.algorithm == "trpo"
-    assert (config.query.schedule, config.reward.bonus, config.reward.novelty) == ("paper", 0, 0)
-    assert config.steps >= 300_000
-
-
-def test_the_oracles_errors_are_flags_that_the_session_records() -> None:
-    flags = "--oracle-mistakes .1 --oracle-skip .2 --oracle-equal .3 --oracle-beta 4 --oracle-myopia .9"
-    assert configured(*flags.split()).oracle == OracleConfig(0.1, 0.2, 0.3, 4.0, 0.9)
-
-
-@pytest.mark.parametrize("words", [[], ["--target"], ["--teacher", "none"]])
-def test_a_task_without_a_true_reward_has_no_oracle(
-    words: list[str], monkeypatch: pytest.MonkeyPatch, cli: Run
-) -> None:
-    task = get_task("hopper-backflip")
-    monkeypatch.setitem(CATALOGUE, task.name, dataclasses.replace(task, true_reward=None))
-    assert "no true reward" in cli(*TEACH, *words, code=2).err and not Path("s").exists()
 
 
 @pytest.mark.parametrize(
@@ -354,11 +267,6 @@ def test_bad_input_is_one_sentence_and_exit_code_2(words: list[str], reason: str
     assert [path.name for path in Path("foreign").iterdir()] == ["thesis.tex"]
 
 
-def test_without_such_a_device_no_session_is_begun(monkeypatch: pytest.MonkeyPatch, cli: Run) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert "choose the device cpu" in cli(*TEACH, "--device", "cuda", code=2).err and not Path("s").exists()
-
-
 @pytest.mark.parametrize(
     "command", ["teach hopper --from", "teach hopper --resume", "teach hopper --session", "sweep fig2 --out"]
 )
@@ -366,21 +274,6 @@ def test_a_folder_without_a_name_is_none(command: str, capsys: pytest.CaptureFix
     with pytest.raises(SystemExit, match="2"):
         make_parser().parse_args([*command.split(), ""])
     assert "it is empty, and should name a folder" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["--teacher", "person", "--oracle-mistakes", "0.4"], "give --teacher oracle"),
-        (["--teacher", "person", "--set", "oracle.skip=0.1"], "give --teacher oracle"),
-        (["--teacher", "none", "--set", "oracle.skip=0.1"], "give --teacher oracle"),
-        (["--set", "person.wrong=0.4"], "give --teacher person"),
-        (["--teacher", "oracle", "--wrong", "0.4"], "give --teacher person"),
-    ],
-)
-def test_errors_of_a_teacher_who_does_not_answer_are_refused(words: list[str], expected: str, cli: Run) -> None:
-    refused = cli("teach", "reacher", "--session", "s", *words, code=2)
-    assert expected in refused.err and not Path("s").exists()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
@@ -411,35 +304,10 @@ def test_messages_that_can_not_be_written_stop_no_training(tmp_path: Path) -> No
     assert done.returncode == 0 and json.loads(done.stdout)["env_steps"] >= 1000
 
 
-def test_fewer_answers_than_asked_are_reported(cli: Run) -> None:
-    small = ["--set", "rollout.environments=8", "--set", "rollout.steps=32", "--steps", "1280"]
-    printed = cli(*TEACH, "--labels", "90", *small, "--json")
-    result = result_of(printed)
-    assert result["labels"] < 90 and f"Only {result['labels']} of 90 answers were given" in printed.err
-    assert (result["true_return"], result["measure"]) == (None, {}) and "No episode has ended" in printed.err
-
-
-def test_an_oracle_to_which_all_clips_are_alike_is_reported(tmp_path: Path, cli: Run) -> None:
-    file = tmp_path / "high.JSON"
-    file.write_text(json.dumps({**BEHAVIOUR, "robot": "hopper", "clip_seconds": 0.5, "oracle": "height > 50"}))
-    small = ["--set", "rollout.environments=8", "--set", "rollout.steps=64", "--labels", "4", "--steps", "1536"]
-    printed = cli("teach", file, "--teacher", "oracle", *small, "--session", "s")
-    assert "All answers were ties" in printed.err
-
-
 def test_as_a_process_it_says_no_more_than_that() -> None:
     done = run_python("-m", "core", *TEACH, "--labels", "abc")
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize("begun_with", ["human", "oracle"])
-def test_the_oracle_does_not_go_on_with_what_a_person_taught(cli: Run, begun_with: str) -> None:
-    session = Session.create(Path("s"), tiny(teacher=begun_with))
-    with closing(session), closing(session.store()) as store:
-        if begun_with == "oracle":  # and the person took over in the window
-            store.add(query(1), Choice.LEFT, "human")
-    assert " -m app --session s." in cli("teach", "--resume", "s", code=2).err
 
 
 def test_help_needs_no_torch() -> None:
