@@ -81,7 +81,7 @@ class Checkpointer(QObject):
         if not self._metrics_read:
             self._metrics_read = True
             metrics_file.load(self._session.folder, self._metrics)
-        self.can_undo_finish = self._session.can_undo_finish
+        self.can_undo_finish = self._session.before_finish.kept
         return newest
 
     def note(self, event: Event) -> None:
@@ -153,7 +153,7 @@ class Checkpointer(QObject):
         """Delete the kept checkpoint, if there is one: no finish can be undone."""
         if self.can_undo_finish or self._before_finish:
             self.can_undo_finish, self._before_finish = False, 0
-            self.disk.do(self._session.forget_before_finish)
+            self.disk.do(self._session.before_finish.forget)
 
     def add_state(self, event: StateSaved) -> None:
         """Add a job's state to the checkpoint; save it once complete. States of older requests are dropped."""
@@ -179,7 +179,7 @@ class Checkpointer(QObject):
         self._session.save(number, {**missing, **states})
         self._progress_saved = progress
         metrics_file.save(self._session.folder, self._metrics)
-        return number == self._before_finish and self._session.keep_before_finish(number)
+        return number == self._before_finish and self._session.before_finish.keep(number)
 
     def _on_loaded(self, newest: tuple[int, dict[str, JobState]]) -> None:
         number, states = newest

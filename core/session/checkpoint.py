@@ -15,8 +15,6 @@ from core.types import require_count
 
 log = logging.getLogger(__name__)
 _VERSION = 2
-_BEFORE_FINISH = "before-finish.safetensors"
-"""Copy of the checkpoint to which an undone finish returns. It is none of `checkpoint_files`."""
 _MAX_BYTES = 512 << 20
 """Loading takes as much memory. A robot's checkpoint has some 4 MB, a game's 25 to 40."""
 _MAX_VALUES_BYTES = 16 << 20
@@ -38,7 +36,7 @@ def save_checkpoint(folder: Path, number: int, states: dict[str, JobState]) -> P
             f"The checkpoint would take {size >> 20} MB, too much to load again: the answers are saved; start"
             " a session with smaller networks, a smaller pool or fewer environments."
         )
-    path = _path(folder, number)
+    path = path_of(folder, number)
     make_inside(folder)
     write_atomically(path, tensor_file.as_file({"version": _VERSION, "number": number, "values": values}, arrays))
 
@@ -54,37 +52,9 @@ def save_checkpoint(folder: Path, number: int, states: dict[str, JobState]) -> P
     return path
 
 
-def _path(folder: Path, number: int) -> Path:
+def path_of(folder: Path, number: int) -> Path:
+    """Return the path of the checkpoint with this number."""
     return folder / f"{number:08d}.safetensors"
-
-
-def keep_before_finish(folder: Path, number: int) -> None:
-    """Keep a copy of this checkpoint, for `undo_finish`. Raises UserError or OSError if that fails."""
-    write_atomically(folder / _BEFORE_FINISH, _path(folder, number).read_bytes())
-
-
-def forget_before_finish(folder: Path) -> None:
-    """Delete the copy that `keep_before_finish` made, if there is one. Raises OSError if that fails."""
-    (folder / _BEFORE_FINISH).unlink(missing_ok=True)
-
-
-def can_undo_finish(folder: Path) -> bool:
-    """Return whether a copy is kept."""
-    return (folder / _BEFORE_FINISH).is_file()
-
-
-def undo_finish(folder: Path) -> None:
-    """Make the checkpoint from before the finish the newest one.
-
-    Raises UserError if it can't be read, or the newest can't be written; all checkpoints are then as they were.
-    """
-    try:
-        _, states = _load(folder / _BEFORE_FINISH)
-    except tensor_file.DAMAGE as error:
-        text = f"The checkpoint from before the finish can't be read ({reason(error)}): the finish can't be undone."
-        raise UserError(text) from error
-    newest = max((int(path.stem) for path in checkpoint_files(folder)), default=0)
-    save_checkpoint(folder, newest + 1, states)
 
 
 def checkpoint_files(folder: Path) -> list[Path]:
@@ -101,7 +71,7 @@ def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tupl
     damaged: list[Exception] = []
     for path in reversed(checkpoint_files(folder)):
         try:
-            loaded = _load(path)
+            loaded = load(path)
             if loaded[0] != int(path.stem):
                 raise ValueError("its number does not match its name")
         except tensor_file.DAMAGE as error:
@@ -124,7 +94,11 @@ def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tupl
     return None
 
 
-def _load(path: Path) -> tuple[int, dict[str, JobState]]:
+def load(path: Path) -> tuple[int, dict[str, JobState]]:
+    """Load one checkpoint: its number and the states by job name.
+
+    Raises one of tensor_file.DAMAGE if it is damaged, and UnreadableError if another version wrote it.
+    """
     meta, arrays = tensor_file.read(path, _MAX_BYTES)
     if meta["version"] != _VERSION:
         raise UnreadableError(f"{path} was written by another version of Somersault: open it with that version.")

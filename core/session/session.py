@@ -20,6 +20,7 @@ from core.formatting import first_free
 from core.io import files
 from core.preferences.store import FOLDER, LOG, PreferenceStore
 from core.session import checkpoint, metrics_file
+from core.session.before_finish import BeforeFinish
 from core.session.job_states import request_publication
 from core.session.plain_files import CHECKPOINTS, require_plain
 from core.session.policy_snapshots import PolicySnapshots, snapshots_of
@@ -38,7 +39,10 @@ _MAX_CONFIG_BYTES = 4 << 20
 
 
 class Session:
-    """The folder of one training run, locked by this process until `close`."""
+    """The folder of one training run, locked by this process until `close`.
+
+    before_finish: the way back from a finish
+    """
 
     def __init__(self, folder: Path, config: Config, lock: FileLock | None) -> None:
         """lock: None to read only"""
@@ -46,6 +50,7 @@ class Session:
         self.config = config
         self._lock = lock
         self._lock_identity = files.identity(folder / LOCK) if lock else None
+        self.before_finish = BeforeFinish(self.folder / CHECKPOINTS)
 
     @staticmethod
     def create(folder: Path, config: Config) -> Session:
@@ -142,35 +147,13 @@ class Session:
         request_publication(states)
         return number, states
 
-    def keep_before_finish(self, number: int) -> bool:
-        """Keep this checkpoint for `undo_finish` and return whether it is kept; a failure is only logged."""
-        try:
-            checkpoint.keep_before_finish(self.folder / CHECKPOINTS, number)
-        except (UserError, OSError) as error:
-            log.warning("The checkpoint from before the finish is not kept: %s", error)
-            return False
-        return True
-
-    def forget_before_finish(self) -> None:
-        """Delete the checkpoint that `keep_before_finish` kept; a failure is only logged."""
-        try:
-            checkpoint.forget_before_finish(self.folder / CHECKPOINTS)
-        except OSError as error:
-            log.warning("The checkpoint from before the finish can't be deleted (%s).", files.reason(error))
-
-    @property
-    def can_undo_finish(self) -> bool:
-        """True if the checkpoint from before the finish is kept."""
-        return checkpoint.can_undo_finish(self.folder / CHECKPOINTS)
-
     def undo_finish(self) -> None:
-        """Make the checkpoint from before the finish the newest one. Raises UserError as `checkpoint.undo_finish` does.
+        """Make the checkpoint from before the finish the newest one. Raises UserError as `BeforeFinish.restore` does.
 
         The policy that is then published first deletes the snapshots of later ones.
         """
         self.require_folder()
-        checkpoint.undo_finish(self.folder / CHECKPOINTS)
-        self.forget_before_finish()
+        self.before_finish.restore()
 
     def snapshots(self) -> PolicySnapshots:
         return snapshots_of(self.folder, self.config)

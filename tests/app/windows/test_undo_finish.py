@@ -164,7 +164,7 @@ def test_the_live_view_predicts_with_the_reward_from_before(face: Face) -> None:
     rollout = states["rollout"]
     states["rollout"] = JobState({**rollout.arrays, **weights}, rollout.values)
     face.controller.session.save(number + 1, states)
-    face.controller.session.keep_before_finish(number + 1)
+    face.controller.session.before_finish.keep(number + 1)
     undo(face)
     face.wait_until(lambda: len(face.engine["clips"].got(RewardPublished)) == 1)
 

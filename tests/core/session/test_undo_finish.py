@@ -44,7 +44,7 @@ def session(tmp_path: Path) -> Iterator[Session]:
     with closing(Session.create(tmp_path / "session", tiny())) as made:
         for number in (2, 3):
             made.save(number, states(1000 * number))
-        assert made.keep_before_finish(3)
+        assert made.before_finish.keep(3)
         for number in (4, 5, 6):
             made.save(number, states(1000 * number))
         yield made
@@ -56,19 +56,19 @@ def kept(session: Session) -> Path:
 
 
 def test_an_undone_finish_returns_to_the_checkpoint_from_before_it(session: Session) -> None:
-    assert session.can_undo_finish and newest(session) == (6, 6000)
+    assert session.before_finish.kept and newest(session) == (6, 6000)
     session.undo_finish()
     number, found = session.resume()
     assert number == 7 and np.array_equal(found["rollout"].arrays["x"], states(3000)["rollout"].arrays["x"])
-    assert newest(session) == (7, 3000) and not session.can_undo_finish
+    assert newest(session) == (7, 3000) and not session.before_finish.kept
     session.save(8, states(3500))
     assert newest(session) == (8, 3500)
 
 
 def test_a_forgotten_one_is_gone(session: Session) -> None:
-    session.forget_before_finish()
-    session.forget_before_finish()
-    assert not session.can_undo_finish and newest(session) == (6, 6000)
+    session.before_finish.forget()
+    session.before_finish.forget()
+    assert not session.before_finish.kept and newest(session) == (6, 6000)
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, flipped_bit])
@@ -89,20 +89,20 @@ def test_on_a_full_disk_none_is_kept_and_a_finish_can_be_undone_later(
         patch.setattr(files, "write_synced", full)
         with pytest.raises(UserError, match="make room on the disk"):
             session.undo_finish()
-        assert not session.keep_before_finish(6)
+        assert not session.before_finish.keep(6)
     assert newest(session) == (6, 6000)
     session.undo_finish()
     assert newest(session) == (7, 3000)
 
 
-@pytest.mark.parametrize(("place", "steps"), [("os, 'replace'", 6000), ("checkpoint, 'forget_before_finish'", 3000)])
+@pytest.mark.parametrize(("place", "steps"), [("os, 'replace'", 6000), ("BeforeFinish, 'forget'", 3000)])
 def test_a_kill_before_or_after_the_new_checkpoint_leaves_a_session_that_can_be_continued(
     session: Session, place: str, steps: int
 ) -> None:
     session.close()
     program = (
         "import os, pathlib, signal, sys\n"
-        "from core.session import checkpoint\nfrom core.session.session import Session\n"
+        "from core.session.before_finish import BeforeFinish\nfrom core.session.session import Session\n"
         "session = Session.open(pathlib.Path(sys.argv[1]))\n"
         f"setattr({place}, lambda *rest, **more: os.kill(os.getpid(), signal.SIGKILL))\n"
         "session.undo_finish()\n"
@@ -112,7 +112,7 @@ def test_a_kill_before_or_after_the_new_checkpoint_leaves_a_session_that_can_be_
     with closing(Session.open(session.folder)) as opened:
         assert newest(opened)[1] == steps
         opened.undo_finish()
-        assert newest(opened)[1] == 3000 and not opened.can_undo_finish
+        assert newest(opened)[1] == 3000 and not opened.before_finish.kept
 
 
 def test_it_stays_with_its_session(session: Session, tmp_path: Path) -> None:
@@ -123,4 +123,4 @@ def test_it_stays_with_its_session(session: Session, tmp_path: Path) -> None:
     duplicate(session.folder, tmp_path / "duplicate")
     for name in ("imported", "duplicate"):
         with closing(Session.open(tmp_path / name)) as copy:
-            assert newest(copy) == (6, 6000) and not copy.can_undo_finish
+            assert newest(copy) == (6, 6000) and not copy.before_finish.kept
