@@ -86,10 +86,13 @@ def without_nan(value: Any) -> Any:
 
 
 def format_result(result: dict[str, Any], as_json: bool) -> str:
-    """Format as one JSON object, or as a line for each value; a measure has a line for each of its figures."""
+    """Format as one JSON object, or as a line for each value; a measure has a line for each of its figures.
+
+    A figure that is not known, as the true return of a behaviour without an oracle, is null or a dash.
+    """
     if as_json:
         return json.dumps(without_nan(result), allow_nan=False)
     flat = {name: value for name, value in result.items() if name != "measure"}
     flat |= {f"measure {name}": value for name, value in result.get("measure", {}).items()}
     width = max(map(len, flat)) + 2
-    return "\n".join(f"{name:{width}}{value}" for name, value in flat.items())
+    return "\n".join(f"{name:{width}}{'–' if without_nan(value) is None else value}" for name, value in flat.items())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import math
+
 import pytest
 
-from core.formatting import format_duration, format_number, format_steps
+from core.formatting import format_duration, format_number, format_result, format_steps
 
 
 @pytest.mark.parametrize(
@@ -37,3 +40,10 @@ def test_a_duration_is_in_the_unit_that_reads_best(seconds: float, text: str) ->
 )
 def test_steps_have_three_digits_and_a_unit(steps: int, text: str) -> None:
     assert format_steps(steps) == text
+
+
+def test_a_figure_that_is_not_known_is_a_dash_or_null() -> None:
+    result = {"task": "mine", "true_return": math.nan, "measure": {"height": 1.5, "turns": math.nan}}
+    lines = format_result(result, as_json=False).splitlines()
+    assert [line.split()[-1] for line in lines] == ["mine", "–", "1.5", "–"]
+    assert json.loads(format_result(result, as_json=True))["measure"] == {"height": 1.5, "turns": None}
