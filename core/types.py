@@ -94,6 +94,16 @@ class PoolReturns:
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyComparison:
+    """One of the pairs after a finish that compare the policies from before and after it."""
+
+    split: int
+    """Environment steps at which the finish began."""
+    left: int
+    """Number of such pairs that are still to be answered, this one included."""
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """Two segments put to a labeller."""
 
@@ -112,8 +122,8 @@ class Query:
     Empty before the first reward snapshot and without a human labeller. Never recorded, and never shown before the
     answer.
     """
-    policy_split: int = 0
-    """Environment steps at which a finish began, if one segment is from before it and one from after; otherwise 0."""
+    comparison: PolicyComparison | None = None
+    """Set if one segment is of a policy from before a finish, and the other of one from after it."""
     pair: str = ""
     """Identifier of the two segments (core.io.segment_codec.pair_of) where they themselves are left out."""
 

@@ -9,7 +9,7 @@ from statistics import fmean, pstdev
 
 from core.config import Config
 from core.preferences.schedule import DONE, FINISHED, HOLDS
-from core.types import Choice, Query
+from core.types import Choice, PolicyComparison, Query
 
 _JUDGED_SHARE = 0.1
 """Share of a finish over whose steps the predicted return is averaged, before it and at its end."""
@@ -24,11 +24,12 @@ class TrainingCourse:
     finishing: share of the finish that is done; None if none is under way
     finished: the finish is over
     done: the session has taken all its steps
+    just_compared: the latest answer is to the last pair that compares the policies from before and after a finish
     """
 
     def __init__(self, config: Config) -> None:
         self.follows_answers = config.query.schedule == "answers" and config.rollout.steps_per_answer > 0
-        self.lifted = self.holding = self.finished = self.done = False
+        self.lifted = self.holding = self.finished = self.done = self.just_compared = False
         self.finishing: float | None = None
         self._steps = max(1, config.rollout.finish_steps)
         self._env_steps = self._resumed_at = 0
@@ -39,8 +40,8 @@ class TrainingCourse:
         """Predicted returns of the batches just before the finish."""
         self._returns: deque[tuple[int, float]] = deque(maxlen=1000)
         """Environment steps and predicted return of the latest batches."""
-        self._prefers_earlier: dict[int, bool] = {}
-        """For each answer about policies before and after the latest finish, by its id: the earlier one is preferred."""
+        self._compared: dict[int, tuple[PolicyComparison, bool | None]] = {}
+        """Answers about the policies from before and after the latest finish, by id: True if the earlier one is preferred."""
 
     def resumed(self, env_steps: int, fitted: bool, returns: Iterable[tuple[int, float]] = ()) -> None:
         """Set the point from which training continues.
@@ -75,23 +76,34 @@ class TrainingCourse:
     def finish(self) -> None:
         self._begin_finish(self._env_steps)
         self.finishing, self.finished = 0.0, False
-        self._prefers_earlier.clear()
+        self._compared.clear()
 
     def compare(self, answer: int, query: Query, choice: Choice) -> None:
-        """Count the answer with this id if it prefers one of two policies, from before and after a finish."""
-        if query.policy_split and choice in (Choice.LEFT, Choice.RIGHT):
-            preferred = query.left if choice is Choice.LEFT else query.right
-            self._prefers_earlier[answer] = preferred.env_steps < query.policy_split
+        """Count the answer with this id if it compares the policies from before and after a finish."""
+        self.just_compared = query.comparison is not None and query.comparison.left == 1
+        if query.comparison is not None:
+            preferred = {Choice.LEFT: query.left, Choice.RIGHT: query.right}.get(choice)
+            earlier = None if preferred is None else preferred.env_steps < query.comparison.split
+            self._compared[answer] = query.comparison, earlier
 
     def withdraw_comparison(self, answer: int) -> None:
         """Count an answer no longer, if it was counted."""
-        self._prefers_earlier.pop(answer, None)
+        self._compared.pop(answer, None)
+        self.just_compared = False
 
     @property
-    def preferred(self) -> tuple[int, int]:
-        """Number of answers that prefer the policy from before the latest finish, and the one from after it."""
-        earlier = sum(self._prefers_earlier.values())
-        return earlier, len(self._prefers_earlier) - earlier
+    def preferred(self) -> tuple[int, int, int] | None:
+        """Number of answers that prefer the policy from before the latest finish, of those that prefer the one from after
+        it, and of all that compare them; None until the last of these pairs is answered."""
+        if not any(comparison.left == 1 for comparison, _ in self._compared.values()):
+            return None
+        answers = [earlier for _, earlier in self._compared.values()]
+        return answers.count(True), answers.count(False), len(answers)
+
+    @property
+    def prefers_earlier(self) -> bool:
+        """True if clearly more answers prefer the policy from before the latest finish: by two at least, not by chance."""
+        return self.preferred is not None and self.preferred[0] >= self.preferred[1] + 2
 
     def _begin_finish(self, env_steps: int) -> None:
         before = self._returns_since(env_steps - _JUDGED_SHARE * self._steps, env_steps)

@@ -252,8 +252,7 @@ class Controller(QObject):
         from before the first one: what a policy has unlearned may be lost before both.
         """
         if self.can_finish:
-            earlier, later = self.course.preferred
-            together = self.course.finish_asked or self.can_undo_finish and earlier > later
+            together = self.course.finish_asked or self.can_undo_finish and self.course.prefers_earlier
             self._finish_checkpoint = 0 if together else self.checkpointer.keep_before_finish()
             self.course.finish()
             self.room.follow()

@@ -6,9 +6,10 @@ import time
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from app.labelling.pair_queue import Pair
 from app.session.controller import Controller, State
 from app.style.glossary import explain
-from app.style.labels import ElidedLabel, keep_place, tab_button, tip
+from app.style.labels import ElidedLabel, keep_place, set_property, tab_button, tip
 from app.style.layouts import row
 from core.types import Teacher
 
@@ -40,7 +41,7 @@ class TrainingLine(QWidget):
     ) -> None:
         super().__init__(parent)
         self._controller, self._finish, self._undo_finish = controller, finish, undo_finish
-        self._changed_at = -math.inf
+        self._changed_at, self._marks_pair = -math.inf, False
         self.text, self.keep = ElidedLabel("stages"), tab_button("Keep training")
         self.undo_finish, self.finish = tab_button("Undo finish"), tab_button("Finish training")
         keep_place(self.finish, controller.course.follows_answers)  # else the clips would jump
@@ -49,7 +50,9 @@ class TrainingLine(QWidget):
         self.text.setSizePolicy(
             QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred
         )  # the window is no wider for it
+        self.keep.setToolTip("Training waits for your answers, or continues without them")
         self.keep.clicked.connect(self._on_keep_clicked)
+        controller.labelling.pair_shown.connect(self._on_pair_shown)
         for button, action in ((self.finish, finish), (self.undo_finish, undo_finish)):
             button.setToolTip(action.statusTip())
             button.clicked.connect(action.trigger)
@@ -67,12 +70,20 @@ class TrainingLine(QWidget):
         self.keep.setVisible(can_finish and not course.finished)  # a finish ends with the next answer only
         self.keep.setText("Wait for answers" if course.lifted else "Keep training")
         self.finish.setText("Finish again" if course.finished else "Finish training")
+        if self.undo_finish.property("advised") != course.prefers_earlier:
+            set_property(self.undo_finish, "advised", course.prefers_earlier)
         text = _sentence(controller)
         at_once = at_once or not text
         if text != self.text.text() and (at_once or time.monotonic() - self._changed_at >= _SETTLED_SECONDS):
             self._changed_at = time.monotonic()
             self.text.setText(text)
             self.text.setToolTip(tip(_JUDGE_TIP) if text.endswith(("undo the finish.", _JUDGE_ALONE)) else "")
+
+    def _on_pair_shown(self, pair: Pair) -> None:
+        """Mark a pair that compares two policies as soon as it is shown, and only so long."""
+        marked, self._marks_pair = self._marks_pair, pair.query.comparison is not None
+        if marked or self._marks_pair:
+            self.refresh(at_once=True)
 
     def _on_keep_clicked(self) -> None:
         self._controller.hold(self._controller.course.lifted)
@@ -104,12 +115,16 @@ def _sentence(controller: Controller) -> str:
 
 def _comparison(controller: Controller) -> str:
     """Return what the answers say about the policies before and after the finish; '' if they advise nothing."""
-    pair, (earlier, later) = controller.labelling.pairs.shown, controller.course.preferred
-    if pair is not None and pair.query.policy_split:
-        return "One clip is from before the finish, the other from after it."
-    if earlier > later:
-        return f"You preferred the earlier policy in {earlier} of {earlier + later} pairs: undo the finish."
-    return ""
+    pair, course = controller.labelling.pairs.shown, controller.course
+    if pair is not None and (comparison := pair.query.comparison) is not None:
+        return f"One clip is from before the finish, the other from after it ({comparison.left} left)."
+    if course.preferred is None:
+        return ""
+    earlier, later, total = course.preferred
+    if course.prefers_earlier:
+        return f"You preferred the earlier policy in {earlier} of {total} pairs: undo the finish."
+    result = f"You preferred the finished policy in {later} of {total} pairs, the earlier one in {earlier}."
+    return result if course.just_compared else ""
 
 
 def _hold(controller: Controller) -> str:

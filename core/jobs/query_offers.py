@@ -121,7 +121,7 @@ class QueryOffers:
             query
             for query, chosen in list(self._outstanding.values())[1:]
             if query is not None
-            and not query.policy_split
+            and query.comparison is None
             and env_steps - chosen >= self._config.rollout.steps_per_answer
         ]
         if not old:

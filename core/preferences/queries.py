@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from core.config import QueryConfig
 from core.io.segment_codec import fingerprint, pair_of
-from core.types import Float32, Float64, Query, Segment
+from core.types import Float32, Float64, PolicyComparison, Query, Segment
 
 PredictReturns = Callable[[list[Segment]], Float32]
 """Segments -> (M, segments): each member's predicted return of each segment."""
@@ -124,9 +125,9 @@ class QuerySelector:
         if config.selection == "challenge":
             queries: list[Query] = []
             while len(queries) < count:
-                more = self.policy_pairs > len(self._of_two_policies)
-                if more and (pair := self._draw_policy_pair(pool, predict)):
-                    queries.append(self._offer(pair, math.nan, self.policy_split))
+                due = self.policy_pairs - len(self._of_two_policies)
+                if due > 0 and (pair := self._draw_policy_pair(pool, predict)):
+                    queries.append(self._offer(pair, math.nan, PolicyComparison(self.policy_split, due)))
                     self._of_two_policies.add(self.last_id)
                 elif challenge := self._draw_challenge(pool, predict):
                     queries.append(self._offer(*challenge))
@@ -186,26 +187,25 @@ class QuerySelector:
         return None
 
     def _draw_policy_pair(self, pool: list[Segment], predict: PredictReturns) -> _Pair | None:
-        """Pair a random segment of the newest policy with the best one of the policies just before `policy_split`.
+        """Pair the best segment of the newest policy with the best one of the policies just before `policy_split`.
 
         A policy that has found an error of the reward shows only what the reward prefers, and no challenge among such
-        clips corrects it: clips of what was unlearned do. The best is a random member's choice among the `candidates`
-        latest of the earlier segments: in older ones the robot often falls. Returns None if there is no such pair.
+        clips corrects it: clips of what was unlearned do. The best ones are a random member's choices among the latest
+        `candidates` segments of each side: in older ones the robot often falls. Returns None if there is no such pair.
         """
         pool, rows = self._rested(pool)
-        newest = [i for i, each in enumerate(pool) if each.env_steps >= self.policy_split]
-        before = [i for i, each in enumerate(pool) if each.env_steps < self.policy_split]
+        by_age, most = sorted(range(len(pool)), key=lambda i: pool[i].env_steps), self._config.candidates
+        before = [i for i in by_age if pool[i].env_steps < self.policy_split][-most:]
+        newest = [i for i in by_age if pool[i].env_steps >= self.policy_split][-most:]
         if not before or not newest:
             return None
-        before = sorted(before, key=lambda i: pool[i].env_steps)[-self._config.candidates :]
-        returns = predict([pool[i] for i in before])
-        best = before[int(returns[self._rng.integers(len(returns))].argmax())]
-        for _ in range(_TRIES):
-            new = newest[self._rng.integers(len(newest))]
-            i, j = (best, new) if self._rng.random() < 0.5 else (new, best)
+        returns = predict([pool[i] for i in (*before, *newest)])
+        rating = dict(zip((*before, *newest), returns[self._rng.integers(len(returns))], strict=True))
+        best_first = (sorted(side, key=lambda i: -rating[i]) for side in (before, newest))
+        for i, j in product(*best_first):
             alike = rows is not None and self._alike(rows[i], rows[j])
             if not alike and not self._was_asked(pool[i], pool[j]):
-                return pool[i], pool[j]
+                return (pool[i], pool[j]) if self._rng.random() < 0.5 else (pool[j], pool[i])
         return None
 
     def _draw(self, pool: list[Segment], count: int) -> list[_Pair]:
@@ -262,12 +262,12 @@ class QuerySelector:
         """True if the pair was offered before, or by a session before a restart."""
         return _key(left, right) in self._offered or pair_of(fingerprint(left), fingerprint(right)) in self._excluded
 
-    def _offer(self, pair: _Pair, variance: float, policy_split: int = 0) -> Query:
+    def _offer(self, pair: _Pair, variance: float, comparison: PolicyComparison | None = None) -> Query:
         left, right = pair
         self._offered.add(_key(left, right))
         self._shown += (left.id, right.id)
         self.last_id += 1
-        return Query(self.last_id, left, right, variance, policy_split=policy_split)
+        return Query(self.last_id, left, right, variance, comparison=comparison)
 
     def get_state(self) -> dict[str, Any]:
         """JSON values; without the random generator and the excluded pairs, which the store has."""

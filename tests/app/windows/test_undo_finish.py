@@ -29,7 +29,7 @@ from core.preferences.schedule import DONE, FINISHED, HOLDS
 from core.session.job_states import KEPT_REWARD
 from core.session.plain_files import CHECKPOINTS
 from core.session.session import Session
-from core.types import Query
+from core.types import PolicyComparison, Query
 from tests.app.fakes import DRIVEN, FULL, Face, make_query, make_segment
 from tests.app.tape import report
 from tests.core.builders import raising
@@ -96,18 +96,21 @@ def possible(face: Face) -> bool:
     return face.window.commands[Command.UNDO_FINISH].isEnabled()
 
 
-def comparison() -> Query:
-    """A pair whose left clip is from before the finish, and the right one from after it."""
+def comparison(left_over: int) -> Query:
+    """A pair whose left clip is from before the finish, and the right one from after it; left_over: with this one"""
     query = make_query()
     left, right = replace(query.left, env_steps=BEFORE - 1), replace(query.right, env_steps=AFTER)
-    return replace(query, left=left, right=right, policy_split=BEFORE)
+    return replace(query, left=left, right=right, comparison=PolicyComparison(BEFORE, left_over))
 
 
 def compare(face: Face, *keys: Qt.Key) -> None:
     """The person answers a pair of each kind with these keys; an ordinary pair follows."""
-    pairs = face.offer(*(comparison() for _ in keys), make_query())
-    for key, following in zip(keys, pairs[1:], strict=True):
-        assert line(face) == "One clip is from before the finish, the other from after it."
+    pairs = face.offer(*(comparison(len(keys) - i) for i in range(len(keys))), make_query())
+    text = face.window.training_line.text
+    for i, (key, following) in enumerate(zip(keys, pairs[1:], strict=True)):
+        left = len(keys) - i
+        assert text.text() == f"One clip is from before the finish, the other from after it ({left} left)."
+        face.window.refresh()
         assert offered(face) and not face.window.training_line.text.elided
         face.press(key)
         face.wait_until(lambda following=following: face.query is following)
@@ -184,31 +187,40 @@ def test_answers_that_prefer_the_earlier_policy_advise_it(face: Face) -> None:
     face.wait_until(lambda: face.window.width() == 1280)
     finish(face)
     act(face, AFTER)
-    compare(face, Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Left)
-    assert line(face) == "You preferred the earlier policy in 2 of 3 pairs: undo the finish."
+    compare(face, Qt.Key.Key_Left, Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Left)
+    button = face.window.training_line.undo_finish
+    assert face.window.training_line.text.text() == "You preferred the earlier policy in 3 of 5 pairs: undo the finish."
+    face.window.refresh()
+    assert button.property("advised")
     face.wait_until(lambda: not face.window.training_line.text.elided)
     assert offered(face) and "answer some more pairs" in face.window.training_line.text.toolTip()
     undo(face)
-    assert len(face.answers()) == 4 and restored(face)
+    assert len(face.answers()) == 5 and restored(face)
 
 
-def test_answers_that_prefer_the_finished_policy_leave_the_command(face: Face) -> None:
+def test_answers_that_hardly_prefer_the_earlier_policy_leave_the_command(face: Face) -> None:
+    """The result is on screen until the next answer."""
     finish(face)
     act(face, AFTER)
-    compare(face, Qt.Key.Key_Right, Qt.Key.Key_Left)
+    compare(face, Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Left, Qt.Key.Key_Down)
+    text = "You preferred the finished policy in 1 of 4 pairs, the earlier one in 2."
+    assert line(face) == text and not face.window.training_line.text.elided
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: len(face.answers()) == 5)
     assert line(face) == "Training is running." and not offered(face) and possible(face)
 
 
 def test_an_answer_that_is_taken_back_says_nothing_of_the_policies(face: Face) -> None:
     finish(face)
     act(face, AFTER)
-    compare(face, Qt.Key.Key_Left)
-    assert line(face).startswith("You preferred the earlier policy in 1 of 1 pairs")
+    compare(face, Qt.Key.Key_Left, Qt.Key.Key_Left)
+    assert line(face).startswith("You preferred the earlier policy in 2 of 2 pairs")
     face.press(Qt.Key.Key_Backspace)
-    face.wait_until(lambda: face.query.policy_split > 0)
-    face.press(Qt.Key.Key_Up)
-    face.wait_until(lambda: face.query.policy_split == 0)
-    assert line(face) == "Training is running."
+    face.wait_until(lambda: face.query.comparison is not None)
+    assert line(face).endswith("(1 left).")
+    face.press(Qt.Key.Key_Right)
+    face.wait_until(lambda: face.query.comparison is None)
+    assert line(face) == "You preferred the finished policy in 1 of 2 pairs, the earlier one in 1."
 
 
 @pytest.mark.parametrize(("key", "steps"), [(Qt.Key.Key_Left, BEFORE), (Qt.Key.Key_Right, AFTER)])
@@ -217,7 +229,7 @@ def test_the_next_finish_can_be_undone_alone_unless_the_first_one_made_it_worse(
 ) -> None:
     finish(face)
     act(face, AFTER)
-    compare(face, key)
+    compare(face, key, key)
     QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
     face.wait_until(lambda: len(face.engine["rollout"].got(FinishRequested)) == 2)
     face.window.refresh()

@@ -33,7 +33,7 @@ from core.jobs import build
 from core.jobs.query_offers import QueryOffers
 from core.preferences.store import PreferenceStore
 from core.session.routing import deliver
-from core.types import Choice, Query, Segment
+from core.types import Choice, PolicyComparison, Query, Segment
 from tests.core.builders import preference, segment, tiny
 from tests.core.played import Played, of, published, rewarded
 
@@ -333,7 +333,7 @@ def test_after_a_finish_the_pairs_but_the_one_on_screen_compare_its_policy_with_
     assert [event.query_id for event in offers.compare_policies(6)] == [2, 3]
     offered = [event.query for event in offers.offer(pool, 0, Members())]
     assert len(offered) == 2 and all((q.left.id < 6) != (q.right.id < 6) for q in offered)
-    assert {q.policy_split for q in offered} == {6}
+    assert [q.comparison for q in offered] == [PolicyComparison(6, 6), PolicyComparison(6, 5)]
     assert list(offers.renew(pool, 1000, Members())) == []
 
 

@@ -13,7 +13,7 @@ import pytest
 from core.config import Config, QueryConfig, replaced
 from core.preferences.queries import QuerySelector, agreement, disagreement, features, predictions
 from core.preferences.schedule import labels_due, scheduled
-from core.types import Float32, Query, Segment
+from core.types import Float32, PolicyComparison, Query, Segment
 from tests.core.builders import raising, segment
 
 TOTAL = 10_000_000
@@ -180,21 +180,22 @@ def test_pairs_of_two_policies_come_first_while_they_are_asked_for() -> None:
     assert all((q.left.id < 40) != (q.right.id < 40) and math.isnan(q.disagreement) for q in compared)
     assert 15 < sum(q.left.id < 40 for q in compared) < 45
     assert len({frozenset((q.left.id, q.right.id)) for q in asked}) == 62
-    assert all(q.policy_split for q in compared)
+    assert [q.comparison for q in compared] == [PolicyComparison(40, left) for left in range(60, 0, -1)]
+    assert {q.comparison for q in challenges} == {None}
     assert not any(math.isnan(q.disagreement) for q in challenges)
 
 
-def test_pairs_of_two_policies_show_the_best_of_the_latest_earlier_clips() -> None:
-    """Both members rate 39 highest of the four latest of 40 earlier clips, and 3 highest of all 40."""
+def test_pairs_of_two_policies_show_the_best_of_the_latest_clips_of_each() -> None:
+    """Both members rate 39 highest of the four latest of 40 earlier clips, and 3 highest of all 40; 99 of the newest ones."""
 
     def predict(segments: list[Segment]) -> Float32:
         return np.stack([np.array([1000 if s.id == 3 else s.id for s in segments], np.float32)] * 2)
 
     made = selector(selection="challenge", candidates=4)
-    made.policy_pairs, made.policy_split = 20, 40
-    asked = made.select(dated(100), 20, predict)
-    assert {min(q.left.id, q.right.id) for q in asked} == {39}
-    assert len({max(q.left.id, q.right.id) for q in asked}) == 20
+    made.policy_pairs, made.policy_split = 16, 40
+    asked = made.select(dated(100), 16, predict)
+    sides = [tuple(sorted((q.left.id, q.right.id))) for q in asked]
+    assert sides == [(earlier, later) for earlier in (39, 38, 37, 36) for later in (99, 98, 97, 96)]
 
 
 def test_pairs_of_two_policies_outlast_a_restart_and_need_earlier_policies() -> None:
