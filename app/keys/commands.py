@@ -121,7 +121,9 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "Trains without further answers, with a falling learning rate in the second half; your next answer resumes teaching",
     ),
     Command.UNDO_FINISH: CommandInfo(
-        "&Undo finish", (), "Returns to the policy from before the finish; all answers stay"
+        "&Undo finish",
+        (),
+        "Returns to the policy from before the finish: the training since then is lost, all answers stay",
     ),
     Command.HUMAN: CommandInfo("&You", ("F6",), "You answer from now on", checkable=True),
     Command.ORACLE: CommandInfo(

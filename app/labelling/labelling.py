@@ -106,6 +106,7 @@ class Labelling(QObject):
         writer.trouble_arose.connect(self.trouble_arose)
         writer.replay_refused.connect(self._on_replay_refused)
         writer.answers_counted.connect(self._on_counted)
+        writer.answer_changed.connect(lambda changed: progress.course.change_comparison(changed.id, changed.choice))
         writer.repeat_found.connect(self._on_repeat_found)
         writer.count()
 

@@ -24,7 +24,7 @@ class TrainingCourse:
     finishing: share of the finish that is done; None if none is under way
     finished: the finish is over
     done: the session has taken all its steps
-    just_compared: the latest answer is to the last pair that compares the policies from before and after a finish
+    just_compared: the newest answer completes the comparison of the policies from before and after a finish
     """
 
     def __init__(self, config: Config) -> None:
@@ -40,8 +40,10 @@ class TrainingCourse:
         """Predicted returns of the batches just before the finish."""
         self._returns: deque[tuple[int, float]] = deque(maxlen=1000)
         """Environment steps and predicted return of the latest batches."""
-        self._compared: dict[int, tuple[PolicyComparison, bool | None]] = {}
-        """Answers about the policies from before and after the latest finish, by id: True if the earlier one is preferred."""
+        self._compared: dict[int, tuple[Query, Choice]] = {}
+        """Answers that compare the policies from before and after the latest finish, by id."""
+        self._last_before = 0
+        """Id of the newest query that was offered before that finish: later ones can be about it."""
 
     def resumed(self, env_steps: int, fitted: bool, returns: Iterable[tuple[int, float]] = ()) -> None:
         """Set the point from which training continues.
@@ -73,18 +75,28 @@ class TrainingCourse:
         self._finish_from = self.finishing = None
         self.holding = self.finished = False
 
-    def finish(self) -> None:
+    def finish(self, newest_query: int = 0) -> None:
+        """Begin a finish. newest_query: id of the pair on screen"""
         self._begin_finish(self._env_steps)
         self.finishing, self.finished = 0.0, False
         self._compared.clear()
+        self._last_before = newest_query
 
     def compare(self, answer: int, query: Query, choice: Choice) -> None:
-        """Count the answer with this id if it compares the policies from before and after a finish."""
-        self.just_compared = query.comparison is not None and query.comparison.left == 1
-        if query.comparison is not None:
-            preferred = {Choice.LEFT: query.left, Choice.RIGHT: query.right}.get(choice)
-            earlier = None if preferred is None else preferred.env_steps < query.comparison.split
-            self._compared[answer] = query.comparison, earlier
+        """Count the answer with this id if it compares the policies from before and after the latest finish."""
+        comparison = self.comparison(query)
+        self.just_compared = comparison is not None and comparison.left == 1
+        if comparison is not None:
+            self._compared[answer] = query, choice
+
+    def comparison(self, query: Query) -> PolicyComparison | None:
+        """Return the comparison that this pair makes; None if it makes none, or that of an earlier finish."""
+        return query.comparison if query.id > self._last_before else None
+
+    def change_comparison(self, answer: int, choice: Choice) -> None:
+        """Give an answer another choice, if it was counted."""
+        if answer in self._compared:
+            self._compared[answer] = self._compared[answer][0], choice
 
     def withdraw_comparison(self, answer: int) -> None:
         """Count an answer no longer, if it was counted."""
@@ -95,10 +107,13 @@ class TrainingCourse:
     def preferred(self) -> tuple[int, int, int] | None:
         """Number of answers that prefer the policy from before the latest finish, of those that prefer the one from after
         it, and of all that compare them; None until the last of these pairs is answered."""
-        if not any(comparison.left == 1 for comparison, _ in self._compared.values()):
-            return None
-        answers = [earlier for _, earlier in self._compared.values()]
-        return answers.count(True), answers.count(False), len(answers)
+        answers, complete = list[bool | None](), False
+        for query, choice in self._compared.values():
+            assert query.comparison is not None
+            complete |= query.comparison.left == 1
+            preferred = {Choice.LEFT: query.left, Choice.RIGHT: query.right}.get(choice)
+            answers.append(None if preferred is None else preferred.env_steps < query.comparison.split)
+        return (answers.count(True), answers.count(False), len(answers)) if complete else None
 
     @property
     def prefers_earlier(self) -> bool:

@@ -108,7 +108,7 @@ class LiveView(QWidget):
         """Set the slider's range. It stays at its right end or at its snapshot, as long as that exists."""
         at = self.snapshot
         undone = bool(self._snapshots) and (not snapshots or snapshots[-1].env_steps < self._snapshots[-1].env_steps)
-        if undone:  # a finish, whose policy is no longer the newest
+        if undone:  # training has returned to an earlier checkpoint
             self.live = None
         self._snapshots = snapshots
         self.slider.blockSignals(True)

@@ -254,7 +254,8 @@ class Controller(QObject):
         if self.can_finish:
             together = self.course.finish_asked or self.can_undo_finish and self.course.prefers_earlier
             self._finish_checkpoint = 0 if together else self.checkpointer.keep_before_finish()
-            self.course.finish()
+            shown = self.labelling.pairs.shown
+            self.course.finish(shown.query.id if shown else 0)
             self.room.follow()
             if not self._finish_checkpoint:
                 self.job_group.send(FinishRequested())
@@ -338,6 +339,7 @@ class Controller(QObject):
         if self.state not in (State.STARTING, State.RESTARTING) or names & set(self.job_group.running):
             return  # another job is still ending: the checkpoint is loaded again after it
         if "rollout" in names:
+            self.course.end_finish()  # its checkpoint may be from before it
             resume_figures(states, self.metrics, self.progress)
         try:
             self.job_group.start([name for name in JOB_NAMES if name in names], states)
@@ -388,7 +390,7 @@ class Controller(QObject):
     def _on_waited(self, event: Waited) -> None:
         self._waits[event.job] = event.reason, time.monotonic()
         self.checkpointer.note(event)  # what was learned before a hold is saved, too
-        if event.job == "rollout":
+        if event.job == "rollout" and "rollout" not in self._jobs_to_start:  # else it is of the one that ends
             self.course.waited(event.reason)
             self.labelling.wake_oracle()
             self.room.follow()
@@ -405,11 +407,10 @@ class Controller(QObject):
         return self.progress.labels, self.progress.seconds, float(figures[-1]) if len(figures) else float("nan")
 
     def _end_finish(self) -> None:
-        """End a finish, also one that has not begun, of which nothing is left to undo."""
+        """End a finish, also one that has not begun; an earlier one can then still be undone."""
         self.course.end_finish()
-        if self._finish_checkpoint:
-            self._finish_checkpoint = 0
-            self.checkpointer.forget_before_finish()
+        self._finish_checkpoint = 0
+        self.checkpointer.cancel_before_finish()
 
     def _on_pair_shown(self) -> None:
         if seconds := self.progress.first_pair.end():
@@ -447,7 +448,6 @@ class Controller(QObject):
 
     def _on_finish_undone(self, _: object) -> None:
         self._undoing_finish = False
-        self.course.end_finish()
         self.demonstrations.forget()
         self.succeeded.emit("The finish is undone; all answers stay.")
         if self.state == State.RESTARTING:

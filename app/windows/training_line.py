@@ -80,7 +80,7 @@ class TrainingLine(QWidget):
             self.text.setToolTip(tip(_JUDGE_TIP) if text.endswith(("undo the finish.", _JUDGE_ALONE)) else "")
 
     def _on_pair_shown(self, pair: Pair) -> None:
-        """Mark a pair that compares two policies as soon as it is shown, and only so long."""
+        """Mark a pair that compares two policies as soon as it is shown, and only while it is shown."""
         marked, self._marks_pair = self._marks_pair, pair.query.comparison is not None
         if marked or self._marks_pair:
             self.refresh(at_once=True)
@@ -96,12 +96,12 @@ def _sentence(controller: Controller) -> str:
         return ""  # a bar at the top says more
     if (share := course.finishing) is not None:
         return f"Finishing training: {100 * share:.0f}%. Your next answer ends this and resumes teaching."
+    if controller.can_undo_finish and (text := _comparison(controller)):
+        return text
     if course.done:
         return "All steps are used. Begin a new session with what this one has learned."
     if course.finished:
         return _result(controller)
-    if controller.can_undo_finish and (text := _comparison(controller)):
-        return text
     if course.holding:
         return _hold(controller)
     if progress.labels_to_start:  # the strip counts them: a line that changes every two seconds would lag
@@ -116,14 +116,14 @@ def _sentence(controller: Controller) -> str:
 def _comparison(controller: Controller) -> str:
     """Return what the answers say about the policies before and after the finish; '' if they advise nothing."""
     pair, course = controller.labelling.pairs.shown, controller.course
-    if pair is not None and (comparison := pair.query.comparison) is not None:
+    if pair is not None and (comparison := course.comparison(pair.query)) is not None:
         return f"One clip is from before the finish, the other from after it ({comparison.left} left)."
     if course.preferred is None:
         return ""
     earlier, later, total = course.preferred
     if course.prefers_earlier:
-        return f"You preferred the earlier policy in {earlier} of {total} pairs: undo the finish."
-    result = f"You preferred the finished policy in {later} of {total} pairs, the earlier one in {earlier}."
+        return f"The earlier policy was preferred in {earlier} of {total} pairs: undo the finish."
+    result = f"The finished policy was preferred in {later} of {total} pairs, the earlier one in {earlier}."
     return result if course.just_compared else ""
 
 

@@ -138,22 +138,25 @@ class Checkpointer(QObject):
     def keep_before_finish(self) -> int:
         """Request a checkpoint and keep it, in place of an earlier one, as that to which an undone finish returns.
 
-        Return its number, or 0 if none can be requested.
+        Return its number, or 0 if none can be requested. If none can be kept, no finish can be undone.
         """
-        self.forget_before_finish()
         self._before_finish = self.request()
+        if not self._before_finish:
+            self._forget_before_finish()
         return self._before_finish
+
+    def cancel_before_finish(self) -> None:
+        """Keep no checkpoint that is not on disk yet: its finish does not begin. An earlier one stays."""
+        self._before_finish = 0
 
     def drop_request(self) -> None:
         """Save nothing more of a checkpoint that the jobs have not answered yet."""
         self._number += 1
         self._asked, self._states, self._saving = set(), {}, False
 
-    def forget_before_finish(self) -> None:
-        """Delete the kept checkpoint, if there is one: no finish can be undone."""
-        if self.can_undo_finish or self._before_finish:
-            self.can_undo_finish, self._before_finish = False, 0
-            self.disk.do(self._session.before_finish.forget)
+    def _forget_before_finish(self) -> None:
+        self.can_undo_finish = False
+        self.disk.do(self._session.before_finish.forget)
 
     def add_state(self, event: StateSaved) -> None:
         """Add a job's state to the checkpoint; save it once complete. States of older requests are dropped."""
@@ -190,7 +193,10 @@ class Checkpointer(QObject):
         self.loaded.emit(states)
 
     def _on_saved(self, number: int, kept: bool) -> None:
-        self.can_undo_finish |= kept and number == self._before_finish  # it may be forgotten by now
+        if number == self._before_finish and kept:
+            self.can_undo_finish = True
+        elif number == self._before_finish or kept:  # it is not on disk, or its finish was cancelled meanwhile
+            self._forget_before_finish()
         self.saved_at, self.any_saved, self.trouble = time.time(), True, ""
         self._saving = False
         log.info("checkpoint %d", number)
@@ -199,6 +205,8 @@ class Checkpointer(QObject):
     def _refuse(self, sentence: str, done: str, number: int) -> None:
         """Report a failure, with the checkpoint in the sentence: those of unexpected errors do not mention it."""
         self._saving = False
+        if number and number == self._before_finish:
+            self._forget_before_finish()
         if "checkpoint" not in sentence:
             sentence = f"The checkpoint could not be {done}: {sentence.rstrip('.')}."
         if number:

@@ -62,7 +62,10 @@ class QueryOffers:
             case AnswersReplayed(waiting, undone):
                 self.replayed = True
                 # A waiting query that was answered meanwhile is among the replayed ones.
-                self._outstanding |= {query.id: (None, 0) for query in waiting if self.selector.exclude(query)}
+                for query in waiting:
+                    if self.selector.exclude(query):
+                        self.selector.await_answer(query)
+                        self._outstanding[query.id] = None, 0
                 for query in undone:
                     self.selector.exclude(query)
 

@@ -111,6 +111,11 @@ class QuerySelector:
         self._excluded.add(query.pair)
         return new
 
+    def await_answer(self, query: Query) -> None:
+        """Note a query that was offered before a restart and has no answer yet."""
+        if query.comparison is not None and len(self._of_two_policies) < self.policy_pairs:
+            self._of_two_policies.add(query.id)
+
     def select(self, pool: list[Segment], count: int, predict: PredictReturns | None) -> list[Query]:
         """Return up to `count` queries, best first (2.2.4).
 

@@ -29,7 +29,7 @@ from core.preferences.schedule import DONE, FINISHED, HOLDS
 from core.session.job_states import KEPT_REWARD
 from core.session.plain_files import CHECKPOINTS
 from core.session.session import Session
-from core.types import PolicyComparison, Query
+from core.types import Choice, PolicyComparison, Query, Teacher
 from tests.app.fakes import DRIVEN, FULL, Face, make_query, make_segment
 from tests.app.tape import report
 from tests.core.builders import raising
@@ -189,7 +189,7 @@ def test_answers_that_prefer_the_earlier_policy_advise_it(face: Face) -> None:
     act(face, AFTER)
     compare(face, Qt.Key.Key_Left, Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Left)
     button = face.window.training_line.undo_finish
-    assert face.window.training_line.text.text() == "You preferred the earlier policy in 3 of 5 pairs: undo the finish."
+    assert face.window.training_line.text.text() == "The earlier policy was preferred in 3 of 5 pairs: undo the finish."
     face.window.refresh()
     assert button.property("advised")
     face.wait_until(lambda: not face.window.training_line.text.elided)
@@ -203,7 +203,7 @@ def test_answers_that_hardly_prefer_the_earlier_policy_leave_the_command(face: F
     finish(face)
     act(face, AFTER)
     compare(face, Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Left, Qt.Key.Key_Down)
-    text = "You preferred the finished policy in 1 of 4 pairs, the earlier one in 2."
+    text = "The finished policy was preferred in 1 of 4 pairs, the earlier one in 2."
     assert line(face) == text and not face.window.training_line.text.elided
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: len(face.answers()) == 5)
@@ -214,13 +214,13 @@ def test_an_answer_that_is_taken_back_says_nothing_of_the_policies(face: Face) -
     finish(face)
     act(face, AFTER)
     compare(face, Qt.Key.Key_Left, Qt.Key.Key_Left)
-    assert line(face).startswith("You preferred the earlier policy in 2 of 2 pairs")
+    assert line(face).startswith("The earlier policy was preferred in 2 of 2 pairs")
     face.press(Qt.Key.Key_Backspace)
     face.wait_until(lambda: face.query.comparison is not None)
     assert line(face).endswith("(1 left).")
     face.press(Qt.Key.Key_Right)
     face.wait_until(lambda: face.query.comparison is None)
-    assert line(face) == "You preferred the finished policy in 1 of 2 pairs, the earlier one in 1."
+    assert line(face) == "The finished policy was preferred in 1 of 2 pairs, the earlier one in 1."
 
 
 @pytest.mark.parametrize(("key", "steps"), [(Qt.Key.Key_Left, BEFORE), (Qt.Key.Key_Right, AFTER)])
@@ -235,6 +235,89 @@ def test_the_next_finish_can_be_undone_alone_unless_the_first_one_made_it_worse(
     face.window.refresh()
     undo(face)
     assert face.engine["rollout"].spec.state.values["env_steps"] == steps
+
+
+def test_a_pair_of_an_earlier_finish_says_nothing_of_the_next_one(face: Face) -> None:
+    finish(face)
+    act(face, AFTER)
+    _, old, new = face.offer(make_query(), comparison(1), comparison(2))
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: face.query is old)
+    assert line(face).endswith("(1 left).")
+    finish(face)
+    assert line(face).startswith("Training is finished.")
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: face.query is new)
+    assert line(face).endswith("(2 left).") and face.controller.course.preferred is None
+
+
+def test_an_answer_that_is_changed_in_the_history_counts_as_changed(face: Face) -> None:
+    finish(face)
+    act(face, AFTER)
+    compare(face, Qt.Key.Key_Left, Qt.Key.Key_Left)
+    for answer in face.answers():
+        with face.wait_signal(face.labelling.preference_writer.answer_changed):
+            face.labelling.preference_writer.change(answer.id, Choice.RIGHT, Teacher.HUMAN)
+    assert line(face) == "The finished policy was preferred in 2 of 2 pairs, the earlier one in 0."
+
+
+@pytest.mark.parametrize("reason", [FINISHED, DONE])
+def test_pairs_are_marked_in_a_session_that_trains_no_more(face: Face, reason: str) -> None:
+    finish(face)
+    face.offer(make_query(), comparison(1), make_query())
+    face.press(Qt.Key.Key_Down)
+    face.wait_until(lambda: face.query.comparison is not None)
+    wait(face, reason)
+    assert line(face).endswith("(1 left).")
+
+
+def test_a_report_that_was_on_its_way_when_the_finish_was_undone_is_not_taken(face: Face) -> None:
+    finish(face)
+    rollout = face.engine["rollout"]
+    QTest.mouseClick(face.window.training_line.undo_finish, Qt.MouseButton.LeftButton)
+    rollout.play(Waited("rollout", FINISHED))
+    face.wait_until(lambda: face.controller.state == State.RUNNING)
+    assert not face.controller.course.finish_asked and restored(face)
+
+
+def test_a_finish_that_a_restart_takes_back_is_over(face: Face) -> None:
+    """The rollout ends before a checkpoint has the finish in it."""
+    with face.wait_signal(face.controller.checkpointer.saved):
+        QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
+    act(face, 25_000, 0.5)
+    face.engine["rollout"].die()
+    face.wait_until(lambda: face.controller.state == State.FAILED)
+    face.controller.restart()
+    face.wait_until(lambda: face.controller.state == State.RUNNING)
+    assert face.engine["rollout"].spec.state.values["env_steps"] == BEFORE
+    assert not face.controller.course.finish_asked and not offered(face)
+
+
+def test_a_finish_that_does_not_begin_leaves_the_way_back_from_the_one_before(
+    face: Face, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish(face)
+    act(face, AFTER)
+    _, following = face.offer(make_query(), make_query())
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: face.query is following)
+    saves, save = threading.Event(), Session.save
+
+    def save_late(*arguments: object) -> None:
+        saves.wait()
+        save(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "save", save_late)
+        QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
+        face.press(Qt.Key.Key_Left)
+        face.wait_until(lambda: len(face.answers()) == 2)
+        with face.wait_signal(face.controller.checkpointer.saved):
+            saves.set()
+    assert len(face.engine["rollout"].got(FinishRequested)) == 1 and possible(face)
+    face.window.commands[Command.UNDO_FINISH].trigger()
+    face.wait_until(lambda: face.controller.state == State.RUNNING)
+    assert face.engine["rollout"].spec.state.values["env_steps"] == BEFORE
 
 
 def test_an_answer_before_a_finish_has_begun_leaves_nothing_to_undo(

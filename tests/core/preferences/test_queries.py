@@ -212,6 +212,19 @@ def test_pairs_of_two_policies_outlast_a_restart_and_need_earlier_policies() -> 
     assert [math.isnan(q.disagreement) for q in last.select(pool, 2, opinions)] == [True, False]
 
 
+def test_a_pair_of_two_policies_that_awaits_its_answer_over_a_restart_is_one_of_them() -> None:
+    first, again, pool = selector(selection="challenge"), selector(selection="challenge"), dated(9)
+    first.compare_policies(2, 4)
+    (waiting,) = first.select(pool, 1, opinions)
+    again.set_state(first.get_state())
+    again.exclude(waiting)
+    again.await_answer(waiting)
+    left = [q.comparison.left for q in again.select(pool, 3, opinions) if q.comparison]
+    assert left == [1]
+    again.exclude(waiting)
+    assert again.policy_pairs == 1
+
+
 def test_a_selector_continues_from_a_state_without_pairs_of_two_policies() -> None:
     state = selector().get_state()
     del state["policy_pairs"]
