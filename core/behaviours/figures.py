@@ -188,6 +188,7 @@ MEMORIES: dict[str, type[Memory]] = {  # named in core.behaviours.expressions to
     "lowest": _Lowest,
 }
 
+_ANGLES = f"{', '.join(ANGLES)} or joint[NAME]"
 _OVER_AN_EPISODE = {"max": "highest", "min": "lowest"}
 
 
@@ -240,6 +241,8 @@ class _FigureCompiler(Compiler):
         if not fewest <= len(arguments) <= most:
             number = f"{fewest}" if fewest == most else f"{fewest} or {most}"
             self.fail(node, f"{name} takes {number} value{'s' * (most > 1)} and not {len(arguments)}.")
+        if name == "turns":
+            self._require_angle(arguments[0])
         self._inside = True
         functions = tuple(
             (self.condition if number == kind.condition else self.read)(argument)
@@ -249,6 +252,15 @@ class _FigureCompiler(Compiler):
         self.parts.append((kind, functions))
         number_of_part = len(self.parts) - 1
         return lambda values: values[number_of_part]
+
+    def _require_angle(self, argument: ast.expr) -> None:
+        """Raise UserError if the argument reads a signal that is no angle."""
+        for node in ast.walk(argument):
+            match node:
+                case ast.Name(id=name) if name in PLAIN and name not in ANGLES:
+                    self.fail(node, f"turns counts full turns of an angle, {_ANGLES}, and not of {name}.")
+                case ast.Subscript(value=ast.Name(id=family)) if family in FAMILIES and family != "joint":
+                    self.fail(node, f"turns counts full turns of an angle, {_ANGLES}, and not of {ast.unparse(node)}.")
 
 
 def _of_a_step(signal: str) -> str:

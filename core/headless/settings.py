@@ -9,8 +9,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from core.behaviours.behaviour import parse
+from core.behaviours.behaviour import Behaviour, parse
 from core.behaviours.expressions import compile_expression
+from core.behaviours.figures import compile_figure
 from core.config import Config, replaced
 from core.errors import UserError
 from core.preferences.schedule import steps_for_answers
@@ -100,6 +101,20 @@ def require_teachable(config: Config) -> None:
             raise UserError(
                 f"The oracle reads only signals that never change on this robot: {', '.join(sorted(read))}."
             )
+
+
+def unchanging_signals(behaviour: Behaviour, task: RobotTask) -> str:
+    """Return a warning about signals of a correct behaviour that never change on its robot; '' if there are none."""
+    from core.robots.models import load_model
+    from core.robots.signals import constant_signals
+
+    expressions = [compile_expression(behaviour.oracle, task.names).signals] if behaviour.oracle else []
+    named = (*behaviour.plots, *((behaviour.measure,) if behaviour.measure else ()))
+    read = frozenset().union(*expressions, *(compile_figure(each.expression, task.names).signals for each in named))
+    same = sorted(read & set(constant_signals(load_model(task)))) if read else []
+    if not same:
+        return ""
+    return f"On this robot {' and '.join(same)} never change{'s' * (len(same) == 1)}, so the file need not use them."
 
 
 def require_whole_clips(config: Config) -> None:

@@ -26,6 +26,7 @@ from core.headless.settings import (
     require_memory,
     require_teachable,
     require_whole_clips,
+    unchanging_signals,
 )
 from core.io.session_log import session_log
 from core.presets import ABLATIONS
@@ -184,9 +185,12 @@ def new_session(args: argparse.Namespace) -> Session:
             raise UserError("With --teacher none neither a reward nor answers are used: give --take policy.")
         taken = take(Path(args.begin_from), config, parts)
         config = with_answers(config, taken)
-    if isinstance(task, RobotTask) and task.behaviour and task.behaviour.oracle and args.teacher != "none":
-        see_actions = config.reward.inputs == "observation_action"
-        if warning := unseen_by_predictors(task, task.behaviour.oracle, see_actions):
+    if isinstance(task, RobotTask) and task.behaviour:
+        warnings = [unchanging_signals(task.behaviour, task)]
+        if task.behaviour.oracle and args.teacher != "none":
+            see_actions = config.reward.inputs == "observation_action"
+            warnings.append(unseen_by_predictors(task, task.behaviour.oracle, see_actions))
+        for warning in filter(None, warnings):
             print(warning, file=sys.stderr)
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     return create_from(folder, config, taken) if taken else Session.create(folder, config)

@@ -143,6 +143,16 @@ def test_an_oracle_to_which_all_clips_are_alike_is_reported(tmp_path: Path, cli:
     assert "All answers were ties" in printed.err
 
 
+def test_signals_that_never_change_on_the_robot_are_warned_about(tmp_path: Path, cli: Run) -> None:
+    file = tmp_path / "wave.json"
+    plots = [{"title": "Roll", "expression": "mean(roll)"}]
+    oracle = "contact[fingertip] + joint_rate[joint0] + forward_speed"
+    file.write_text(json.dumps({**BEHAVIOUR, "robot": "reacher", "oracle": oracle, "plots": plots}))
+    printed = cli("teach", file, *TEACH[2:], "--teacher", "none", "--steps", "1")
+    same = "contact[fingertip] and forward_speed and roll"
+    assert f"On this robot {same} never change, so the file need not use them." in printed.err
+
+
 @pytest.mark.parametrize("begun_with", ["human", "oracle"])
 def test_the_oracle_does_not_go_on_with_what_a_person_taught(cli: Run, begun_with: str) -> None:
     session = Session.create(Path("s"), tiny(teacher=begun_with))

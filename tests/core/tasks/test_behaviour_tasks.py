@@ -77,6 +77,11 @@ def test_without_a_measure_the_first_plot_is_reported() -> None:
     assert task_of(measure=None, plots=[]).measure_name == "forward_speed"
 
 
+def test_a_plot_of_the_measure_is_reported_once() -> None:
+    plots = [{"title": "Turns", "expression": "turns(pitch)"}, *REST["plots"]]
+    assert task_of(plots=plots).plots == {"height_m": "Height (m)"}
+
+
 @pytest.mark.parametrize("name", behaviours())
 def test_what_ships_can_be_taught_and_measured(name: str, batch: MakeBatch) -> None:
     task = behaviours()[name]
