@@ -104,9 +104,10 @@ def behaviour_task(behaviour: Behaviour) -> Task:
     first = behaviour.measure or next(iter(behaviour.plots), _UNMEASURED)
     place = "measure" if behaviour.measure else f"plot {first.title!r}"
     figures = {first.name: compile_figure(first.expression, robot.names, place)}
-    others = [plot for plot in behaviour.plots if plot.expression != first.expression]
-    for plot in others:
-        figures[plot.name] = compile_figure(plot.expression, robot.names, f"plot {plot.title!r}")
+    plots = [plot for plot in behaviour.plots if plot == first or plot.expression != first.expression]
+    for plot in plots:
+        if plot != first:
+            figures[plot.name] = compile_figure(plot.expression, robot.names, f"plot {plot.title!r}")
 
     return replace(
         robot,
@@ -121,7 +122,7 @@ def behaviour_task(behaviour: Behaviour) -> Task:
         needs_signals=True,
         measure_name=first.name,
         measure_title=first.title,
-        plots={plot.name: plot.title for plot in others},
+        plots={plot.name: plot.title for plot in plots},
         behaviour=behaviour,
     )
 
