@@ -147,7 +147,10 @@ def test_each_episode_starts_anew_and_its_state_can_be_saved() -> None:
         ("longest(height[foot])", "height[foot] is a number and not a condition"),
         ("count(height - 1)", "compare it, as in height - 1 > 0.5."),
         ("turns(pitch, height)", "column 14: height is a number"),
-        ("turns(pitch_rate)", "column 7: turns counts full turns of an angle, roll, pitch, yaw or joint[NAME], and not of"),
+        (
+            "turns(pitch_rate)",
+            "column 7: turns counts full turns of an angle, roll, pitch, yaw or joint[NAME], and not of",
+        ),
         ("turns(yaw + joint[knee] + height[foot])", "column 27: turns counts full turns of an angle"),
         ("share(contact[foot] - airborne)", "contact[foot] - airborne is a number"),
         ("longest(up + airborne)", "up + airborne is a number"),
