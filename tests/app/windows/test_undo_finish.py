@@ -116,6 +116,18 @@ def compare(face: Face, *keys: Qt.Key) -> None:
         face.wait_until(lambda following=following: face.query is following)
 
 
+def hold_saves(patch: pytest.MonkeyPatch) -> threading.Event:
+    """Let checkpoints wait until this event is set."""
+    saves, save = threading.Event(), Session.save
+
+    def save_late(*arguments: object) -> None:
+        saves.wait()
+        save(*arguments)
+
+    patch.setattr(Session, "save", save_late)
+    return saves
+
+
 def line(face: Face) -> str:
     face.window.training_line.refresh(at_once=True)
     return face.window.training_line.text.text()
@@ -301,14 +313,8 @@ def test_a_finish_that_does_not_begin_leaves_the_way_back_from_the_one_before(
     _, following = face.offer(make_query(), make_query())
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.query is following)
-    saves, save = threading.Event(), Session.save
-
-    def save_late(*arguments: object) -> None:
-        saves.wait()
-        save(*arguments)
-
     with monkeypatch.context() as patch:
-        patch.setattr(Session, "save", save_late)
+        saves = hold_saves(patch)
         QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
         face.press(Qt.Key.Key_Left)
         face.wait_until(lambda: len(face.answers()) == 2)
@@ -323,13 +329,7 @@ def test_a_finish_that_does_not_begin_leaves_the_way_back_from_the_one_before(
 def test_an_answer_before_a_finish_has_begun_leaves_nothing_to_undo(
     face: Face, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rollout, saves, save = face.engine["rollout"], threading.Event(), Session.save
-
-    def save_late(*arguments: object) -> None:
-        saves.wait()
-        save(*arguments)
-
-    monkeypatch.setattr(Session, "save", save_late)
+    rollout, saves = face.engine["rollout"], hold_saves(monkeypatch)
     face.offer(make_query(), make_query())
     QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
     face.press(Qt.Key.Key_Left)
@@ -459,13 +459,7 @@ def test_a_finish_that_had_not_begun_at_a_stop_can_be_asked_for_again(face: Face
 def test_a_finish_that_had_not_begun_at_a_failure_leaves_nothing_to_undo(
     face: Face, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    saves, save = threading.Event(), Session.save
-
-    def save_late(*arguments: object) -> None:
-        saves.wait()
-        save(*arguments)
-
-    monkeypatch.setattr(Session, "save", save_late)
+    saves = hold_saves(monkeypatch)
     QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
     face.engine["clips"].play(Failed("clips", "OutOfMemoryError: no room", "traceback"))
     face.engine["clips"].die(1)
