@@ -106,7 +106,7 @@ class Labelling(QObject):
         writer.trouble_arose.connect(self.trouble_arose)
         writer.replay_refused.connect(self._on_replay_refused)
         writer.answers_counted.connect(self._on_counted)
-        writer.answer_changed.connect(lambda changed: progress.course.change_comparison(changed.id, changed.choice))
+        writer.answer_changed.connect(lambda changed: progress.course.comparison.change(changed.id, changed.choice))
         writer.repeat_found.connect(self._on_repeat_found)
         writer.count()
 
@@ -270,7 +270,7 @@ class Labelling(QObject):
         self._writing = False
         shown = self.pairs.shown
         answers_shown = shown is not None and shown.query is query
-        self._progress.course.compare(preference.id, query, preference.choice)
+        self._progress.course.comparison.add(preference.id, query, preference.choice)
         if preference.query.repeats is None:  # the answer to a repeat is no label
             self._progress.answered(preference.choice is Choice.CANT_TELL, again)
         self.pairs.drop(query)
@@ -291,7 +291,7 @@ class Labelling(QObject):
             self._end_refused("There is no answer to undo.")
             return
         self._writing = False
-        self._progress.course.withdraw_comparison(preference.id)
+        self._progress.course.comparison.withdraw(preference.id)
         if preference.query.repeats is None:
             self._progress.withdrawn(preference.choice is Choice.CANT_TELL)
         self.set_teacher(Teacher.HUMAN)  # the oracle would give the same answer again

@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Iterable
 from statistics import fmean, pstdev
 
+from app.labelling.finish_comparison import FinishComparison
 from core.config import Config
 from core.preferences.schedule import DONE, FINISHED, HOLDS
-from core.types import Choice, PolicyComparison, Query
 
 _JUDGED_SHARE = 0.1
 """Share of a finish over whose steps the predicted return is averaged, before it and at its end."""
@@ -24,12 +24,12 @@ class TrainingCourse:
     finishing: share of the finish that is done; None if none is under way
     finished: the finish is over
     done: the session has taken all its steps
-    just_compared: the newest answer completes the comparison of the policies from before and after a finish
+    comparison: answers about the policies from before and after the latest finish
     """
 
     def __init__(self, config: Config) -> None:
         self.follows_answers = config.query.schedule == "answers" and config.rollout.steps_per_answer > 0
-        self.lifted = self.holding = self.finished = self.done = self.just_compared = False
+        self.lifted = self.holding = self.finished = self.done = False
         self.finishing: float | None = None
         self._steps = max(1, config.rollout.finish_steps)
         self._env_steps = self._resumed_at = 0
@@ -40,10 +40,7 @@ class TrainingCourse:
         """Predicted returns of the batches just before the finish."""
         self._returns: deque[tuple[int, float]] = deque(maxlen=1000)
         """Environment steps and predicted return of the latest batches."""
-        self._compared: dict[int, tuple[Query, Choice]] = {}
-        """Answers that compare the policies from before and after the latest finish, by id."""
-        self._last_before = 0
-        """Id of the newest query that was offered before that finish: later ones can be about it."""
+        self.comparison = FinishComparison()
 
     def resumed(self, env_steps: int, fitted: bool, returns: Iterable[tuple[int, float]] = ()) -> None:
         """Set the point from which training continues.
@@ -79,46 +76,7 @@ class TrainingCourse:
         """Begin a finish. newest_query: id of the pair on screen"""
         self._begin_finish(self._env_steps)
         self.finishing, self.finished = 0.0, False
-        self._compared.clear()
-        self._last_before = newest_query
-
-    def compare(self, answer: int, query: Query, choice: Choice) -> None:
-        """Count the answer with this id if it compares the policies from before and after the latest finish."""
-        comparison = self.comparison(query)
-        self.just_compared = comparison is not None and comparison.left == 1
-        if comparison is not None:
-            self._compared[answer] = query, choice
-
-    def comparison(self, query: Query) -> PolicyComparison | None:
-        """Return the comparison that this pair makes; None if it makes none, or that of an earlier finish."""
-        return query.comparison if query.id > self._last_before else None
-
-    def change_comparison(self, answer: int, choice: Choice) -> None:
-        """Give an answer another choice, if it was counted."""
-        if answer in self._compared:
-            self._compared[answer] = self._compared[answer][0], choice
-
-    def withdraw_comparison(self, answer: int) -> None:
-        """Count an answer no longer, if it was counted."""
-        self._compared.pop(answer, None)
-        self.just_compared = False
-
-    @property
-    def preferred(self) -> tuple[int, int, int] | None:
-        """Number of answers that prefer the policy from before the latest finish, of those that prefer the one from after
-        it, and of all that compare them; None until the last of these pairs is answered."""
-        answers, complete = list[bool | None](), False
-        for query, choice in self._compared.values():
-            assert query.comparison is not None
-            complete |= query.comparison.left == 1
-            preferred = {Choice.LEFT: query.left, Choice.RIGHT: query.right}.get(choice)
-            answers.append(None if preferred is None else preferred.env_steps < query.comparison.split)
-        return (answers.count(True), answers.count(False), len(answers)) if complete else None
-
-    @property
-    def prefers_earlier(self) -> bool:
-        """True if clearly more answers prefer the policy from before the latest finish: by two at least, not by chance."""
-        return self.preferred is not None and self.preferred[0] >= self.preferred[1] + 2
+        self.comparison.restart(newest_query)
 
     def _begin_finish(self, env_steps: int) -> None:
         before = self._returns_since(env_steps - _JUDGED_SHARE * self._steps, env_steps)

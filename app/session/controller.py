@@ -252,7 +252,7 @@ class Controller(QObject):
         from before the first one: what a policy has unlearned may be lost before both.
         """
         if self.can_finish:
-            together = self.course.finish_asked or self.can_undo_finish and self.course.prefers_earlier
+            together = self.course.finish_asked or self.can_undo_finish and self.course.comparison.prefers_earlier
             self._finish_checkpoint = 0 if together else self.checkpointer.keep_before_finish()
             shown = self.labelling.pairs.shown
             self.course.finish(shown.query.id if shown else 0)

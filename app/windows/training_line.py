@@ -70,8 +70,9 @@ class TrainingLine(QWidget):
         self.keep.setVisible(can_finish and not course.finished)  # a finish ends with the next answer only
         self.keep.setText("Wait for answers" if course.lifted else "Keep training")
         self.finish.setText("Finish again" if course.finished else "Finish training")
-        if self.undo_finish.property("advised") != course.prefers_earlier:
-            set_property(self.undo_finish, "advised", course.prefers_earlier)
+        advised = course.comparison.prefers_earlier
+        if self.undo_finish.property("advised") != advised:
+            set_property(self.undo_finish, "advised", advised)
         text = _sentence(controller)
         at_once = at_once or not text
         if text != self.text.text() and (at_once or time.monotonic() - self._changed_at >= _SETTLED_SECONDS):
@@ -115,16 +116,16 @@ def _sentence(controller: Controller) -> str:
 
 def _comparison(controller: Controller) -> str:
     """Return what the answers say about the policies before and after the finish; '' if they advise nothing."""
-    pair, course = controller.labelling.pairs.shown, controller.course
-    if pair is not None and (comparison := course.comparison(pair.query)) is not None:
-        return f"One clip is from before the finish, the other from after it ({comparison.left} left)."
-    if course.preferred is None:
+    pair, comparison = controller.labelling.pairs.shown, controller.course.comparison
+    if pair is not None and (made := comparison.made_by(pair.query)) is not None:
+        return f"One clip is from before the finish, the other from after it ({made.left} left)."
+    if (preferred := comparison.preferred) is None:
         return ""
-    earlier, later, total = course.preferred
-    if course.prefers_earlier:
+    earlier, later, total = preferred
+    if comparison.prefers_earlier:
         return f"The earlier policy was preferred in {earlier} of {total} pairs: undo the finish."
     result = f"The finished policy was preferred in {later} of {total} pairs, the earlier one in {earlier}."
-    return result if course.just_compared else ""
+    return result if comparison.just_completed else ""
 
 
 def _hold(controller: Controller) -> str:

@@ -257,10 +257,14 @@ class _FigureCompiler(Compiler):
         """Raise UserError if the argument reads a signal that is no angle."""
         for node in ast.walk(argument):
             match node:
-                case ast.Name(id=name) if name in PLAIN and name not in ANGLES:
-                    self.fail(node, f"turns counts full turns of an angle, {_ANGLES}, and not of {name}.")
-                case ast.Subscript(value=ast.Name(id=family)) if family in FAMILIES and family != "joint":
-                    self.fail(node, f"turns counts full turns of an angle, {_ANGLES}, and not of {ast.unparse(node)}.")
+                case ast.Name(id=name):
+                    other = name in PLAIN and name not in ANGLES
+                case ast.Subscript(value=ast.Name(id=family)):
+                    other = family in FAMILIES and family != "joint"
+                case _:
+                    other = False
+            if other:
+                self.fail(node, f"turns counts full turns of an angle, {_ANGLES}, and not of {ast.unparse(node)}.")
 
 
 def _of_a_step(signal: str) -> str:

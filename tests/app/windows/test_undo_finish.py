@@ -260,7 +260,7 @@ def test_a_pair_of_an_earlier_finish_says_nothing_of_the_next_one(face: Face) ->
     assert line(face).startswith("Training is finished.")
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.query is new)
-    assert line(face).endswith("(2 left).") and face.controller.course.preferred is None
+    assert line(face).endswith("(2 left).") and face.controller.course.comparison.preferred is None
 
 
 def test_an_answer_that_is_changed_in_the_history_counts_as_changed(face: Face) -> None:
