@@ -253,18 +253,35 @@ class _FigureCompiler(Compiler):
         number_of_part = len(self.parts) - 1
         return lambda values: values[number_of_part]
 
-    def _require_angle(self, argument: ast.expr) -> None:
-        """Raise UserError if the argument reads a signal that is no angle."""
-        for node in ast.walk(argument):
-            match node:
-                case ast.Name(id=name):
-                    other = name in PLAIN and name not in ANGLES
-                case ast.Subscript(value=ast.Name(id=family)):
-                    other = family in FAMILIES and family != "joint"
-                case _:
-                    other = False
-            if other:
-                self.fail(node, f"turns counts full turns of an angle, {_ANGLES}, and not of {ast.unparse(node)}.")
+    def _require_angle(self, node: ast.expr) -> None:
+        """Raise UserError if this is neither an angle nor a sum of angles and numbers, each times a number."""
+        match node:
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+                self._require_angle(operand)
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+                self._require_angle(left)
+                self._require_angle(right)
+            case ast.BinOp(left=angle, op=ast.Mult() | ast.Div(), right=number) if not _reads_signals(number):
+                self._require_angle(angle)
+            case ast.BinOp(left=number, op=ast.Mult(), right=angle) if not _reads_signals(number):
+                self._require_angle(angle)
+            case ast.Name(id=name) if name in ANGLES:
+                pass
+            case ast.Subscript(value=ast.Name(id="joint")):
+                pass
+            case _ if _reads_signals(node):
+                what = ast.unparse(node)
+                self.fail(node, f"turns counts full turns of an angle in rad, {_ANGLES}, and not of {what}.")
+
+
+def _reads_signals(node: ast.expr) -> bool:
+    for part in ast.walk(node):
+        match part:
+            case ast.Name(id=name) if name in PLAIN:
+                return True
+            case ast.Subscript(value=ast.Name(id=family)) if family in FAMILIES:
+                return True
+    return False
 
 
 def _of_a_step(signal: str) -> str:

@@ -255,7 +255,10 @@ def _make(task: GymTask, environments: int, pictures: bool) -> SyncVectorEnv[Any
         manual = {"autoreset_mode": AutoresetMode.DISABLED}
         made = gymnasium.make_vec(spec, environments, vectorization_mode="sync", vector_kwargs=manual, **options)
     except gymnasium.error.UnregisteredEnv as error:
-        raise UserError(f"No environment named {task.env_id}: {_one_line(error)}") from error
+        raise UserError(
+            f"No environment named {task.env_id}: {_one_line(error)} Your own must be registered by an installed package"
+            " (its entry point gymnasium.envs)."
+        ) from error
     except Exception as error:
         raise UserError(f"{task.name} can't be created: {_one_line(error)}") from error
     assert isinstance(made, SyncVectorEnv)

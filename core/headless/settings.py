@@ -99,7 +99,7 @@ def require_teachable(config: Config) -> None:
         read = compile_expression(oracle, task.names).signals
         if read <= set(constant_signals(load_model(task))):
             raise UserError(
-                f"The oracle reads only signals that never change on this robot: {', '.join(sorted(read))}."
+                f"The oracle reads only signals that never change on this robot: {', '.join(sorted(read))}. Use others."
             )
 
 
@@ -114,7 +114,8 @@ def unchanging_signals(behaviour: Behaviour, task: RobotTask) -> str:
     same = sorted(read & set(constant_signals(load_model(task)))) if read else []
     if not same:
         return ""
-    return f"On this robot {' and '.join(same)} never change{'s' * (len(same) == 1)}, so the file need not use them."
+    one = len(same) == 1
+    return f"{' and '.join(same)} never change{'s' * one} on this robot: leave {'it' if one else 'them'} out."
 
 
 def require_whole_clips(config: Config) -> None:

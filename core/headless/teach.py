@@ -16,7 +16,7 @@ from tqdm import tqdm
 from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, PreferenceAdded, RolloutReported
-from core.formatting import format_result
+from core.formatting import format_result, pluralize
 from core.headless.pictures import check_picture_paths, require_renderer, write_pictures
 from core.headless.settings import (
     make_config,
@@ -59,7 +59,7 @@ def teach(args: argparse.Namespace) -> None:
             value not in (None, [])
             for value in (*given, *start_options, args.ablations, *_oracle_settings(args).values())
         ):
-            raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
+            raise UserError("A resumed session keeps its task, labels, steps and settings: leave them out.")
     args.task = args.task and named_task(args.task)  # once, as reading a robot takes seconds
     name = read_config(Path(args.resume)).task if args.resume else args.task
     require_memory(name)
@@ -102,6 +102,12 @@ def teach(args: argparse.Namespace) -> None:
             spoiled = f"{outcome.divergences} steps gave numbers that are not finite" if outcome.divergences else ""
             print(
                 f"No episode has ended, so there are no means: {spoiled or 'give more --steps'}.",
+                file=sys.stderr,
+            )
+        elif outcome.divergences:
+            print(
+                f"{pluralize(outcome.divergences, 'simulation')} diverged and began again. If the robot is your own, check"
+                " its units, gears and timestep.",
                 file=sys.stderr,
             )
         if args.video:

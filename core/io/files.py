@@ -252,8 +252,10 @@ def remedy(error: OSError) -> str:
             return "make room on the disk, then try again"
         case errno.EROFS | errno.EACCES | errno.EPERM:
             return "check that the folder may be written"
-        case errno.ENOENT | errno.ENOTDIR:
+        case errno.ENOENT:
             return "check that the folder is still there"
+        case errno.ENOTDIR | errno.EEXIST:
+            return "a file is where its folder should be, so name another"
         case errno.ENAMETOOLONG:
             return "give it a shorter name"
         case errno.ELOOP:

@@ -81,7 +81,7 @@ def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
         states["reward"] = _fresh_reward(states["reward"], config, "answers" in parts)
     answers = _usable_answers(source, config) if "answers" in parts else 0
     if not answers and set(parts) == {"answers"}:
-        raise UserError(f"{source} has no answers yet: answer some of its pairs first.")
+        raise UserError(f"{source} has no answers yet: begin with another session.")
     return Taken(source, frozenset(parts), states, answers)
 
 
@@ -92,7 +92,7 @@ def _learned(source: Path, parts: Collection[str]) -> dict[str, JobState]:
     except UnreadableError as error:
         raise UserError(f"No checkpoint of {source} can be read: take its answers alone.") from error
     if loaded is None:
-        raise UserError(f"{source} has learned nothing yet: take its answers alone.")
+        raise UserError(f"{source} has learned nothing yet: teach it for a minute first, or take its answers alone.")
     states = {name: state for name, state in loaded[1].items() if name in parts}
     for name in ("reward", "policy"):
         if name in parts and name not in states:  # it began from another session and has no checkpoint of its own

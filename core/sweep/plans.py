@@ -61,7 +61,7 @@ class Plan:
 
     tasks: as in Config.task
     steps: environment steps of each run; None for those of the preset
-    settings: of all runs; a curve's ablation, and then its own settings, override them
+    settings: of all runs; a curve's ablation and its own settings override them
     teachers: of the curves that are run
     """
 
@@ -267,6 +267,11 @@ def _curve(values: Mapping[str, Any]) -> PlannedCurve:
     if type(labels) is not int or labels < 0 or "labels" in values and labels == 0:
         raise UserError(f"the labels of {name} are {labels!r:.40}: give a whole number of at least 1.")
     settings = _settings(values.get("settings", {}))
+    for setting, value in ABLATIONS[ablation].changes.items() if ablation else ():
+        if settings.get(setting, value) != value:
+            raise UserError(
+                f"{ablation} sets {setting} to {value}, and {name} to {settings[setting]}: leave out one of the two."
+            )
     return PlannedCurve(name, teacher, labels, ablation, settings)
 
 

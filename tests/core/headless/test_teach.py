@@ -135,6 +135,20 @@ def test_fewer_answers_than_asked_are_reported(cli: Run) -> None:
     assert (result["true_return"], result["measure"]) == (None, {}) and "No episode has ended" in printed.err
 
 
+def test_simulations_that_diverged_are_reported(tmp_path: Path, cli: Run) -> None:
+    degrees = """<mujoco><option timestep="0.005"/><worldbody><geom type="plane" size="5 5 .1"/>
+    <body pos="0 0 .5"><freejoint/><geom size=".1" mass="1"/>
+    <body pos=".15 0 0"><joint name="leg" axis="0 1 0" range="-40 40"/><geom type="capsule" fromto="0 0 0 .05 0 -.4"
+    size=".02" mass=".2"/></body></body></worldbody>
+    <actuator><position joint="leg" kp="2" ctrlrange="-40 40"/></actuator></mujoco>"""  # a ctrlrange is in rad
+    (tmp_path / "stool.xml").write_text(degrees)
+    (tmp_path / "stool.json").write_text(json.dumps({**BEHAVIOUR, "robot": "mjcf:stool.xml", "oracle": "height"}))
+    small = ["--set", "rollout.environments=8", "--set", "rollout.steps=64", "--steps", "6000", "--teacher", "none"]
+    printed = cli("teach", tmp_path / "stool.json", *small, "--session", "s", "--json")
+    diverged = json.loads(printed.out)["divergences"]
+    assert diverged > 1 and f"{diverged} simulations diverged and began again." in printed.err
+
+
 def test_an_oracle_to_which_all_clips_are_alike_is_reported(tmp_path: Path, cli: Run) -> None:
     file = tmp_path / "high.JSON"
     file.write_text(json.dumps({**BEHAVIOUR, "robot": "hopper", "clip_seconds": 0.5, "oracle": "height > 50"}))
@@ -150,7 +164,7 @@ def test_signals_that_never_change_on_the_robot_are_warned_about(tmp_path: Path,
     file.write_text(json.dumps({**BEHAVIOUR, "robot": "reacher", "oracle": oracle, "plots": plots}))
     printed = cli("teach", file, *TEACH[2:], "--teacher", "none", "--steps", "1")
     same = "contact[fingertip] and forward_speed and roll"
-    assert f"On this robot {same} never change, so the file need not use them." in printed.err
+    assert f"{same} never change on this robot: leave them out." in printed.err
 
 
 @pytest.mark.parametrize("begun_with", ["human", "oracle"])

@@ -105,6 +105,9 @@ def test_no_folder_is_made_by_writing_into_it(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="check that the folder is still there"):
         files.make_inside(tmp_path / "gone" / "inside")
     assert not list(tmp_path.iterdir())
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="a file is where its folder should be, so name another"):
+        files.write_atomically(tmp_path / "file" / "inside", b"x")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="making a link there takes a privilege")

@@ -208,7 +208,7 @@ REFUSED = [
     (["low.json", "--from", "old", "--set", "reward.inputs=observation_action"], "set reward.inputs=observation,"),
     (["long.json", "--from", "old"], "has 20 steps and not 40"),
     (["low.json", "--from", "silent", "--take", "answers"], "silent has no answers yet"),
-    (["--resume", "old", "--from", "old"], "--resume DIR alone"),
+    (["--resume", "old", "--from", "old"], "A resumed session keeps its task"),
     (
         ["low.json", "--from", "old", "--take", "answers", "--target"],
         "answers without true returns: leave out --target",

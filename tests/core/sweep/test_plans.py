@@ -99,9 +99,9 @@ def test_an_ablation_changes_what_it_is_about_and_nothing_else(name: str, left_o
         assert differences(whole, cell)
 
 
-def test_an_ablation_overrides_the_settings_of_the_plan_and_a_curve_its_ablation() -> None:
+def test_an_ablation_and_a_curve_override_the_settings_of_the_plan() -> None:
     curves = [{"name": "whole"}, {"name": "steps", "ablation": "no-segments"}]
-    curves += [{"name": "pairs of steps", "ablation": "no-segments", "settings": {"query.segment_steps": 2}}]
+    curves += [{"name": "pairs of steps", "settings": {"query.segment_steps": 2}}]
     settings = {"query.segment_steps": 30, "reward.epochs": 2}
     values = {"tasks": ["reacher"], "seeds": [0], "curves": curves, "settings": settings}
     cells = find_plan(written(values), str).cells()
@@ -234,6 +234,10 @@ BAD: dict[str, tuple[Any, str]] = {
     "preset": (plan_values(preset="best"), "'best' is not a known preset: "),
     "teacher": (plan_values(curves=[{"name": "a", "teacher": "human"}]), "'human' is not a known teacher"),
     "ablation": (plan_values(curves=[{"name": "a", "ablation": "no-ensembel"}]), "did you mean no-ensemble?"),
+    "an ablation undone": (
+        plan_values(curves=[{"name": "a", "ablation": "no-ensemble", "settings": {"reward.members": 4}}]),
+        "no-ensemble sets reward.members to 1, and a to 4: leave out one of the two.",
+    ),
     "the untrained policy's name": (plan_values(curves=[{"name": "random"}]), "a curve is called random"),
     "labels": (plan_values(curves=[{"name": "a", "labels": 0}]), "the labels of a are 0"),
     "names": (plan_values(curves=[{"name": "a"}, {"name": "a"}]), "Two curves are called 'a'"),
