@@ -64,12 +64,16 @@ class Replays(QObject):
             self._refuse(_NOT_RUNNING)
         elif self._rendering is None:
             self._rendering = snapshot
-            self._history.load(snapshot, partial(self._on_loaded, snapshot), self._refuse)
+            self._history.load(snapshot, partial(self._on_loaded, snapshot), partial(self._on_unreadable, snapshot))
 
     def _on_loaded(self, snapshot: SnapshotInfo, weights: Arrays) -> None:
         if snapshot == self._rendering:
             self._token = next(self._job_requests.tokens)
             self._job_requests.send(ReplayRequested(self._token, weights, self.size, FPS), self._on_answer)
+
+    def _on_unreadable(self, snapshot: SnapshotInfo, sentence: str) -> None:
+        if snapshot == self._rendering:
+            self._refuse(sentence)
 
     def _on_answer(self, event: ReplayRendered | ReplayRefused) -> None:
         if isinstance(event, ReplayRefused):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -104,6 +105,23 @@ def test_a_policy_that_is_refused_gives_way_to_the_one_wanted_meanwhile(face: Fa
     render(face)
     face.wait_until(lambda: [d.snapshot for d in drawn] == [second])
     assert refused == []
+
+
+def test_a_policy_that_can_not_be_read_after_another_was_refused_is_not_reported(face: Face) -> None:
+    learned(face, *STEPS[:2])
+    replays, (first, second) = face.controller.replays, face.controller.policy_history.snapshots
+    refused: list[str] = []
+    replays.replay_refused.connect(refused.append)
+    disk, gate, read = face.controller.checkpointer.disk, threading.Event(), list[object]()
+    disk.do(gate.wait)
+    PolicySnapshots(face.folder).files()[0].unlink()
+    replays.show(first)
+    face.die("clips")
+    replays.show(second)
+    disk.do(lambda: None, read.append)
+    gate.set()
+    face.wait_until(lambda: bool(read))
+    assert refused == ["Start the session to watch earlier policies."]
 
 
 def test_a_restarted_clips_job_gets_the_request_again(face: Face) -> None:
