@@ -15,13 +15,17 @@ class FinishComparison:
         self.just_completed = False
         self._answers: dict[int, tuple[Query, Choice]] = {}
         """Counted answers by their ids."""
-        self._last_before = 0
-        """Id of the newest query that was offered before the finish: later ones can be about it."""
+        self._last_offered = self._last_before = 0
+        """Ids of the query that was offered last, and of the last one before the finish: later ones can be about it."""
 
-    def restart(self, newest_query: int) -> None:
-        """Begin anew with another finish. newest_query: id of the pair on screen"""
+    def offered(self, query: Query) -> None:
+        """Note a query of the rollout."""
+        self._last_offered = query.id
+
+    def restart(self) -> None:
+        """Begin anew with another finish."""
         self._answers.clear()
-        self._last_before = newest_query
+        self._last_before = self._last_offered
 
     def made_by(self, query: Query) -> PolicyComparison | None:
         """Return the comparison that this pair makes; None if it makes none, or that of an earlier finish."""

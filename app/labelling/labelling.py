@@ -184,6 +184,7 @@ class Labelling(QObject):
     def offer(self, query: Query) -> None:
         """Queue a query of the rollout."""
         self._progress.offered()
+        self._progress.course.comparison.offered(query)
         self.pairs.offer(query)
         if self.teacher == Teacher.HUMAN and self.teacher_after_demo is None and self.repeats.due():  # guests get none
             self.preference_writer.find_repeat(self.repeats)

@@ -72,11 +72,11 @@ class TrainingCourse:
         self._finish_from = self.finishing = None
         self.holding = self.finished = False
 
-    def finish(self, newest_query: int = 0) -> None:
-        """Begin a finish. newest_query: id of the pair on screen"""
+    def finish(self) -> None:
+        """Begin a finish."""
         self._begin_finish(self._env_steps)
         self.finishing, self.finished = 0.0, False
-        self.comparison.restart(newest_query)
+        self.comparison.restart()
 
     def _begin_finish(self, env_steps: int) -> None:
         before = self._returns_since(env_steps - _JUDGED_SHARE * self._steps, env_steps)

@@ -254,8 +254,7 @@ class Controller(QObject):
         if self.can_finish:
             together = self.course.finish_asked or self.can_undo_finish and self.course.comparison.prefers_earlier
             self._finish_checkpoint = 0 if together else self.checkpointer.keep_before_finish()
-            shown = self.labelling.pairs.shown
-            self.course.finish(shown.query.id if shown else 0)
+            self.course.finish()
             self.room.follow()
             if not self._finish_checkpoint:
                 self.job_group.send(FinishRequested())

@@ -252,15 +252,37 @@ def test_the_next_finish_can_be_undone_alone_unless_the_first_one_made_it_worse(
 def test_a_pair_of_an_earlier_finish_says_nothing_of_the_next_one(face: Face) -> None:
     finish(face)
     act(face, AFTER)
-    _, old, new = face.offer(make_query(), comparison(1), comparison(2))
+    _, old = face.offer(make_query(), comparison(1))
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.query is old)
     assert line(face).endswith("(1 left).")
     finish(face)
     assert line(face).startswith("Training is finished.")
+    (new,) = face.offer(comparison(2))
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.query is new)
     assert line(face).endswith("(2 left).") and face.controller.course.comparison.preferred is None
+
+
+def test_nor_does_one_that_is_shown_after_the_next_finish_has_begun(face: Face) -> None:
+    """The person finishes again while the answered pair is still marked, and no pair can be answered."""
+    finish(face)
+    act(face, AFTER)
+    _, old, following = face.offer(comparison(2), comparison(1), make_query())
+    with face.wait_signal(face.labelling.answer_kept):
+        face.press(Qt.Key.Key_Left)
+    assert face.labelling.pairs.shown is None
+    finish(face)
+    face.wait_until(lambda: face.query is old)
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: face.query is following)
+    assert face.controller.course.comparison.preferred is None
+    (new,) = face.offer(comparison(1))
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: face.query is new)
+    with face.wait_signal(face.labelling.answer_kept):
+        face.press(Qt.Key.Key_Left)
+    assert face.controller.course.comparison.preferred == (1, 0, 1)
 
 
 def test_an_answer_that_is_changed_in_the_history_counts_as_changed(face: Face) -> None:
