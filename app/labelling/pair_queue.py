@@ -69,10 +69,6 @@ class PairQueue:
             return tuple(self._undone)
         return self.shown.query, *_without(self._undone, self.shown.query)
 
-    def renders(self, query: Query) -> bool:
-        """Return whether the clips of this query are being rendered."""
-        return _contains(self._rendering, query)
-
     def offer(self, query: Query) -> None:
         self._offered.append(query)
 
@@ -86,7 +82,7 @@ class PairQueue:
 
     def add_clips(self, query: Query, clips: tuple[Frames, ...]) -> bool:
         """Take the clips of a rendering; False if it is no longer needed."""
-        if not self.renders(query):
+        if not _contains(self._rendering, query):
             return False
         self._rendering = _without(self._rendering, query)
         if query is self._first:
