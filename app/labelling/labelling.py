@@ -240,29 +240,25 @@ class Labelling(QObject):
         self._render_next()
 
     def _on_added(self, preference: Preference) -> None:
-        again = any(query is preference.query for query in self._undone.values())
         self._undone.clear()  # as in the store: after a new answer nothing can be redone
         if preference.query.repeats is None and preference.choice is not Choice.CANT_TELL:
             self.finish_ended.emit()
-        self._count_answer(preference, preference.query, again)
+        self._count_answer(preference, preference.query)
 
     def _on_redone(self, preference: Preference | None) -> None:
         if preference is None:
             self._end_refused("There is no answer to redo.")
             return
-        self._count_answer(preference, self._undone.pop(preference.id, preference.query), again=True)
+        self._count_answer(preference, self._undone.pop(preference.id, preference.query))
 
-    def _count_answer(self, preference: Preference, query: Query, again: bool) -> None:
-        """Count an answer to this query; if its pair is on screen, show the next one after a flash.
-
-        again: as of Progress.answered
-        """
+    def _count_answer(self, preference: Preference, query: Query) -> None:
+        """Count an answer to this query; if its pair is on screen, show the next one after a flash."""
         self._writing = False
         shown = self.pairs.shown
         answers_shown = shown is not None and shown.query is query
         self._progress.course.comparison.add(preference.id, query, preference.choice)
         if preference.query.repeats is None:  # the answer to a repeat is no label
-            self._progress.answered(preference.choice is Choice.CANT_TELL, again)
+            self._progress.answered(preference.choice is Choice.CANT_TELL)
         self.pairs.drop(query)
         if shown is not None and answers_shown:  # it stays on screen for the flash, but takes no other answer
             self.flash_timer.start()

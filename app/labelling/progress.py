@@ -47,8 +47,6 @@ class Progress:
         self.seconds_before = 0.0
         self._config, self._clock = config, clock
         self._answers: deque[float] = deque(maxlen=1000)
-        self._withdrawn: deque[float] = deque(maxlen=1000)
-        """Times of the answers that were taken back, the last one last."""
         self._offers: deque[float] = deque(maxlen=16)
         self._steps: deque[tuple[float, int]] = deque(maxlen=256)
         self._ran = 0.0
@@ -78,23 +76,18 @@ class Progress:
         """Seconds of training so far, without pauses and sleep."""
         return self.seconds_before + self._ran + self._under_way
 
-    def answered(self, unsure: bool = False, again: bool = False) -> None:
-        """Count an answer; an answer given again keeps its time.
-
-        unsure: the answer is "can't tell", which is not trained on
-        again: the answer to this pair was taken back before
-        """
+    def answered(self, unsure: bool = False) -> None:
+        """Count an answer. unsure: it is "can't tell", which is not trained on"""
         self.labels += 1
         self._unsure += unsure
-        if again:
-            self._answers.append(self._withdrawn.pop() if self._withdrawn else -math.inf)
-        else:
-            self._answers.append(self._clock())
+        self._answers.append(self._clock())
 
     def withdrawn(self, unsure: bool = False) -> None:
+        """Count the last answer no longer. unsure: as of `answered`"""
         self.labels -= 1
         self._unsure -= unsure
-        self._withdrawn.append(self._answers.pop() if self._answers else -math.inf)
+        if self._answers:  # it may be of an earlier run
+            self._answers.pop()
 
     def counted(self, labels: int, unsure: int = 0) -> None:
         """Set the number of labels that the session has already, and of those among them that are "can't tell"."""

@@ -34,23 +34,16 @@ def test_pace_is_labels_of_the_last_minute(progress: Progress, clock: Clock) -> 
     assert progress.labels_per_minute == pytest.approx(6)  # two quick answers are no pace of 60 or 120
 
 
-def test_an_answer_taken_back_and_given_again_keeps_its_time(progress: Progress, clock: Clock) -> None:
+def test_an_answer_taken_back_is_not_in_the_pace(progress: Progress, clock: Clock) -> None:
+    progress.withdrawn()  # given before the restart
     for _ in range(3):
         progress.answered()
-        clock.now += 100
-    for _ in range(4):  # one of them was given before the restart
-        progress.withdrawn()
-    for _ in range(4):
-        progress.answered(again=True)
-    assert progress.labels_per_minute == 0
-    progress.answered()
-    clock.now += 20
-    progress.answered()
-    assert progress.labels_per_minute == pytest.approx(3)
+        clock.now += 10
+    assert progress.labels_per_minute == pytest.approx(4)
     progress.withdrawn()
-    clock.now += 10
-    progress.answered(again=True)
     assert progress.labels_per_minute == pytest.approx(2)
+    progress.answered()
+    assert progress.labels_per_minute == pytest.approx(4)
 
 
 def test_speed_is_end_to_end(progress: Progress, clock: Clock) -> None:

