@@ -107,7 +107,6 @@ class MujocoVectorEnv:
             contact_heights=self.contact_heights,
             before=before,
             velocities_before=velocities_before,
-            seconds=self.task.step_seconds,
             signals=self._step_signals(before, actions, poses),
         )
         self._measure.step(physics)

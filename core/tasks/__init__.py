@@ -10,7 +10,6 @@ from core.tasks.atari import GAMES
 from core.tasks.base import RobotTask, Task
 from core.tasks.behaviour_tasks import behaviour_task, behaviour_text_task, is_behaviour_text
 from core.tasks.gymnasium import PREFIX, gym_task
-from core.tasks.half_cheetah_one_leg import HALF_CHEETAH_ONE_LEG
 from core.tasks.hopper_backflip import HOPPER_BACKFLIP
 from core.words import nearest
 
@@ -24,8 +23,7 @@ CATALOGUE: dict[str, Task] = {
     task.name: task
     for task in (
         HOPPER_BACKFLIP,
-        HALF_CHEETAH_ONE_LEG,
-        *(behaviour_task(shipped_behaviours()[name]) for name in PAPER_ROBOTS),
+        *(behaviour_task(shipped_behaviours()[name]) for name in ("half-cheetah-one-leg", *PAPER_ROBOTS)),
         *GAMES,
     )
 }

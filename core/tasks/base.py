@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -38,7 +38,6 @@ class Physics:
     actions (N, a): clipped to [-1, 1]
     contact_heights (N, points): height in m above the floor of the lowest point of each of RobotTask.contact_points, at
         the start of the step's last physics step
-    seconds: duration of the step
     signals: by name, if RobotTask.needs_signals
     """
 
@@ -48,13 +47,7 @@ class Physics:
     contact_heights: Float64
     before: Float64
     velocities_before: Float64
-    seconds: float
     signals: Signals = NO_SIGNALS
-
-    @cached_property
-    def forward_speed(self) -> Float64:
-        """(N,) mean speed along x during the step in m/s."""
-        return (self.positions[:, 0] - self.before[:, 0]) / self.seconds
 
 
 class Measure(Protocol):

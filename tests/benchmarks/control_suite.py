@@ -35,7 +35,7 @@ def rewards_of(task: RobotTask, env: MujocoVectorEnv, positions: np.ndarray, vel
     states = StepStates(positions, positions, velocities, actions, seconds, task.step_seconds)
     signals = StepSignals(SignalSource(Kinematics(env.model)), states)
     empty = np.zeros((count, 0))
-    physics = Physics(positions, velocities, actions, empty, positions, velocities, task.step_seconds, signals)
+    physics = Physics(positions, velocities, actions, empty, positions, velocities, signals)
     return task.true_reward(physics)
 
 

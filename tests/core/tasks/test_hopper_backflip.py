@@ -33,7 +33,7 @@ def physics(angle: float = 0.0, height: float = 1.0, rest: float = 1.0, rate: fl
         "velocities_before": velocities,
         "contact_heights": np.array([[height, height + 0.2, rest + 0.3, rest + 0.2, rest]]),
     }
-    return Physics(positions, velocities, seconds=SECONDS, **{**plain, **given})
+    return Physics(positions, velocities, **{**plain, **given})
 
 
 def counted(angles: list[float] | np.ndarray, heights: float | list[float] = 1.0) -> dict[str, float]:
@@ -156,7 +156,7 @@ def test_a_counter_resumes_where_another_one_was_saved(cut: int) -> None:
 def test_the_next_episode_starts_from_nothing() -> None:
     counter = BackflipCounter(2, SECONDS)
     turned, still = np.full((2, 6), -TURN - 0.1), np.zeros((2, 6))
-    both = Physics(turned, still, np.zeros((2, 3)), np.ones((2, 5)), turned, still, SECONDS)
+    both = Physics(turned, still, np.zeros((2, 3)), np.ones((2, 5)), turned, still)
     counter.step(both)
     assert counter.finish(1)[FLIPS] == 1
     assert counter.finish(1)[FLIPS] == 0

@@ -18,7 +18,7 @@ from core.robots.models import load_model
 from core.robots.signals import SignalSource, StepSignals, StepStates
 from core.tasks import CATALOGUE, get_task
 from core.tasks.base import Physics, RobotTask
-from core.tasks.half_cheetah_one_leg import one_leg_reward
+from tests.core.given_signals import Given
 from tests.core.robot_toys import MakeBatch, random_steps
 
 PEERS: dict[str, tuple[str, dict[str, Any], float, float, bool]] = {
@@ -148,9 +148,7 @@ def test_forces_places_figures_and_starts_survive_threads_and_restoring(name: st
     assert finished_alike(third, 15, 2) == 5
 
 
-def physics(
-    name: str, positions: Any, velocities: Any = (), before: Any = None, heights: Any = (), seconds: float = 0.1
-) -> Physics:
+def physics(name: str, positions: Any, velocities: Any = (), before: Any = None, seconds: float = 0.1) -> Physics:
     """A step of a task's robot. Positions and velocities that are left out at the end are those of its model."""
     model = load_model(get_task(name))
 
@@ -160,7 +158,7 @@ def physics(
     now, rates = whole(positions, model.qpos0), whole(velocities, np.zeros(model.nv))
     then, actions = now if before is None else whole(before, model.qpos0), np.zeros((1, model.nu), np.float32)
     signals = StepSignals(SignalSource(Kinematics(model)), StepStates(then, now, rates, actions, np.ones(1), seconds))
-    return Physics(now, rates, actions, np.array([heights], np.float64), then, rates, seconds, signals)
+    return Physics(now, rates, actions, np.zeros((1, 0)), then, rates, signals)
 
 
 @pytest.mark.parametrize(
@@ -210,33 +208,43 @@ def test_near_the_target_is_within_five_centimetres(far: float, near: int) -> No
     assert measure.finish(0) == pytest.approx({"share_near": near, "distance_to_the_target_m": far})
 
 
-ON_ONE_LEG = [0.0] * 4 + [0.2] * 8
-"""Heights of the ends of the hind foot, the hind shin, the front foot, the front shin, the torso and the head."""
+ON_ONE_LEG = {**dict.fromkeys(("bfoot", "bshin"), 0.0), **dict.fromkeys(("ffoot", "fshin", "torso", "head"), 0.2)}
+"""Heights of the Half-Cheetah's parts in m."""
+STILL, FALLEN = np.zeros((1, 9)), dict.fromkeys(ON_ONE_LEG, 0.0)
+
+
+def cheetah(heights: dict[str, float], speed: float) -> Physics:
+    """A step at this speed in m/s, which leaves the parts at these heights."""
+    given = {f"height[{part}]": [height] for part, height in heights.items()}
+    actions, signals = np.zeros((1, 6), np.float32), Given(**given, forward_speed=[speed])
+    return Physics(STILL, STILL, actions, np.zeros((1, 0)), STILL, STILL, signals)
 
 
 @pytest.mark.parametrize(
-    ("heights", "speed", "paid", "counted", "running"),
+    ("changed", "speed", "paid", "counted", "running"),
     [
-        (ON_ONE_LEG, 2.0, 3.0, 1, 1),
-        (ON_ONE_LEG, 5.0, 3.0, 1, 1),  # faster than is paid for
-        (ON_ONE_LEG, -2.0, -1.0, 1, 0),
-        ([0.2, 0.01] + [0.2] * 10, 2.0, 2.4, 1, 1),  # on the toes
-        ([0.5] * 12, 2.0, 0.0, 0, 0),  # in mid-leap
-        ([0.2] * 2 + [0.0] * 2 + [0.2] * 8, 2.0, 0.0, 0, 0),  # on its knee
-        ([0.0] * 4 + [0.2] * 5 + [0.05] + [0.2] * 2, 2.0, 1.5, 1, 1),  # the torso is low
-        ([0.3] * 8 + [-0.001] * 2 + [0.3] * 2, 2.0, 0.0, 0, 0),  # sliding on its back
+        ({}, 2.0, 3.0, 1, 1),
+        ({}, 5.0, 3.0, 1, 1),  # faster than is paid for
+        ({}, -2.0, -1.0, 1, 0),
+        ({"bfoot": 0.01, "bshin": 0.2}, 2.0, 2.4, 1, 1),  # on the toes
+        (dict.fromkeys(ON_ONE_LEG, 0.5), 2.0, 0.0, 0, 0),  # in mid-leap
+        ({"bfoot": 0.2}, 2.0, 0.0, 0, 0),  # on its knee
+        ({"torso": 0.05}, 2.0, 1.5, 1, 1),  # the torso is low
+        ({**dict.fromkeys(ON_ONE_LEG, 0.3), "torso": -0.001}, 2.0, 0.0, 0, 0),  # sliding on its back
+        *(({part: 0.0}, 2.0, 0.0, 0, 0) for part in ("ffoot", "fshin", "torso", "head")),
     ],
 )
 def test_one_leg_is_the_hind_one_alone_and_touches_the_floor(
-    heights: list[float], speed: float, paid: float, counted: int, running: int
+    changed: dict[str, float], speed: float, paid: float, counted: int, running: int
 ) -> None:
-    step = physics("half-cheetah", [0.1 * speed], before=[0.0], heights=heights)
-    assert one_leg_reward(step)[0] == pytest.approx(paid)
-    measure = get_task("half-cheetah-one-leg").measure(1, 0.1)
+    task, heights = get_task("half-cheetah-one-leg"), {**ON_ONE_LEG, **changed}
+    step = cheetah(heights, speed)
+    assert task.true_reward(step)[0] == pytest.approx(paid)
+    measure = task.measure(1, 0.1)
     measure.step(step)
-    measure.step(physics("half-cheetah", [0.0], heights=[0.0] * 12))
+    measure.step(cheetah(FALLEN, 0.0))
     shares = {"share_on_one_leg": counted / 2, "share_running_on_one_leg": running / 2}
-    shares["share_in_flight"] = 0.5 * (min(heights) > 0.01)
+    shares["share_in_flight"] = 0.5 * (min(heights.values()) > 0.01)
     assert measure.finish(0) == pytest.approx({**shares, "forward_speed": speed / 2})
     assert set(measure.finish(0).values()) == {0.0}
 
