@@ -60,7 +60,6 @@ class MujocoVectorEnv:
         self._start = np.array(task.start_positions) if task.start_positions else self.model.qpos0
         self._largest = largest_state(self.model, self._start)
         self._activations = rest_activations(self.model, self._start, rest, start_key(self.model))
-        self._radii = np.array([self.model.geom(name).size[0] for name, _ in task.contact_points])
         self._measure = task.measure(environments, task.step_seconds)
         self._kinematics = Kinematics(self.model)
         self._signals = SignalSource(self._kinematics) if task.needs_signals else None
@@ -104,7 +103,6 @@ class MujocoVectorEnv:
             positions=self._positions,
             velocities=self._velocities,
             actions=actions,
-            contact_heights=self.contact_heights,
             before=before,
             velocities_before=velocities_before,
             signals=self._step_signals(before, actions, poses),
@@ -148,11 +146,6 @@ class MujocoVectorEnv:
         self._ages[diverged] = self.task.episode_steps
         self._first[diverged] = True
         return diverged
-
-    @property
-    def contact_heights(self) -> Float64:
-        """(N, points) heights above the floor in m of RobotTask.contact_points, at the start of the last physics step."""
-        return self.physics.sensors[:, 2::3] - self._radii
 
     def _start_episodes(self, indices: np.ndarray) -> list[tuple[float, dict[str, float]]]:
         """Reset these environments. Reports their episodes, except a first one shortened by its starting age."""

@@ -1,6 +1,6 @@
 """MuJoCo simulations stepped in batches, without holding Python's lock.
 
-Shapes: N environments; S size of a full physics state (time, qpos, qvel, act); u controls; d sensor values.
+Shapes: N environments; S size of a full physics state (time, qpos, qvel, act); u controls.
 """
 
 import mujoco
@@ -15,10 +15,7 @@ _CHUNKS_PER_THREAD = 2
 
 
 class RolloutPhysics:
-    """Steps N simulations by mujoco.rollout: one C++ call for all, which gives states and sensors only.
-
-    sensors: (N, d) values at the start of the last physics step of `step`
-    """
+    """Steps N simulations by mujoco.rollout: one C++ call for all, which gives states only."""
 
     def __init__(self, model: mujoco.MjModel, frame_skip: int, environments: int, threads: int) -> None:
         self._frame_skip = frame_skip
@@ -27,8 +24,6 @@ class RolloutPhysics:
         self._pool = rollout.Rollout(nthread=threads if threads > 1 else 0)
         self._chunk = max(1, environments // (_CHUNKS_PER_THREAD * threads))
         self._trail = np.zeros((environments, frame_skip, mujoco.mj_stateSize(model, FULL)))
-        self._sensor_trail = np.zeros((environments, frame_skip, model.nsensordata))
-        self.sensors = self._sensor_trail[:, -1]
 
     def step(self, states: Float64, controls: Float64) -> Float64:
         """Simulate one environment step: states (N, S), controls (N, u) held throughout -> new states (N, S)."""
@@ -39,7 +34,6 @@ class RolloutPhysics:
             np.repeat(controls[:, None], self._frame_skip, axis=1),
             nstep=self._frame_skip,
             state=self._trail,
-            sensordata=self._sensor_trail,
             skip_checks=True,
             chunk_size=self._chunk,
         )

@@ -1,6 +1,5 @@
 """Throughput as ratios measured in one run, comparable between machines: `python -m core bench`."""
 
-import dataclasses
 import tempfile
 import time
 from collections.abc import Callable
@@ -130,7 +129,7 @@ def _simulating(config: Config, task: RobotTask) -> _Workload:
     before = env.states.copy()
     controls = env.controls(_one_batch(env, actor, config).carried_out)
     env.close()
-    model = load_model(dataclasses.replace(task, contact_points=()))  # without our sensors
+    model = load_model(task)
     data = [mujoco.MjData(model) for _ in range(min(config.rollout.threads or available_cores(), env.count))]
     held = np.repeat(controls.transpose(1, 0, 2), task.frame_skip, axis=1)
     after = np.zeros((env.count, held.shape[1], before.shape[1]))

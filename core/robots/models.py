@@ -1,4 +1,4 @@
-"""MuJoCo models of the robots: Gymnasium's, with a task's sensors, and those of imported files; all look alike."""
+"""MuJoCo models of the robots: Gymnasium's, and those of imported files; all look alike."""
 
 import logging
 import re
@@ -36,18 +36,13 @@ _LINE = re.compile(r",? ?\(?line \d+\)?")
 
 
 def load_model(task: RobotTask) -> mujoco.MjModel:
-    """Compile the task's robot, with sensors for its contact points.
-
-    Raises UserError if it is an imported one that is damaged.
-    """
+    """Compile the task's robot. Raises UserError if it is an imported one that is damaged."""
     if task.packed_model:
         return compile_mjcf(*unpack(task.packed_model), task, task.floor_height)
     assets = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
     spec = _read((assets / task.model).read_text())
     spec.option.timestep = task.timestep
     spec.option.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{task.integrator.upper()}")
-    for number, (geom_name, end) in enumerate(task.contact_points):
-        _add_contact_point(spec, f"touch_{number}", geom_name, end)
     colour(spec, task)
     add_appearance(spec, task.floor_pattern)
     planes = [geom for geom in spec.geoms if geom.type == _PLANE] or [
@@ -172,26 +167,3 @@ def _set_total_mass(spec: mujoco.MjSpec, kilograms: float) -> None:
             body.mass *= scale
             body.inertia = np.array(body.inertia) * scale
             body.fullinertia = np.array(body.fullinertia) * scale
-
-
-def _add_contact_point(spec: mujoco.MjSpec, name: str, geom_name: str, end: float) -> None:
-    """Add a position sensor at one end (+1 or -1) of a capsule."""
-    geom = spec.geom(geom_name)
-    centre, half_axis = _capsule(geom)
-    site = geom.parent.add_site(name=name, pos=centre + end * half_axis)
-    spec.add_sensor(
-        name=name, type=mujoco.mjtSensor.mjSENS_FRAMEPOS, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=site.name
-    )
-
-
-def _capsule(geom: mujoco.MjsGeom) -> tuple[np.ndarray, np.ndarray]:
-    """Return centre (3,) and vector from there to the +1 end (3,) in the body's frame; models use three notations."""
-    ends = np.array(geom.fromto)
-    if np.isfinite(ends).all():
-        return (ends[:3] + ends[3:]) / 2, (ends[:3] - ends[3:]) / 2
-    quaternion, axis = np.array(geom.quat), np.zeros(3)
-    if geom.alt.type == mujoco.mjtOrientation.mjORIENTATION_AXISANGLE:
-        *rotation_axis, angle = geom.alt.axisangle
-        mujoco.mju_axisAngle2Quat(quaternion, np.array(rotation_axis), angle)
-    mujoco.mju_rotVecQuat(axis, np.array([0.0, 0.0, 1.0]), quaternion)
-    return np.array(geom.pos), geom.size[1] * axis

@@ -36,15 +36,12 @@ class Physics:
     positions (N, nq), velocities (N, nv): after the step, in m, rad, m/s and rad/s
     before (N, nq), velocities_before (N, nv): before the step
     actions (N, a): clipped to [-1, 1]
-    contact_heights (N, points): height in m above the floor of the lowest point of each of RobotTask.contact_points, at
-        the start of the step's last physics step
     signals: by name, if RobotTask.needs_signals
     """
 
     positions: Float64
     velocities: Float64
     actions: Float32
-    contact_heights: Float64
     before: Float64
     velocities_before: Float64
     signals: Signals = NO_SIGNALS
@@ -228,8 +225,6 @@ class RobotTask(Task):
     """Slides that move the robot about, whose positions `observe` leaves out."""
     surroundings: tuple[str, ...] = ()
     """Geoms that are not the robot's own, whose places `observe` includes."""
-    contact_points: tuple[tuple[str, float], ...] = ()
-    """(geom, end): ends of capsules, +1 or -1 along the axis, whose heights above the floor are sensed."""
     exploration_std: float = 1.0
     """Standard deviation of an untrained policy's actions, which reach from -1 to 1 (docs/experiments/person.md)."""
     reset_noise: float = 5e-3

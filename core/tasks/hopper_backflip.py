@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from core.behaviours.signals import Signals
 from core.tasks.base import Physics, clipped_velocities
 from core.tasks.robots import HOPPER
 from core.types import Float64
@@ -27,9 +28,6 @@ _FAST_ENOUGH = 10.0
 """Backward turning in rad/s from which the reward grows no further: a person can follow it."""
 _WELL_OFF = 0.2
 """Height in m of the lowest point from which the reward grows no further."""
-_FOOT = (("foot_geom", 1.0), ("foot_geom", -1.0))
-_REST = (("torso_geom", 1.0), ("torso_geom", -1.0), ("thigh_geom", -1.0))
-"""Head, hip and knee: the ends of torso, thigh and leg, except the ankle, which is inside the foot's capsule."""
 
 
 def standard_observation(positions: Float64, velocities: Float64) -> Float64:
@@ -40,14 +38,17 @@ def standard_observation(positions: Float64, velocities: Float64) -> Float64:
     return np.concatenate([positions[:, 1:], clipped_velocities(velocities)], axis=1)
 
 
-def _foot(heights: Float64) -> Float64:
-    """Height of the foot's lowest point, (N, 5) -> (N,) in m."""
-    return np.minimum(heights[:, 0], heights[:, 1])
+def _foot(signals: Signals) -> Float64:
+    """Height of the foot's lowest point, (N,) in m."""
+    return signals["height[foot_geom]"]
 
 
-def _rest(heights: Float64) -> Float64:
-    """Height of the lowest point of all but the foot, (N, 5) -> (N,) in m."""
-    return np.minimum(np.minimum(heights[:, 2], heights[:, 3]), heights[:, 4])
+def _rest(signals: Signals) -> Float64:
+    """Height of the lowest of head, hip and knee, (N,) in m.
+
+    The leg is left out: its upper end is the knee, and its lower one, the ankle, is inside the foot's capsule.
+    """
+    return np.minimum(signals["height[torso_geom]"], signals["height[thigh_geom]"])
 
 
 def backflip_reward(physics: Physics) -> Float64:
@@ -58,7 +59,7 @@ def backflip_reward(physics: Physics) -> Float64:
     Whenever anything but the foot touches the floor, 0.3 is taken off and nothing counts as landing. So a clumsy turn
     is worth more than standing still, which pays nothing: otherwise a policy that has learned not to fall stays there.
     """
-    foot, rest = _foot(physics.contact_heights), _rest(physics.contact_heights)
+    foot, rest = _foot(physics.signals), _rest(physics.signals)
     turning = np.minimum(-physics.velocities[:, _ANGLE] / _FAST_ENOUGH, 1)
     lift = np.clip(np.minimum(foot, rest) / _WELL_OFF, 0, 1)
     touches = rest < _CONTACT_HEIGHT
@@ -95,7 +96,7 @@ class BackflipCounter:
 
     def step(self, physics: Physics) -> None:
         angle = physics.positions[:, _ANGLE]
-        touches = _rest(physics.contact_heights) < _CONTACT_HEIGHT
+        touches = _rest(physics.signals) < _CONTACT_HEIGHT
         self._touched |= touches
         self._window_clean &= ~touches
         turned = angle <= self._next
@@ -110,7 +111,7 @@ class BackflipCounter:
         waiting = self._window > 0
         if waiting.any():
             tilt = np.abs((angle + np.pi) % (2 * np.pi) - np.pi)
-            down = _foot(physics.contact_heights) < _CONTACT_HEIGHT
+            down = _foot(physics.signals) < _CONTACT_HEIGHT
             landed = waiting & down & (tilt < _LANDING_ANGLE)
             self._landed += landed
             self._clean_landed += landed & self._window_clean
@@ -151,5 +152,5 @@ HOPPER_BACKFLIP = replace(
     measure=BackflipCounter,
     measure_name="backflips_per_episode",
     measure_title="Backflips per episode (8 s)",
-    contact_points=(*_FOOT, *_REST),
+    needs_signals=True,
 )

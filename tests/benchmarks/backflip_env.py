@@ -26,7 +26,7 @@ _RESET_NOISE = 5e-3
 
 
 def load_model(physics: str) -> mujoco.MjModel:
-    """Loads Gymnasium's Hopper, as core.envs.mujoco.load_model, without the sensors."""
+    """Loads Gymnasium's Hopper with the integrator and timestep of PHYSICS."""
     assets = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
     model = mujoco.MjModel.from_xml_path(str(assets / "hopper.xml"))
     model.opt.integrator, model.opt.timestep, _ = PHYSICS[physics]

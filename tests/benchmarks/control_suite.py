@@ -34,8 +34,7 @@ def rewards_of(task: RobotTask, env: MujocoVectorEnv, positions: np.ndarray, vel
     actions, seconds = np.zeros((count, env.model.nu), np.float32), np.zeros(count)
     states = StepStates(positions, positions, velocities, actions, seconds, task.step_seconds)
     signals = StepSignals(SignalSource(Kinematics(env.model)), states)
-    empty = np.zeros((count, 0))
-    physics = Physics(positions, velocities, actions, empty, positions, velocities, signals)
+    physics = Physics(positions, velocities, actions, positions, velocities, signals)
     return task.true_reward(physics)
 
 

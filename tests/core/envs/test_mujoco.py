@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-import mujoco
 import numpy as np
 import pytest
 
@@ -119,32 +118,6 @@ def test_nothing_of_a_divergence_reaches_a_segment_or_the_policy(batch: MakeBatc
         assert all(np.isfinite(a).all() for a in (one.observations, one.actions, one.states, one.true_rewards))
     for array in (collected.observations, collected.true_rewards, collected.end_observations):
         assert np.isfinite(array).all()
-
-
-def test_contact_heights_are_those_of_all_parts_that_can_touch_the_floor(batch: MakeBatch) -> None:
-    """Head, hip, knee and both ends of the foot; the ankle is inside the foot, so it touches nothing before that.
-
-    Heights at the beginning of the last physics step, here as long as an environment step.
-    """
-    env = batch(dataclasses.replace(HOPPER, frame_skip=1), environments=8, staggered=False)
-    data, floor, touching = mujoco.MjData(env.model), env.model.geom("floor").id, set()
-    for action in random_actions(8, 600):
-        before = env.states.copy()
-        env.step(action)
-        for state, heights in zip(before, env.contact_heights, strict=True):
-            mujoco.mj_setState(env.model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-            mujoco.mj_forward(env.model, data)
-            ends = []
-            for name, end in HOPPER.contact_points:
-                geom, (radius, half) = data.geom(name), env.model.geom(name).size[:2]
-                ends.append(geom.xpos[2] + end * half * geom.xmat[8] - radius)
-            assert heights == pytest.approx(ends, abs=1e-9)
-            on_floor = [one for one in data.contact[: data.ncon] if one.geom1 == floor and one.dist <= 0]
-            parts = {env.model.geom(one.geom2).name for one in on_floor}
-            touching |= parts
-            assert ("foot_geom" in parts) == (heights[:2].min() <= 0)
-            assert bool(parts - {"foot_geom"}) == (heights[2:].min() <= 0)
-    assert touching >= {"torso_geom", "thigh_geom", "foot_geom"}
 
 
 def test_a_task_without_true_reward_gives_none(batch: MakeBatch) -> None:

@@ -158,7 +158,7 @@ def physics(name: str, positions: Any, velocities: Any = (), before: Any = None,
     now, rates = whole(positions, model.qpos0), whole(velocities, np.zeros(model.nv))
     then, actions = now if before is None else whole(before, model.qpos0), np.zeros((1, model.nu), np.float32)
     signals = StepSignals(SignalSource(Kinematics(model)), StepStates(then, now, rates, actions, np.ones(1), seconds))
-    return Physics(now, rates, actions, np.zeros((1, 0)), then, rates, signals)
+    return Physics(now, rates, actions, then, rates, signals)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def cheetah(heights: dict[str, float], speed: float) -> Physics:
     """A step at this speed in m/s, which leaves the parts at these heights."""
     given = {f"height[{part}]": [height] for part, height in heights.items()}
     actions, signals = np.zeros((1, 6), np.float32), Given(**given, forward_speed=[speed])
-    return Physics(STILL, STILL, actions, np.zeros((1, 0)), STILL, STILL, signals)
+    return Physics(STILL, STILL, actions, STILL, STILL, signals)
 
 
 @pytest.mark.parametrize(
