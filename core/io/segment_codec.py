@@ -14,7 +14,6 @@ import hashlib
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,6 @@ from core.types import Float32, Observations, Segment
 Bytes = npt.NDArray[np.uint8]
 _LEVEL = 1
 """Level of zlib. Level 9 takes ten times as long and saves a fifth."""
-DEFERRED_BYTES = 1 << 18
-"""Larger arrays are compressed at once. The pictures of a usual segment of a game have 198 kB."""
 _LARGEST = 32 << 20
 """Bytes of a decompressed array, as a limit for files from other people. The stacks of the longest segment of a game,
 1,000 steps, have 28 MB; those of a usual one 0.7 MB."""
@@ -59,33 +56,9 @@ class CompressedArray:
 
 def compress(array: Bytes) -> CompressedArray:
     """Compress an array (k, ...) uint8."""
-    return CompressedArray(_payload(array), array.shape)
-
-
-def _payload(array: Bytes) -> Bytes:
     differences = array.copy()
     differences[1:] -= array[:-1]
-    return np.frombuffer(zlib.compress(differences.data, _LEVEL), np.uint8)
-
-
-class Deferred(CompressedArray):
-    """Array that is compressed when its payload is first read. Most segments of a rollout are never stored."""
-
-    def __init__(self, array: Bytes) -> None:
-        """array: (k, ...) uint8; must not be modified afterwards."""
-        object.__setattr__(self, "shape", array.shape)
-        object.__setattr__(self, "_array", array)
-
-    @cached_property
-    def payload(self) -> Bytes:
-        return _payload(self.array())
-
-    def array(self) -> Bytes:
-        array: Bytes = self.__dict__["_array"]
-        return array
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return CompressedArray, (self.payload, self.shape)
+    return CompressedArray(np.frombuffer(zlib.compress(differences.data, _LEVEL), np.uint8), array.shape)
 
 
 class CompressedSegment(Segment):
@@ -131,15 +104,15 @@ class CompressedSegment(Segment):
 
 
 def compress_segment(segment: Segment, pictures: Bytes) -> CompressedSegment:
-    """Compressed copy of a segment. Few pictures are compressed only when they are stored or sent.
+    """Compressed copy of a segment.
 
-    pictures (k + n - 1, h, w) uint8: its observations, so that `segment.observations` is not read; must not be modified
-        afterwards
+    pictures (k + n - 1, h, w) uint8: its observations, so that `segment.observations` is not read
     """
-    packed = Deferred(pictures) if pictures.nbytes <= DEFERRED_BYTES else compress(pictures)
     states = segment.states
     kept = compress(states) if states.dtype == np.uint8 and states.size else states
-    return CompressedSegment(segment.id, packed, segment.actions, kept, segment.true_rewards, segment.env_steps)
+    return CompressedSegment(
+        segment.id, compress(pictures), segment.actions, kept, segment.true_rewards, segment.env_steps
+    )
 
 
 def state_size(segment: Segment) -> int:

@@ -191,8 +191,7 @@ class _StoredSegment:
         if not isinstance(segment, CompressedSegment):
             raise ValueError(f"the images of segment {segment.id} are not compressed")
         self._depth, pictures = segment.depth, segment.pictures
-        # `payload` compresses images that are not compressed yet.
-        self._images: CompressedArray | Tensor = CompressedArray(pictures.payload, pictures.shape)
+        self._images: CompressedArray | Tensor = pictures
         if device.type != "cpu":
             self._images = torch.as_tensor(pictures.array(), device=device)
 

@@ -4,7 +4,6 @@ import math
 
 from core.config import Config
 from core.errors import UserError
-from core.io.segment_codec import DEFERRED_BYTES
 from core.tasks.base import Task
 
 _MAX_CUT = 384 << 20
@@ -15,8 +14,6 @@ _COLOUR_BYTES = 6144
 """Bytes of a step's colour picture (core.io.image_codec.ROW_BYTES), stored in addition to the network's input."""
 _GRAY_KEPT, _COLOUR_KEPT = 600, 1600
 """Bytes of a step's compressed pictures in the pool, for a game that compresses badly (core.io.segment_codec)."""
-_MAX_POOL = 1 << 30
-"""Bytes of the gray pictures of a pool, which are not compressed if segments are short."""
 _MAX_CHECKPOINT = 448 << 20
 """Bytes of all segments in a checkpoint. Networks add about 12 MB; core.session.checkpoint limits files to 496 MB."""
 CAPTURED_POOL = 256
@@ -58,8 +55,7 @@ def check_size_limits(config: Config, task: Task) -> None:
             f"A batch of {environments * config.rollout.steps:,} steps would not fit into memory, because {task.name} has"
             " image observations: give fewer rollout.environments or rollout.steps."
         )
-    loose = config.query.pool * gray if gray <= DEFERRED_BYTES else 0
-    if loose > _MAX_POOL or cut + _pooled(config, length) > _MAX_CHECKPOINT:
+    if cut + _pooled(config, length) > _MAX_CHECKPOINT:
         raise UserError(
             f"A pool of {config.query.pool:,} segments of {length} steps would not fit into memory or a checkpoint,"
             f" because {task.name} has image observations: give a smaller query.pool, fewer query.segment_steps"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from contextlib import closing
 from pathlib import Path
 
@@ -95,6 +96,15 @@ def test_a_segment_of_a_game_is_small_and_comes_back_bit_for_bit(game: str, tmp_
     assert np.array_equal(restored.observations, segment.observations)
     assert np.array_equal(restored.states, segment.states)
     assert LABELS / 8 * sum(path.stat().st_size for path in (tmp_path / "answers").iterdir()) < STORE_BYTES / 4
+
+
+def test_a_compressed_segment_does_not_keep_its_pictures_alive() -> None:
+    pictures = noise(STEPS + 3)
+    kept = kept_of(pictures, np.eye(STEPS, 6, dtype=np.float32), np.zeros((STEPS, 0), np.uint8))
+    original = weakref.ref(pictures)
+    del pictures
+    assert original() is None
+    assert np.array_equal(kept.observations, stacked(noise(STEPS + 3)))
 
 
 def damaged(name: str, value: np.ndarray) -> dict[str, np.ndarray]:

@@ -20,7 +20,6 @@ ABSURD = [
     ({"rollout__environments": 16, "rollout__steps": 100_000}, "rollout.steps"),
     ({"query__segment_steps": 250, "rollout__captured_envs": 4}, "query.pool"),
     ({"query__segment_steps": 300, "query__pool": 3000}, "query.pool"),
-    ({"query__pool": 8192}, "query.pool"),
 ]
 
 
@@ -52,6 +51,8 @@ def test_what_a_large_workstation_can_do_is_let_through(task: str) -> None:
     config = replaced(Config(task="pong"), rollout__environments=16, query__segment_steps=250)
     check_size_limits(config, get_task("pong"))
     check_size_limits(replaced(config, rollout__captured_envs=4, query__pool=CAPTURED_POOL), get_task("pong"))
+    # and a large pool of usual segments
+    check_size_limits(replaced(config, query__segment_steps=25, query__pool=8192), get_task("pong"))
 
 
 @pytest.mark.parametrize(("task", "steps"), [("hopper", 320), ("pong", 300)])
