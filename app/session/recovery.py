@@ -7,8 +7,6 @@ from core.config import Config, replaced
 from core.errors import Lack
 from core.events import Failed
 
-_SMALLEST_POLICY_BATCH, _SMALLEST_REWARD_BATCH = 64, 8
-"""Smaller batches make gradients too noisy, and save little memory."""
 _PARTS = {
     "rollout": "The simulation",
     "reward": "Reward training",
@@ -27,21 +25,13 @@ class RecoveryAction:
 
 
 def recovery_action(failure: Failed, config: Config) -> RecoveryAction:
-    """Return a restart that needs less of the resource that the job lacked, if possible; else a plain restart.
+    """Return a restart on the CPU if the job lacked the GPU or its memory; else a plain restart.
 
     It changes this run only; the session keeps its config.
     """
     if failure.lack in (Lack.GPU, Lack.GPU_MEMORY) and config.device != "cpu":
         return RecoveryAction("Retry on the CPU", replaced(config, device="cpu"))
-    batch = smallest = 0
-    if failure.lack and failure.job == "reward":
-        batch, smallest = config.reward.minibatch, _SMALLEST_REWARD_BATCH
-    elif failure.lack and failure.job == "policy" and config.policy.algorithm != "a2c":  # A2C has no minibatches
-        batch, smallest = config.policy.minibatch, _SMALLEST_POLICY_BATCH
-    if batch <= smallest:
-        return RecoveryAction("Restart", config)
-    smaller = replaced(config, **{f"{failure.job}__minibatch": max(smallest, batch // 2)})
-    return RecoveryAction("Retry with smaller batches", smaller)
+    return RecoveryAction("Restart", config)
 
 
 def failure_sentence(failure: Failed) -> str:

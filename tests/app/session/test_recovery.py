@@ -1,4 +1,4 @@
-"""Recovery from failed jobs by the CPU, smaller batches or a restart, and from the loss of the session's folder."""
+"""Recovery from failed jobs by the CPU or a restart, and from the loss of the session's folder."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.app.fakes import Face
         ("rollout", Lack.GPU_MEMORY, "cuda", "Retry on the CPU"),
         ("rollout", Lack.GPU, "cuda", "Retry on the CPU"),
         ("policy", Lack.GPU_MEMORY, "auto", "Retry on the CPU"),
-        ("policy", Lack.GPU_MEMORY, "cpu", "Retry with smaller batches"),
-        ("reward", Lack.MEMORY, "auto", "Retry with smaller batches"),
+        ("policy", Lack.GPU_MEMORY, "cpu", "Restart"),
+        ("reward", Lack.MEMORY, "auto", "Restart"),
         ("clips", Lack.MEMORY, "auto", "Restart"),
         ("policy", Lack.NOTHING, "auto", "Restart"),
     ],
@@ -28,10 +28,7 @@ def test_a_job_is_restarted_without_what_it_lacked(job: str, lack: Lack, device:
     config = replaced(Config(), device=device)
     action = recovery_action(Failed(job, "", "", lack), config)
     assert action.name == button
-    assert (action.config.device == "cpu") == (button == "Retry on the CPU" or device == "cpu")
-    batches = {"policy": action.config.policy.minibatch, "reward": action.config.reward.minibatch}
-    before = {"policy": config.policy.minibatch, "reward": config.reward.minibatch}
-    assert batches == {name: n // 2 if name == job and "smaller" in button else n for name, n in before.items()}
+    assert action.config == replaced(config, device="cpu" if button == "Retry on the CPU" else device)
 
 
 def test_the_button_restarts_with_the_change_and_the_session_keeps_its_config(face: Face) -> None:
