@@ -1,7 +1,8 @@
 """Check that a session's folder holds only files of its own, before any of them is read or written.
 
 A session may come from another person. A pipe in a file's place would block the program forever, and through a link it
-would read or write a file elsewhere.
+would read or write a file elsewhere. `files.open_regular` refuses neither a folder that is a link, nor what is exported
+or copied without it.
 """
 
 import os
