@@ -2,7 +2,6 @@
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
-from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
@@ -89,6 +88,8 @@ class Labelling(QObject):
         self._writing = False
         self._queued: deque[Callable[[], None]] = deque()
         self._recent: OrderedDict[int, Pair] = OrderedDict()
+        self._renderings: dict[int, Query] = {}
+        """Queries whose clips are requested, by the request's token."""
         self._undone: dict[int, Query] = {}
         """Queries of answers that can be redone, by the answer's id."""
         self.oracle_timer = QTimer(self, singleShot=True, interval=_ORACLE_MS)
@@ -197,6 +198,7 @@ class Labelling(QObject):
     def forget_offered(self) -> None:
         """Drop all but the shown and the undone pairs: a restarted rollout offers others."""
         self.pairs.forget_offered()
+        self._cancel_renderings()
 
     def close(self) -> None:
         """End the writer's thread; block until every answer is on disk."""
@@ -219,6 +221,7 @@ class Labelling(QObject):
         self.wake_oracle()
 
     def _render_next(self) -> None:
+        self._cancel_renderings()
         for query in self.pairs.next_renderings():
             self._request_clips(query)
 
@@ -227,10 +230,18 @@ class Labelling(QObject):
             self._progress.drawing.begin()
         token, segments = next(self._job_requests.tokens), (query.left, query.right)
         request = ClipsRequested(token, segments, self.clip_size, CLIP_FPS, first)
-        self._job_requests.send(request, partial(self._on_clips_rendered, query))
+        self._renderings[token] = query
+        self._job_requests.send(request, self._on_clips_rendered)
 
-    def _on_clips_rendered(self, query: Query, event: ClipsRendered) -> None:
-        if not self.pairs.add_clips(query, event.clips):
+    def _cancel_renderings(self) -> None:
+        """Cancel the requests for clips that the queue no longer needs."""
+        for token, query in list(self._renderings.items()):
+            if not self.pairs.renders(query):
+                del self._renderings[token]
+                self._job_requests.cancel(token)
+
+    def _on_clips_rendered(self, event: ClipsRendered) -> None:
+        if not self.pairs.add_clips(self._renderings.pop(event.token), event.clips):
             return
         self._progress.drawing.end()
         if self.pairs.rendering:

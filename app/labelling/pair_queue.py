@@ -69,6 +69,10 @@ class PairQueue:
             return tuple(self._undone)
         return self.shown.query, *_without(self._undone, self.shown.query)
 
+    def renders(self, query: Query) -> bool:
+        """Return whether the clips of this query are being rendered."""
+        return _contains(self._rendering, query)
+
     def offer(self, query: Query) -> None:
         self._offered.append(query)
 
@@ -82,7 +86,7 @@ class PairQueue:
 
     def add_clips(self, query: Query, clips: tuple[Frames, ...]) -> bool:
         """Take the clips of a rendering; False if it is no longer needed."""
-        if not _contains(self._rendering, query):
+        if not self.renders(query):
             return False
         self._rendering = _without(self._rendering, query)
         if query is self._first:
