@@ -76,7 +76,6 @@ class TrainingCourse:
         """Begin a finish."""
         self._begin_finish(self._env_steps)
         self.finishing, self.finished = 0.0, False
-        self.comparison.restart()
 
     def _begin_finish(self, env_steps: int) -> None:
         before = self._returns_since(env_steps - _JUDGED_SHARE * self._steps, env_steps)

@@ -161,7 +161,7 @@ class Controller(QObject):
 
     @property
     def _running_config(self) -> Config:
-        """Config of the jobs; it differs from the session's after a recovery with less memory."""
+        """Config of the jobs; it differs from the session's after a recovery on the CPU."""
         return Config.from_dict(self.job_group.config)
 
     def _saved_work(self) -> str:
@@ -257,7 +257,11 @@ class Controller(QObject):
             self.course.finish()
             self.room.follow()
             if not self._finish_checkpoint:
-                self.job_group.send(FinishRequested())
+                self._request_finish()
+
+    def _request_finish(self) -> None:
+        self.course.comparison.restart()  # not before: pairs of an earlier finish may have come since the person asked
+        self.job_group.send(FinishRequested())
 
     def undo_finish(self) -> None:
         """Return training to where it was before the finish; the answers stay."""
@@ -483,7 +487,7 @@ class Controller(QObject):
     def _continue_after(self, checkpoint: int) -> None:
         if checkpoint and checkpoint == self._finish_checkpoint:
             self._finish_checkpoint = 0
-            self.job_group.send(FinishRequested())
+            self._request_finish()
         if self.state == State.STOPPING and checkpoint == self._final_checkpoint:
             self._dismiss_jobs()
 

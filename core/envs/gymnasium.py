@@ -255,10 +255,9 @@ def _make(task: GymTask, environments: int, pictures: bool) -> SyncVectorEnv[Any
         manual = {"autoreset_mode": AutoresetMode.DISABLED}
         made = gymnasium.make_vec(spec, environments, vectorization_mode="sync", vector_kwargs=manual, **options)
     except gymnasium.error.UnregisteredEnv as error:
-        raise UserError(
-            f"No environment named {task.env_id}: {_one_line(error)} Your own must be registered by an installed package"
-            " (its entry point gymnasium.envs)."
-        ) from error
+        own = " Your own must be registered by an installed package (its entry point gymnasium.envs)."
+        advice = "" if isinstance(error, gymnasium.error.VersionNotFound) else own
+        raise UserError(f"No environment named {task.env_id}: {_one_line(error)}{advice}") from error
     except Exception as error:
         raise UserError(f"{task.name} can't be created: {_one_line(error)}") from error
     assert isinstance(made, SyncVectorEnv)

@@ -59,7 +59,7 @@ def teach(args: argparse.Namespace) -> None:
             value not in (None, [])
             for value in (*given, *start_options, args.ablations, *_oracle_settings(args).values())
         ):
-            raise UserError("A resumed session keeps its task, labels, steps and settings: leave them out.")
+            raise UserError("A resumed session keeps its task, folder, labels, steps and settings: leave them out.")
     args.task = args.task and named_task(args.task)  # once, as reading a robot takes seconds
     name = read_config(Path(args.resume)).task if args.resume else args.task
     require_memory(name)

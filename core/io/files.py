@@ -255,7 +255,7 @@ def remedy(error: OSError) -> str:
         case errno.ENOENT:
             return "check that the folder is still there"
         case errno.ENOTDIR | errno.EEXIST:
-            return "a file is where its folder should be, so name another"
+            return "move away the file that is where its folder should be, or name another folder"
         case errno.ENAMETOOLONG:
             return "give it a shorter name"
         case errno.ELOOP:

@@ -285,6 +285,23 @@ def test_nor_does_one_that_is_shown_after_the_next_finish_has_begun(face: Face) 
     assert face.controller.course.comparison.preferred == (1, 0, 1)
 
 
+def test_nor_does_one_that_comes_before_the_next_finish_has_begun(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rollout offers it before it hears of the finish, whose checkpoint is not on disk yet."""
+    finish(face)
+    act(face, AFTER)
+    compare(face, Qt.Key.Key_Left, Qt.Key.Key_Right)
+    saves = hold_saves(monkeypatch)
+    QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
+    old, following = face.offer(comparison(1), make_query())
+    saves.set()
+    face.wait_until(lambda: len(face.engine["rollout"].got(FinishRequested)) == 2)
+    for shown in (face.query, old):
+        face.wait_until(lambda shown=shown: face.query is shown)
+        face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: face.query is following)
+    assert face.controller.course.comparison.preferred is None
+
+
 def test_an_answer_that_is_changed_in_the_history_counts_as_changed(face: Face) -> None:
     finish(face)
     act(face, AFTER)

@@ -313,7 +313,8 @@ def test_what_cannot_be_taught_is_reported_in_one_sentence(batch: MakeBatch, giv
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("Nowhere-v0", "by an installed package (its entry point gymnasium.envs)"),
+        ("Nowhere-v0", "No environment named Nowhere-v0: .* by an installed package"),
+        ("CartPole-v9", r"^No environment named CartPole-v9: .* \[ `v0`, `v1` \]\.$"),
         ("CartPole", "gym:CartPole has no version: write gym:CartPole-v1."),
         ("somewhere:Walk-v0", "gym:somewhere:Walk-v0 names a module"),
         ("ALE/Pong-v5", "^gym:ALE/Pong-v5 is an Atari game: .*such as pong"),

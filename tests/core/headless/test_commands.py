@@ -250,7 +250,10 @@ TEACH = ["teach", "hopper-backflip", "--session", "s"]
         (["teach", "--resume", "foreign"], "foreign"),
         (["teach", "hopper-backflip", "--session", "foreign"], "foreign"),
         (["teach", "--resume", "s", "--video", "film.gif"], ".mp4"),
-        (["teach", "--resume", "s", "--labels", "5"], "keeps its task, labels, steps and settings: leave them out"),
+        (
+            ["teach", "--resume", "s", "--labels", "5"],
+            "keeps its task, folder, labels, steps and settings: leave them out",
+        ),
         (["teach", "--resume", "s", "--preset", "paper"], "leave them out"),
         (["evaluate", "nowhere", "--strip", "strip.jpg"], "does not end in .png"),
         (["evaluate", "nowhere"], "nowhere"),

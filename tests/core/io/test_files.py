@@ -106,7 +106,7 @@ def test_no_folder_is_made_by_writing_into_it(tmp_path: Path) -> None:
         files.make_inside(tmp_path / "gone" / "inside")
     assert not list(tmp_path.iterdir())
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match="a file is where its folder should be, so name another"):
+    with pytest.raises(UserError, match="move away the file that is where its folder should be"):
         files.write_atomically(tmp_path / "file" / "inside", b"x")
 
 

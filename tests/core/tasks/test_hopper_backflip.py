@@ -11,6 +11,7 @@ import pytest
 
 from core.envs.physics import FULL
 from core.errors import UserError
+from core.robots.signals import signal_series
 from core.tasks import CATALOGUE, get_task
 from core.tasks.base import Physics
 from core.tasks.hopper_backflip import (
@@ -142,16 +143,23 @@ def test_head_hip_and_knee_all_spoil_a_flip(part: str) -> None:
 
 def test_all_that_touches_the_floor_is_seen_in_the_heights_of_foot_torso_and_thigh(batch: MakeBatch) -> None:
     """The leg's are left out: its knee is inside the thigh's capsule, and its ankle inside the foot's."""
-    env = batch(get_task("hopper-backflip"), 8)
+    task = get_task("hopper-backflip")
+    env, actions = batch(task, 1), np.random.default_rng(1).uniform(-1.2, 1.2, (3000, 3)).astype(np.float32)
+    states = []
+    for action in actions:
+        states.append(env.states[0].copy())
+        env.step(action[None])
+    series = signal_series(env.model, np.array(states), actions, task.step_seconds)
     data, floor, touching = mujoco.MjData(env.model), env.model.geom("floor").id, set()
-    for action in np.random.default_rng(1).uniform(-1.2, 1.2, (600, 8, 3)).astype(np.float32):
-        env.step(action)
-        for state in env.states:
-            mujoco.mj_setState(env.model, data, state, FULL)
-            mujoco.mj_forward(env.model, data)
-            parts = {env.model.geom(one.geom2).name for one in data.contact[: data.ncon] if one.geom1 == floor}
-            assert "leg_geom" not in parts or parts & {"foot_geom", "thigh_geom"}
-            touching |= parts
+    for step, state in enumerate(states):
+        mujoco.mj_setState(env.model, data, state, FULL)
+        mujoco.mj_forward(env.model, data)
+        on_floor = [one for one in data.contact[: data.ncon] if one.geom1 == floor and one.dist < -1e-6]
+        parts = {env.model.geom(one.geom2).name for one in on_floor}
+        foot, torso, thigh = (series[f"height[{part}_geom]"][step] for part in ("foot", "torso", "thigh"))
+        assert ("foot_geom" in parts) == (foot < -1e-6)
+        assert bool(parts - {"foot_geom"}) == (min(torso, thigh) < -1e-6)
+        touching |= parts
     assert touching >= {"torso_geom", "thigh_geom", "foot_geom"}
 
 
