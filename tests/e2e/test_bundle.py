@@ -180,7 +180,7 @@ def assert_one_sentence(done: subprocess.CompletedProcess[str], *words: str) -> 
     ("variables", "words"),
     [
         ({}, ["no display", "somersault teach"]),
-        ({"WAYLAND_DISPLAY": "wayland-9"}, ["display wayland-9 does not answer"]),
+        ({"WAYLAND_DISPLAY": "wayland-9"}, ["display wayland-9 is unreachable"]),
         ({"QT_QPA_PLATFORM": "minimal"}, ["QT_QPA_PLATFORM=minimal"]),
     ],
     ids=["none", "one that is gone", "a platform that is left out"],
