@@ -176,6 +176,10 @@ class Ablation:
     help: str
     changes: Changes
 
+    def undone_by(self, settings: Changes) -> list[tuple[str, Any]]:
+        """Return those of the changes to which these settings give another value."""
+        return [(name, value) for name, value in self.changes.items() if settings.get(name, value) != value]
+
 
 ABLATIONS: dict[str, Ablation] = {
     "random-queries": Ablation("ask about pairs chosen at random", {"query.selection": "random"}),

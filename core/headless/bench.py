@@ -25,7 +25,6 @@ from core.nn import threads
 from core.nn.device import device_for
 from core.reward.ensemble import RewardEnsemble
 from core.reward.trainer import RewardTrainer
-from core.robots.models import load_model
 from core.rollout.actor import Actor
 from core.rollout.collector import Act, RolloutBatch, at_once, collect
 from core.rollout.segments import SegmentBuilder
@@ -129,7 +128,7 @@ def _simulating(config: Config, task: RobotTask) -> _Workload:
     before = env.states.copy()
     controls = env.controls(_one_batch(env, actor, config).carried_out)
     env.close()
-    model = load_model(task)
+    model = env.model
     data = [mujoco.MjData(model) for _ in range(min(config.rollout.threads or available_cores(), env.count))]
     held = np.repeat(controls.transpose(1, 0, 2), task.frame_skip, axis=1)
     after = np.zeros((env.count, held.shape[1], before.shape[1]))

@@ -205,11 +205,10 @@ def new_session(args: argparse.Namespace) -> Session:
 def _refuse_undone_ablations(flags: Iterable[str], settings: Mapping[str, Any]) -> None:
     """Raise UserError for a setting that one of these ablations sets to another value."""
     for flag in flags:
-        for name, value in ABLATIONS[flag].changes.items():
-            if settings.get(name, value) != value:
-                raise UserError(
-                    f"--{flag} sets {name}={value}, and --set {name}={settings[name]}: leave out one of the two."
-                )
+        for name, value in ABLATIONS[flag].undone_by(settings):
+            raise UserError(
+                f"--{flag} sets {name}={value}, and --set {name}={settings[name]}: leave out one of the two."
+            )
 
 
 def _refuse_other_teachers(args: argparse.Namespace, person: Mapping[str, Any], settings: Mapping[str, Any]) -> None:

@@ -267,11 +267,10 @@ def _curve(values: Mapping[str, Any]) -> PlannedCurve:
     if type(labels) is not int or labels < 0 or "labels" in values and labels == 0:
         raise UserError(f"the labels of {name} are {labels!r:.40}: give a whole number of at least 1.")
     settings = _settings(values.get("settings", {}))
-    for setting, value in ABLATIONS[ablation].changes.items() if ablation else ():
-        if settings.get(setting, value) != value:
-            raise UserError(
-                f"{ablation} sets {setting} to {value}, and {name} to {settings[setting]}: leave out one of the two."
-            )
+    for setting, value in ABLATIONS[ablation].undone_by(settings) if ablation else ():
+        raise UserError(
+            f"{ablation} sets {setting} to {value}, and {name} to {settings[setting]}: leave out one of the two."
+        )
     return PlannedCurve(name, teacher, labels, ablation, settings)
 
 

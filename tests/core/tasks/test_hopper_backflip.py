@@ -28,9 +28,9 @@ FLIPS, LANDINGS = "backflips_per_episode", "upright_landings_per_episode"
 CLEAN_FLIPS, CLEAN_LANDINGS = "clean_backflips_per_episode", "clean_landings_per_episode"
 
 
-def heights(**parts: float) -> Given:
-    """Signals of one robot: heights of its parts in m, 1 where none is given."""
-    return Given(**{f"height[{part}_geom]": [parts.get(part, 1.0)] for part in ("torso", "thigh", "foot")})
+def heights(robots: int = 1, **parts: float) -> Given:
+    """Signals of robots that move alike: heights of their parts in m, 1 where none is given."""
+    return Given(**{f"height[{part}_geom]": [parts.get(part, 1.0)] * robots for part in ("torso", "thigh", "foot")})
 
 
 def physics(angle: float = 0.0, height: float = 1.0, rest: float = 1.0, rate: float = 0.0, **given: Any) -> Physics:
@@ -186,8 +186,7 @@ def test_a_counter_resumes_where_another_one_was_saved(cut: int) -> None:
 def test_the_next_episode_starts_from_nothing() -> None:
     counter = BackflipCounter(2, SECONDS)
     turned, still = np.full((2, 6), -TURN - 0.1), np.zeros((2, 6))
-    off_the_floor = Given(**{f"height[{part}_geom]": [1.0, 1.0] for part in ("torso", "thigh", "foot")})
-    both = Physics(turned, still, np.zeros((2, 3)), turned, still, off_the_floor)
+    both = Physics(turned, still, np.zeros((2, 3)), turned, still, heights(2))
     counter.step(both)
     assert counter.finish(1)[FLIPS] == 1
     assert counter.finish(1)[FLIPS] == 0
