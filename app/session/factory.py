@@ -11,7 +11,7 @@ from typing import Any
 from platformdirs import user_data_dir
 
 from app.command_line import DEFAULT_TASK, given
-from app.workers.robot_reader import read_robot
+from app.workers.robot_reader import read_rate, read_robot
 from core.config import Config, replaced
 from core.errors import UserError
 from core.formatting import first_free
@@ -22,7 +22,8 @@ from core.session.size_limits import CAPTURED_POOL, check_size_limits
 from core.session.taking import Beginning, create_from, take, with_answers
 from core.system import resources
 from core.tasks import get_task
-from core.tasks.behaviour_tasks import is_behaviour_text, task_text
+from core.tasks.base import RobotTask
+from core.tasks.behaviour_tasks import task_text, with_own_rate
 from core.types import Teacher
 from core.version import COMMAND_LINE
 
@@ -54,26 +55,30 @@ def open_or_create(options: argparse.Namespace) -> Session:
     session = Session.open(folder)
     for name in ("task", "labels", "seed"):
         option, value = getattr(options, name), getattr(session.config, name)
-        if option is not None and option != value and not _is_file_of(option, value):
+        if option is not None and option != value and not _is_word_for(option, value):
             session.close()
             value = get_task(value).name if name == "task" else value
             raise UserError(f"{folder} was made with --{name} {value}: leave out --{name}, or name a new folder.")
     return check_session(session)
 
 
-def _is_file_of(option: object, task: object) -> bool:
-    """Return whether the option names the behaviour file that the session was made with, unchanged."""
-    if not isinstance(option, str) or not isinstance(task, str) or not is_behaviour_text(task):
+def _is_word_for(option: object, task: object) -> bool:
+    """Return whether the option names the behaviour file, unchanged, or the environment that the session was made with."""
+    if not isinstance(option, str) or not isinstance(task, str):
         return False
     try:
-        return task_text(option, read_robot) == task
+        return with_own_rate(task_text(option, read_robot), read_rate) == task
     except UserError:
         return False
 
 
 def create_session(folder: Path, config: Config, begin_from: Beginning | None = None) -> Session:
-    """Create a session that begins from nothing, or from another one. Raise UserError if that is impossible."""
+    """Create a session that begins from nothing, or from another one. Raise UserError if that is impossible.
+
+    Blocks while the rate of a Gymnasium environment is read.
+    """
     _require_memory(config)
+    config = replaced(config, task=with_own_rate(config.task, read_rate))
     if begin_from is None:
         return Session.create(folder, config)
     taken = take(begin_from[0], config, begin_from[1])
@@ -152,7 +157,7 @@ def window_config(config: Config) -> Config:
     changes = {"rollout.demonstrate_every": _DEMONSTRATE_EVERY, "rollout.captured_envs": _CAPTURED_ENVS}
     if config.policy.algorithm == "ppo":
         changes["policy.lag"] = max(1, config.policy.lag)
-    if get_task(config.task).pictures is not None:
+    if not isinstance(get_task(config.task), RobotTask):
         changes["query.pool"] = min(config.query.pool, CAPTURED_POOL)
     return replaced(config, teacher=Teacher.HUMAN, **changes)
 

@@ -1,11 +1,14 @@
-"""Robots from MJCF files, read in a child process, as this one loads no MuJoCo, and as a bad file may end a process."""
+"""Robots from MJCF files, and rates of Gymnasium environments, read in a child process.
+
+This process loads neither MuJoCo nor Gymnasium, and a bad file may end a process.
+"""
 
 import importlib
 import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.behaviours.robot_model import RobotModel
 from core.errors import UserError, refusal
@@ -16,20 +19,45 @@ _PATIENCE_SECONDS = 60.0
 _POLL_SECONDS = 0.25
 
 
-def _serve(link: Link) -> None:
-    importing = importlib.import_module("core.robots.importing")  # by name: only the child imports MuJoCo
+class _Kind(NamedTuple):
+    """What a child reads, and sentences for the user if it can't."""
 
-    def read(path: Path) -> Any:
+    module: str
+    """Module of `function`, which only the child imports."""
+    function: str
+    refused: str
+    died: str
+    slow: str
+
+
+_ROBOT = _Kind(
+    module="core.robots.importing",
+    function="import_robot",
+    refused="{} can't be used as a robot",
+    died="MuJoCo failed to read it",
+    slow="reading it takes more than a minute. Use a simpler model",
+)
+_RATE = _Kind(
+    module="core.envs.gymnasium",
+    function="steps_per_second",
+    refused="gym:{} can't be created",
+    died="its code ended the process",
+    slow="it takes more than a minute",
+)
+
+
+def _serve(link: Link) -> None:
+    def read(kind: _Kind, subject: Any) -> Any:
         try:
-            return importing.import_robot(path)
-        except Exception as error:  # an odd file may fail in unforeseen ways
-            raise UserError(refusal(error, f"{path} can't be used as a robot")) from error
+            return getattr(importlib.import_module(kind.module), kind.function)(subject)
+        except Exception as error:  # an odd file, or other people's code, may fail in unforeseen ways
+            raise UserError(refusal(error, kind.refused.format(subject))) from error
 
     serve(link, SimpleNamespace(read=read))
 
 
 def reader() -> ChildProcess:
-    """Return a child process that reads files on request."""
+    """Return a child process that reads on request."""
     return ChildProcess("robot-reader", _serve)
 
 
@@ -40,21 +68,32 @@ def read_robot(
 
     stopped: called often; reading ends, with an error, as soon as it returns True
     """
-    child = make_child()
+    robot: RobotModel = _read(_ROBOT, path.absolute(), make_child, stopped)
+    return robot
+
+
+def read_rate(env_id: str, make_child: Callable[[], ChildProcess] = reader) -> float:
+    """Return the steps per second of a Gymnasium environment; blocks for seconds. Raises UserError if it can't be created."""
+    rate: float = _read(_RATE, env_id, make_child, lambda: False)
+    return rate
+
+
+def _read(kind: _Kind, subject: object, make_child: Callable[[], ChildProcess], stopped: Callable[[], bool]) -> Any:
+    """Return what a child reads. Raises UserError, which names the subject, if it can't or `stopped` returns True."""
+    child, refused = make_child(), kind.refused.format(subject)
     end = time.monotonic() + _PATIENCE_SECONDS
     try:
         child.start()
-        child.request("read", path.absolute())
+        child.request("read", kind, subject)
         while time.monotonic() < end:
             if stopped():
-                raise UserError(f"{path} was not read, because the program was closed.")
+                raise UserError(f"{subject} was not read, because the program was closed.")
             if child.answered("read", _POLL_SECONDS):
-                robot: RobotModel = child.answer("read")
-                return robot
+                return child.answer("read")
     except ChildDiedError as error:
-        raise UserError(f"{path} can't be used as a robot: MuJoCo failed to read it.") from error
+        raise UserError(f"{refused}: {kind.died}.") from error
     except Exception as error:  # such as a lack of memory
-        raise UserError(refusal(error, f"{path} can't be used as a robot")) from error
+        raise UserError(refusal(error, refused)) from error
     finally:
         child.close()
-    raise UserError(f"{path} can't be used as a robot: reading it takes more than a minute. Use a simpler model.")
+    raise UserError(f"{refused}: {kind.slow}.")

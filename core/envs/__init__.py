@@ -8,6 +8,13 @@ from core.tasks.base import RobotTask, Task
 from core.tasks.gymnasium import GymTask
 
 
+def steps_per_second(env_id: str) -> float:
+    """As core.envs.gymnasium.steps_per_second, which is loaded only here since Gymnasium takes a second."""
+    from core.envs import gymnasium
+
+    return gymnasium.steps_per_second(env_id)
+
+
 def make_envs(
     task: Task,
     environments: int,

@@ -29,7 +29,7 @@ from core.envs.base import CaptureSchedule, Step
 from core.errors import UserError
 from core.io import image_codec
 from core.robots.models import has_diverged
-from core.tasks.gymnasium import PREFIX, GymTask
+from core.tasks.gymnasium import PREFIX, RATES, USUAL_RATE, GymTask, gym_task
 from core.types import Float32, Mask
 
 log = logging.getLogger(__name__)
@@ -40,6 +40,8 @@ _MAX_NUMBERS = 4096
 """Larger tables are taken for pictures, which the networks for numbers can't learn from."""
 _MUJOCO_PIXELS = 240
 """Gymnasium's default of 480 takes four times as long without a GPU."""
+_PICTURES_PER_SECOND = 25.0
+"""Least pictures of a second of a clip: those of faster environments stay the same for some steps."""
 
 
 class GymVectorEnv:
@@ -62,6 +64,7 @@ class GymVectorEnv:
         _require_teachable(task, self._envs)
         action_space = self._envs.single_action_space
         self.discrete = isinstance(action_space, Discrete)
+        self._steps_per_picture = max(1, int(task.rate / _PICTURES_PER_SECOND))
         self._acted = int(action_space.n if isinstance(action_space, Discrete) else np.prod(action_space.shape or ()))
         self._replay = ActionReplay(environments, task.episode_steps, np.asarray(action_space.sample()))
         self._time = 0
@@ -113,7 +116,8 @@ class GymVectorEnv:
         self._time += 1
         self._resting[resting] -= 1
         self._resting[over & ~resting] = self.task.rest_steps
-        self._capture(~resting)
+        due = self._time % self._steps_per_picture == 0
+        self._capture(~resting & (due | over))
         self._returns += rewards
         self._ages += 1
         ended = self._ages >= self.task.episode_steps
@@ -163,7 +167,7 @@ class GymVectorEnv:
         self._capture(shown)
 
     def _capture(self, changed: Mask) -> None:
-        """Encode pictures of the environments recorded now that have changed (N,) or have none; erase the others'.
+        """Encode pictures of the recorded environments of `changed` (N,) and of those without one; erase the others'.
 
         The end of an attempt is kept too, for a recording that begins while it is shown, after the reset.
         """
@@ -176,7 +180,7 @@ class GymVectorEnv:
         self.states = np.where(kept[:, None], self.states, np.uint8(0))
         for row in np.flatnonzero(kept & (changed | ~self.states[:, 0].astype(np.bool_))):
             with self._reported():
-                frame = self._envs.envs[row].render()
+                frame = _picture(self._envs.envs[row])
             if not (isinstance(frame, np.ndarray) and frame.ndim == 3 and frame.shape[2] == 3 and frame.size):
                 raise UserError(f"{self.task.name} renders no pictures (rgb_array) for clips.")
             if frame.dtype != np.uint8:
@@ -220,6 +224,16 @@ class GymVectorEnv:
         if arrays["states"].shape == self.states.shape:
             self.states = np.array(arrays["states"])
         self._capture(np.zeros(self.count, np.bool_))
+
+
+def steps_per_second(env_id: str) -> float:
+    """Return the nearest rate within RATES to the environment's own (render_fps), or USUAL_RATE if it has none.
+
+    Raises UserError if it can't be created.
+    """
+    with contextlib.closing(_make(gym_task(PREFIX + env_id), 1, pictures=False)) as envs:
+        rate: object = envs.envs[0].metadata.get("render_fps")
+    return float(np.clip(rate, *RATES)) if isinstance(rate, int | float) and rate > 0 else USUAL_RATE
 
 
 @functools.cache
@@ -267,6 +281,14 @@ def _make(task: GymTask, environments: int, pictures: bool) -> SyncVectorEnv[Any
 def _restarted_by_mujoco(env: gymnasium.Env[Any, Any]) -> bool:
     data = getattr(env.unwrapped, "data", None)
     return isinstance(data, mujoco.MjData) and has_diverged(data)
+
+
+def _picture(env: gymnasium.Env[Any, Any]) -> Any:
+    """Render the environment. One of MuJoCo's would be black after another one of the process was closed, with its OpenGL."""
+    viewer = getattr(getattr(env.unwrapped, "mujoco_renderer", None), "viewer", None)
+    if viewer is not None:
+        viewer.make_context_current()
+    return env.render()
 
 
 def _require_teachable(task: GymTask, envs: SyncVectorEnv[Any, Any]) -> None:

@@ -13,13 +13,14 @@ from core.behaviours.behaviour import Behaviour, parse
 from core.behaviours.expressions import compile_expression
 from core.behaviours.figures import compile_figure
 from core.config import Config, replaced
+from core.envs import steps_per_second
 from core.errors import UserError
 from core.preferences.schedule import steps_for_answers
 from core.presets import DECAYED_AT, merge_presets, paper_changes
 from core.system import resources
 from core.tasks import get_task
 from core.tasks.base import RobotTask
-from core.tasks.behaviour_tasks import is_behaviour_text, task_text
+from core.tasks.behaviour_tasks import is_behaviour_text, task_text, with_own_rate
 from core.types import Teacher
 
 Changes = Mapping[str, Any]
@@ -30,10 +31,13 @@ _BATCHES, _FEWEST = 120, 8
 
 
 def named_task(word: str) -> str:
-    """Return the value of Config.task for a task named on the command line. Raises UserError as `task_text` does."""
+    """Return the value of Config.task for a task named on the command line.
+
+    Raises UserError as `task_text` does, or if a Gymnasium environment can't be created.
+    """
     from core.robots.importing import import_robot
 
-    return task_text(word, import_robot)
+    return with_own_rate(task_text(word, import_robot), steps_per_second)
 
 
 def parse_settings(pairs: list[str]) -> dict[str, Any]:

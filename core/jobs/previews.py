@@ -7,7 +7,7 @@ from contextlib import closing
 
 import numpy as np
 
-from core.envs import make_envs
+from core.envs import make_envs, steps_per_second
 from core.envs.base import CaptureSchedule, VectorEnv
 from core.envs.renderer import renderer_for
 from core.errors import refusal
@@ -17,6 +17,7 @@ from core.seeding import generator
 from core.service_events import PreviewDrawn, PreviewRefused, PreviewRequested
 from core.tasks import get_task
 from core.tasks.base import RobotTask
+from core.tasks.behaviour_tasks import with_own_rate
 from core.types import Float32, Frames
 
 SECONDS, FPS, SIZE = 2.0, 12.0, 320
@@ -42,7 +43,7 @@ class PreviewsJob(Service[PreviewRequested]):
 
 def preview(name: str) -> Frames:
     """Two seconds of the task with random actions, the same each time. Raises UserError for an unknown task."""
-    task = get_task(name)
+    task = get_task(with_own_rate(name, steps_per_second))
     rng = generator(0, f"preview of {name}")
     steps = math.ceil(SECONDS / task.step_seconds)
     lead_in = 0 if isinstance(task, RobotTask) else _GAME_LEAD_IN

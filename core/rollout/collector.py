@@ -190,7 +190,9 @@ class Collector:
         self._actor = Actor(config, self._act_rng)
         self._ensemble = build_ensemble(config, device_for(config))
         gap = segment_period(config, task) - length
-        self._builder = SegmentBuilder(self.env, length, stagger, task.pictures, (number, len(counts)), gap)
+        shown = captured[number] if config.rollout.captured_envs and not isinstance(task, RobotTask) else None
+        turn = (number, len(counts))
+        self._builder = SegmentBuilder(self.env, length, stagger, task.pictures, turn, gap, shown)
         self._config, self._environments = config, sum(counts)
         self._batch: RolloutBatch | None = None
         self._variety = StartVariety()
@@ -229,7 +231,7 @@ class Collector:
     def set_state(self, state: JobState) -> int:
         """Restore `get_state`, and return the number of divergences. Raises ValueError if the sizes do not fit."""
         env, builder = state.under("env_"), state.under("builder_")
-        if any(values.ndim and len(values) != self.env.count for values in (env | builder).values()):
+        if any(values.ndim and len(values) != self.env.count for values in env.values()):
             raise ValueError(f"the state is not one of {self.env.count} environments")
         self.env.set_state(env)
         self._builder.set_state(builder, require_count(state.values["next_id"]))

@@ -33,6 +33,7 @@ class SegmentBuilder:
         pictures: tuple[int, int, int] | None = None,
         turn: tuple[int, int] = (0, 1),
         gap: int = 0,
+        shown: int | None = None,
     ) -> None:
         """Create a builder for segments of `length` steps.
 
@@ -40,10 +41,11 @@ class SegmentBuilder:
         pictures: shape of a stack of pictures (core.tasks.base.Task.pictures), or None
         turn: (i, n) gives the segments IDs with remainder i modulo n, so that n builders never give the same one
         gap: steps that each environment skips after each segment, so that short ones do not crowd the pool
+        shown: number of environments, the first ones, that clips can ever show; None for all
         """
         self._length, self._gap = length, gap
-        self._filled = -stagger.astype(np.int64)
-        n, k, sizes = env.count, length, env.sizes
+        n, k, sizes = env.count if shown is None else shown, length, env.sizes
+        self._filled = -stagger[:n].astype(np.int64)
         self._pictures = pictures
         if pictures:
             self._observations = np.zeros((n, k + pictures[0] - 1, pictures[1] * pictures[2]), np.uint8)
@@ -72,20 +74,21 @@ class SegmentBuilder:
         env_steps: the session's count, stored with the segments
         """
         filled = self._filled
+        clip_available = clip_available[: len(filled)]
         filled[~clip_available & (filled > 0)] = 0
         rows = np.flatnonzero(clip_available & (filled >= 0))
         at = filled[rows]
-        taken = slice(None) if len(rows) == len(filled) else rows  # a slice, as in most steps, saves a copy
+        taken = slice(None) if len(rows) == len(observations) else rows  # a slice, as in most steps, saves a copy
         self._store_observations(rows, at, observations[taken])
         self._actions[rows, at] = actions[taken]
         self._states[rows, at], self._rewards[rows, at] = states[taken], step.true_rewards[taken]
         filled += clip_available | (filled < 0)
-        filled[step.diverged] = 0
+        filled[step.diverged[: len(filled)]] = 0
         full = np.flatnonzero(filled == self._length)
         for row in full:
             yield self._cut(int(row), env_steps)
         filled[full] = -self._gap
-        ended = step.ended  # a gap reaches beyond the end of an episode
+        ended = step.ended[: len(filled)]  # a gap reaches beyond the end of an episode
         filled[ended] = np.minimum(filled[ended], 0) if self._gap else 0
 
     def _store_observations(

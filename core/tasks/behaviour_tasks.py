@@ -26,7 +26,7 @@ from core.behaviours.signals import write
 from core.errors import UserError
 from core.tasks.base import INSTRUCTION, Physics, RobotTask, Task
 from core.tasks.gymnasium import PREFIX as GYM
-from core.tasks.gymnasium import gym_task
+from core.tasks.gymnasium import gym_task, has_rate, with_rate
 from core.tasks.robots import ROBOTS, imported_robot
 from core.types import Float64
 from core.words import suggestion
@@ -78,6 +78,20 @@ def _file_of(robot: str) -> Path:
         return Path(name).expanduser()
     except RuntimeError as error:
         raise UserError(f"{robot:.80} names an unknown home folder: write the whole path.") from error
+
+
+def with_own_rate(task: str, rate_of: Callable[[str], float]) -> str:
+    """Return the value of Config.task with the rate of its Gymnasium environment, if it is of one and gives no rate.
+
+    rate_of: returns the steps per second of an environment ID (core.envs.gymnasium), where Gymnasium may be loaded
+    Raises UserError if the task is wrong, or as rate_of does.
+    """
+    behaviour = parse(task) if is_behaviour_text(task) else None
+    robot = behaviour.robot if behaviour else task
+    if not robot.startswith(GYM) or has_rate(robot):
+        return task
+    named = with_rate(robot, rate_of(robot.removeprefix(GYM)))
+    return replace(behaviour, robot=named).to_text() if behaviour else named
 
 
 def is_behaviour_text(name: str) -> bool:

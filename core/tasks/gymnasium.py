@@ -1,16 +1,24 @@
-"""Any other Gymnasium environment, as the task gym:ENV_ID.
+"""Any other Gymnasium environment, as the task gym:ENV_ID, or gym:ENV_ID@RATE with its steps per second.
 
 Gymnasium is too heavy for the window, so nothing is looked up here: an unknown ID is reported when the environment is
-made.
+made, and its rate (core.envs.gymnasium.steps_per_second) is added to the name when a session is created.
 """
 
 from dataclasses import dataclass
 
+from core.errors import UserError
 from core.tasks.base import INSTRUCTION, Task
 
 PREFIX = "gym:"
-_STEPS_PER_SECOND = 20
-"""Playback rate of clips, whatever the environment's own clock: 30 steps then last the paper's 1.5 s."""
+RATES = (1.0, 125.0)
+"""Lowest and highest steps per second. The highest one is Gymnasium's own for the Hopper; a clip of it has a megabyte."""
+USUAL_RATE = 20.0
+"""Steps per second where neither the name nor the environment gives a rate."""
+_AT = "@"
+_CLIP = 30, 1.0
+"""Fewest steps and shortest time in seconds of a clip; those of episodes and of rests follow."""
+_EPISODE = 300, 10.0
+_REST = 15, 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,12 +26,14 @@ class GymTask(Task):
     """An environment of Gymnasium's registry, with a Box observation."""
 
     env_id: str
+    rate: float
+    """Steps per second, in clips and in the lengths of clips and episodes."""
     rest_steps: int
     """Steps for which an attempt that the environment has ended is held still before the next one."""
 
     @property
     def step_seconds(self) -> float:
-        return 1 / _STEPS_PER_SECOND
+        return 1 / self.rate
 
     @property
     def has_true_reward(self) -> bool:
@@ -31,15 +41,40 @@ class GymTask(Task):
 
 
 def gym_task(name: str) -> GymTask:
-    env_id = name.removeprefix(PREFIX)
+    """Return the task of this name. Raises UserError if its rate is not a number within RATES."""
+    env_id, at, text = name.removeprefix(PREFIX).partition(_AT)
+    rate = _rate(name, text) if at else USUAL_RATE
+    clip, episode, rest = (max(steps, round(seconds * rate)) for steps, seconds in (_CLIP, _EPISODE, _REST))
     return GymTask(
-        name=name,
+        name=PREFIX + env_id,
         title=env_id,
         instruction=INSTRUCTION,
         env_id=env_id,
-        segment_steps=30,
-        episode_steps=300,
-        rest_steps=15,
+        rate=rate,
+        segment_steps=clip,
+        episode_steps=episode,
+        rest_steps=rest,
         measure_name="return_per_episode",
         measure_title="Return per episode",
     )
+
+
+def _rate(name: str, text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = 0.0
+    if not RATES[0] <= rate <= RATES[1]:
+        low, high = RATES
+        raise UserError(f"{name:.80} has no rate: after {_AT}, write the steps per second, {low:g} to {high:g}.")
+    return rate
+
+
+def with_rate(name: str, rate: float) -> str:
+    """Return the name gym:ENV_ID with this rate."""
+    return f"{name}{_AT}{rate:g}"
+
+
+def has_rate(name: str) -> bool:
+    """Return whether a name gym:ENV_ID has a rate."""
+    return _AT in name

@@ -27,7 +27,10 @@ class Walk(gymnasium.Env[Any, Any]):
         nan_at: int = -1,
         fortune_at: int = -1,
         moody: bool = False,
+        shown_at: Any = None,
     ) -> None:
+        if shown_at is not None:
+            self.metadata = {**self.metadata, "render_fps": shown_at}
         self.render_mode, self.observation_space, self.action_space = render_mode, seen, done
         self._life, self._fails_at, self._nan_at, self._fortune_at = life, fails_at, nan_at, fortune_at
         self._age, self._luck, self._moody = 0, 0.0, moody

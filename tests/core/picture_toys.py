@@ -25,6 +25,7 @@ TASK = GymTask(
     title="Block",
     instruction="Choose the clip in which the block is farther to the right.",
     env_id="picture-block",
+    rate=20.0,
     segment_steps=5,
     episode_steps=20,
     rest_steps=0,

@@ -90,6 +90,17 @@ def test_a_game_needs_more_memory_new_or_opened(tmp_path: Path, monkeypatch: pyt
     Session.open(tmp_path / "kept").close()  # it is not locked
 
 
+def test_a_session_of_an_environment_keeps_its_rate_and_is_continued_by_its_name(tmp_path: Path) -> None:
+    folder = str(tmp_path / "s")
+    with closing(open_or_create(parsed(["--task", "gym:Pendulum-v1", "--session", folder]))) as session:
+        assert session.config.task == "gym:Pendulum-v1@30"
+        assert window_config(session.config).query.pool == 256  # pictures take memory
+    open_or_create(parsed(["--task", "gym:Pendulum-v1", "--session", folder])).close()
+    for other in ("gym:CartPole-v1", "gym:Pendulum-v1@20", "gym:Nowhere-v0"):
+        with pytest.raises(UserError, match="made with --task gym:Pendulum-v1: leave out --task"):
+            open_or_create(parsed(["--task", other, "--session", folder]))
+
+
 def test_a_session_of_a_behaviour_file_keeps_its_text_and_is_continued_by_the_same_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import pytest
 
-from app.workers.robot_reader import read_robot
+from app.workers.robot_reader import read_rate, read_robot
 from core.errors import UserError
 from core.system.child_process import ChildProcess
 from core.system.link import Link
@@ -39,6 +39,16 @@ def test_a_real_child_reads_a_file_and_says_why_another_is_none(tmp_path: Path) 
 def test_a_program_that_is_closed_waits_for_no_file(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="x.xml was not read"):
         read_robot(tmp_path / "x.xml", stopped=lambda: True)
+    assert not multiprocessing.active_children()
+
+
+def test_a_real_child_says_how_fast_an_environment_is_shown() -> None:
+    assert read_rate("Hopper-v5") == 125
+    for name, fault in (("Nowhere-v0", "No environment named Nowhere-v0"), ("Pendulum", "gym:Pendulum has no version")):
+        with pytest.raises(UserError, match=fault):
+            read_rate(name)
+    with pytest.raises(UserError, match=r"gym:Odd-v0 can't be created: its code ended the process\.$"):
+        read_rate("Odd-v0", partial(ChildProcess, "robot-reader", dying))
     assert not multiprocessing.active_children()
 
 

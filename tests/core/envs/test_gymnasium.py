@@ -15,13 +15,14 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
 
 from core.config import Config
-from core.envs import make_envs
+from core.envs import make_envs, steps_per_second
 from core.envs.base import CaptureSchedule
 from core.envs.gymnasium import GymVectorEnv
 from core.envs.renderer import renderer_for
 from core.errors import UserError
 from core.events import DemonstrationRecorded, JobSpec, QueryOffered, RolloutReported
 from core.headless.run import HeadlessRun
+from core.headless.settings import named_task
 from core.io.image_codec import ROW_BYTES, decode_image
 from core.jobs import build
 from core.nn.state import state_arrays
@@ -210,6 +211,14 @@ def test_pictures_are_taken_of_the_captured_alone_and_become_a_clip(batch: MakeB
     assert (frames.pixels[-1, 0] == 0).all() and (frames.pixels[-1, 32] > 0).all()  # as wide as it fits
 
 
+def test_closing_one_of_mujocos_leaves_the_pictures_of_the_others(batch: MakeBatch) -> None:
+    first, other = (batch("gym:HalfCheetah-v5", 1, capture=STEADY) for _ in range(2))
+    other.close()
+    forward(first, 1)
+    picture = decode_image(first.states[0])
+    assert picture is not None and picture.mean() > 50
+
+
 def test_each_of_the_captured_is_captured_one_stretch_in_so_many(batch: MakeBatch) -> None:
     env = batch(environments=4, capture=CaptureSchedule(2, 5, 4))
     seen, pictured = [env.clip_available], [env.states[:, 0] > 0]
@@ -235,6 +244,35 @@ def test_every_picture_is_of_what_is_seen_also_where_a_recording_begins_in_a_res
             assert decode_image(env.states[row])[30, 45, 0] == 10 * age
             begun_in_rest += not before[row] and age == 7
     assert begun_in_rest > 3
+
+
+def test_a_fast_environment_has_25_pictures_a_second_and_one_of_each_end(batch: MakeBatch) -> None:
+    registered(life=12)
+    env = batch("gym:Walk-v0@75", capture=STEADY, environments=1)
+    rest, ages = env.task.rest_steps, []
+    for _ in range(12 + rest + 4):
+        forward(env, 1)
+        picture = decode_image(env.states[0])
+        assert picture is not None
+        ages.append(int(picture[30, 45, 0]) // 10)
+    assert ages[:12] == [0, 0, 3, 3, 3, 6, 6, 6, 9, 9, 9, 12] and set(ages[12 : 11 + rest]) == {12}
+    assert ages[11 + rest :][:2] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("given", "rate"), [(50, 50), (12.5, 12.5), (1000, 125), (0.1, 1), (None, 20), ("fast", 20), (0, 20), (-5, 20)]
+)
+def test_the_rate_is_the_one_at_which_the_environment_says_it_is_shown(given: Any, rate: float) -> None:
+    registered(shown_at=given)
+    assert steps_per_second("Walk-v0") == rate
+
+
+def test_a_task_named_on_the_command_line_is_at_the_environments_own_rate() -> None:
+    assert (
+        named_task("gym:Hopper-v5") == "gym:Hopper-v5@125" and named_task("gym:Pendulum-v1@15") == "gym:Pendulum-v1@15"
+    )
+    with pytest.raises(UserError, match="No environment named Nowhere-v0"):
+        named_task("gym:Nowhere-v0")
 
 
 def lived(env: GymVectorEnv, steps: int, seed: int) -> list[Any]:

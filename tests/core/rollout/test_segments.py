@@ -113,6 +113,21 @@ def test_no_segment_has_a_step_that_may_not_be_asked_about() -> None:
     assert [marks(one) for one in found] == [[1, 2, 3], [7, 8, 9], [14, 15, 16]]
 
 
+def test_of_environments_that_clips_can_not_show_nothing_is_kept() -> None:
+    builder = SegmentBuilder(Batch(3), 3, np.zeros(3, np.int64), shown=2)
+    none = np.zeros((0, 0), np.float32)
+    found: list[Segment] = []
+    for t in range(7):
+        marks_ = 100.0 * np.arange(3) + t
+        rows = [np.repeat(marks_[:, None], size, axis=1) for size in SIZES]
+        observations, actions = (row.astype(np.float32) for row in rows[:2])
+        failed, ended = np.arange(3) == (1 if t == 1 else -1), np.arange(3) == (2 if t == 4 else -1)
+        step = Step(none, marks_.astype(np.float32), ended, none, [], np.zeros(0, np.int64), failed)
+        found += builder.add(observations, actions, rows[2], step, np.array([True, t != 0, False]), t)
+    assert [marks(one) for one in found] == [[0, 1, 2], [102, 103, 104], [3, 4, 5]]
+    assert all(len(array) == 2 for array in builder.get_state().values())
+
+
 def test_of_pictures_each_is_kept_once_and_the_observations_come_back() -> None:
     """Two games: in step 4 the second gives no clip, so that its segment starts over; in step 10 neither does."""
     steps, depth, side = 12, 4, 3

@@ -14,7 +14,7 @@ from core.errors import UserError
 from core.presets import DEFAULT
 from core.tasks import CATALOGUE, PAPER_ROBOTS, behaviours, get_task
 from core.tasks.base import RobotTask
-from core.tasks.behaviour_tasks import task_text, unseen_by_predictors
+from core.tasks.behaviour_tasks import task_text, unseen_by_predictors, with_own_rate
 from core.tasks.robots import ROBOTS
 from tests.core.robot_toys import MakeBatch, random_steps
 
@@ -152,6 +152,39 @@ def test_a_gymnasium_environment_has_the_files_words() -> None:
     task = task_of(robot="gym:CartPole-v1", oracle=None, measure=None, plots=[], start=STARTS[0])
     assert (task.name, task.title, task.segment_steps, task.has_true_reward) == ("rest", "Hopper: resting", 24, True)
     assert get_task("gym:CartPole-v1").title == "CartPole-v1"
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds", "clip", "episode"),
+    [("", 1 / 20, 30, 300), ("@50", 1 / 50, 50, 500), ("@125", 1 / 125, 125, 1250), ("@4", 1 / 4, 30, 300)],
+)
+def test_a_gymnasium_environment_has_steps_of_its_rate(name: str, seconds: float, clip: int, episode: int) -> None:
+    task = get_task(f"gym:CartPole-v1{name}")
+    assert (task.name, task.title) == ("gym:CartPole-v1", "CartPole-v1")
+    assert (task.step_seconds, task.segment_steps, task.episode_steps) == (seconds, clip, episode)
+
+
+@pytest.mark.parametrize("rate", ["", "fast", "0", "126", "nan", "1e400", "5@5"])
+def test_a_wrong_rate_is_one_sentence(rate: str) -> None:
+    with pytest.raises(UserError, match=r"has no rate: after @, write the steps per second, 1 to 125\.$"):
+        get_task(f"gym:CartPole-v1@{rate}")
+
+
+def test_a_task_gets_the_rate_of_its_environment_unless_it_has_one() -> None:
+    asked: list[str] = []
+
+    def own(env_id: str) -> float:
+        asked.append(env_id)
+        return 62.5
+
+    assert with_own_rate("gym:CartPole-v1", own) == "gym:CartPole-v1@62.5"
+    values = {**REST, "robot": "gym:Ant-v5", "oracle": None, "measure": None, "plots": []}
+    timed = with_own_rate(json.dumps(values), own)
+    assert asked == ["CartPole-v1", "Ant-v5"]
+    assert (get_task(timed).name, get_task(timed).step_seconds, get_task(timed).segment_steps) == ("rest", 1 / 62.5, 75)
+    for other in ("hopper", "gym:CartPole-v1@20", timed, json.dumps(REST)):
+        assert with_own_rate(other, own) == other
+    assert len(asked) == 2
 
 
 def test_a_config_keeps_the_text_of_a_file() -> None:
