@@ -40,8 +40,6 @@ _MAX_NUMBERS = 4096
 """Larger tables are taken for pictures, which the networks for numbers can't learn from."""
 _MUJOCO_PIXELS = 240
 """Gymnasium's default of 480 takes four times as long without a GPU."""
-_PICTURES_PER_SECOND = 25.0
-"""Least pictures of a second of a clip: those of faster environments stay the same for some steps."""
 
 
 class GymVectorEnv:
@@ -64,7 +62,6 @@ class GymVectorEnv:
         _require_teachable(task, self._envs)
         action_space = self._envs.single_action_space
         self.discrete = isinstance(action_space, Discrete)
-        self._steps_per_picture = max(1, int(task.rate / _PICTURES_PER_SECOND))
         self._acted = int(action_space.n if isinstance(action_space, Discrete) else np.prod(action_space.shape or ()))
         self._replay = ActionReplay(environments, task.episode_steps, np.asarray(action_space.sample()))
         self._time = 0
@@ -116,7 +113,7 @@ class GymVectorEnv:
         self._time += 1
         self._resting[resting] -= 1
         self._resting[over & ~resting] = self.task.rest_steps
-        due = self._time % self._steps_per_picture == 0
+        due = self._time % self.task.steps_per_picture == 0
         self._capture(~resting & (due | over))
         self._returns += rewards
         self._ages += 1

@@ -21,6 +21,7 @@ from core.seeding import generator, get_rng_state, set_rng_state
 from core.tasks import get_task
 from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask, Task
+from core.tasks.gymnasium import GymTask
 from core.types import Float32, Observations, Segment, Teacher, require_count
 
 T = TypeVar("T")
@@ -175,7 +176,8 @@ class Collector:
         counts = shares(task, config.rollout.environments)
         captured = _divide(config.rollout.captured_envs, len(counts))
         length = config.query.length(task.segment_steps)
-        capture = CaptureSchedule(captured[number], length, _CAPTURE_ONE_IN, sum(captured[:number]))
+        drawn = task.steps_per_picture if isinstance(task, GymTask) else 1
+        capture = CaptureSchedule(captured[number], length, max(1, _CAPTURE_ONE_IN // drawn), sum(captured[:number]))
         suffix = f"_{number}" if number else ""
         self._env_rng = generator(config.seed, f"environments{suffix}")
         self._act_rng = generator(config.seed, f"actions{suffix}")

@@ -15,6 +15,8 @@ RATES = (1.0, 125.0)
 USUAL_RATE = 20.0
 """Steps per second where neither the name nor the environment gives a rate."""
 _AT = "@"
+_PICTURES_PER_SECOND = 25.0
+"""Least number of pictures of a second of a clip."""
 _CLIP = 30, 1.0
 """Fewest steps and shortest time in seconds of a clip; those of episodes and of rests follow."""
 _EPISODE = 300, 10.0
@@ -34,6 +36,11 @@ class GymTask(Task):
     @property
     def step_seconds(self) -> float:
         return 1 / self.rate
+
+    @property
+    def steps_per_picture(self) -> int:
+        """Steps for which a clip's picture stays the same: some in a fast environment, as drawing takes long."""
+        return max(1, int(self.rate / _PICTURES_PER_SECOND))
 
     @property
     def has_true_reward(self) -> bool:
