@@ -265,7 +265,7 @@ def test_a_machine_with_other_sources_is_one_sentence(cluster: Cluster, tmp_path
     """The driver reports other sources than those of the machines."""
     code = (
         "import core.sweep.environment as e, sys; ours = dict(e.versions(), sources='0' * 16);"
-        "e.environment = lambda: ours; sys.argv = ['core', 'sweep', *sys.argv[1:]];"
+        "e.versions = lambda: ours; sys.argv = ['core', 'sweep', *sys.argv[1:]];"
         "from core.__main__ import main; sys.exit(main())"
     )
     words = [str(plan(tmp_path, 1)), "--on", f"ray:{cluster.address}", "--out", str(tmp_path / "out")]
