@@ -27,6 +27,7 @@ from app.session.config_draft import HIDDEN, PLAIN, ConfigDraft, setting
 from app.style.labels import ENTER, fold_button, label, press_on_enter, set_property
 from app.style.layouts import column, row, tab_order
 from app.style.scroll_area import ScrollArea
+from core.errors import UserError
 from core.tasks import get_task
 from core.tasks.gymnasium import PREFIX
 from core.types import Teacher
@@ -216,7 +217,11 @@ class NewSessionForm(QWidget):
             self._show_draft()
 
     def _show_task(self) -> None:
-        task = get_task(self.draft.task)
+        try:
+            task = get_task(self.draft.task)
+        except UserError:  # a rate that is being typed
+            self._show_draft()
+            return
         _set_text(self.title, task.title or "Any Gymnasium environment")
         _set_text(self.instruction, task.instruction)
         self.preview_error = ""
@@ -226,8 +231,16 @@ class NewSessionForm(QWidget):
         self._show_draft()
 
     def _request_preview(self) -> None:
-        if self.draft.task != PREFIX:
+        if self.draft.task != PREFIX and not self._wrong_task():
             self.preview_requested.emit(self.draft.task)
+
+    def _wrong_task(self) -> str:
+        """Return a sentence about the task's name, or '' if it is right as far as this process can tell."""
+        try:
+            get_task(self.draft.task)
+        except UserError as error:
+            return str(error)
+        return ""
 
     def _show_draft(self) -> None:
         for name, editor in self.fields.items():
@@ -253,6 +266,8 @@ class NewSessionForm(QWidget):
         """Return the field of the first problem ('' if of none) and a sentence about it ('' without a problem)."""
         if self.draft.task == PREFIX:
             return _ENVIRONMENT, "Type the id of a Gymnasium environment, such as CartPole-v1."
+        if wrong := self._wrong_task():
+            return _ENVIRONMENT, wrong
         if self.folder.problem:
             return _NAME, self.folder.problem
         if self.draft.problem:

@@ -3,8 +3,9 @@
 import argparse
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,12 @@ from core.formatting import first_free
 from core.presets import merge_presets
 from core.session.compatibility import require_fitting
 from core.session.session import CONFIG, Session
-from core.session.size_limits import CAPTURED_POOL, check_size_limits
+from core.session.size_limits import captured_pool, check_size_limits
 from core.session.taking import Beginning, create_from, take, with_answers
 from core.system import resources
 from core.tasks import get_task
 from core.tasks.base import RobotTask
-from core.tasks.behaviour_tasks import task_text, with_own_rate
+from core.tasks.behaviour_tasks import is_behaviour_text, task_text, with_own_rate, without_own_rate
 from core.types import Teacher
 from core.version import COMMAND_LINE
 
@@ -57,7 +58,7 @@ def open_or_create(options: argparse.Namespace) -> Session:
         option, value = getattr(options, name), getattr(session.config, name)
         if option is not None and option != value and not _is_word_for(option, value):
             session.close()
-            value = get_task(value).name if name == "task" else value
+            value = get_task(value).name if name == "task" and is_behaviour_text(value) else value
             raise UserError(f"{folder} was made with --{name} {value}: leave out --{name}, or name a new folder.")
     return check_session(session)
 
@@ -67,18 +68,23 @@ def _is_word_for(option: object, task: object) -> bool:
     if not isinstance(option, str) or not isinstance(task, str):
         return False
     try:
-        return with_own_rate(task_text(option, read_robot), read_rate) == task
+        return task_text(option, read_robot) in (task, without_own_rate(task))
     except UserError:
         return False
 
 
-def create_session(folder: Path, config: Config, begin_from: Beginning | None = None) -> Session:
+def create_session(
+    folder: Path,
+    config: Config,
+    begin_from: Beginning | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Session:
     """Create a session that begins from nothing, or from another one. Raise UserError if that is impossible.
 
-    Blocks while the rate of a Gymnasium environment is read.
+    Blocks while the rate of a Gymnasium environment is read, which ends with an error as soon as `stopped` returns True.
     """
     _require_memory(config)
-    config = replaced(config, task=with_own_rate(config.task, read_rate))
+    config = replaced(config, task=with_own_rate(config.task, partial(read_rate, stopped=stopped)))
     if begin_from is None:
         return Session.create(folder, config)
     taken = take(begin_from[0], config, begin_from[1])
@@ -158,7 +164,8 @@ def window_config(config: Config) -> Config:
     if config.policy.algorithm == "ppo":
         changes["policy.lag"] = max(1, config.policy.lag)
     if not isinstance(get_task(config.task), RobotTask):
-        changes["query.pool"] = min(config.query.pool, CAPTURED_POOL)
+        length = config.query.length(get_task(config.task).segment_steps)
+        changes["query.pool"] = min(config.query.pool, captured_pool(length))
     return replaced(config, teacher=Teacher.HUMAN, **changes)
 
 

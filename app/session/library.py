@@ -1,5 +1,6 @@
 """The folder of sessions: list, open, create, duplicate, import and delete them, in threads. No widgets."""
 
+import threading
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
@@ -55,6 +56,7 @@ class SessionLibrary(QObject):
         self.root = root
         self._leaving: set[Path] = set()
         """Sessions on their way to the trash, or there and still in the list."""
+        self._closed = threading.Event()
         self._list_thread, self._work_thread = BackgroundThread(self), BackgroundThread(self)
 
     def refresh(self) -> None:
@@ -100,7 +102,8 @@ class SessionLibrary(QObject):
         self._work_thread.do(lambda: self._import(source), self._on_changed, self.refused.emit)
 
     def close(self) -> None:
-        """End the threads; block until all requests are done."""
+        """End the threads; block until all requests are done. Asking for the rate of an environment is cancelled."""
+        self._closed.set()
         for thread in (self._list_thread, self._work_thread):
             thread.close()
 
@@ -111,7 +114,8 @@ class SessionLibrary(QObject):
         begin_from: Beginning | None,
         answers: Sequence[tuple[Query, Choice]],
     ) -> Session:
-        session = create_session(folder or new_folder(self.root, folder_name(config)), config, begin_from)
+        target = folder or new_folder(self.root, folder_name(config))
+        session = create_session(target, config, begin_from, self._closed.is_set)
         try:
             with closing(session.store()) as store:
                 for query, choice in answers:

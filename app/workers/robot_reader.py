@@ -72,9 +72,14 @@ def read_robot(
     return robot
 
 
-def read_rate(env_id: str, make_child: Callable[[], ChildProcess] = reader) -> float:
-    """Return the steps per second of a Gymnasium environment; blocks for seconds. Raises UserError if it can't be created."""
-    rate: float = _read(_RATE, env_id, make_child, lambda: False)
+def read_rate(
+    env_id: str, make_child: Callable[[], ChildProcess] = reader, stopped: Callable[[], bool] = lambda: False
+) -> float:
+    """Return the steps per second of a Gymnasium environment; blocks for seconds. Raises UserError if it can't be created.
+
+    stopped: as in `read_robot`
+    """
+    rate: float = _read(_RATE, env_id, make_child, stopped)
     return rate
 
 

@@ -230,7 +230,8 @@ def steps_per_second(env_id: str) -> float:
     """
     with contextlib.closing(_make(gym_task(PREFIX + env_id), 1, pictures=False)) as envs:
         rate: object = envs.envs[0].metadata.get("render_fps")
-    return float(np.clip(rate, *RATES)) if isinstance(rate, int | float) and rate > 0 else USUAL_RATE
+    given = float(rate) if isinstance(rate, int | float | np.integer | np.floating) else 0.0
+    return min(max(given, RATES[0]), RATES[1]) if given > 0 else USUAL_RATE
 
 
 @functools.cache

@@ -34,7 +34,8 @@ _STEPS_PER_YIELD = 16
 _ROBOTS_TO_SHARE, _GAMES_TO_SHARE = 256, 8
 """Fewest environments for which two collectors are faster than one."""
 _CAPTURE_ONE_IN = 4
-"""Segments for each one that is captured as pictures, where clips can't be rendered later: drawing is slow."""
+"""Segments for each one that is captured as pictures, where clips can't be rendered later: drawing is slow.
+Fewer for environments of which not every step is drawn."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,8 @@ class Collector:
         self._actor = Actor(config, self._act_rng)
         self._ensemble = build_ensemble(config, device_for(config))
         gap = segment_period(config, task) - length
-        shown = captured[number] if config.rollout.captured_envs and not isinstance(task, RobotTask) else None
+        recorded = config.rollout.captured_envs and not isinstance(task, RobotTask)
+        shown = min(captured[number], counts[number]) if recorded else None
         turn = (number, len(counts))
         self._builder = SegmentBuilder(self.env, length, stagger, task.pictures, turn, gap, shown)
         self._config, self._environments = config, sum(counts)

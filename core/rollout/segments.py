@@ -123,12 +123,19 @@ class SegmentBuilder:
         """Resume from `get_state` and the ID of the last segment.
 
         Segments in progress are dropped if they have pictures and this builder's would not, or the reverse: a session
-        may be continued with a window or without.
+        may be continued with a window or without. So are those of older checkpoints, which have all environments.
+        Raises ValueError if the state is not one of a builder.
         """
         self.last_id = last_id
-        if arrays["states"].shape == self._states.shape:
-            for name in _KEPT:
-                getattr(self, f"_{name}")[:] = arrays[name]
+        if arrays["states"].shape != self._states.shape:
+            return
+        for name in _KEPT:
+            own: npt.NDArray[Any] = getattr(self, f"_{name}")
+            if arrays[name].shape != own.shape:
+                raise ValueError(
+                    f"{name} of a segment in progress has shape {arrays[name].shape} instead of {own.shape}"
+                )
+            own[:] = arrays[name]
 
 
 class SegmentPool:
@@ -177,6 +184,7 @@ class SegmentPool:
         return len(self._old), self._replaced
 
     def restore(self, segments: list[Segment], counts: tuple[int, int]) -> None:
-        """Set what iteration and `counts` returned."""
+        """Set what iteration and `counts` returned, as far as there is room: a window may keep fewer segments."""
         old, self._replaced = counts
-        self._old, self._recent = segments[:old], deque(segments[old:])
+        self._old = segments[: min(old, self._most_old)]
+        self._recent = deque(segments[max(old, len(segments) - self._most_recent) :])

@@ -16,8 +16,15 @@ _GRAY_KEPT, _COLOUR_KEPT = 600, 1600
 """Bytes of a step's compressed pictures in the pool, for a game that compresses badly (core.io.segment_codec)."""
 _MAX_CHECKPOINT = 448 << 20
 """Bytes of all segments in a checkpoint. Networks add about 12 MB; core.session.checkpoint limits files to 496 MB."""
-CAPTURED_POOL = 256
+_CAPTURED_POOL = 256
 """Largest pool of a session in the window, where segments must be captured: 1,024 would take 400,000 steps."""
+_MAX_CAPTURED = 320 << 20
+"""Bytes of the colour pictures of that pool, which a checkpoint holds uncompressed if the networks see numbers."""
+
+
+def captured_pool(length: int) -> int:
+    """Return the largest pool of segments of this many steps in the window, where segments must be captured."""
+    return min(_CAPTURED_POOL, _MAX_CAPTURED // (length * _COLOUR_BYTES))
 
 
 def check_size_limits(config: Config, task: Task) -> None:
@@ -64,7 +71,7 @@ def check_size_limits(config: Config, task: Task) -> None:
 
 
 def _pooled(config: Config, length: int) -> int:
-    """Bytes of the full pool. A headless session may still be taught in a window, which captures CAPTURED_POOL segments."""
+    """Bytes of the full pool. A headless session may still be taught in a window, which captures few segments."""
     pool = config.query.pool
-    captured = pool if config.rollout.captured_envs else min(pool, CAPTURED_POOL)
+    captured = pool if config.rollout.captured_envs else min(pool, captured_pool(length))
     return max(pool * _GRAY_KEPT, captured * (_GRAY_KEPT + _COLOUR_KEPT)) * length

@@ -26,7 +26,7 @@ from core.behaviours.signals import write
 from core.errors import UserError
 from core.tasks.base import INSTRUCTION, Physics, RobotTask, Task
 from core.tasks.gymnasium import PREFIX as GYM
-from core.tasks.gymnasium import gym_task, has_rate, with_rate
+from core.tasks.gymnasium import gym_task, with_rate, without_rate
 from core.tasks.robots import ROBOTS, imported_robot
 from core.types import Float64
 from core.words import suggestion
@@ -86,12 +86,25 @@ def with_own_rate(task: str, rate_of: Callable[[str], float]) -> str:
     rate_of: returns the steps per second of an environment ID (core.envs.gymnasium), where Gymnasium may be loaded
     Raises UserError if the task is wrong, or as rate_of does.
     """
+
+    def named(robot: str) -> str:
+        return with_rate(robot, rate_of(robot.removeprefix(GYM))) if without_rate(robot) == robot else robot
+
+    return _renamed(task, named)
+
+
+def without_own_rate(task: str) -> str:
+    """Return the value of Config.task without the rate of its Gymnasium environment, if it is of one."""
+    return _renamed(task, without_rate)
+
+
+def _renamed(task: str, rename: Callable[[str], str]) -> str:
+    """Return the task with another name of its Gymnasium environment, if it is of one."""
     behaviour = parse(task) if is_behaviour_text(task) else None
     robot = behaviour.robot if behaviour else task
-    if not robot.startswith(GYM) or has_rate(robot):
+    if not robot.startswith(GYM) or (name := rename(robot)) == robot:
         return task
-    named = with_rate(robot, rate_of(robot.removeprefix(GYM)))
-    return replace(behaviour, robot=named).to_text() if behaviour else named
+    return replace(behaviour, robot=name).to_text() if behaviour else name
 
 
 def is_behaviour_text(name: str) -> bool:

@@ -53,7 +53,7 @@ def gym_task(name: str) -> GymTask:
     rate = _rate(name, text) if at else USUAL_RATE
     clip, episode, rest = (max(steps, round(seconds * rate)) for steps, seconds in (_CLIP, _EPISODE, _REST))
     return GymTask(
-        name=PREFIX + env_id,
+        name=name,
         title=env_id,
         instruction=INSTRUCTION,
         env_id=env_id,
@@ -82,6 +82,6 @@ def with_rate(name: str, rate: float) -> str:
     return f"{name}{_AT}{rate:g}"
 
 
-def has_rate(name: str) -> bool:
-    """Return whether a name gym:ENV_ID has a rate."""
-    return _AT in name
+def without_rate(name: str) -> str:
+    """Return the name gym:ENV_ID of a name with or without a rate."""
+    return name.partition(_AT)[0]

@@ -17,6 +17,7 @@ from core.session.session import Session
 from core.system import resources
 from core.tasks import get_task
 from core.tasks.base import RobotTask
+from core.tasks.behaviour_tasks import task_text
 from core.types import Choice
 from tests.core.builders import query
 
@@ -97,8 +98,25 @@ def test_a_session_of_an_environment_keeps_its_rate_and_is_continued_by_its_name
         assert window_config(session.config).query.pool == 256  # pictures take memory
     open_or_create(parsed(["--task", "gym:Pendulum-v1", "--session", folder])).close()
     for other in ("gym:CartPole-v1", "gym:Pendulum-v1@20", "gym:Nowhere-v0"):
-        with pytest.raises(UserError, match="made with --task gym:Pendulum-v1: leave out --task"):
+        with pytest.raises(UserError, match="made with --task gym:Pendulum-v1@30: leave out --task"):
             open_or_create(parsed(["--task", other, "--session", folder]))
+
+
+def test_a_session_of_before_the_rates_is_continued_by_its_name_and_by_its_file(tmp_path: Path) -> None:
+    values = {"name": "swing", "robot": "gym:Pendulum-v1", "title": "Swing", "instruction": "Up?", "clip_seconds": 1.0}
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps(values))
+    for word, task in (("gym:Pendulum-v1", "gym:Pendulum-v1"), (str(file), task_text(str(file)))):
+        folder = tmp_path / Path(word).stem
+        Session.create(folder, session_config(task)).close()
+        open_or_create(parsed(["--task", word, "--session", str(folder)])).close()
+
+
+@pytest.mark.parametrize(("seconds", "most"), [(1, 256), (3, 145), (10, 43)])
+def test_a_pool_of_long_clips_of_pictures_has_fewer_of_them(seconds: float, most: int) -> None:
+    values = {"name": "leap", "robot": "gym:Hopper-v5@125", "title": "Leap", "instruction": "Up?"}
+    config = session_config(json.dumps({**values, "clip_seconds": seconds}))
+    assert window_config(config).query.pool == most and window_config(session_config("hopper")).query.pool == 1024
 
 
 def test_a_session_of_a_behaviour_file_keeps_its_text_and_is_continued_by_the_same_file(

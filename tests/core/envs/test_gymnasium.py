@@ -260,7 +260,11 @@ def test_a_fast_environment_has_25_pictures_a_second_and_one_of_each_end(batch: 
 
 
 @pytest.mark.parametrize(
-    ("given", "rate"), [(50, 50), (12.5, 12.5), (1000, 125), (0.1, 1), (None, 20), ("fast", 20), (0, 20), (-5, 20)]
+    ("given", "rate"),
+    [
+        *((50, 50), (12.5, 12.5), (np.int64(50), 50), (np.float32(12.5), 12.5)),
+        *((1000, 125), (0.1, 1), (None, 20), ("fast", 20), (0, 20), (-5, 20)),
+    ],
 )
 def test_the_rate_is_the_one_at_which_the_environment_says_it_is_shown(given: Any, rate: float) -> None:
     registered(shown_at=given)

@@ -107,6 +107,16 @@ def test_a_restored_builder_goes_on_in_the_middle_of_a_segment() -> None:
     assert [one.id for one in found] == [3, 4]
 
 
+def test_a_builder_refuses_a_state_of_another_size_and_starts_anew_from_one_of_all_environments() -> None:
+    given = new_builder().get_state()
+    for name in ("filled", "observations", "rewards"):
+        with pytest.raises(ValueError, match=f"{name} of a segment in progress has shape"):
+            new_builder().set_state({**given, name: given[name][:1]}, 0)
+    builder = SegmentBuilder(Batch(3), 3, np.zeros(3, np.int64), shown=2)
+    builder.set_state(new_builder(3).get_state(), 7)
+    assert builder.last_id == 7 and not builder.get_state()["filled"].any()
+
+
 def test_no_segment_has_a_step_that_may_not_be_asked_about() -> None:
     builder = new_builder(1, 3, stagger=(1,))
     found = feed(builder, range(20), clip_available=lambda t: (t % 7 < 4,))
@@ -184,6 +194,14 @@ def test_segments_of_a_finish_displace_no_earlier_ones() -> None:
     for number in range(60, 200):
         pool.add(replace(segment(number), env_steps=2 * 10**9))
     assert [one.id for one in pool][4:] == [196, 197, 198, 199] and pool.counts == (4, 180)
+
+
+def test_a_restored_pool_is_no_larger_than_its_own() -> None:
+    large, small = filled_pool(16, 0.5, 40), SegmentPool(8, 0.5, np.random.default_rng(0))
+    small.restore(list(large), large.counts)
+    assert [one.id for one in small] == [one.id for one in list(large)[:4]] + [36, 37, 38, 39]
+    small.add(segment(40))
+    assert len(small) == 8 and [one.id for one in small][-1] == 40
 
 
 def test_a_restored_pool_continues_its_sample() -> None:

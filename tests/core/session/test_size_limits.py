@@ -11,7 +11,7 @@ import pytest
 from core.config import Config, replaced
 from core.errors import UserError
 from core.session.session import Session
-from core.session.size_limits import CAPTURED_POOL, check_size_limits
+from core.session.size_limits import captured_pool, check_size_limits
 from core.tasks import get_task
 
 ABSURD = [
@@ -50,7 +50,7 @@ def test_what_a_large_workstation_can_do_is_let_through(task: str) -> None:
     # and long segments, where the pool is as small as a window makes it
     config = replaced(Config(task="pong"), rollout__environments=16, query__segment_steps=250)
     check_size_limits(config, get_task("pong"))
-    check_size_limits(replaced(config, rollout__captured_envs=4, query__pool=CAPTURED_POOL), get_task("pong"))
+    check_size_limits(replaced(config, rollout__captured_envs=4, query__pool=captured_pool(25)), get_task("pong"))
     # and a large pool of usual segments
     check_size_limits(replaced(config, query__segment_steps=25, query__pool=8192), get_task("pong"))
 

@@ -14,7 +14,7 @@ from core.errors import UserError
 from core.presets import DEFAULT
 from core.tasks import CATALOGUE, PAPER_ROBOTS, behaviours, get_task
 from core.tasks.base import RobotTask
-from core.tasks.behaviour_tasks import task_text, unseen_by_predictors, with_own_rate
+from core.tasks.behaviour_tasks import task_text, unseen_by_predictors, with_own_rate, without_own_rate
 from core.tasks.robots import ROBOTS
 from tests.core.robot_toys import MakeBatch, random_steps
 
@@ -160,7 +160,7 @@ def test_a_gymnasium_environment_has_the_files_words() -> None:
 )
 def test_a_gymnasium_environment_has_steps_of_its_rate(name: str, seconds: float, clip: int, episode: int) -> None:
     task = get_task(f"gym:CartPole-v1{name}")
-    assert (task.name, task.title) == ("gym:CartPole-v1", "CartPole-v1")
+    assert (task.name, task.title) == (f"gym:CartPole-v1{name}", "CartPole-v1")
     assert (task.step_seconds, task.segment_steps, task.episode_steps) == (seconds, clip, episode)
 
 
@@ -185,6 +185,8 @@ def test_a_task_gets_the_rate_of_its_environment_unless_it_has_one() -> None:
     for other in ("hopper", "gym:CartPole-v1@20", timed, json.dumps(REST)):
         assert with_own_rate(other, own) == other
     assert len(asked) == 2
+    assert without_own_rate("gym:CartPole-v1@62.5") == without_own_rate("gym:CartPole-v1") == "gym:CartPole-v1"
+    assert get_task(without_own_rate(timed)).step_seconds == 1 / 20 and without_own_rate("hopper") == "hopper"
 
 
 def test_a_config_keeps_the_text_of_a_file() -> None:
