@@ -16,6 +16,7 @@ from app.style.images import of_pixels
 from app.workers.background_thread import StoreThread
 from app.workers.job_requests import JobRequests
 from core.errors import UserError
+from core.io.segment_codec import state_size
 from core.preferences.store import PreferenceStore
 from core.service_events import ClipsRendered, ClipsRequested
 from core.types import Frames, Query, Segment
@@ -148,14 +149,17 @@ class ClipCache(QObject):
 
 
 def _read_query(store: PreferenceStore, key: int) -> Query:
-    """Return an answer's query. Raise UserError, short enough for a row of the list, if it can't be read."""
+    """Return an answer's query. Raise UserError, short enough for a row of the list, if it can't be read or shown."""
     try:
-        return store.answer(key).query
+        query = store.answer(key).query
     except UserError as error:
         if error.__cause__ is None:
             raise
         saves = f"{COMMAND_LINE} preferences export saves the undamaged answers"
         raise UserError(f"Answer {key} can't be read ({error.__cause__}): {saves}.") from error
+    if not (state_size(query.left) and state_size(query.right)):
+        raise UserError(f"Answer {key} has no pictures: it was given without a window.")
+    return query
 
 
 def _middle(segment: Segment) -> Segment:

@@ -10,6 +10,7 @@ from core.film import captions
 from core.film.captions import Picture
 from core.film.film import FPS, FilmJob, Scene
 from core.formatting import pluralize
+from core.io.segment_codec import state_size
 from core.metrics import evenly
 from core.preferences.store import FOLDER, PreferenceStore, PreferenceSummary
 from core.service_events import FilmRequested
@@ -43,8 +44,9 @@ class TalkJob(FilmJob):
             rows = store.labels()
             decided = {row.id: votes[row.id] for row in rows if row.id in votes and decides(votes[row.id], row)}
             for row in telling_answers(rows, _PAIRS, decided):
-                caption = f"Answer {1 + rows.index(row)} of {len(rows)}"
-                yield from self._compared(store.answer(row.id), caption, decided.get(row.id), renderer, height)
+                caption, answer = f"Answer {1 + rows.index(row)} of {len(rows)}", store.answer(row.id)
+                if state_size(answer.query.left) and state_size(answer.query.right):  # else no pictures were recorded
+                    yield from self._compared(answer, caption, decided.get(row.id), renderer, height)
         yield from self._curve(scenes, curve, height)
         for clip in renderer.pictures(last.states[: self._last_steps], height, FPS):
             yield captions.learning(clip, title, last.caption, curve, len(curve) - 1)

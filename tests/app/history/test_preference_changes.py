@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
@@ -13,9 +14,11 @@ from PySide6.QtTest import QTest
 
 from app.history.preference_model import TROUBLE
 from app.session.controller import State
+from core.config import Config, replaced
 from core.errors import UserError
 from core.events import PreferenceChanged
 from core.preferences.store import PreferenceStore
+from core.session.session import Session
 from core.types import Choice
 from tests.app.fakes import Face, make_query
 from tests.app.history_page_driver import choose, damage, listed, page_of, playing, row_of, stored
@@ -105,6 +108,20 @@ def test_a_change_that_cannot_be_kept_changes_nothing(mixed: Face, monkeypatch: 
     mixed.wait_until(lambda: page.pane.note.text() == "The disk is full: make room, then answer again.")
     assert page.pane.choices[Choice.RIGHT].isChecked() and not page.pane.choices[Choice.LEFT].isChecked()
     assert not mixed.engine["reward"].got(PreferenceChanged)
+
+
+def test_an_answer_without_pictures_says_so(open_face: Callable[..., Face], tmp_path: Path) -> None:
+    folder, asked = tmp_path / "session", make_query()
+    left, right = (replace(side, states=side.states[:, :0]) for side in (asked.left, asked.right))
+    session = Session.create(folder, replaced(Config(), teacher="human"))
+    with closing(session.store()) as store:
+        store.add(replace(asked, left=left, right=right), Choice.LEFT, "oracle")
+    session.close()
+    face = open_face(folder)
+    page = page_of(face)
+    sentence = "Answer 1 has no pictures: it was given without a window."
+    face.wait_until(lambda: page.model.index_of(1).data(TROUBLE) == sentence)
+    assert page.pane.empty.headline.text() == "This answer can't be shown"
 
 
 def test_what_cannot_be_read_shows_a_sentence_and_spoils_nothing(mixed: Face) -> None:

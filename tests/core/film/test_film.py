@@ -214,6 +214,19 @@ def test_the_command_makes_a_film_or_says_in_a_sentence_why_not(
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
+def test_a_film_for_a_talk_leaves_out_pairs_without_pictures(tmp_path: Path) -> None:
+    """The title, before, the curve and after remain."""
+    folder, target = tmp_path / "s", tmp_path / "talk.mp4"
+    played.taught(folder, tiny(task="gym:CartPole-v1", steps=8 * 32 * 8))
+    job = build(JobSpec("talk", read_config(folder).to_dict()))
+    job.receive(FilmRequested(str(folder), str(target), False, 108))
+    assert any(isinstance(event, FilmMade) for event in job.run())  # ends the loop
+    with av.open(str(target)) as container:
+        assert sum(1 for _ in container.decode(video=0)) == (3 + 5 + 4 + 6) * 30
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_a_film_for_a_talk_shows_before_the_choices_the_curve_and_after(taught: Path, tmp_path: Path) -> None:
     """At a tenth of a film's height; its parts are found again by their times, counted from the end."""
     folder, target, sent = tmp_path / "s", tmp_path / "talk.mp4", []
