@@ -36,7 +36,7 @@ ALGORITHM_PRESETS: dict[str, dict[str, Any]] = {
 }
 DEFAULT: dict[str, Any] = {
     "query.schedule": "answers",
-    "query.first_labels": 15,
+    "query.first_labels": 22,
     "query.selection": "challenge",
     "query.candidates": 32,
     "query.pool": 1024,
