@@ -29,7 +29,7 @@ def test_a_robot_has_the_settings_for_every_robot_and_no_end() -> None:
     shown = {name: getattr(getattr(config, name.split(".")[0]), name.split(".")[1]) for name in DEFAULT}
     assert shown == DEFAULT and config.policy.initial_std == get_task(config.task).exploration_std
     due = [scheduled(steps, config) for steps in (0, 20_000, 200_000)]
-    assert due == [15, 16, 25]
+    assert due == [22, 23, 32]
 
 
 def test_a_game_keeps_its_presets_with_its_labels_due_over_its_steps() -> None:
