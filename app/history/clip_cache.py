@@ -16,7 +16,7 @@ from app.style.images import of_pixels
 from app.workers.background_thread import StoreThread
 from app.workers.job_requests import JobRequests
 from core.errors import UserError
-from core.io.segment_codec import state_size
+from core.io.segment_codec import can_be_shown
 from core.preferences.store import PreferenceStore
 from core.service_events import ClipsRendered, ClipsRequested
 from core.types import Frames, Query, Segment
@@ -157,7 +157,7 @@ def _read_query(store: PreferenceStore, key: int) -> Query:
             raise
         saves = f"{COMMAND_LINE} preferences export saves the undamaged answers"
         raise UserError(f"Answer {key} can't be read ({error.__cause__}): {saves}.") from error
-    if not (state_size(query.left) and state_size(query.right)):
+    if not can_be_shown(query):
         raise UserError(f"Answer {key} has no pictures: it was given without a window.")
     return query
 

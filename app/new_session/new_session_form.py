@@ -217,11 +217,10 @@ class NewSessionForm(QWidget):
             self._show_draft()
 
     def _show_task(self) -> None:
-        try:
-            task = get_task(self.draft.task)
-        except UserError:  # a rate that is being typed
+        if self._wrong_task():  # a rate that is being typed
             self._show_draft()
             return
+        task = get_task(self.draft.task)
         _set_text(self.title, task.title or "Any Gymnasium environment")
         _set_text(self.instruction, task.instruction)
         self.preview_error = ""

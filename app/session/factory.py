@@ -163,9 +163,8 @@ def window_config(config: Config) -> Config:
     changes = {"rollout.demonstrate_every": _DEMONSTRATE_EVERY, "rollout.captured_envs": _CAPTURED_ENVS}
     if config.policy.algorithm == "ppo":
         changes["policy.lag"] = max(1, config.policy.lag)
-    if not isinstance(get_task(config.task), RobotTask):
-        length = config.query.length(get_task(config.task).segment_steps)
-        changes["query.pool"] = min(config.query.pool, captured_pool(length))
+    if not isinstance(task := get_task(config.task), RobotTask):
+        changes["query.pool"] = min(config.query.pool, captured_pool(config.query.length(task.segment_steps)))
     return replaced(config, teacher=Teacher.HUMAN, **changes)
 
 

@@ -20,7 +20,7 @@ _POLL_SECONDS = 0.25
 
 
 class _Kind(NamedTuple):
-    """What a child reads, and sentences for the user if it can't."""
+    """Kind of thing that a child reads, with sentences for the user in case it fails."""
 
     module: str
     """Module of `function`, which only the child imports."""

@@ -10,7 +10,7 @@ from core.film import captions
 from core.film.captions import Picture
 from core.film.film import FPS, FilmJob, Scene
 from core.formatting import pluralize
-from core.io.segment_codec import state_size
+from core.io.segment_codec import can_be_shown
 from core.metrics import evenly
 from core.preferences.store import FOLDER, PreferenceStore, PreferenceSummary
 from core.service_events import FilmRequested
@@ -45,7 +45,7 @@ class TalkJob(FilmJob):
             decided = {row.id: votes[row.id] for row in rows if row.id in votes and decides(votes[row.id], row)}
             for row in telling_answers(rows, _PAIRS, decided):
                 caption, answer = f"Answer {1 + rows.index(row)} of {len(rows)}", store.answer(row.id)
-                if state_size(answer.query.left) and state_size(answer.query.right):  # else no pictures were recorded
+                if can_be_shown(answer.query):
                     yield from self._compared(answer, caption, decided.get(row.id), renderer, height)
         yield from self._curve(scenes, curve, height)
         for clip in renderer.pictures(last.states[: self._last_steps], height, FPS):

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.types import Float32, Observations, Segment
+from core.types import Float32, Observations, Query, Segment
 
 Bytes = npt.NDArray[np.uint8]
 _LEVEL = 1
@@ -119,6 +119,11 @@ def state_size(segment: Segment) -> int:
     """Length of a row of the states; nothing is decompressed."""
     states = segment.packed_states if isinstance(segment, CompressedSegment) else segment.states
     return int(states.shape[1])
+
+
+def can_be_shown(query: Query) -> bool:
+    """Return whether both clips can be drawn: segments collected without a window may have no pictures."""
+    return state_size(query.left) > 0 and state_size(query.right) > 0
 
 
 LOOSE = ("pictures", "states_packed")

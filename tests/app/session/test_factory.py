@@ -109,7 +109,8 @@ def test_a_session_of_before_the_rates_is_continued_by_its_name_and_by_its_file(
     for word, task in (("gym:Pendulum-v1", "gym:Pendulum-v1"), (str(file), task_text(str(file)))):
         folder = tmp_path / Path(word).stem
         Session.create(folder, session_config(task)).close()
-        open_or_create(parsed(["--task", word, "--session", str(folder)])).close()
+        with closing(open_or_create(parsed(["--task", word, "--session", str(folder)]))) as session:
+            assert session.config.task == task
 
 
 @pytest.mark.parametrize(("seconds", "most"), [(1, 256), (3, 145), (10, 43)])
