@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class RecentLog(logging.Handler):
-    """Keeps the last lines of the log in memory."""
+    """Log handler that keeps the last lines in memory."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)

@@ -1,4 +1,4 @@
-"""Opens the display, and explains in one sentence why no window can be opened."""
+"""Opening the display, with one sentence about the reason if that fails."""
 
 from __future__ import annotations
 

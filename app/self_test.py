@@ -1,6 +1,6 @@
-"""The self-test: one teaching session in the real window, driven by keys, with pictures of what was seen.
+"""The self-test: one teaching session in the real window, driven by key presses, with screenshots.
 
-It shows that an installed program works on this machine: its display, simulator, child processes, keys and files.
+It verifies that an installed program works on this machine: its display, simulator, child processes, keys and files.
 """
 
 import re
@@ -36,7 +36,7 @@ Wait = tuple[str, Callable[[], bool]]
 def self_test(folder: Path) -> int:
     """Run the test, print its outcome, and return 0 if all went well, else 1.
 
-    folder: new or empty, for the session and its pictures; its name is printed. An empty path makes one.
+    folder: new or empty, for the session and the screenshots; its name is printed. An empty path creates one.
     """
     place = folder if folder.name else Path(tempfile.mkdtemp(prefix="somersault-self-test-"))
     place.mkdir(parents=True, exist_ok=True)
@@ -49,16 +49,16 @@ def self_test(folder: Path) -> int:
     code = run(["--task", _TASK, "--session", str(session), "--teacher", "human"], drive)
     failure = (made[0].failure if made else "it never started") or _left_behind(session, made[0].labels)
     if code or failure:
-        print(f"Self-test failed: {failure or f'exit code {code}'}. Pictures and session: {place}", file=sys.stderr)
+        print(f"Self-test failed: {failure or f'exit code {code}'}. Screenshots and session: {place}", file=sys.stderr)
         return 1
     print(
-        f"Self-test passed: {made[0].labels} answers given and stored, and a reward fitted. Pictures and session: {place}"
+        f"Self-test passed: {made[0].labels} answers given and stored, and a reward fitted. Screenshots and session: {place}"
     )
     return 0
 
 
 def _left_behind(folder: Path, labels: int) -> str:
-    """Return the fault of the session that the window has closed; '' if there is none."""
+    """Return the fault found in the closed session; '' if there is none."""
     try:
         with closing(Session.open(folder)) as session:
             kept = session.labels()
@@ -73,9 +73,9 @@ def _left_behind(folder: Path, labels: int) -> str:
 
 
 class _Driver(QObject):
-    """Presses keys as a person does, one step after the other, and gives up if one takes too long.
+    """Presses keys as a person does, step by step, and ends the test if a step takes too long.
 
-    failure: what it timed out waiting for, in words; '' if all happened
+    failure: part of a sentence that names the step that timed out; '' if none has
     labels: answers that count at the end
     """
 
@@ -114,9 +114,9 @@ class _Driver(QObject):
             self._press(window, key)
             yield f"answer {number}", partial(self._has_answers, number)
         self._press(window, Qt.Key.Key_Backspace)
-        yield "taking an answer back", partial(self._has_answers, 2)
+        yield "undoing an answer", partial(self._has_answers, 2)
         self._press(window, Qt.Key.Key_Left)
-        yield "the answer in its place", partial(self._has_answers, 3)
+        yield "the answer that replaces it", partial(self._has_answers, 3)
         self._save(window, "2-answered")
         self._press(window, Qt.Key.Key_F11)
         yield "the full screen", lambda: self._demo is not None and self._demo.isActiveWindow()
@@ -145,7 +145,7 @@ class _Driver(QObject):
         return shown and self._window.pair_page.has_pair and self._is_active()
 
     def _is_active(self) -> bool:
-        """Return whether the window gets the keys; activate it first where no window manager does."""
+        """Return whether the window is active; activate it first, as there may be no window manager to do so."""
         if not self._window.isActiveWindow():
             self._window.activateWindow()
         return self._window.isActiveWindow()

@@ -13,12 +13,12 @@ _FRAME = QSize(16, 48)
 
 
 def fitting(window: QWidget, size: QSize) -> QSize:
-    """Return this size, limited to what the window's screen has room for."""
+    """Return this size, limited to the available size of the window's screen."""
     return size.boundedTo(window.screen().availableGeometry().size() - _FRAME)
 
 
 def restore(window: QMainWindow, name: str = "window", size: QSize = _DEFAULT_SIZE) -> None:
-    """Restore a window; the first time give it this size, limited to what the screen has room for, in its middle.
+    """Restore a window. The first time, centre it on the screen with this size, limited to the available one.
 
     name: of the window in the settings
     """

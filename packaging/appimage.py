@@ -22,9 +22,9 @@ CARRIED = (
     *("libxcb-cursor.so.0", "libxcb-icccm.so.4", "libxcb-image.so.0", "libxcb-keysyms.so.1"),
     *("libxcb-render-util.so.0", "libxcb-util.so.1", "libxkbcommon.so.0", "libxkbcommon-x11.so.0"),
 )
-"""Libraries of the build machine that a desktop may lack and nobody is asked to install; graphics drivers need none."""
+"""Libraries of the build machine that a desktop may lack; graphics drivers do not need them."""
 _LEVEL = "15"
-"""Of zstd: a third of the time of level 19, for a hundredth more bytes."""
+"""Compression level of zstd: takes a third of the time of level 19, for a hundredth more bytes."""
 
 
 def build(bundle: Path, runtime: Path, staging: Path, target: Path, epoch: int) -> None:

@@ -83,7 +83,9 @@ class Build:
         ).strip()
         if self.cuda == (built == "None"):
             found = "without CUDA" if self.cuda else f"for CUDA {built}"
-            sys.exit(f"pip found a build of torch {found}: name an index with the other in SOMERSAULT_TORCH_INDEX.")
+            sys.exit(
+                f"pip found a build of torch {found}: set SOMERSAULT_TORCH_INDEX to an index that has the other build."
+            )
 
     def torch(self, requirement: str) -> str:
         """Requirement of torch; on Linux the CUDA build has no suffix, and pip would otherwise prefer +cpu."""

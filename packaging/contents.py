@@ -1,6 +1,6 @@
 """Contents of the bundle, and the files that PyInstaller would add although nothing needs them.
 
-The end-to-end tests of the bundle teach, render and film, so that a rule that drops too much fails them.
+The end-to-end tests of the bundle teach, render and film, so that they fail if a rule drops too much.
 """
 
 from __future__ import annotations

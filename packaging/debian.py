@@ -78,7 +78,7 @@ def build(bundle: Path, version: str, machine: str, cuda: bool, staging: Path, t
         architecture=architecture(machine),
         kilobytes=-(-bundles.size(staging) // 1024),
         depends=", ".join((f"libc6 (>= {bundles.needed_glibc(bundle)})", *_DEPENDS)),
-        flavour=", and those of CUDA for a GPU of NVIDIA" if cuda else "; no GPU is needed",
+        flavour=", and those of CUDA for an NVIDIA GPU" if cuda else "; no GPU is needed",
     )
     (staging / "DEBIAN" / "control").write_text(control, "utf-8")
     (staging / "DEBIAN" / "md5sums").write_text(_sums(staging), "utf-8")
@@ -131,7 +131,7 @@ def _md5(path: Path) -> str:
 
 
 def set_times(folder: Path, epoch: int) -> None:
-    """Give all files one time and plain permissions, so that builds differ only in content."""
+    """Set the same time and plain permissions on all files, so that builds differ only in content."""
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)

@@ -39,7 +39,7 @@ def gather(sources: Iterable[str], target: Path, tools: tuple[str, ...] = ("pyin
     """Copy the texts of all owners of `sources` into folders of `target`; return a line about each owner.
 
     sources: paths of shipped files; the project's own need no text. tools: distributions that leave parts of
-    themselves in what they build. Raises Unlicensed.
+    themselves in their output. Raises Unlicensed.
     """
     paths = {Path(source).resolve() for source in sources}
     paths -= {path for path in paths if _is_ours(path)}  # even where an egg-info of `pip install -e .` lists them

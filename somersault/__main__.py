@@ -1,4 +1,4 @@
-"""The `somersault` command: without a command word the window, else the headless engine.
+"""The `somersault` command: opens the window, or runs the headless engine if a command is given.
 
 All imports are inside main(), because every child process imports this module.
 """

@@ -18,7 +18,7 @@ _DESCRIPTION = (
 
 
 def main() -> int:
-    """Answer the shell if it completes a line, else run --help or `completion`."""
+    """Complete a line for the shell, or run --help or `completion`."""
     parser = make_parser()
     argcomplete.autocomplete(parser, default_completer=_Words())  # ends the process if a shell completes
     options = parser.parse_args()

@@ -1,1 +1,1 @@
-"""Behaviours of the person's own: their files, and the page on which they are made."""
+"""The person's own behaviours: their files, and the page for creating and editing them."""

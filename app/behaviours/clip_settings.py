@@ -19,11 +19,11 @@ _STARTS = {
 }
 _WHY_FEWER = {1: "The environment sets how episodes start.", 2: "This robot can't be laid down or lifted."}
 """Tooltip by the number of starts to choose from."""
-_VARIED = "Early in training some episodes also start lying, tilted or thrown into the air, and some clips show that."
+_VARIED = "Early in training, some episodes also start lying, tilted or in the air, and some clips show them."
 
 
 class ClipSettings(QWidget):
-    """Changes the draft that it shows.
+    """Editor for the clip length and the start of a draft.
 
     form: its rows, to which the page adds others
 

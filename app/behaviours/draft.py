@@ -1,4 +1,4 @@
-"""A behaviour while it is being made: what the person has chosen so far, and what is wrong with it. No Qt."""
+"""Draft of a behaviour: the choices made so far, and the problems found in them. No Qt."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class BehaviourDraft:
 
     path: file of the behaviour that is being edited; None for a new one
     problems: sentences by field: 'title', 'instruction', 'oracle', 'measure', 'plot 0', ...
-    warning: what can't be learned from an oracle that is no mistake; '' for nothing
+    warning: sentence about signals of a valid oracle that the predictors do not see; '' if there are none
     behaviour: the behaviour; None while something is missing or wrong
     """
 
@@ -151,7 +151,7 @@ class BehaviourDraft:
 
     @property
     def motion(self) -> tuple[object, ...]:
-        """All that the clips depend on but the camera."""
+        """All choices that the clips depend on, except the camera."""
         robot = self.model or self.robot
         return robot, self.clip_seconds, self.start, self.episode_seconds, self.control_rate
 
@@ -162,7 +162,7 @@ class BehaviourDraft:
         return self.camera or (CameraView(own.azimuth, own.elevation, own.distance) if own else CameraView(90, 12, 4))
 
     def usual_plots(self) -> list[Plot]:
-        """Return the plots of a robot for which none was chosen."""
+        """Return the default plots of the robot."""
         signals = ("height", "forward_speed") if self.task and self.task.floor_sense else ("forward_speed",)
         return [Plot(title_of(signal), mean_of(signal)) for signal in signals if self.task]
 
@@ -191,7 +191,7 @@ class BehaviourDraft:
             self.plots.append(Plot(title_of(signal)[:MAX_TITLE], mean_of(signal)))
 
     def check(self) -> None:
-        """Find what is missing and wrong, and make the behaviour if nothing is."""
+        """Find missing and invalid fields, and create the behaviour if there are none."""
         self.problems, self.warning, self.behaviour, self.missing = {}, "", None, ""
         self._check_words()
         self._check_expressions()
@@ -209,7 +209,7 @@ class BehaviourDraft:
             self.problems["robot"] = str(error)
 
     def scene_text(self) -> str:
-        """Return a behaviour file's text with what the picture shows; '' if robot, start, camera or length is wrong."""
+        """Return the text of a behaviour file for the picture; '' if robot, start, camera or length is invalid."""
         try:
             return self._scene().to_text()
         except UserError:
@@ -243,7 +243,7 @@ class BehaviourDraft:
         }
 
     def _name(self) -> str:
-        """Return the name of the behaviour, which stays as long as the title does."""
+        """Return the name of the behaviour, which changes only with the title."""
         if self.origin is not None and self.origin.title == self.title:
             return self.origin.name
         return plain_name(self.title, "-") or "behaviour"

@@ -1,4 +1,4 @@
-"""Free expressions: the plots with their titles, the oracle and the measure, each with its mistake in a sentence below."""
+"""Fields for expressions: plots with their titles, oracle and measure, each with a line below for an error."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
@@ -10,13 +10,13 @@ from core.behaviours.behaviour import MAX_NAME, MAX_PLOTS, MAX_TITLE
 from core.behaviours.expressions import MAX_TEXT
 
 _FUNCTIONS = (
-    "Figures of an episode: mean, highest, lowest, last, share, longest, count and turns, such as share(height < 0.8) or"
-    " turns(-pitch). The oracle sees one step, such as up - abs(height - 0.7)."
+    "A figure summarizes an episode with mean, highest, lowest, last, share, longest, count or turns, for example"
+    " share(height < 0.8) or turns(-pitch). The oracle is computed for each step, for example up - abs(height - 0.7)."
 )
 
 
 class ExpressionField(QWidget):
-    """A line for an expression with, if wanted, a line for its title, and a sentence about what is wrong with it below.
+    """Text field for an expression, optionally with one for its title, and a line below for an error.
 
     Signals:
         edited(): the person has changed a text.
@@ -25,7 +25,7 @@ class ExpressionField(QWidget):
     edited = Signal()
 
     def __init__(self, name: str, example: str, title: str = "", parent: QWidget | None = None) -> None:
-        """title: placeholder of the line for a title; '' for no such line"""
+        """title: placeholder of the title field; '' for no such field"""
         super().__init__(parent)
         self.title = QLineEdit(placeholderText=title, maxLength=MAX_TITLE)
         self.title.setAccessibleName(f"Title of {name}")

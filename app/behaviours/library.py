@@ -28,7 +28,7 @@ ReadRobot = Callable[[Path], RobotModel]
 
 @dataclass(frozen=True)
 class OwnBehaviour:
-    """A behaviour and its file. text: what a session's Config.task holds"""
+    """A behaviour and its file. text: the behaviour as in a session's Config.task"""
 
     path: Path
     behaviour: Behaviour
@@ -39,11 +39,11 @@ class OwnBehaviour:
 
 
 class BehaviourLibrary(QObject):
-    """One folder of behaviours. Requests are carried out in order; each ends in a signal or a call of its own `done` or `refused`.
+    """One folder of behaviours. Requests are carried out in order; each ends with a signal or a call of its `done` or `refused`.
 
     Signals:
-        listed(object): all behaviours, a list of OwnBehaviour, changed last first.
-        changed(str): something was done; one sentence.
+        listed(object): all behaviours, a list of OwnBehaviour, the most recently changed first.
+        changed(str): a request succeeded; one sentence.
         moved_to_trash(object): a behaviour is in the trash; its Trashed.
         refused(str): a request failed and nothing was changed; one sentence.
         problem_found(str): a file in the folder, or one with a robot, can't be read; one sentence.
@@ -159,7 +159,7 @@ class BehaviourLibrary(QObject):
         title = first_free(copy, titles.__contains__)
         name = f"{own.behaviour.name[: MAX_NAME - 5].rstrip('-_')}-copy"
         self._write(replace(own.behaviour, title=title, name=name))
-        return f"Copied {own.behaviour.title}."
+        return f"Duplicated {own.behaviour.title}."
 
     def _export(self, behaviour: Behaviour, target: Path) -> str:
         files.write_atomically(target, _readable(behaviour))

@@ -1,4 +1,4 @@
-"""The page "A behaviour of your own": robot, name and sentence, camera and clips, plots, and free expressions in a fold."""
+"""The page "A behaviour of your own": robot, name, sentence, camera, clips and plots; expressions are in a collapsible part."""
 
 import copy
 from pathlib import Path
@@ -49,9 +49,9 @@ _SENTENCE_HEIGHT = 74
 _LARGEST_PICTURE, _PICTURE_SHARE = 1000, 0.47
 """Largest side of the picture in pixels, and the share of the page's width that it takes at most."""
 _WIDEST_SETTINGS, _WIDEST_WORDS = 600, 1400
-"""Maximum widths in pixels of what is below the picture, and to the right of it."""
+"""Maximum widths in pixels of the parts below the picture, and to the right of it."""
 _AROUND_PICTURE = 330
-"""Height in pixels of what is above and below the picture."""
+"""Height in pixels of the parts above and below the picture."""
 _SHARP_SECONDS = 2.0
 """Length of clips up to which practice pairs are rendered in the size of the screen, which takes 0.9 GB at most."""
 
@@ -59,14 +59,14 @@ _SHARP_SECONDS = 2.0
 class BehaviourPage(QWidget):
     """Shows one draft. Drafts that are left unsaved are shown again when the page is opened for the same behaviour.
 
-    draft: what is shown
+    draft: the draft on screen
 
     Signals:
         save_requested(object, object): Behaviour, and the Path of the file to replace or None.
-        start_requested(object, object, object): the same, and a session is to be started with it and these answers
-            (app.behaviours.practice.Practised).
+        start_requested(object, object, object): the same, with the answers (app.behaviours.practice.Practised) of a session
+            to be started.
         back_requested(): return to the start page.
-        robot_file_chosen(object): Path of an MJCF file whose robot is wanted.
+        robot_file_chosen(object): Path of the MJCF file from which to read a robot.
         preview_requested(str): task whose moving picture is missing.
     """
 
@@ -150,7 +150,7 @@ class BehaviourPage(QWidget):
         )
         self.start = QPushButton("Start")
         self.start.setObjectName("primary")
-        self.start.setToolTip("Save it and start teaching (Ctrl+Enter)")
+        self.start.setToolTip("Save the behaviour and start teaching (Ctrl+Enter)")
 
     def _arrange(self) -> None:
         self.clips.form.addRow(self.begin_from.title, self.begin_from)
@@ -266,7 +266,7 @@ class BehaviourPage(QWidget):
         return self.draft.shown_title if self.draft.changed else ""
 
     def unsaved_drafts(self) -> list[BehaviourDraft]:
-        """Copies of all drafts with changes that are not saved, except those of behaviours that are in the trash."""
+        """Return copies of all drafts with unsaved changes, except those of behaviours that are in the trash."""
         # The draft on screen is among them, unless another one has changes to the file in which it was saved.
         drafts = {id(draft): draft for draft in (*self._unsaved.values(), self.draft)}
         changed = [draft for draft in drafts.values() if draft.changed]
@@ -278,7 +278,7 @@ class BehaviourPage(QWidget):
         return self.draft if self.stack.currentWidget() is self.maker else None
 
     def add_robot(self, name: str, model: RobotModel, chosen: bool = True) -> str:
-        """Offer a robot that was read from a file, and choose it if wanted. Return the name on its card."""
+        """Add a robot that was read from a file, and choose it if `chosen`. Return the name on its card."""
         name = self._offer_robot(name, model)
         if chosen:
             self.robots.choose(name)
@@ -325,7 +325,7 @@ class BehaviourPage(QWidget):
         self._refresh()
 
     def _refresh(self) -> None:
-        """Check the draft and show what is derived from it."""
+        """Check the draft and update everything that depends on it."""
         draft = self.draft
         draft.check()
         self._update_over()
@@ -349,18 +349,18 @@ class BehaviourPage(QWidget):
         self._update_scene()
 
     def _update_over(self) -> None:
-        """Offer to bring back what was discarded until the draft in its place is changed."""
+        """Offer to restore the discarded draft until the draft in its place is changed."""
         if self._discarded is not None and self.draft != self._discarded[1]:
             self._discarded = None
         self.over.setText("Start over" if self._discarded is None else "Restore")
 
     def _show_problem(self, sentence: str, is_mistake: bool = True) -> None:
-        """is_mistake: else the sentence says what to do next"""
+        """is_mistake: False if the sentence describes the next step"""
         self.problem.setText(sentence)
         set_property(self.problem, "kind", "" if is_mistake else "hint")
 
     def _what_to_correct(self) -> str:
-        """Sentence for the page's foot: what is missing or wrong, or what can be done next."""
+        """Return a sentence for the page's foot about the first problem or the next step."""
         problems = self.draft.problems
         if general := problems.get("title") or problems.get("robot") or self.draft.missing:
             return general
@@ -369,7 +369,7 @@ class BehaviourPage(QWidget):
         return _NEXT if self.draft.task else ""
 
     def _update_scene(self) -> None:
-        """Draw the robot again if the draft or the size of the picture asks for it."""
+        """Draw the robot again if the draft or the size of the picture has changed."""
         if self._scene != (self.draft.scene_text(), self.view.clip_size):
             self._draw()
 
@@ -439,7 +439,7 @@ class BehaviourPage(QWidget):
             QTimer.singleShot(0, self, lambda: self.area.verticalScrollBar().setValue(self.fold.y()))
 
     def _on_over(self) -> None:
-        """Start over, or bring back what that has discarded."""
+        """Start over, or restore the draft that starting over has discarded."""
         if self._discarded is not None:
             self._unsaved[self._key], self._discarded = self._discarded[0], None
             self._show(self._unsaved[self._key])

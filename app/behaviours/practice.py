@@ -1,4 +1,4 @@
-"""Practice: five pairs of clips of the robot, answered as in a session, kept only if that is wanted."""
+"""Practice: five pairs of clips of the robot, answered as in a session. The person decides whether the answers are kept."""
 
 from functools import partial
 
@@ -28,7 +28,7 @@ class Practice(QWidget):
     answers: queries with their choices so far
 
     Signals:
-        ended(): go back to the page.
+        ended(): the person returns to the page.
         start_requested(object): start the session with these answers, Practised; () for none.
     """
 
@@ -68,7 +68,7 @@ class Practice(QWidget):
         return len(self._answers) == PAIRS
 
     def begin(self, instruction: str, again: bool = False) -> None:
-        """Forget earlier answers and wait for the first pair. again: all answers are kept if there are five"""
+        """Discard earlier answers and wait for the first pair. again: keep the answers if all pairs are answered"""
         self.flash_timer.stop()
         self._waiting = []
         if not (again and self.done):

@@ -1,4 +1,4 @@
-"""The robots as moving pictures, of which one is chosen."""
+"""Grid of moving pictures from which a robot is chosen."""
 
 from collections.abc import Mapping
 

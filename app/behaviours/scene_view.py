@@ -1,4 +1,4 @@
-"""The robot in motion, as in a clip, with a camera that is turned by mouse or keys."""
+"""View of the robot in motion, as in a clip, with a camera that is turned by mouse or keys."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ _SETTLED_MS = 250
 
 
 class SceneView(ClipPlayer):
-    """Plays the clip, but stands still while the camera is being turned.
+    """Plays a clip of the robot, and shows a still while the camera is being turned.
 
     view: the camera
 
@@ -51,7 +51,7 @@ class SceneView(ClipPlayer):
 
     @property
     def clip_size(self) -> int:
-        """Size at which to render what is shown."""
+        """Size at which to render the clip, in pixels."""
         return clip_size(self.width() * self.devicePixelRatioF())
 
     def set_view(self, view: CameraView, usual: CameraView) -> None:
@@ -70,7 +70,7 @@ class SceneView(ClipPlayer):
             self.clock.play(len(clip.pixels), clip.fps)
 
     def refuse(self, sentence: str) -> None:
-        """Show in place of the picture why there is none."""
+        """Show the reason why there is no picture, in its place."""
         self.play(None)
         self.placeholder = sentence
         self.update()

@@ -15,12 +15,12 @@ log = logging.getLogger(__name__)
 
 
 class Scenes(QObject):
-    """Draws what was requested last. While a still picture is drawn, the newest request for another picture waits.
+    """Draws the scene that was requested last. While a still is being drawn, only the newest of the other requests waits.
 
     Signals:
         drawn(object): Frames of whole clips.
-        still_drawn(object): Frames with the one picture that was asked for.
-        pair_drawn(object): Pair of the practice that was asked for last.
+        still_drawn(object): Frames with the one picture that was requested.
+        pair_drawn(object): Pair of the practice that was requested last.
         refused(str): nothing can be drawn; one sentence.
     """
 
@@ -39,7 +39,7 @@ class Scenes(QObject):
     def request(self, behaviour: str, size: int, still: int | None = None) -> None:
         """Draw a robot.
 
-        behaviour: text of a behaviour file; size: pixels of the picture; still: index of the only frame that is wanted
+        behaviour: text of a behaviour file; size: pixels of the picture; still: index of the only frame to draw; None for all
         """
         self._token += 1
         wanted = SceneRequested(self._token, behaviour, size, still)
@@ -96,7 +96,7 @@ class Scenes(QObject):
     def _on_end(self, reason: str, failure: str) -> None:
         wanted = self._next or self._sent
         self._sent = self._next = None
-        if wanted is not None and reason == "stopped":  # asked for while the child was ending
+        if wanted is not None and reason == "stopped":  # requested while the child was ending
             self._send(wanted)
         elif wanted is not None:
             sentence = f"The robot can't be rendered: {failure or 'the rendering process ended unexpectedly'}."

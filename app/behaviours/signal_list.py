@@ -1,4 +1,4 @@
-"""The robot's signals, searchable, of which some are ticked to be plotted."""
+"""Searchable list of the robot's signals; the ticked ones are plotted."""
 
 from collections.abc import Callable, Mapping
 
@@ -34,12 +34,12 @@ class SignalList(QWidget):
         self.list.itemChanged.connect(self._on_changed)
         self.list.itemActivated.connect(lambda item: item.setCheckState(_opposite(item.checkState())))
         self._titles: dict[str, str] = {}
-        self.nothing = label("settingHelp", "No signal matches.")
+        self.nothing = label("settingHelp", "No matching signals.")
         self.nothing.hide()
         column(self.search, self.nothing, (self.list, 1), of=self, spacing=6)
 
     def set_signals(self, titles: Mapping[str, str], plotted: Callable[[str], bool]) -> None:
-        """titles: by name; plotted: whether a signal is ticked"""
+        """titles: titles by signal name; plotted: returns True for a ticked signal"""
         self.list.blockSignals(True)
         if dict(titles) != self._titles:
             self._titles = dict(titles)

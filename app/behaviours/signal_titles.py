@@ -1,4 +1,4 @@
-"""Titles and units of signals for a person to choose from, and the figures and titles of plots made of them."""
+"""Titles and units of the signals in the list, and the figures and titles of their plots."""
 
 import ast
 
@@ -33,7 +33,7 @@ _FAMILIES = {
 
 
 def plottable(names: SignalNames) -> dict[str, str]:
-    """Return the titles of a robot's signals, with units, by their names; not of `time`, whose mean says nothing."""
+    """Return the titles of a robot's signals, with units, by name; without `time`, whose mean is of no use."""
     of_parts = [name for name in names.all() if name not in PLAIN]
     return {name: title_of(name) for name in (*_PLAIN, *of_parts)}
 
@@ -52,5 +52,5 @@ def title_of(signal: str) -> str:
 
 
 def mean_of(signal: str) -> str:
-    """Return the figure that is plotted of a signal."""
+    """Return the figure that is plotted for a signal."""
     return f"mean({signal})"

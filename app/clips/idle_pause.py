@@ -16,20 +16,20 @@ _INPUT = {
     QEvent.Type.Wheel,
 }
 _COMMANDS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
-"""Modifiers with which a key keeps its usual effect while the clips rest."""
+"""Modifiers; a key with one of them keeps its usual effect while the clips rest."""
 
 
 class IdlePause(QObject):
-    """Stops the clips when for a minute there was no new pair and no command for them, and lately no other input.
+    """Stops the clips after a minute without a new pair or a playback command, if there was no other input lately.
 
-    The next input anywhere in the program plays them. A key does nothing else then: a person who returns has not seen
-    the clips yet.
+    The next input anywhere in the program plays them. If it is a key, it does nothing else: a person who returns has not
+    seen the clips yet.
 
     timer: half of the time until the clips stop
     text: line over the clips while they rest
 
     Signals:
-        rest_changed(bool): whether the clips rest.
+        rest_changed(bool): True if the clips rest.
     """
 
     rest_changed = Signal(bool)
@@ -37,7 +37,7 @@ class IdlePause(QObject):
     def __init__(self, clips: ClipPair) -> None:
         super().__init__(clips)
         self._clips, self._listens = clips, False
-        self.text = label("readout", "Press any key to play the clips; it does not count as an answer")
+        self.text = label("readout", "Press any key to play the clips. It will not count as an answer.")
         self.text.setParent(clips)
         self.text.hide()
         self.timer = QTimer(self, singleShot=True, interval=_HALF_MS)

@@ -1,4 +1,4 @@
-"""Keys of a window's part that play its clips, as in a session."""
+"""Playback keys of a part of a window, as in a session."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,7 +18,7 @@ def bind_playback(
     keys: KeyMap,
     context: Qt.ShortcutContext = Qt.ShortcutContext.WidgetWithChildrenShortcut,
 ) -> None:
-    """Bind the keys that play the clips, step them and set their speed as actions of the widget."""
+    """Bind the keys for playing, stepping and speed of the clips as actions of the widget."""
     functions: dict[Command, Callable[[], object]] = {
         Command.PLAYBACK: clips.toggle_playback,
         Command.RESTART_CLIPS: clips.restart,

@@ -10,11 +10,11 @@ from app.style.layouts import column, row
 from core.types import AUDIENCE, Teacher
 
 _LABELLERS = (
-    ("Everyone's", None),
-    ("Yours", Teacher.HUMAN),
-    ("Guests'", GUESTS),
-    ("The audience's", AUDIENCE),
-    ("The computer's", Teacher.ORACLE),
+    ("All teachers", None),
+    ("You", Teacher.HUMAN),
+    ("Guests", GUESTS),
+    ("Audience", AUDIENCE),
+    ("Computer", Teacher.ORACLE),
 )
 
 
@@ -22,7 +22,7 @@ class FilterBar(QWidget):
     """Two tabs, each with its own row of controls.
 
     Signals:
-        changed(): another tab, or another filter.
+        changed(): the person has chosen another tab or filter.
         judgement_requested(): compare the answers with the predictor again.
     """
 
@@ -37,7 +37,7 @@ class FilterBar(QWidget):
         self.tabs.addTab("&Disagreements")
         self.choice, self.labeller = QComboBox(), QComboBox()
         self.choice.setAccessibleName("Filter by choice")
-        self.choice.addItem("Every choice", None)
+        self.choice.addItem("All choices", None)
         for choice, words in CHOICES.items():
             self.choice.addItem(words, choice)
         self.labeller.setAccessibleName("Filter by teacher")

@@ -27,7 +27,7 @@ class PreferenceDetail(QFrame):
 
     Signals:
         choice_requested(object): change the shown answer to this Choice.
-        list_requested(): return the focus to the list.
+        list_requested(): the focus is to return to the list.
     """
 
     choice_requested = Signal(object)
@@ -69,7 +69,7 @@ class PreferenceDetail(QFrame):
     def show_nothing(self) -> None:
         self.row, self._message = None, ""
         self.title.setText("")
-        self.show_reason("Select an answer", "Its clips will play here, and you can change your choice.")
+        self.show_reason("Select an answer", "Its clips play here, and you can change its choice.")
 
     def show_answer(self, row: PreferenceSummary) -> None:
         """Show an answer; its clips follow with `show_pair`. The clips of the same answer stay on screen."""

@@ -1,4 +1,4 @@
-"""Reads, changes and judges the session's answers for the history page. No widgets."""
+"""Reading the session's answers for the history page, and comparing them with the reward model. No widgets."""
 
 import time
 from collections.abc import Mapping

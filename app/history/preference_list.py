@@ -20,7 +20,7 @@ _LINE = 24
 
 
 class PreferenceList(QListView):
-    """Paints only the rows on screen."""
+    """List view of the answers that paints only the rows on screen."""
 
     def __init__(self, model: PreferenceModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -9,7 +9,7 @@ from core.preferences.store import PreferenceSummary
 from core.types import AUDIENCE, Choice
 
 GUESTS = "guests"
-"""Stands for all guests in a filter, but not for the audience."""
+"""Value of a filter that accepts all guests, but not the audience."""
 CHOICES = {choice: COMMANDS[choice].name for choice in Choice}
 
 

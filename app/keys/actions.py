@@ -47,7 +47,7 @@ class Actions(QObject):
             self._show_tip(command)
 
     def rename(self, command: KeyAction, title: str) -> None:
-        """Give a command another title that says what it does now."""
+        """Change the title of a command to its present effect."""
         self._actions[command].setText(title)
         self._show_tip(command)
 

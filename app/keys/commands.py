@@ -70,7 +70,7 @@ class CommandInfo:
     keys: tuple[str, ...] = ()
     """Default keys by Qt's portable names; the first is the one to show."""
     tip: str = ""
-    """Explanation, if the title needs one: one sentence without a full stop."""
+    """Explanation in one sentence without a full stop; '' if the title needs none."""
     checkable: bool = False
     repeats: bool = False
     """True if holding the key down repeats the command."""
@@ -92,7 +92,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Choice.TIE: CommandInfo("&Tie", ("Up",), "Both clips are equally good"),
     Choice.CANT_TELL: CommandInfo("&Can't tell", ("Down",), "The answer is saved, but nothing is learned from it"),
     Command.UNDO: CommandInfo("&Undo", ("Backspace", "Ctrl+Z"), "Takes back the last answer"),
-    Command.REDO: CommandInfo("R&edo", ("Ctrl+Shift+Z", "Ctrl+Y"), "Restores the answer taken back last"),
+    Command.REDO: CommandInfo("R&edo", ("Ctrl+Shift+Z", "Ctrl+Y"), "Restores the answer that was undone last"),
     Command.PLAYBACK: CommandInfo("&Pause or play the clips", ("Space",)),
     Command.RESTART_CLIPS: CommandInfo("Re&start the clips", ("R",), "Plays both clips from their beginning"),
     Command.PREVIOUS_FRAME: CommandInfo(
@@ -109,7 +109,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "Shows the prediction for half a second after each answer, never before it",
         checkable=True,
     ),
-    Command.EDIT_KEYS: CommandInfo("&Keys…", (), "Change the keys of all commands"),
+    Command.EDIT_KEYS: CommandInfo("Change &keys…", (), "Changes the keys of all commands"),
     Command.START_PAGE: CommandInfo(
         "&Start page", ("Ctrl+N", "Ctrl+O"), "Saves a checkpoint, closes this session and shows the start page"
     ),
@@ -168,11 +168,9 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         ("Ctrl+F11",),
         "Full screen with a QR code: guests vote on phones connected to the same network",
     ),
-    Command.TRAINING_FILM: CommandInfo(
-        "&Film of the training…", (), "A captioned video of how the policy learned, as one file"
-    ),
+    Command.TRAINING_FILM: CommandInfo("&Film of the training…", (), "A captioned video of how the policy learned"),
     Command.BEFORE_AFTER_FILM: CommandInfo(
-        "Film &before and after…", (), "The first and the newest policy side by side, as one video file"
+        "Film &before and after…", (), "A video of the first and the newest policy side by side"
     ),
     Command.TALK_FILM: CommandInfo(
         "Film for a tal&k…",
@@ -191,7 +189,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.HIDE_TRUE_REWARD: CommandInfo(
         "Hide the tr&ue reward",
         ("Ctrl+T",),
-        "Keeps it from influencing your answers; hidden by default while a human answers",
+        "Keeps the true reward from influencing your answers; hidden by default while a person answers",
         checkable=True,
     ),
     Command.SYSTEM_COLOURS: CommandInfo("Colours: match s&ystem", (), checkable=True),
@@ -199,9 +197,9 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.DARK: CommandInfo("Colours: d&ark", (), checkable=True),
     Command.HISTORY: CommandInfo("Ans&wer history", ("Ctrl+H",), "Every answer with its clips, to review and change"),
     Command.REPEATS: CommandInfo(
-        "&Ask some pairs twice",
+        "Show some p&airs twice",
         (),
-        "Repeats a pair now and then, unmarked, to measure how consistent your answers are",
+        "Repeats a pair now and then, without saying so, to measure how consistent your answers are",
         checkable=True,
     ),
     Command.KEY_LIST: CommandInfo("&Keys and commands", ("F1", "Ctrl+?")),

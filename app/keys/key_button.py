@@ -18,13 +18,13 @@ _MODIFIERS = (
     Qt.Key.Key_NumLock,
     Qt.Key.Key_ScrollLock,
 )
-_UNUSABLE = "another key…"
-"""Shown where a key was pressed that can't be used."""
+_UNUSABLE = "press another key…"
+"""Text after a key that can't be used."""
 _CAUGHT = (QEvent.Type.ShortcutOverride, QEvent.Type.KeyPress)
 
 
 class KeyButton(QPushButton):
-    """Click it or press Space on it, then press the new key. Esc keeps the old key, Delete removes it.
+    """Button that captures the next key after a click or Space. Esc keeps the old key, Delete removes it.
 
     Signals:
         key_chosen(str): name of the key that was pressed; '' to remove it.

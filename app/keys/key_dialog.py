@@ -22,14 +22,14 @@ class KeyDialog(QDialog):
     """One row for each command. Nothing changes before OK.
 
     Signals:
-        keys_chosen(object): the new KeyMap; sent on OK.
+        keys_chosen(object): the new KeyMap; emitted on OK.
     """
 
     keys_chosen = Signal(object)
 
     def __init__(self, keys: KeyMap, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Keys")
+        self.setWindowTitle("Change keys")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.keys = keys
         self.fields: dict[KeyAction, tuple[KeyButton, ...]] = {}
@@ -66,11 +66,11 @@ class KeyDialog(QDialog):
         return self.buttons
 
     def choose_key(self, action: KeyAction, place: int, key: str) -> None:
-        """Assign the key ('' to clear) and say which command lost it, or why it can't be assigned."""
+        """Assign the key ('' to clear it), and show which command lost it or why it can't be assigned."""
         owner = self.keys.bindings.get(key)
         fields = [field.key for field in self.fields[action]]
         if owner == action and key != fields[place]:
-            self.message.setText(f"{key_symbol(key)} is already a key of “{COMMANDS[action].name}”.")
+            self.message.setText(f"{key_symbol(key)} already triggers “{COMMANDS[action].name}”.")
             return
         fields[place] = key
         try:
@@ -85,7 +85,7 @@ class KeyDialog(QDialog):
 
     def _on_reset(self) -> None:
         self.keys = KeyMap()
-        self.message.setText("The default keys are set.")
+        self.message.setText("The default keys are restored.")
         self._refresh()
 
     def _refresh(self) -> None:

@@ -1,4 +1,4 @@
-"""Buttons that show the keys of the answers and of Undo."""
+"""Buttons for the answers and Undo that show their keys."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QWidget

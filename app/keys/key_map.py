@@ -28,9 +28,9 @@ START_PAGE_KEYS = {
 }
 """Keys of the start page that can't be changed, with their effects."""
 _START_WINDOW_KEYS = (*START_PAGE_KEYS, "Ctrl+S", "Ctrl+Return")
-"""Those and the keys of the pages that open from it."""
+"""Keys of the start page and of the pages that open from it."""
 START_PAGE_COMMANDS = (Command.KEY_LIST, Command.GLOSSARY, Command.QUIT)
-"""Commands that also work there."""
+"""Commands of a session that also work on the start page."""
 _NAVIGATION = ("Tab", "Shift+Tab", "Backtab", "Shift+Backtab", "Esc", "Return", "Enter")
 
 log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Keys of a part of a window, bound to functions."""
+"""Key bindings of a part of a window."""
 
 from collections.abc import Callable, Iterable
 
@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 Slots = Iterable[tuple[Iterable[str], Callable[[], object]]]
-"""Names of keys, each group with the function that any of them calls."""
+"""Groups of key names, each with the function that its keys call."""
 
 
 def bind(
@@ -16,7 +16,7 @@ def bind(
     context: Qt.ShortcutContext = Qt.ShortcutContext.WidgetWithChildrenShortcut,
     repeats: bool = False,
 ) -> None:
-    """Bind keys as actions of the widget. repeats: a held key calls its function again and again, not once"""
+    """Bind keys as actions of the widget. repeats: True if holding a key down calls its function repeatedly"""
     for keys, slot in slots:
         action = QAction(widget, autoRepeat=repeats)
         action.setShortcutContext(context)

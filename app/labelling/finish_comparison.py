@@ -6,9 +6,9 @@ from core.types import Choice, PolicyComparison, Query
 
 
 class FinishComparison:
-    """Tally of the answers about the latest finish.
+    """Tally of the answers that compare the policies from before and after the latest finish.
 
-    just_completed: the newest answer is about the last of these pairs
+    just_completed: True if the newest answer is to the last of these pairs
     """
 
     def __init__(self) -> None:
@@ -16,19 +16,19 @@ class FinishComparison:
         self._answers: dict[int, tuple[Query, Choice]] = {}
         """Counted answers by their ids."""
         self._last_offered = self._last_before = 0
-        """Ids of the query that was offered last, and of the last one before the finish: later ones can be about it."""
+        """Ids of the query that was offered last, and of the last one before the finish: only later ones can compare."""
 
     def offered(self, query: Query) -> None:
         """Note a query of the rollout."""
         self._last_offered = query.id
 
     def restart(self) -> None:
-        """Begin anew with another finish."""
+        """Start a new tally, for another finish."""
         self._answers.clear()
         self._last_before = self._last_offered
 
     def made_by(self, query: Query) -> PolicyComparison | None:
-        """Return the comparison that this pair makes; None if it makes none, or that of an earlier finish."""
+        """Return the comparison that this pair makes; None if it makes none or belongs to an earlier finish."""
         return query.comparison if query.id > self._last_before else None
 
     def add(self, answer: int, query: Query, choice: Choice) -> None:
@@ -39,12 +39,12 @@ class FinishComparison:
             self._answers[answer] = query, choice
 
     def change(self, answer: int, choice: Choice) -> None:
-        """Give an answer another choice, if it was counted."""
+        """Change the choice of an answer, if it was counted."""
         if answer in self._answers:
             self._answers[answer] = self._answers[answer][0], choice
 
     def withdraw(self, answer: int) -> None:
-        """Count an answer no longer, if it was counted."""
+        """Stop counting an answer, if it was counted."""
         self._answers.pop(answer, None)
         self.just_completed = False
 

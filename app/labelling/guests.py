@@ -1,11 +1,11 @@
-"""Names of those who answer; guests, who answer in demo mode, have their answers stored under their own names."""
+"""Names of the labellers. Guests answer in demo mode, and their answers are stored under their own names."""
 
 from app import settings
 from core.errors import UserError
 from core.types import AUDIENCE, GUEST, Teacher
 
 _UNNAMED = "Guest "
-"""Prefix of the names of guests who give none."""
+"""Prefix of the numbered names of guests who give no name."""
 _NAMES = {
     Teacher.HUMAN.value: "you",
     Teacher.ORACLE.value: "computer",
@@ -21,7 +21,7 @@ def is_guest(labeller: str) -> bool:
 
 
 def name_of(labeller: str) -> str:
-    """Return what lists call a labeller: 'you', 'computer', 'Guest 2', 'Ada (guest)', 'the audience'."""
+    """Return the name of a labeller in lists: 'you', 'computer', 'Guest 2', 'Ada (guest)', 'the audience'."""
     if is_guest(labeller) and labeller not in _NAMES:
         name = labeller.removeprefix(GUEST)
         return name if name.startswith(_UNNAMED) else f"{name} (guest)"
@@ -29,9 +29,9 @@ def name_of(labeller: str) -> str:
 
 
 class Guests:
-    """The guest at the keys. A number stands for the name of a guest who gives none; no number is used twice.
+    """The current guest. A guest who gives no name gets a numbered one; no number is used twice.
 
-    name: of the current guest
+    name: name of the current guest
     """
 
     def __init__(self) -> None:
@@ -44,18 +44,18 @@ class Guests:
 
     @property
     def next_name(self) -> str:
-        """Name of a guest who gives none."""
+        """Name for a guest who gives none."""
         return f"{_UNNAMED}{_count() + 1}"
 
     def welcome(self, name: str) -> None:
-        """Let another guest answer; characters that can't be seen are left out of the name.
+        """Make another guest the current one; invisible characters are removed from the name.
 
-        Raises UserError for the name of the audience, whose answers are its majority's.
+        Raises UserError for the name that stands for the audience.
         """
         words = ("".join(filter(str.isprintable, word)) for word in name.split())
         name = " ".join(filter(None, words))[:MAX_NAME]
         if name.casefold() == _NAMES[AUDIENCE]:
-            raise UserError("This name stands for the audience's votes: choose another for the guest.")
+            raise UserError("This name is reserved for the audience's votes: choose another for the guest.")
         self.name = name or self.next_name
 
     def note_answer(self, labeller: str) -> None:

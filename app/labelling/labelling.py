@@ -31,11 +31,11 @@ _MAX_RECENT_PAIRS = 2
 
 
 class Labelling(QObject):
-    """The pair on screen, who answers it, and its answer's way to the disk.
+    """The pair on screen, its teacher, and the writing of its answer to disk.
 
     teacher: labeller of the next pairs
-    teacher_after_demo: the teacher to whom the session returns, while demo mode has its own; else None
-    open: answers are accepted
+    teacher_after_demo: the teacher to restore after demo mode; None outside demo mode
+    open: True while answers are accepted
     pairs: the queue of pairs
     clip_size: pixels of the next clips that are rendered
     repeats: when to show a pair again
@@ -51,7 +51,7 @@ class Labelling(QObject):
         answer_kept(object): the answer to the pair on screen is on disk; the Preference.
         answer_withdrawn(object): an answer was undone; the Preference.
         answer_restored(object): an answer to a pair that is not on screen was redone; the Preference.
-        finish_ended(): a new answer that counts is on disk, which ends a finish if there is one.
+        finish_ended(): a new answer that counts is on disk; it ends a finish that is under way.
         trouble_arose(str): the store refused a request; nothing was lost. One sentence.
         replay_refused(object, str): these jobs, by name, did not get every answer; one sentence. Answers are not
             accepted until the jobs are restarted and get all.
@@ -156,13 +156,13 @@ class Labelling(QObject):
 
     @property
     def lasting_teacher(self) -> Teacher:
-        """The teacher with whom the session is opened again."""
+        """The teacher that is stored for the next time the session is opened."""
         return self.teacher_after_demo or self.teacher
 
     def set_teacher(self, teacher: str) -> None:
-        """Let this Teacher answer from now on; the oracle only where there is a true reward to answer by."""
+        """Let this Teacher answer from now on. The oracle is refused if the task has no true reward."""
         if teacher == Teacher.ORACLE and not get_task(self._config.task).has_true_reward:
-            self.trouble_arose.emit("The computer can't answer: this behaviour has no oracle. Answer yourself.")
+            self.trouble_arose.emit("The computer can't answer: this task has no true reward. Answer yourself.")
         elif teacher != self.teacher:
             self.teacher = Teacher(teacher)
             self.retry_timer.stop()
@@ -191,7 +191,7 @@ class Labelling(QObject):
         self._render_next()
 
     def withdraw_query(self, query_id: int) -> None:
-        """Drop a query that the rollout no longer asks, unless it is on screen or its answer was undone."""
+        """Drop a query that the rollout no longer offers, unless it is on screen or its answer was undone."""
         self.pairs.withdraw(query_id)
         self._render_next()
 
@@ -333,7 +333,7 @@ class Labelling(QObject):
         self.answers_counted.emit()
 
     def _answer_as_oracle(self) -> None:
-        if self.pairs.shown is None or not self._progress.asks_oracle:  # a finish may have been asked for meanwhile
+        if self.pairs.shown is None or not self._progress.asks_oracle:  # a finish may have been requested meanwhile
             return
         query = self.pairs.shown.query
         # Repeats measure the person's consistency only, and practice pairs have no true reward.

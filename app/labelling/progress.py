@@ -24,7 +24,7 @@ _LONGEST_SILENCE = 60.0
 class Progress:
     """Labels, environment steps and their pace.
 
-    course: what training is doing, if the answers drive it
+    course: state of the training, if the answers drive it
     agreement: share of pairs of new segments on which all predictors agree; nan before the first fit
     best_agreement: the highest in the session so far, when it last rose noticeably; nan before the first fit
     first_labels: labels at which training starts; "can't tell" does not count
@@ -83,14 +83,14 @@ class Progress:
         self._answers.append(self._clock())
 
     def withdrawn(self, unsure: bool = False) -> None:
-        """Count the last answer no longer. unsure: as of `answered`"""
+        """Remove the last answer from the count. unsure: as in `answered`"""
         self.labels -= 1
         self._unsure -= unsure
         if self._answers:  # it may be of an earlier run
             self._answers.pop()
 
     def counted(self, labels: int, unsure: int = 0) -> None:
-        """Set the number of labels that the session has already, and of those among them that are "can't tell"."""
+        """Set the number of labels of the session so far, and the number of "can't tell" among them."""
         self.labels, self._unsure = labels, unsure
 
     @property
@@ -115,7 +115,7 @@ class Progress:
 
     @property
     def gives_no_more(self) -> bool:
-        """True once as many answers have been given as the oracle gives."""
+        """True once the session has the number of answers after which the oracle stops."""
         return self._usable >= self._config.labels
 
     def offered(self) -> None:
@@ -127,7 +127,7 @@ class Progress:
         """Take the figures of a checkpoint from which training continues.
 
         best: the highest agreement of the session so far; nan if unknown
-        fitted, returns: as of TrainingCourse
+        fitted, returns: as in TrainingCourse.resumed
         """
         self.env_steps, self.agreement, self.best_agreement = env_steps, agreement, best
         self.course.resumed(env_steps, fitted, returns)
@@ -142,7 +142,7 @@ class Progress:
 
     @property
     def seconds_since_better(self) -> float | None:
-        """Time since the agreement last rose noticeably above its best before; None if it did not in this run."""
+        """Seconds since the agreement last rose noticeably above its previous best; None if it has not in this run."""
         return None if self._better_at is None else self._clock() - self._better_at
 
     @property

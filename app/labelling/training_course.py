@@ -12,14 +12,14 @@ from core.config import Config
 from core.preferences.schedule import DONE, FINISHED, HOLDS
 
 _JUDGED_SHARE = 0.1
-"""Share of a finish over whose steps the predicted return is averaged, before it and at its end."""
+"""Share of the steps of a finish over which the predicted return is averaged, before it and at its end."""
 
 
 class TrainingCourse:
     """State of the training, updated from the reports of the rollout.
 
     follows_answers: training holds without answers and can be finished
-    lifted: the person lets training continue without answers
+    lifted: training may continue without answers
     holding: training waits for the next answer
     finishing: share of the finish that is done; None if none is under way
     finished: the finish is over
@@ -45,7 +45,7 @@ class TrainingCourse:
     def resumed(self, env_steps: int, fitted: bool, returns: Iterable[tuple[int, float]] = ()) -> None:
         """Set the point from which training continues.
 
-        fitted: a reward was fitted by then
+        fitted: True if a reward was fitted by then
         returns: environment steps and predicted returns of the batches by then
         """
         self._env_steps, self._resumed_at, self._fitted_before = env_steps, env_steps, fitted

@@ -73,7 +73,7 @@ class Demonstrations(QObject):
         self._newest = event, labels
 
     def forget(self) -> None:
-        """Show none of the recordings so far: their policy is no longer the newest one."""
+        """Discard the recordings so far, as their policy is no longer the newest one."""
         self._job_requests.cancel(self._token)
         self._newest = self._drawing = None
 

@@ -1,4 +1,4 @@
-"""Exports that a child process makes, one at a time: films, and ONNX files. No widgets."""
+"""Exports written by a child process: films and ONNX files. No widgets."""
 
 from pathlib import Path
 
@@ -20,8 +20,8 @@ class ChildExport(QObject):
 
     Signals:
         made(str): the file is written; one or two sentences.
-        failed(str): the file was cancelled or could not be made; one sentence.
-        refused(str): no export is started; one sentence.
+        failed(str): the export was cancelled or has failed; one sentence.
+        refused(str): no export was started; one sentence.
     """
 
     made = Signal(str)
@@ -32,18 +32,18 @@ class ChildExport(QObject):
         super().__init__(parent)
         self.folder, self.config = folder, config
         self.cancelled, self.done = "", ""
-        """Sentence that says what was cancelled, and sentence about the file that was made; '' otherwise."""
+        """Sentences about a cancelled export, and about one that is done; '' while there is none."""
         self.abandoned = ""
         self._process = ServiceProcess(make_process, self.on_event, self._on_end, self)
         self._target = Path()
 
     @property
     def unfinished(self) -> Path | None:
-        """The file that is being made, or None."""
+        """The file that is being written, or None."""
         return self._target if self._process.runs and not self.done else None
 
     def start(self, spec: JobSpec, request: Event, target: Path) -> bool:
-        """Ask a new child for the file `target`, and return True; otherwise `refused` says why."""
+        """Start a child that writes the file `target`, and return True; if that fails, emit `refused` and return False."""
         if self._process.runs:
             self.refused.emit(f"{self._target.name} is still being written. Wait until it is finished.")
             return False
@@ -51,7 +51,7 @@ class ChildExport(QObject):
         try:
             self._process.start(spec)
         except UserError as error:
-            self.refused.emit(f"{target.name} could not be made: {error}.")
+            self.refused.emit(f"{target.name} could not be written: {error}.")
             return False
         self._process.send(request)
         return True
@@ -64,7 +64,7 @@ class ChildExport(QObject):
         """Cancel the export that is under way, and wait for its process to end."""
         if self._process.runs:
             if not self.done:
-                self.abandoned = f"{self._target.name} was not made because the session was closed: make it again."
+                self.abandoned = f"{self._target.name} was not saved because the session was closed: export it again."
             self._process.close()
             self._remove_part()
 
@@ -77,7 +77,7 @@ class ChildExport(QObject):
             self.made.emit(self.done)
         else:
             why = f"{failure}." if failure else "its process ended unexpectedly; try again."
-            self.failed.emit(self.cancelled or f"{self._target.name} could not be made: {why}")
+            self.failed.emit(self.cancelled or f"{self._target.name} could not be written: {why}")
 
     def _remove_part(self) -> None:
         """Remove the half-written file of a killed child."""
@@ -88,7 +88,7 @@ class FilmExport(ChildExport):
     """Starts a child process for each film, reports its progress, and ends it.
 
     Signals:
-        progressed(float): the share of the film that is made, from 0 to 1.
+        progressed(float): share of the film that is done, from 0 to 1.
     """
 
     progressed = Signal(float)

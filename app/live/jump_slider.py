@@ -1,4 +1,4 @@
-"""Slider whose handle goes where it is clicked."""
+"""Slider whose handle moves to the position of a click."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QMouseEvent

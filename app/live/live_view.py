@@ -21,7 +21,7 @@ _FRAMES_PER_VALUE = 3
 _SETTLED_MS = 150
 """Time the slider must stand still before a policy is requested."""
 _MARGIN = 12
-"""Pixels below the line that says which policy is being loaded."""
+"""Pixels below the label that names the policy that is being loaded."""
 
 
 class LiveView(QWidget):
@@ -30,11 +30,11 @@ class LiveView(QWidget):
     The title and the figure are always of the episode on screen: they change with the picture.
 
     live: newest demonstration of the newest policy, on screen or not
-    loading: line over the picture, with the policy at the slider until its picture comes
+    loading: label over the picture that names the policy at the slider until its picture arrives
 
     Signals:
-        snapshot_chosen(object): this SnapshotInfo is wanted; None for the newest policy.
-        picture_resized(float): the view has this width now, in pixels of the screen.
+        snapshot_chosen(object): the person has chosen this SnapshotInfo; None for the newest policy.
+        picture_resized(float): new width of the view, in pixels of the screen.
     """
 
     snapshot_chosen = Signal(object)

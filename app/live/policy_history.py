@@ -13,7 +13,7 @@ _NEVER = 1 << 62
 
 
 class PolicyHistory(QObject):
-    """A port (core.session.routing.Port) for the policies that the policy job publishes.
+    """Port (core.session.routing.Port) that saves the policies published by the policy job.
 
     snapshots: infos of the snapshots on disk, in order
 

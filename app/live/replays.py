@@ -19,7 +19,7 @@ _NOT_RUNNING = "Start the session to watch earlier policies."
 
 
 class Replays(QObject):
-    """Renders one replay at a time, then the one requested last, since a moving slider passes over many.
+    """Renders one replay at a time, and then the one requested last: a moving slider passes many.
 
     size: side of the next replays, in pixels
 
@@ -39,7 +39,7 @@ class Replays(QObject):
         can_render: Callable[[], bool],
         parent: QObject,
     ) -> None:
-        """can_render: whether the clips job is running"""
+        """can_render: returns True if the clips job is running"""
         super().__init__(parent)
         self._history, self._measure = history, measure
         self._job_requests, self._can_render = requests, can_render
@@ -52,7 +52,7 @@ class Replays(QObject):
     def show(self, snapshot: SnapshotInfo | None) -> None:
         """Request a replay; `replay_drawn` or `replay_refused` follows, at once if it is cached.
 
-        None: no replay is wanted any more.
+        snapshot: None to request no replay any more
         """
         self._wanted = snapshot
         if snapshot is None:

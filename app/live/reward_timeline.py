@@ -35,7 +35,7 @@ def colour(height: float) -> QColor:
 
 
 class RewardLegend(QLabel):
-    """Line that says what the columns of the timeline mean; empty while it has none."""
+    """Legend for the columns of the timeline; empty while there are none."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -71,7 +71,7 @@ class RewardTimeline(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)  # or Qt would repaint the background at each frame
         self.predicted: Float32 = np.zeros(0, np.float32)
         self.known = False
-        """False before the first episode: whether a reward has been fitted is not known then."""
+        """False before the first episode, while it is not known whether a reward has been fitted."""
         self._share = 0.0
         self._picture: QPixmap | None = None
 

@@ -1,4 +1,4 @@
-"""Present values of a robot's signals, shown next to the live view."""
+"""Table of the current values of a robot's signals, shown in the live view."""
 
 from collections.abc import Mapping
 

@@ -40,11 +40,11 @@ def dialog_handlers(
 
 
 def ask_to_discard(window: QMainWindow, training: bool, files: Sequence[str], leave: Callable[[], object]) -> None:
-    """Ask whether to stay, or to leave without training that could not be saved and without files that are being made."""
+    """Ask whether to leave although training could not be saved or files are still being written."""
     losses = []
     if training:
-        lost = "closing the session tries once more; if that fails, it is lost."
-        losses.append(f"The training since the last checkpoint could not be saved: {lost}")
+        lost = "Closing the session tries once more; if that fails, this training is lost."
+        losses.append(f"The training since the last checkpoint could not be saved. {lost}")
     if files:
         discarded = "If you close the session now, the unfinished output is discarded."
         losses.append(f"Still being written: {' and '.join(files)}. {discarded}")
@@ -62,7 +62,7 @@ def _warning(window: QMainWindow, text: str) -> QMessageBox:
 
 
 def _show_about(window: QMainWindow) -> None:
-    """Versions are read from package metadata, so that no library has to be imported."""
+    """Show the versions of the program and its libraries, read from package metadata instead of importing them."""
     versions = {"Python": platform.python_version(), **library_versions()}
     libraries = ", ".join(f"{name} {found or '(not installed)'}" for name, found in versions.items())
     text, close = _ABOUT.format(version=VERSION, libraries=libraries), QMessageBox.StandardButton.Close

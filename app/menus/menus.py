@@ -79,14 +79,14 @@ def file_handlers(window: QMainWindow, controller: Controller, plots: PlotPanel)
     dialogs: dict[Command, tuple[str, str, Then]] = {
         Command.EXPORT: ("Export session", f"{name}{SUFFIX}", tasks.export),
         Command.SAVE_PLOTS: (
-            "Save plots",
+            "Export plots and their data",
             f"{name}-plots.zip",
             lambda target: tasks.write(target, plots.all_files()),
         ),
         Command.EXPORT_ONNX: ("Export policy as ONNX", f"{name}/policy.onnx", controller.portable_export.make),
-        Command.TRAINING_FILM: ("Export training film", f"{name}.mp4", films.make),
+        Command.TRAINING_FILM: ("Export film of the training", f"{name}.mp4", films.make),
         Command.BEFORE_AFTER_FILM: (
-            "Export before-and-after film",
+            "Export film before and after",
             f"{name}-before-after.mp4",
             partial(films.make, before_after=True),
         ),

@@ -1,4 +1,4 @@
-"""Keys of single pages, with their effects, for the list of keys. Those that can be changed are named as they are now."""
+"""Keys of the pages and their effects, for the list of keys. Keys that can be changed are listed as they are now."""
 
 from app.keys.commands import COMMANDS, SPEEDS, Command, KeyAction
 from app.keys.key_map import START_PAGE_COMMANDS, START_PAGE_KEYS, KeyMap, key_symbols
@@ -36,11 +36,11 @@ def page_keys(keys: KeyMap) -> dict[str, Rows]:
             ("Esc", "Back to the start page; while practising, back to this page"),
         ),
         "Practice": _rows(keys, *Choice, Command.UNDO, *_CLIPS),
-        "In a session": (("Esc", "Back to the clips from a control, so that keys answer again"),),
+        "In a session": (("Esc", "Return from a control to the clips, so that the answer keys work again"),),
         "In a focused plot": KEY_TEXTS,
         "Answer history": (
             ("Arrows", "Choose an answer"),
-            ("Enter", "To the answer's clips, where the answer keys change it"),
+            ("Enter", "Go to the answer's clips, where the answer keys change its choice"),
             ("Esc", "Back to the list"),
             *_rows(keys, *_CLIPS),
             (key_symbols(dict.fromkeys((*keys.keys_for(Command.HISTORY), "Ctrl+W"))), "Close"),

@@ -1,1 +1,1 @@
-"""The form for a new session, with its fields: every setting of the config, a folder, and what to begin with."""
+"""The form for a new session and its fields: every setting of the config, a folder, and a session to begin with."""

@@ -29,7 +29,7 @@ class AdvancedSettings(QWidget):
         self.search.textChanged.connect(self.show_matching)
         self.reset_all = QPushButton("Reset all")
         self.reset_all.clicked.connect(lambda: self.reset_requested.emit(""))
-        self.no_match = label("settingHelp", "No setting matches.")
+        self.no_match = label("settingHelp", "No matching settings.")
         self.no_match.hide()
         parts: list[QWidget] = []
         for section in sections():

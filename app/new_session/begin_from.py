@@ -1,4 +1,4 @@
-"""Choice of a session of the same robot, from whose reward, policy or answers a new one begins."""
+"""Choice of a session of the same robot whose reward model, policy or answers a new session begins with."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,7 +33,7 @@ class BeginFrom(QWidget):
         self._sessions: Mapping[Path, str] = {}
         self._task: Task | None = None
         self._wanted: str | None = None
-        """Folder that the person has chosen, also while it does not fit; None for nothing."""
+        """Folder that the person has chosen, kept even while it does not fit; None for nothing."""
         self.source = ChoiceBox()
         self.source.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.source.setMinimumContentsLength(20)  # names may be long
@@ -50,7 +50,7 @@ class BeginFrom(QWidget):
 
     @property
     def chosen(self) -> tuple[Path, frozenset[str]] | None:
-        """The session's folder and what is taken of it; None for nothing."""
+        """The session's folder and the parts that are taken from it; None for nothing."""
         parts = frozenset(name for name, box in self.parts.items() if box.isChecked())
         folder = self.source.currentData()
         return (Path(folder), parts) if folder is not None and parts and not self.isHidden() else None

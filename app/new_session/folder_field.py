@@ -52,7 +52,7 @@ class FolderField(QWidget):
 
     @property
     def problem(self) -> str:
-        """Sentence that says what to correct; '' if nothing."""
+        """Sentence about what is wrong with the name; '' if nothing is."""
         name = self.name.text().strip()
         if not name:
             return "Give the session a name."

@@ -1,4 +1,4 @@
-"""The form for a new session: the task with its preview, the main settings, and advanced settings in a fold."""
+"""The form for a new session: the task with its preview, the main settings, and collapsible advanced settings."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -33,7 +33,7 @@ from core.tasks.gymnasium import PREFIX
 from core.types import Teacher
 
 _FIELD, _WIDEST = 320, 1100
-"""Widths in pixels of a field, and of the form at most: values would be far from their names."""
+"""Width of a field and maximum width of the form, in pixels: in a wider form values would be far from their names."""
 _TYPING_MS = 700
 """Pause in typing before the environment's preview is requested."""
 _NAMES: dict[str, dict[str, str]] = {
@@ -53,14 +53,14 @@ _NAME, _ENVIRONMENT = "name", "environment"
 
 
 class NewSessionForm(QWidget):
-    """Can be submitted if all settings are valid; otherwise a sentence below the field says what to correct.
+    """Form that can be submitted if all settings are valid; otherwise a sentence below the field describes the problem.
 
     problems: labels for these sentences, by field
     problem: for a sentence about several settings
 
     Signals:
-        create_requested(object, object, object): folder (Path) and Config of the session to create and open, and the session
-            that it begins with (core.session.taking.Beginning) or None.
+        create_requested(object, object, object): folder (Path) and Config of the session to create and open, and what it
+            begins with (core.session.taking.Beginning) or None.
         back_requested(): return to the start page.
         preview_requested(str): task whose preview is needed.
     """
@@ -175,7 +175,7 @@ class NewSessionForm(QWidget):
         return parts
 
     def open(self, task: str) -> None:
-        """Show the form for this task, as it was left or else a fresh one.
+        """Show the form for this task, as it was left, or else with default settings.
 
         task: PREFIX alone stands for a Gymnasium environment yet to be typed
         """
@@ -188,7 +188,7 @@ class NewSessionForm(QWidget):
         (self.env_id if task.startswith(PREFIX) else self.fields["teacher"]).setFocus()
 
     def forget(self) -> None:
-        """Let the next form be a fresh one."""
+        """Show default settings the next time the form is opened."""
         self._opened_for = None
 
     def _reset(self, task: str) -> None:
@@ -234,7 +234,7 @@ class NewSessionForm(QWidget):
             self.preview_requested.emit(self.draft.task)
 
     def _wrong_task(self) -> str:
-        """Return a sentence about the task's name, or '' if it is right as far as this process can tell."""
+        """Return a sentence about an invalid task name, or '' if this process finds no fault."""
         try:
             get_task(self.draft.task)
         except UserError as error:
@@ -255,14 +255,14 @@ class NewSessionForm(QWidget):
         self._show_foot()
 
     def _show_foot(self) -> None:
-        """Show the problem at the foot if its field is scrolled away or it is of no field."""
+        """Show the problem at the foot if its field is out of view or it concerns no single field."""
         where, sentence = self._what_to_correct()
         name, view = self._names.get(where), self.area.viewport()
         seen = name is not None and view.rect().contains(name.mapTo(view, name.rect().center()))
         self.problem.setText("" if seen else sentence)
 
     def _what_to_correct(self) -> tuple[str, str]:
-        """Return the field of the first problem ('' if of none) and a sentence about it ('' without a problem)."""
+        """Return the field of the first problem ('' if it concerns no single field) and a sentence ('' without a problem)."""
         if self.draft.task == PREFIX:
             return _ENVIRONMENT, "Type the id of a Gymnasium environment, such as CartPole-v1."
         if wrong := self._wrong_task():

@@ -17,7 +17,7 @@ Editor = NumberBox | ChoiceBox
 def editor_for(setting: Setting, names: Mapping[str, str] | None = None) -> Editor:
     """Make the editor for this kind of setting, with name and description for screen readers.
 
-    names: what to call the options that are offered; by default each is offered by its own name
+    names: titles by option, of the options that are offered; by default all are offered under their own names
     """
     editor: Editor
     if setting.options:

@@ -115,7 +115,7 @@ class Figure:
             self._draw_line(painter, box, line)
 
     def _write_heads(self, painter: QPainter, box: QRectF) -> None:
-        """Title, line below it, and legend."""
+        """Write the title, the subtitle and the legend."""
         _set_font(painter, _TITLE, bold=True)
         _write(painter, QRectF(_EDGE, 10, _WIDTH - 2 * _EDGE, 28), self.title, _LEFT | _MIDDLE, LIGHT.text)
         _set_font(painter, _TEXT)

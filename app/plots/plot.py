@@ -37,7 +37,7 @@ KEY_TEXTS = (
 """Keys and their effects, for tooltips and the key list."""
 KINDS = {"png": "Save &picture", "svg": "Save d&rawing", "csv": "Save &data"}
 """Kinds of files that a plot is saved as, with their entries in the menu."""
-_PART = "Only a part is shown; a double-click shows everything."
+_PART = "Only a part is shown; double-click to show everything."
 Action = Callable[[], object]
 _HELP = (
     "Drag to pan; scroll with Ctrl to zoom, also on an axis; double-click to show everything.\n"
@@ -48,7 +48,7 @@ _HELP = (
 
 
 class Plot(QWidget):
-    """Shows one PlotSpec. in_window: it has a window to itself; hidden: the true reward is hidden.
+    """Widget for one PlotSpec. in_window: the plot has its own window; hidden: the true reward is hidden.
 
     source: source of the curves; `draw_changes` draws it
 
@@ -67,7 +67,7 @@ class Plot(QWidget):
         self.spec, self._hidden, self._in_window = spec, hidden, in_window
         self.source = Metrics()
         self.heading: Callable[[], tuple[str, str]] = lambda: ("", "")
-        """Task, and session with its moment, for saved pictures."""
+        """Returns title and subtitle of saved pictures: the task, and the session with its answers and steps."""
         self._drawn: dict[CurveSpec, tuple[Float64, Float64]] = {}
         explain(self, spec.word)
         self.setObjectName("plot")
@@ -136,7 +136,7 @@ class Plot(QWidget):
         button.setObjectName("plotMenu")
         button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         button.setAccessibleName(f"Menu of {self.spec.title}")
-        button.setToolTip("Fit, enlarge, save")
+        button.setToolTip("Show everything, enlarge, save")
         button.setMenu(self._make_menu())
         row(self.title, help_button(self.spec.word), (self.legend, 1), button, of=header, spacing=6)
         return header
@@ -145,7 +145,7 @@ class Plot(QWidget):
         self.menu = QMenu(self)
         self.menu.addAction("Show &everything\tHome", self.canvas.fit)
         if not self._in_window:
-            self.menu.addAction("Open in own &window\tEnter", self.enlarge_requested.emit)
+            self.menu.addAction("Open in its own &window\tEnter", self.enlarge_requested.emit)
         self.menu.addSeparator()
         for kind, text in KINDS.items():
             self.menu.addAction(f"{text} ({kind.upper()})…", partial(self.save, kind))
@@ -196,7 +196,7 @@ class Plot(QWidget):
         self.message.setVisible(not left and not right)
 
     def update_note(self) -> None:
-        """Say below the title that only a part is shown, or how predicted and true reward agree."""
+        """Show below the title that only a part is shown, or the agreement of predicted and true reward."""
         text = ""
         if self.canvas.chosen_x is not None:
             text = _PART

@@ -46,7 +46,7 @@ class LogAxis(pg.AxisItem):
 
 
 class _TimeView(pg.ViewBox):
-    """View whose x the mouse zooms and pans while y fits the visible points; on an axis it changes only that axis."""
+    """View that the mouse zooms and pans along x, while y fits the visible points; over an axis, along that axis only."""
 
     def __init__(self) -> None:
         self.extent: tuple[float, float] | None = None
@@ -79,7 +79,7 @@ class PlotCanvas(pg.GraphicsView):
     Signals:
         pointed_at(float): x below the pointer.
         pointer_left(): the pointer left the plot.
-        x_chosen(object): the person zoomed or panned to this (low, high), or wants to see everything (None).
+        x_chosen(object): the person has zoomed or panned to this (low, high), or shows everything (None).
     """
 
     pointed_at = Signal(float)
@@ -247,7 +247,7 @@ class PlotCanvas(pg.GraphicsView):
         self.x_chosen.emit(None)
 
     def follow_x(self, chosen: tuple[float, float] | None) -> None:
-        """Show this part of x, which was chosen in another plot; None for everything."""
+        """Show this part of x, as chosen in another plot; None for everything."""
         if chosen is None:
             fit_visible(self.view)
             if self.right is not None:

@@ -25,7 +25,7 @@ from core.metrics import Metrics
 from core.tasks.base import Task
 
 _SCALE, _MARGIN = 54, 8
-"""Width in pixels next to the plots of a tab: of a scale, and of the right margin if none of them has a right scale."""
+"""Widths in pixels of a scale, and of the right margin of a tab whose plots have no right scale."""
 
 
 class PlotPanel(QTabWidget):
@@ -153,7 +153,7 @@ class PlotPanel(QTabWidget):
             plot.canvas.fix_widths(_SCALE, _SCALE if two_scales else _MARGIN)
 
     def _heading(self) -> tuple[str, str]:
-        """Title of the task, and the session with its moment."""
+        """Return the title of the task, and the session with its answers and steps."""
         steps, labels = self._metrics.snapshot(LABELS)
         moment = format_moment(round(labels[-1]), round(1000 * steps[-1])) if len(steps) else "at the start"
         return self._task.title, " · ".join(part for part in (self._session, moment, "Somersault") if part)

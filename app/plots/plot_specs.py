@@ -21,7 +21,7 @@ class CurveSpec:
     dashed: bool = False
     tells_reward: bool = False
     short: str = ""
-    """Name in the legend, if the title says the rest."""
+    """Shorter name for the legend, where the title says the rest."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ class MovingPicture:
     """A preview, or words in its place.
 
     preview: None until it is rendered, or if it can't be
-    words: shown without a preview; trouble: whether they say that something is wrong
+    words: shown without a preview; trouble: True if they report an error
     """
 
     def __init__(self, words: str = "", badge: int = 0) -> None:

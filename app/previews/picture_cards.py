@@ -1,4 +1,4 @@
-"""Cards with moving pictures, and the widget that holds them: what tasks and robots on the start page have in common."""
+"""Cards with moving pictures, and the widget that holds them; base classes for the cards of tasks and robots."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ class PictureCard(QAbstractButton):
     """A button with a moving picture. Arrow keys are left to the widget that holds the cards."""
 
     def __init__(self, title: str, picture: MovingPicture, place: QRect, parent: QWidget | None = None) -> None:
-        """picture: with its words while it is loading; place: of the picture on the card"""
+        """picture: its words are shown while it is loading; place: rectangle of the picture on the card"""
         super().__init__(parent)
         self.picture, self.picture_rect, self._loading = picture, place, picture.words
         self.setAccessibleName(title)
@@ -29,7 +29,7 @@ class PictureCard(QAbstractButton):
         self.update()
 
     def set_error(self, sentence: str) -> None:
-        """Say why there is no preview."""
+        """Show the reason why there is no preview."""
         self.picture.show(None, sentence, trouble=True)
         self.update()
 

@@ -1,4 +1,4 @@
-"""Config of a new session while the form is being filled in: settings, defaults and contradictions. No widgets."""
+"""Draft of the config of a new session: its settings, their defaults, and problems. No widgets."""
 
 import dataclasses
 import math
@@ -15,7 +15,7 @@ from core.errors import UserError
 PLAIN = ("task", "teacher", "seed", "device")
 """Settings with a field of their own in the form; all others but HIDDEN are advanced."""
 HIDDEN = ("labels", "query.taken", "rollout.demonstrate_every", "rollout.captured_envs")
-"""Settings that no form shows: no person is asked for a number of answers in advance; the program sets the others."""
+"""Settings that no form shows: a person does not choose the number of answers in advance; the program sets the others."""
 _LEADING = ("labels", "policy.algorithm")
 """Settings that the defaults of others follow."""
 
@@ -123,7 +123,7 @@ class ConfigDraft:
         return self.changes[name] if name in self.changes else self._defaults[name]
 
     def default_source(self, name: str) -> str:
-        """Return what replaces the config's own default: 'task', 'window', or '' if nothing does."""
+        """Return the source of a default that differs from the config's own: 'task', 'window', or '' if it does not."""
         if name in self.changes or self._defaults[name] == setting(name).default:
             return ""
         return "window" if name in WINDOW_SETTINGS else "task"

@@ -66,15 +66,15 @@ class State(StrEnum):
 
 
 class Controller(QObject):
-    """One session in the window, and the objects that work on it.
+    """Controller of one session in the window; owns the objects that work on it.
 
-    last_checkpoint_timer: time until a stop gives up its last checkpoint
-    exit_timer: time until it does so because the window closes
+    last_checkpoint_timer: time until a stop abandons its last checkpoint
+    exit_timer: the same, shorter, while the window closes
 
     Signals:
         state_changed(str): the new State.
         job_failed(str, str): training stopped because of a failure; the message and the label of the restart button.
-        succeeded(str): something that the person asked for is done, or has begun; one sentence.
+        succeeded(str): a request of the person has succeeded, or has begun; one sentence.
         trouble_arose(str): a notice for the person, one sentence; nothing stops.
         stopped(): all children have ended and the session is saved.
     """
@@ -195,7 +195,7 @@ class Controller(QObject):
             self._restart_also(())
 
     def hold(self, on: bool) -> None:
-        """Let training wait for answers, or continue without them."""
+        """Let training wait for answers if `on`, or continue without them."""
         self.course.lifted = not on
         self.course.holding &= on  # the next report tells of a new hold
         self.job_group.send(HoldChanged(on))
@@ -230,7 +230,7 @@ class Controller(QObject):
 
     @property
     def lost_training(self) -> bool:
-        """True if a stopped session could not save what was trained since the last checkpoint."""
+        """True if a stopped session could not save the training since the last checkpoint."""
         return self.checkpointer.unsaved
 
     @property
@@ -240,7 +240,7 @@ class Controller(QObject):
 
     @property
     def abandoned(self) -> str:
-        """Sentences about what could not be written when the session was closed; '' if all was."""
+        """Sentences about training and files that could not be saved when the session was closed; '' if all were."""
         parts = self.file_tasks, self.film_export, self.portable_export
         training = [LOST_TRAINING] if self.lost_training else []
         return " ".join([*training, *(part.abandoned for part in parts if part.abandoned)])
@@ -312,9 +312,9 @@ class Controller(QObject):
         self.session.close()
 
     def set_repeats(self, on: bool) -> None:
-        """Switch the repeated showing of some pairs on or off, and save the choice in the session's config."""
+        """Switch the repetition of some pairs on or off, and save the setting in the session's config."""
         self.labelling.repeats.on = on
-        message = "Some pairs will be asked twice." if on else "Pairs will be asked once."
+        message = "Some pairs will be shown twice." if on else "Each pair will be shown once."
         value = "on" if on else "off"
         self.file_tasks.run(lambda: self.session.reconfigure(query__repeats=value), message)
 
@@ -392,7 +392,7 @@ class Controller(QObject):
 
     def _on_waited(self, event: Waited) -> None:
         self._waits[event.job] = event.reason, time.monotonic()
-        self.checkpointer.note(event)  # what was learned before a hold is saved, too
+        self.checkpointer.note(event)  # so that progress before a hold is saved, too
         if event.job == "rollout" and "rollout" not in self._jobs_to_start:  # else it is of the one that ends
             self.course.waited(event.reason)
             self.labelling.wake_oracle()
@@ -433,7 +433,7 @@ class Controller(QObject):
             self._fail(text, recovery_action(failure, self._running_config))
 
     def _on_replay_refused(self, names: tuple[str, ...], sentence: str) -> None:
-        """End the jobs that lack answers; what they have learned without them is not saved."""
+        """End the jobs that lack answers, without saving what they have learned."""
         if self.state == State.RESTARTING:
             self._restart_also(names)
         elif self.state in (State.RUNNING, State.PAUSED, State.FAILED):

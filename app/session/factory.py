@@ -64,7 +64,7 @@ def open_or_create(options: argparse.Namespace) -> Session:
 
 
 def _is_word_for(option: object, task: object) -> bool:
-    """Return whether the option names the behaviour file, unchanged, or the environment that the session was made with."""
+    """Return whether the option names the environment, or the unchanged behaviour file, of the session."""
     if not isinstance(option, str) or not isinstance(task, str):
         return False
     try:
@@ -178,7 +178,7 @@ def behaviours_folder() -> Path:
 
 
 def folder_name(config: Config) -> str:
-    """Return the part of a new session's folder name that says what is taught."""
+    """Return the part of a new session's folder name that names the task."""
     return slug(get_task(config.task).name)
 
 

@@ -32,12 +32,12 @@ class SessionLibrary(QObject):
     """One folder of sessions. Requests are carried out in order, each ending in a signal; listing has its own thread.
 
     Signals:
-        listed(object): all sessions, a list of SessionEntry, last used first.
+        listed(object): all sessions, a list of SessionEntry, the most recently used first.
         picture_found(object, object): folder of a session, and its picture, a QImage.
         opened(object): the Session, locked.
-        changed(str, object): something was done; one sentence, and the folder it made, or None.
+        changed(str, object): a request succeeded; one sentence, and the folder that it created, or None.
         moved_to_trash(object): a session is in the trash; its Trashed.
-        progressed(str): the request under way, and how far it is.
+        progressed(str): the request under way and its progress.
         not_opened(str): no session was opened or created; one sentence.
         refused(str): any other request failed and nothing was changed; one sentence.
     """
@@ -77,7 +77,7 @@ class SessionLibrary(QObject):
         answers: Sequence[tuple[Query, Choice]] = (),
     ) -> None:
         """Create a session. folder: None for a new one, named after the task; answers: the person's, to begin with"""
-        self.progressed.emit(f"Creating {folder.name if folder else f'a session of {folder_name(config)}'}…")
+        self.progressed.emit(f"Creating {folder.name if folder else f'a session for {folder_name(config)}'}…")
         create = partial(self._create, config, folder, begin_from, answers)
         self._work_thread.do(create, self._on_opened, self._on_not_opened)
 
@@ -133,11 +133,11 @@ class SessionLibrary(QObject):
             nonlocal last_step
             if int(share * _PROGRESS_STEPS) != last_step:
                 last_step = int(share * _PROGRESS_STEPS)
-                self.progressed.emit(f"Copying {folder.name}: {share:.0%}")
+                self.progressed.emit(f"Duplicating {folder.name}: {share:.0%}")
 
         report(0.0)
         library.duplicate(folder, target, report)
-        return f"Copied {folder.name} to {target.name}.", target
+        return f"Duplicated {folder.name} as {target.name}.", target
 
     def _import(self, source: Path) -> tuple[str, Path]:
         target = self.root / source.stem
@@ -181,7 +181,7 @@ class SessionLibrary(QObject):
 
 
 def keep_listed(folder: Path, root: Path) -> None:
-    """Let lists of the sessions in `root` show this one too, wherever its folder is."""
+    """Add this session to the list of those outside `root`, if it is one, so that it stays listed."""
     if folder.parent != root:
         others = [path for path in _known_elsewhere() if path != folder][: _MAX_ELSEWHERE - 1]
         settings.keep(_ELSEWHERE, "\n".join(map(str, [folder, *others])))

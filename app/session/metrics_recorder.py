@@ -20,7 +20,7 @@ L2 = "weight decay"
 """The coefficient."""
 
 _OWN = (CORRELATION, LABELS, AGREEMENT)
-"""Series whose name a behaviour's figure may have, too."""
+"""Series whose names may also be names of a behaviour's figures."""
 
 
 def of_figure(name: str) -> str:

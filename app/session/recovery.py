@@ -40,7 +40,7 @@ def failure_sentence(failure: Failed) -> str:
 
 
 def saved_work(any_checkpoint: bool, checkpoint_at: float | None) -> str:
-    """A sentence about the work on disk that stays true while more answers are given.
+    """Return a sentence about the work on disk that stays true while more answers are given.
 
     any_checkpoint: the session has a checkpoint; checkpoint_at: seconds since the epoch; None before this run's first
     """

@@ -43,7 +43,7 @@ class SummaryWriter(QObject):
         controller.labelling.answers_counted.connect(self._on_counted)
 
     def write(self) -> None:
-        """Write what is known now; ignored before the answers are counted."""
+        """Write the current summary and picture; ignored before the answers are counted."""
         if not self._counted:
             return
         controller, task = self._controller, self._controller.task

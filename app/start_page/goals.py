@@ -1,4 +1,4 @@
-"""Goals of the tasks in one sentence for the start page, and the answers and minutes that teaching takes."""
+"""Goals of the tasks for the start page, one sentence each, and the answers and minutes that teaching takes."""
 
 from core.formatting import capitalized
 from core.tasks import get_task
@@ -6,7 +6,7 @@ from core.tasks.base import Task
 
 _GOALS = {
     "hopper-backflip": "A one-legged robot jumps and turns over backward.",
-    "half-cheetah-one-leg": "A running robot moves along on its hind leg alone.",
+    "half-cheetah-one-leg": "A running robot moves forward on its hind leg only.",
     "reacher": "An arm brings its tip to the red dot and keeps it there.",
     "pendulum": "A cart balances a pole.",
     "double-pendulum": "A cart balances two poles, one on top of the other.",
@@ -16,7 +16,7 @@ _GOALS = {
     "walker": "A two-legged robot walks forward upright.",
     "ant": "A four-legged robot walks forward.",
     "ant-spin": "A four-legged robot turns on the spot.",
-    "ant-two-legs": "A four-legged robot stands on two of them.",
+    "ant-two-legs": "A four-legged robot stands on two legs.",
     "double-pendulum-windmill": "The lower of two poles swings round like a windmill.",
     "half-cheetah-backflip": "A running robot turns over backward in the air.",
     "half-cheetah-upright": "A running robot stands upright on its hind leg.",
@@ -27,20 +27,20 @@ _GOALS = {
     "swimmer-whirl": "A snake of three links whirls on the spot.",
     "walker-backward": "A two-legged robot walks backward upright.",
     "walker-kneel": "A two-legged robot kneels and keeps still.",
-    "beam-rider": "A ship shoots enemies and is not hit.",
+    "beam-rider": "A ship shoots enemies without being hit.",
     "breakout": "A paddle keeps the ball in play and breaks the bricks.",
     "enduro": "A racing car overtakes the others.",
-    "pong": "The green paddle gets the ball past the other one.",
-    "qbert": "A jumper changes the colour of all blocks.",
+    "pong": "The green paddle gets the ball past the other paddle.",
+    "qbert": "A hopping creature changes the colour of all blocks.",
     "seaquest": "A submarine shoots enemies and saves divers.",
-    "space-invaders": "A ship shoots invaders and is not shot.",
+    "space-invaders": "A ship shoots invaders without being hit.",
     "enduro-even": "A racing car stays level with the others.",
 }
 _ASKS = "Choose the clip in which "
 
 
 def goal(task: Task) -> str:
-    """Return what the robot or the player does in the end; for a person's own behaviour, what they ask for."""
+    """Return the goal of a task as a sentence; for the person's own behaviour, it is taken from the instruction."""
     known = _GOALS.get(task.name)
     if known and get_task(task.name).instruction == task.instruction:  # and no behaviour of the same name
         return known

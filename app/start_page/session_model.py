@@ -28,12 +28,12 @@ def title(summary: Summary) -> str:
 
 
 def shows_best(summary: Summary) -> bool:
-    """Return whether the list shows the session's best value: it has answers, and its measure is not hidden.
+    """Return True if the list shows the session's best value: it has answers, and its measure is not hidden.
 
     A behaviour without a measure of its own shows none, as more of its first plot need not be better.
     """
     if summary.best is None or not summary.labels:
-        return False  # what an untrained policy does by chance is no result
+        return False  # a chance success of an untrained policy is no result
     try:
         task = get_task(summary.task)
     except UserError:
@@ -47,7 +47,7 @@ def figures(summary: Summary) -> str:
     if summary.best is None or not shows_best(summary):
         if summary.env_steps:
             return f"{summary.env_steps:,} steps"
-        return "" if summary.labels else "Not trained yet"  # an imported session may not tell
+        return "" if summary.labels else "Not trained yet"  # the steps of an imported session may be unknown
     return f"Best {format_number(summary.best)}  ·  {summary.measure_title}"
 
 

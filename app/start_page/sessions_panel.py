@@ -27,8 +27,8 @@ class SessionsPanel(QFrame):
 
     Signals:
         open_requested(object): folder (Path) of the session to open.
-        succeeded(str): one sentence about what was done.
-        failed(str): one sentence about what went wrong.
+        succeeded(str): a request succeeded; one sentence.
+        failed(str): a request failed; one sentence.
         first_listed(): the sessions are listed for the first time.
     """
 
@@ -58,7 +58,9 @@ class SessionsPanel(QFrame):
     def _make_actions(self) -> None:
         self.selection_actions = (
             self._action("Open", "", self._open_chosen, "Open the selected session (Enter)"),
-            self._action("Duplicate", "Ctrl+D", self._duplicate, "Copy the session, to try something else"),
+            self._action(
+                "Duplicate", "Ctrl+D", self._duplicate, "Duplicate the session, to try something else with the copy"
+            ),
             self._action("Trash", "Delete", self._throw_away, "Move the session to Trash"),
             self._action("Show folder", "Ctrl+R", self._reveal, "Show the session's folder in the file manager"),
         )

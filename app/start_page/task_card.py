@@ -1,4 +1,4 @@
-"""Cards of the start page: a task with its moving picture, its goal and a menu, and the way to a new behaviour."""
+"""Cards of the start page: one for each task, with moving picture, goal and menu, and one for a new behaviour."""
 
 from collections.abc import Callable
 from html import escape
@@ -33,7 +33,7 @@ _SHOWN = {
 
 
 class Card(PictureCard):
-    """A picture with texts at its right. Shows a placeholder until the preview arrives, or why it can't be rendered.
+    """Card with a picture and texts to its right. A placeholder is shown until the preview arrives, or an error.
 
     menu_room: width and height in pixels of the upper right corner that the texts leave free
     """
@@ -124,7 +124,7 @@ class Card(PictureCard):
 
 
 class NewBehaviourCard(Card):
-    """The card that leads to the page on which a behaviour is made."""
+    """Card that opens the page for a new behaviour."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         goal = "Choose a robot, write one sentence, and teach it."
@@ -143,7 +143,7 @@ class NewBehaviourCard(Card):
 
 
 class TaskCard(Card):
-    """A task: a click starts a session of it; its button, a right click or the menu key opens a menu."""
+    """Card of a task. A click starts a session; its button, a right click or the menu key opens its menu."""
 
     menu_room = QSize(56, 28)
 

@@ -1,4 +1,4 @@
-"""Cards of all that can be taught, in groups, in as many columns as fit; the first card leads to a new behaviour."""
+"""Grid of the cards of all tasks, in groups and in as many columns as fit; the first card is for a new behaviour."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -39,7 +39,7 @@ class TaskGrid(PictureCards):
     action_chosen = Signal(str, str)
 
     def __init__(self, tasks: Iterable[str], parent: QWidget | None = None) -> None:
-        """tasks: those that ship"""
+        """tasks: the shipped ones"""
         super().__init__(parent)
         self.setAccessibleName("Tasks")
         self.new_card = NewBehaviourCard(self)
@@ -47,7 +47,7 @@ class TaskGrid(PictureCards):
         self.new_card.installEventFilter(self)
         self._tab_stop: Card = self.new_card
         self._words = ""
-        self.no_match = label("settingHelp", "Nothing matches.")
+        self.no_match = label("settingHelp", "No matching tasks.")
         self.no_match.setParent(self)
         self.headings = {title: label("sectionName", title) for title in (OWN, SHIPPED, ROBOTS, GAMES)}
         for heading in self.headings.values():

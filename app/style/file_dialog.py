@@ -17,7 +17,7 @@ _KINDS = {
     ".onnx": "ONNX files",
     ".json": "Behaviours",
 }
-"""Names of what is written, by the ending of its file."""
+"""Names of the kinds of files, by suffix."""
 
 
 def ask_for_file(parent: QWidget, title: str, name: str, then: Then) -> None:

@@ -1,4 +1,4 @@
-"""The glossary, docs/glossary.md, in a dialog that opens at a word; and the buttons and widgets that know their word."""
+"""The glossary, docs/glossary.md, in a dialog that opens at a word, and the links to it from buttons and widgets."""
 
 from functools import cache
 
@@ -64,7 +64,7 @@ def open_glossary(window: QWidget, word: str = "") -> None:
 
 
 def explain(widget: QWidget, word: str) -> None:
-    """Give the widget a word, at which the glossary opens while the focus is in it."""
+    """Set the word at which the glossary opens while the focus is in the widget."""
     widget.setProperty(_WORD, word)
 
 
@@ -91,7 +91,7 @@ def definition(word: str) -> str:
 
 
 def help_button(word: str) -> QToolButton:
-    """Make a small "?" that opens the glossary at a word. It takes no focus, as a key does the same."""
+    """Make a small "?" button that opens the glossary at a word. It takes no focus, as a key does the same."""
     button = QToolButton()
     button.setText("?")
     button.setObjectName("help")

@@ -1,8 +1,8 @@
 """Images of frames, and their encoding as PNG or JPEG.
 
-Threads other than the window's must not call anything of Qt that connects signals, such as QTextStream: it waits for a
-lock with Python's lock held, while the window's thread may hold that lock, as it deletes widgets, and wait for Python's.
-Both would wait forever.
+Threads other than the window's must not use classes of Qt that connect signals, such as QTextStream, because they may
+deadlock: connecting waits for a lock of Qt while holding the GIL, and the window's thread may hold that lock while it
+deletes widgets and waits for the GIL.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ def decoded(jpeg: bytes | bytearray) -> QImage:
     """Decode a JPEG; callable in any thread. Returns a null image if it is damaged or something else.
 
     The first bytes are checked here, because Qt uses a QTextStream to recognize other content. A QImageReader over a
-    QBuffer made in Python is no alternative: under a lock, it calls methods of the buffer, which wait for Python.
+    QBuffer made in Python is no alternative: it holds a lock while it calls methods of the buffer, which wait for the GIL.
     """
     if not jpeg.startswith(_JPEG):
         return QImage()

@@ -1,4 +1,4 @@
-"""Labels in the styles of resources/style.qss, buttons that do not take the focus when clicked, and what both share."""
+"""Labels in the styles of resources/style.qss, buttons that do not take the focus when clicked, and helpers for both."""
 
 from html import escape
 
@@ -84,19 +84,19 @@ def keep_place(widget: QWidget, on: bool = True) -> None:
 
 
 def set_property(widget: QWidget, name: str, value: object) -> None:
-    """Set a property that the style sheet looks at, and style the widget anew."""
+    """Set a property that the style sheet uses, and restyle the widget."""
     widget.setProperty(name, value)
     widget.style().polish(widget)
 
 
 def read_out(widget: QWidget, text: str) -> None:
-    """Let a screen reader say at once what the widget now shows."""
+    """Make a screen reader announce the new text of a widget at once."""
     widget.setAccessibleDescription(text)
     QAccessible.updateAccessibility(QAccessibleEvent(widget, QAccessible.Event.Alert))
 
 
 def press_on_enter(page: QWidget, event: QKeyEvent) -> bool:
-    """Press the page's focused button on Enter, as on Space; Qt does this in dialogs only. Return whether there is one."""
+    """Press the page's focused button on Enter, as on Space; Qt does this in dialogs only. Return True if a button was pressed."""
     focused = page.focusWidget()
     if event.key() not in ENTER or not isinstance(focused, QAbstractButton):
         return False

@@ -1,4 +1,4 @@
-"""A bar above a page with one message, and with buttons for what can be done about it."""
+"""Bar above a page with one message and buttons for the possible actions."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QLabel, QWidget

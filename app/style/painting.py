@@ -36,7 +36,7 @@ def narrow(painter: QPainter, text: str, width: int) -> str:
 
 
 def write_paragraph(painter: QPainter, area: QRect, text: str) -> None:
-    """Write a text in the painter's font and colour, wrapped into the area; what does not fit ends with "…"."""
+    """Write a text in the painter's font and colour, wrapped into the area; a text that does not fit is cut and ends with "…"."""
     words, shown = text.split(), text
     while words and painter.boundingRect(area, WRAPPED, shown).height() > area.height():
         words.pop()

@@ -1,4 +1,4 @@
-"""Message about something that succeeded, over a part of a page for some seconds; nothing moves for it."""
+"""Message about a success, shown over a part of a page for some seconds; the layout does not change."""
 
 from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer
 from PySide6.QtGui import QMouseEvent

@@ -1,1 +1,1 @@
-"""The votes of a room, as the window shows them."""
+"""The votes of an audience: the rounds of votes, and widgets that show them."""

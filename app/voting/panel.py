@@ -1,4 +1,4 @@
-"""Widgets for an audience that votes: the code for their phones, the votes as bars, and the time that is left."""
+"""Widgets for an audience that votes: the QR code for their phones, the votes as bars, and the time left."""
 
 import time
 
@@ -19,11 +19,11 @@ _REFRESH_MS = 200
 
 
 class VoteCode(QWidget):
-    """QR code of an address, with what to do above it and the address below for those who type it."""
+    """QR code of an address, with an instruction above it and the address as text below."""
 
     def __init__(self, url: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        import segno  # only where a room votes
+        import segno  # only needed for votes
 
         self.url = url
         self.modules = [[bool(dark) for dark in line] for line in segno.make(url, micro=False, error="m").matrix]

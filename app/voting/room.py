@@ -1,4 +1,4 @@
-"""A room's votes in a session: one round for each pair, and the majority as its answer. No widgets."""
+"""Votes of an audience in a session: one round for each pair, with the majority as its answer. No widgets."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,15 +19,15 @@ ROUND_SECONDS = 15.0
 
 
 class Room(QObject):
-    """Serves the voting page in a child process, from `start` until `close`. No round is open while the votes wait.
+    """Serves the voting page in a child process, from `start` to `stop` or `close`. No round is open while votes wait.
 
     url: address of the page; '' while it is off
-    decided: whether the newest answer is the majority's
+    decided: True if the newest answer is the majority's
 
     Signals:
         opened(str): guests can vote at this address.
         votes_changed(object, float): number of votes by choice, and the seconds left of the round.
-        ended(str): the page is off. Why, in one sentence; '' if it was switched off.
+        ended(str): the page is off; the reason in one sentence, or '' if it was switched off on request.
     """
 
     opened = Signal(str)
@@ -64,7 +64,7 @@ class Room(QObject):
         try:
             self._page.start(JobSpec("voting", {}))
         except UserError as error:
-            self.ended.emit(f"The voting page can't be served: {error}.")
+            self.ended.emit(f"The voting page can't be started: {error}.")
 
     def stop(self) -> None:
         """Switch the page off, and end its round without an answer; `ended` follows."""
@@ -76,7 +76,7 @@ class Room(QObject):
         self._page.close()
 
     def follow(self) -> None:
-        """End the round without an answer when the votes begin to wait; open one on the pair when they no longer do."""
+        """End the round without an answer if the votes must wait now; open one on the pair if they no longer must."""
         if self._open and not self._deciding and self._waits():
             self._close_round()
         elif not self._open and not self._waits() and not self._labelling.flash_timer.isActive():
@@ -116,7 +116,7 @@ class Room(QObject):
                     self._decide(choice)
 
     def _decide(self, choice: Choice) -> None:
-        """Give the majority's answer; if none can be given now, let the room vote once more."""
+        """Give the majority's answer; if none can be given now, let the audience vote once more."""
         if self._labelling.open and self._labelling.idle and self._labelling.pairs.shown is not None:
             self._deciding = True
             self._labelling.answer(choice, AUDIENCE)
@@ -124,14 +124,14 @@ class Room(QObject):
             self._open_round()
 
     def _on_answer_kept(self, preference: Preference) -> None:
-        """Have the votes saved, unless the presenter has given this answer instead of the audience."""
+        """Request that the votes are saved, unless the presenter has given this answer instead of the audience."""
         self.decided, self._deciding = self._deciding, False
         if self.decided:
             choice = str(Choice(preference.choice))
             self._page.send(VoteKept(str(self._folder), self._round, preference.id, choice))
 
     def _on_answer_refused(self) -> None:
-        """Let the room vote once more, as its answer could not be saved."""
+        """Let the audience vote once more, as its answer could not be saved."""
         if self._deciding:
             self._deciding = False
             self._open_round()

@@ -63,7 +63,7 @@ class DemoWindow(QWidget):
 
     Signals:
         left(): the window was closed; the session continues.
-        vote_requested(): the presenter wants to start or to stop the votes of the audience.
+        vote_requested(): the presenter asks to start or stop the votes of the audience.
     """
 
     left = Signal()
@@ -169,7 +169,7 @@ class DemoWindow(QWidget):
         return "      ".join(filter(None, [*hints, guest, "Esc Leave"]))
 
     def _hint(self, name: str, *actions: KeyAction) -> str:
-        """Return the name of these actions after the first key of each; '' if one has none."""
+        """Return the first key of each action, followed by `name`; '' if an action has no key."""
         keys = [self._keys.keys_for(action) for action in actions]
         return f"{' '.join(key_symbol(found[0]) for found in keys)} {name}" if all(keys) else ""
 
@@ -224,7 +224,7 @@ class DemoWindow(QWidget):
         self._controller.labelling.answer(choice, labeller)
 
     def _ask_for_guest(self) -> None:
-        """Ask who answers next, unless the audience votes; the answers so far keep their guest."""
+        """Ask for the name of the next guest, unless the audience votes. The answers so far keep their guest."""
         if self._controller.room.on:
             return
         dialog = QInputDialog(self)
@@ -256,7 +256,7 @@ class DemoWindow(QWidget):
 
     @property
     def _special_state(self) -> str:
-        """Text after the title on what the main window would say in its bars; '' while training runs as usual."""
+        """Text after the title in place of the main window's bars; '' while training runs as usual."""
         voting, course = self._controller.room.on, self._controller.course
         if self._controller.state == State.PAUSED:
             return "  ·  training and voting are paused" if voting else "  ·  training is paused"
@@ -264,7 +264,7 @@ class DemoWindow(QWidget):
             return "  ·  training has stopped and will restart automatically"
         ends = "voting resumes after the presenter's answer" if voting else "an answer stops this"
         if course.finished and voting:
-            return "  ·  training is finished (the presenter's answer resumes it and voting)"
+            return "  ·  training is finished (the presenter's answer resumes training and voting)"
         return "" if course.finishing is None else f"  ·  finishing training: {100 * course.finishing:.0f}% ({ends})"
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -339,7 +339,7 @@ class DemoWindow(QWidget):
         elif state == State.STOPPING:
             self.restart_timer.stop()
         elif state == State.RUNNING and self._before == State.RESTARTING:
-            self.notice.setText(f"Training stopped and started again at {time.strftime('%H:%M:%S')}.")
+            self.notice.setText(f"Training stopped and was restarted at {time.strftime('%H:%M:%S')}.")
         self._before = state
         self.hints.setText(self._hint_text)
 

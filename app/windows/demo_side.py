@@ -130,7 +130,7 @@ class DemoSide(QWidget):
         self.curve_title.setText(_PREDICTED_TITLE if hidden else f"{controller.task.measure_title} since the start")
 
     def show_counters_only(self, on: bool) -> None:
-        """on: else everything is shown"""
+        """Show only the counters if `on`, else everything."""
         for part in (self.players, self.now.reward_timeline, self.now.legend, self.curve, self.curve_title):
             part.setVisible(not on)
 

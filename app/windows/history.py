@@ -28,9 +28,9 @@ from core.types import Choice, Preference, Teacher
 _SELECTION_MS = 150
 """Time an answer must stay selected before its clips are rendered; scrolling through the list renders none."""
 _TICK_MS = 1500
-"""Time for which a changed choice is confirmed over the clips."""
+"""Time that the confirmation of a changed choice stays over the clips."""
 _NOT_RUNNING = "The clips can't be rendered now", "The session is stopped: press Start in the main window."
-_FAILED = "The clips can't be rendered now", "The main window says why."
+_FAILED = "The clips can't be rendered now", "See the message in the main window."
 
 
 class HistoryPage(QWidget):
@@ -57,7 +57,7 @@ class HistoryPage(QWidget):
         row((left, 5), (right, 6), of=self, margins=(16, 14, 16, 14), spacing=16)
         self._make_keys(keys)
         self._connect()
-        self.empty.set_message("Loading the answers", "They are being read from disk.")
+        self.empty.set_message("Loading the answers", "Reading them from disk.")
 
     def _make_keys(self, keys: KeyMap) -> None:
         bind_playback(self.list, self.pane.clips, keys, Qt.ShortcutContext.WidgetShortcut)

@@ -11,7 +11,7 @@ from app.windows.history import HistoryPage
 
 
 class HistoryCommands:
-    """Opens the answer history with the current keys, and switches repeated pairs; `handlers` has the functions."""
+    """`handlers` has functions that open the answer history with the current keys, and switch repeated pairs."""
 
     def __init__(self, window: QMainWindow, controller: Controller, actions: Actions) -> None:
         self._window, self._controller, self._actions = window, controller, actions

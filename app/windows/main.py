@@ -62,7 +62,7 @@ _IN_PANEL = (
     *(Command.EARLIER_POLICY, Command.LATER_POLICY, Command.NEWEST_POLICY),
     *(Command.LEARNING_PLOTS, Command.REWARD_PLOTS, Command.SESSION_PLOTS),
 )
-"""Commands whose result is seen in the panel."""
+"""Commands whose result is visible in the panel."""
 
 
 class MainWindow(QMainWindow):
@@ -137,7 +137,7 @@ class MainWindow(QMainWindow):
 
     def _make_top(self) -> QHBoxLayout:
         """The instruction; for a game also a button to play it."""
-        self.play_button = tab_button("▶  Play it yourself")
+        self.play_button = tab_button("▶  Play the game yourself")
         self.play_button.setToolTip(COMMANDS[Command.PLAY_GAME].tip)
         self.play_button.setVisible(playable(self._controller.task))
         self.play_button.clicked.connect(self.commands[Command.PLAY_GAME].trigger)
@@ -221,7 +221,7 @@ class MainWindow(QMainWindow):
         return {**handlers, **{command: partial(self._in_panel, handlers[command]) for command in _IN_PANEL}}
 
     def _in_panel(self, handler: Callable[[], object]) -> None:
-        """Carry out a command whose result is seen in the panel, which is shown first."""
+        """Show the panel, then run a command whose result is visible in it."""
         self.dock.show()
         handler()
 
@@ -278,7 +278,7 @@ class MainWindow(QMainWindow):
             self.empty.set_message(*explanation(self._controller))
 
     def event(self, event: QEvent) -> bool:
-        """Note whether the person moves the edge of the panel, the only thing of the window itself to press."""
+        """Record that the person has moved the panel's edge, the only part of the window itself that reacts to the mouse."""
         if event.type() == QEvent.Type.MouseButtonPress:
             self._pressed_width = self.dock.width()
         elif event.type() == QEvent.Type.MouseButtonRelease and self.dock.width() != self._pressed_width:
@@ -388,7 +388,7 @@ class MainWindow(QMainWindow):
         self._show_unsaved()
 
     def _show_unsaved(self) -> None:
-        """Show, as long as it lasts, that training can't be saved."""
+        """Show the bar while training can't be saved."""
         reason = self._controller.unsaved_reason
         sentence = reason and f"{_UNSAVED} {reason}"
         if sentence != self.unsaved_bar.text.text():
@@ -402,7 +402,7 @@ class MainWindow(QMainWindow):
         ask_for_file(plot.window(), "Save", name, lambda target: self._controller.file_tasks.write(target, content))
 
     def _leave(self, tell: Callable[[], object] = lambda: None) -> None:
-        """Close the window; ask first if what was done would be lost. tell: called before it closes"""
+        """Close the window; ask first if training or files would be lost. tell: called before it closes"""
 
         def leave() -> None:
             tell()
@@ -416,13 +416,13 @@ class MainWindow(QMainWindow):
             leave()
 
     def _in_training_line(self, handler: Callable[[], object]) -> None:
-        """Carry out a command whose result the training line shows at once."""
+        """Run a command, and show its result in the training line at once."""
         handler()
         self.training_line.refresh(at_once=True)
 
 
 def window_title(controller: Controller) -> str:
-    """Return the session's name, what it teaches, and whether training is paused."""
+    """Return the title of a session's window: its name, "(paused)" if training is paused, and its task."""
     paused = " (paused)" if controller.state == State.PAUSED else ""
     return f"{controller.session.folder.name}{paused} – {controller.task.title} – Somersault"
 

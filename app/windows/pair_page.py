@@ -1,4 +1,4 @@
-"""Stack of the two clips to compare and a page shown while there is no pair."""
+"""Stack of the two clips to compare, and a page for the time without a pair."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
@@ -10,7 +10,7 @@ from app.session.controller import Controller
 
 
 class PairPage(QStackedWidget):
-    """Follows the labelling and the session's state.
+    """Shows the clips or the waiting page, depending on the labelling and the session's state.
 
     Signals:
         page_updated(bool): the page may have changed; True if there is a pair to answer.

@@ -1,4 +1,4 @@
-"""A game for the person to play: five minutes show good and bad play before labelling (B.2)."""
+"""Window in which the person plays the game: five minutes show good and bad play before labelling (B.2)."""
 
 import numpy as np
 import numpy.typing as npt
@@ -76,7 +76,7 @@ class PlayWindow(QWidget):
         self.message.setText(self._hint)
 
     def show_message(self, sentence: str) -> None:
-        """Show that something went wrong; the last picture stays."""
+        """Show an error; the last picture stays."""
         self.message.setText(sentence)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -115,7 +115,7 @@ class PlayWindow(QWidget):
 
 
 def playable(task: Task) -> bool:
-    """Return whether a person can play the task. Games have a joystick; a robot's motors are too many for keys."""
+    """Return True if a person can play the task. Only games can be played: a robot has too many motors for keys."""
     return isinstance(task, AtariTask)
 
 

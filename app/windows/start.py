@@ -1,4 +1,4 @@
-"""The start window: what can be taught, saved sessions, the form for a new session, and the page of a new behaviour."""
+"""The start window: tasks, saved sessions, the form for a new session, and the page for a new behaviour."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -71,8 +71,8 @@ class StartWindow(QMainWindow):
     Behaviour files, MJCF files and exported sessions can be dropped on it.
 
     Signals:
-        opened(object): this Session was opened and locked; show it.
-        closed(): the user closed the window.
+        opened(object): this Session was opened and locked, and is to be shown.
+        closed(): the person closed the window.
     """
 
     opened = Signal(object)
@@ -109,10 +109,10 @@ class StartWindow(QMainWindow):
         self.setCentralWidget(frame)
         self._undo: Callable[[], object] | None = None
         self._just_saved = ""
-        """Text of the behaviour whose card gets the focus when it is listed."""
+        """Text of the saved behaviour whose card gets the focus once it is listed."""
         self._commands = self._make_commands()
         self._asked_about: list[BehaviourDraft] = []
-        """The drafts that quitting would have discarded when the person was asked last, as they were then."""
+        """Copies of the drafts that the last warning before quitting was about."""
         self._connect()
         restore(self, _STATE_NAME, _SIZE)
 
@@ -212,7 +212,7 @@ class StartWindow(QMainWindow):
         self.pages.setCurrentWidget(self.behaviour_page)
 
     def leave_behaviour(self) -> None:
-        """Return to the cards; the page keeps what was typed, and a message says so."""
+        """Return to the cards. The page keeps unsaved changes, and a message says so."""
         self.pages.setCurrentWidget(self.front)
         unsaved = self.behaviour_page.unsaved_title
         self.behaviour_page.leave()
@@ -233,22 +233,22 @@ class StartWindow(QMainWindow):
         self.banner.show_message(sentence, with_buttons=False)
 
     def _on_progressed(self, sentence: str) -> None:
-        """Show how far a copy is, unless that would take the offer to undo something off the page."""
+        """Show the progress of a request, unless the banner offers Undo."""
         if self._undo is None:
             self.show_message(sentence)
 
     def show_failure(self, sentence: str) -> None:
-        """End the wait for a session or a saved behaviour, and show why there is none."""
+        """End the wait for a session or a saved behaviour, and show the reason for the failure."""
         self._set_busy(False)
         self.show_problem(sentence)
 
     def show_problem(self, sentence: str) -> None:
-        """Show what went wrong; a session that is being opened is still waited for."""
+        """Show an error without ending the wait for a session that is being opened."""
         self._undo = None
         self.banner.show_message(sentence, "refusal", with_buttons=False)
 
     def _offer_undo(self, restore: Callable[[Trashed], None], thrown: Trashed) -> None:
-        """Show what was moved to the trash, with an Undo button, which works once, if it can be restored."""
+        """Report a move to the trash, with an Undo button that works once if the move can be undone."""
         self._undo = None if thrown.path is None else partial(restore, thrown)
         self.banner.show_message(f"Moved {thrown.name} to Trash.", with_buttons=self._undo is not None)
 
@@ -290,7 +290,7 @@ class StartWindow(QMainWindow):
             self.close()
 
     def keeps_open(self) -> bool:
-        """Return whether quitting would discard a draft. Asked again without a change in between, the person means it."""
+        """Return True, and show a warning, if quitting would discard a draft; False if it was shown and nothing changed since."""
         unsaved = self.behaviour_page.unsaved_drafts()
         if not unsaved or unsaved == self._asked_about:
             return False
@@ -408,7 +408,7 @@ class StartWindow(QMainWindow):
         return self.behaviour_page.making if self.pages.currentWidget() is self.behaviour_page else None
 
     def _on_robot_read(self, wanted: BehaviourDraft | None, name: str, model: RobotModel) -> None:
-        """wanted: draft that was on screen when the file was chosen; None on another page"""
+        """wanted: draft that was on screen when the file was chosen; None if another page was"""
         self.show_message("")
         if not self.isVisible():  # a session has been opened meanwhile, which needs the processor
             return

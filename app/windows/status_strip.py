@@ -1,4 +1,4 @@
-"""Row of figures below the clips: answers, steps, how sure the predictors are, pace."""
+"""Row of figures below the clips: answers, steps, agreement of the predictors, and pace."""
 
 import math
 
@@ -19,7 +19,7 @@ _DIVERGED = "Diverged"
 _DIVERGED_TIP = "The simulation diverged this many times. It was reset each time, and no clip shows it."
 _LONGEST = ("99,999", "999,999,999", "100%", "999")
 _LONGEST_BETTER, _LONGEST_COUNT = "best 100%, 59 minutes ago", "9,999"
-"""Texts that the cells have room for, so that nothing moves as the figures grow."""
+"""Longest texts for which the cells reserve room, so that nothing moves as the figures grow."""
 
 
 class StatusStrip(QWidget):

@@ -1,4 +1,4 @@
-"""One quiet line below the clips: what training is doing, and what the person may do about it."""
+"""One line below the clips: the state of the training, and buttons to continue or finish it."""
 
 import math
 import time
@@ -19,17 +19,18 @@ _JUDGE = "If the policy got worse, undo the finish."
 _JUDGE_ALONE = "If the policy got worse, answer more pairs."
 """Advice after a finish that can't be undone."""
 _JUDGE_TIP = (
-    "The predicted return can rise while the behaviour gets worse: a policy may find errors of the reward model, above all"
-    " after few answers. Watch the newest policy. If it is worse, undo the finish, which returns to the policy from before"
-    " it, answer some more pairs, and finish again. Your next pairs compare the policies from before and after the finish;"
-    " it can be undone after these answers, too. If nothing helps, begin a new session with the answers of this one."
+    "The predicted return can rise while the behaviour gets worse: a policy may exploit errors of the reward model,"
+    " especially after few answers. Watch the newest policy. If it is worse, undo the finish, which returns to the policy"
+    " from before it, answer some more pairs, and finish again. Your next pairs compare the policies from before and after"
+    " the finish; you can still undo it after these answers. If that does not help, begin a new session with the answers of"
+    " this one."
 )
 
 
 class TrainingLine(QWidget):
-    """Text and three actions, in a session whose answers drive the training; otherwise the text alone.
+    """Text with three buttons, in a session whose answers drive the training; otherwise the text alone.
 
-    keep: lets training continue without answers, or makes it hold again
+    keep: button that lets training continue without answers, or makes it wait again
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class TrainingLine(QWidget):
         self.text.setSizePolicy(
             QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred
         )  # the window is no wider for it
-        self.keep.setToolTip("Training waits for your answers, or continues without them")
+        self.keep.setToolTip("Switches between waiting for your answers and training without them")
         self.keep.clicked.connect(self._on_keep_clicked)
         controller.labelling.pair_shown.connect(self._on_pair_shown)
         for button, action in ((self.finish, finish), (self.undo_finish, undo_finish)):
@@ -115,10 +116,10 @@ def _sentence(controller: Controller) -> str:
 
 
 def _comparison(controller: Controller) -> str:
-    """Return what the answers say about the policies before and after the finish; '' if they advise nothing."""
+    """Return a sentence about the answers that compare the policies from before and after the finish; '' for none."""
     pair, comparison = controller.labelling.pairs.shown, controller.course.comparison
     if pair is not None and (made := comparison.made_by(pair.query)) is not None:
-        return f"One clip is from before the finish, the other from after it ({made.left} left)."
+        return f"One clip is from before the finish, the other from after it ({made.left} to go)."
     if (preferred := comparison.preferred) is None:
         return ""
     earlier, later, total = preferred

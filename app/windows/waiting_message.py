@@ -61,4 +61,4 @@ def _what_is_written(controller: Controller) -> str:
 def _with_countdown(text: str, seconds: float | None) -> str:
     if seconds is None:
         return text
-    return f"{text}: {math.ceil(seconds)} s left" if seconds > 0 else f"{text}: longer than usual"
+    return f"{text}: {math.ceil(seconds)} s left" if seconds > 0 else f"{text}: taking longer than usual"

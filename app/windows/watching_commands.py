@@ -76,7 +76,7 @@ class WatchingCommands(QObject):
             self._controller.labelling.set_teacher(Teacher.ORACLE)
 
     def ask_to_vote(self) -> None:
-        """Ask whether guests may vote over the network, and start if so; where they already may, stop."""
+        """Ask whether guests may vote over the network, and start the votes if so; stop them if they are on."""
         room = self._controller.room
         if room.on:
             room.stop()
@@ -87,7 +87,7 @@ class WatchingCommands(QObject):
         box.setText(VOTE_QUESTION)
         box.setInformativeText(VOTE_REACH)
         box.setStandardButtons(QMessageBox.StandardButton.Yes | QMessageBox.StandardButton.Cancel)
-        box.button(QMessageBox.StandardButton.Yes).setText("&Start the vote")
+        box.button(QMessageBox.StandardButton.Yes).setText("&Start voting")
         box.setDefaultButton(QMessageBox.StandardButton.Cancel)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.accepted.connect(self._start_votes)

@@ -18,7 +18,7 @@ Receiver = Callable[[Any], object]
 class BackgroundThread(QThread):
     """Runs tasks one after the other, in the order they were added, from its construction to `end`.
 
-    ending: True once the thread has been asked to end; long tasks that are of no use then should look at it
+    ending: True once the thread has been asked to end; a long task that is then of no use should check it
     """
 
     _outcome = Signal(object, object)
@@ -62,7 +62,7 @@ class BackgroundThread(QThread):
 
 
 class StoreThread(BackgroundThread):
-    """Background thread with a store, opened in it at the first request; if that fails, at the next one, and so on."""
+    """Background thread with a store, which is opened at the first request; if that fails, at the next one."""
 
     def __init__(self, open_store: Callable[[], PreferenceStore], parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -25,13 +25,13 @@ class Checkpointer(QObject):
     """Saves as the jobs learn, and on request; loads at the start and for a restart.
 
     regular: checkpoints are saved when they are due
-    retries: a refused checkpoint is tried again, each time that `retry_timer` ends
+    retries: a refused checkpoint is tried again each time `retry_timer` ends
     schedule: decides when a checkpoint is due
     disk: thread of the session's files; its tasks run one after the other
     any_saved: the session has a checkpoint, of this run or an earlier one
     saved_at: time of the last checkpoint of this run, seconds since the epoch
     can_undo_finish: the checkpoint from before the finish is kept
-    trouble: why the newest checkpoint could not be saved, one sentence, which stays until one is; '' if it was
+    trouble: sentence about the first checkpoint that could not be saved since one was; '' if the newest was saved
 
     Signals:
         loaded(object): the newest states by job name; empty if there are none.
@@ -146,11 +146,11 @@ class Checkpointer(QObject):
         return self._before_finish
 
     def cancel_before_finish(self) -> None:
-        """Keep no checkpoint that is not on disk yet: its finish does not begin. An earlier one stays."""
+        """Cancel the keeping of a checkpoint that is not on disk yet, as its finish does not begin. An earlier one stays."""
         self._before_finish = 0
 
     def drop_request(self) -> None:
-        """Save nothing more of a checkpoint that the jobs have not answered yet."""
+        """Drop the request for a checkpoint that the jobs have not answered yet."""
         self._number += 1
         self._asked, self._states, self._saving = set(), {}, False
 

@@ -1,4 +1,4 @@
-"""Files written on request: exports, diagnostics, plots. Each is written in a thread, and can be abandoned."""
+"""Files that are written on request: exports, diagnostics and plots. They are written in a thread, and can be abandoned."""
 
 import logging
 import threading
@@ -20,7 +20,7 @@ _DEADLINE_MS = 2000
 
 
 class FileTasks(QObject):
-    """Writer of the files that the person asks for, in a thread of its own: the last checkpoint must not wait for an export.
+    """Writes the requested files in a thread of its own, so that the last checkpoint does not wait for an export.
 
     An abandoned task leaves no file.
 

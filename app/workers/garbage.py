@@ -1,8 +1,8 @@
 """Garbage collection only in the window's thread.
 
-Python collects in the thread that happens to allocate. Widgets of a closed window that are left in a reference cycle, as
-pyqtgraph leaves some, would be deleted there: under a lock of Qt that the window's thread may wait for, with Python's lock
-held, while the deletion waits for Python's. Both would wait forever.
+Python collects in whichever thread allocates. Widgets of a closed window in a reference cycle, which pyqtgraph leaves
+behind, would be deleted there. That may deadlock: the deletion holds a lock of Qt while it waits for the GIL, and the
+window's thread may hold the GIL while it waits for that lock.
 """
 
 import gc
@@ -18,7 +18,7 @@ _INTERVAL_MS = 250
 def collected_here() -> Iterator[None]:
     """Collect on a timer of this thread, and keep Python from collecting by itself.
 
-    What exists by now is never looked at again, so that a collection takes less time than a frame.
+    Objects that exist by now are excluded from collections, so that each takes less time than a frame.
     """
     gc.collect()
     gc.freeze()
@@ -35,7 +35,7 @@ def collected_here() -> Iterator[None]:
 
 
 def collect_if_due() -> None:
-    """Collect the oldest generation that Python would have collected by itself."""
+    """Collect the oldest generation that is due by Python's own thresholds."""
     for generation in (2, 1, 0):
         if gc.get_count()[generation] > gc.get_threshold()[generation]:
             gc.collect(generation)

@@ -28,7 +28,7 @@ class JobGroup(QObject):
     config: the configuration of children that are started from now on
 
     Signals:
-        event_arrived(object): an event of a child that the window wants.
+        event_arrived(object): an event of a child, addressed to the window.
         job_ended(str, str): a child has ended; its name, and 'stopped' on request, else 'failed' or 'died'.
         dismissed(): the last child has ended.
     """
@@ -70,7 +70,7 @@ class JobGroup(QObject):
             self._workers[name].start()
 
     def _relay(self, message: Envelope) -> bool:
-        """Forward a child's event to its receivers, and return whether the window is one. Called in workers' threads."""
+        """Forward a child's event to its receivers, and return True if the window is one. Called in workers' threads."""
         names = receivers(message.kind)
         for name in names:
             port = self.ports.get(name)

@@ -31,7 +31,7 @@ class JobWorker(QThread):
     or it would wait forever.
 
     Signals:
-        event_arrived(object): an event of the child that the window wants; a Failed has been logged by then.
+        event_arrived(object): an event of the child, addressed to the window; a Failed has been logged by then.
         finished_with(str, str): the child has ended; its name and 'stopped', 'failed' or 'died'. Exactly once, last.
     """
 
@@ -45,7 +45,7 @@ class JobWorker(QThread):
         relay: Callable[[Envelope], bool] = lambda message: True,
         parent: QObject | None = None,
     ) -> None:
-        """relay: called in this thread with each event; forwards it and returns whether the window wants it"""
+        """relay: called in this thread with each event; forwards it, and returns True if the window is to get it"""
         super().__init__(parent)
         self.name = name
         self._process, self._relay = process, relay
@@ -65,7 +65,7 @@ class JobWorker(QThread):
             self._error = error
 
     def cancel(self) -> None:
-        """Ask for the end; finished_with follows, whatever the child does."""
+        """Ask for the end; finished_with follows in any case."""
         if not self._cancelled.is_set():
             self._cancelled.set()
             self._last_resort.start()

@@ -34,9 +34,9 @@ class PreferenceWriter(StoreThread):
         replay_refused(object, str): names of jobs that could not be sent every answer, and one sentence. They must be
             restarted, as they have only some of the answers.
         repeat_found(object): Query of a pair to show to the person again.
-        answers_counted(int, int): number of labels of the session, and of those among them that are "can't tell": before
+        answers_counted(int, int): number of labels of the session, and number of "can't tell" among them; emitted before
             they are sent to jobs, and after a change.
-        undo_changed(bool, bool): whether there is an answer to undo, and one to redo.
+        undo_changed(bool, bool): True if there is an answer to undo; True if there is one to redo.
     """
 
     answer_kept = Signal(object)

@@ -20,7 +20,7 @@ _POLL_SECONDS = 0.25
 
 
 class _Kind(NamedTuple):
-    """Kind of thing that a child reads, with sentences for the user in case it fails."""
+    """Kind of object that a child reads, with parts of the sentence for the user if that fails."""
 
     module: str
     """Module of `function`, which only the child imports."""
@@ -50,7 +50,7 @@ def _serve(link: Link) -> None:
     def read(kind: _Kind, subject: Any) -> Any:
         try:
             return getattr(importlib.import_module(kind.module), kind.function)(subject)
-        except Exception as error:  # an odd file, or other people's code, may fail in unforeseen ways
+        except Exception as error:  # an unusual file or third-party code may fail in unforeseen ways
             raise UserError(refusal(error, kind.refused.format(subject))) from error
 
     serve(link, SimpleNamespace(read=read))
@@ -84,7 +84,7 @@ def read_rate(
 
 
 def _read(kind: _Kind, subject: object, make_child: Callable[[], ChildProcess], stopped: Callable[[], bool]) -> Any:
-    """Return what a child reads. Raises UserError, which names the subject, if it can't or `stopped` returns True."""
+    """Return the result of a child's reading. Raises UserError, which names the subject, on failure or once `stopped` returns True."""
     child, refused = make_child(), kind.refused.format(subject)
     end = time.monotonic() + _PATIENCE_SECONDS
     try:

@@ -1,4 +1,4 @@
-"""Child process of one part of the window, with a job that serves it: films, previews, votes and more."""
+"""Child process that serves one part of the window: films, previews, votes and others."""
 
 import logging
 from collections.abc import Callable

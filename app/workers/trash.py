@@ -1,4 +1,4 @@
-"""The desktop's trash: what is moved there, and brought back."""
+"""Moving files to the desktop's trash, and restoring them."""
 
 import shutil
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from core.io import files
 
 @dataclass(frozen=True)
 class Trashed:
-    """A file or folder in the trash. name: what sentences call it; path: None if the desktop doesn't say where it is"""
+    """A file or folder in the trash. name: its name in messages; path: its place in the trash, or None if unknown"""
 
     name: str
     original: Path
@@ -29,7 +29,7 @@ def move_to_trash(path: Path, name: str) -> Trashed:
 
 
 def restore(thrown: Trashed) -> None:
-    """Move it from the trash to where it was. Raise UserError, and change nothing, if that is impossible."""
+    """Move it from the trash back to its original path. Raise UserError, and change nothing, if that is impossible."""
     files.require_new(thrown.original, "move that away first")
     if thrown.path is None or not thrown.path.exists():
         raise UserError(f"{thrown.name} is no longer in Trash.")

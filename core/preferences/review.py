@@ -133,7 +133,7 @@ def comment(found: Consistency, error_rate: float) -> str:
         " ones would be the same"
     )
     if not found.compared:
-        none = "No repeated pair can be compared yet" if found.undecided else "No pair has been asked twice yet"
+        none = "No repeated pair can be compared yet" if found.undecided else "No pair has been shown twice yet"
         return f"{none}. {method}."
     low, high = found.interval
     if high < assumed:

@@ -37,7 +37,7 @@ def test_its_plots_are_shown_and_only_a_person_can_teach_it(open_face: Callable[
     assert not face.window.commands[Command.HIDE_TRUE_REWARD].isEnabled()  # it has none
     face.window.commands[Command.SELF_RUNNING_DEMO].trigger()
     assert face.labelling.teacher == Teacher.HUMAN
-    assert "this behaviour has no oracle" in face.window.banner.text.text()
+    assert "this task has no true reward" in face.window.banner.text.text()
 
 
 def test_it_is_listed_by_its_title_and_travels_with_its_text(open_face: Callable[..., Face], tmp_path: Path) -> None:

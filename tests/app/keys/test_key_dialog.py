@@ -99,7 +99,7 @@ def test_a_key_that_cannot_be_had_is_refused_in_a_sentence(dialog: KeyDialog, ke
 def test_a_key_without_a_name_is_not_taken_and_another_is_waited_for(dialog: KeyDialog, key: Qt.Key) -> None:
     choose(dialog, Choice.LEFT, key)
     field = dialog.fields[Choice.LEFT][0]
-    assert field.text() == "another key…" and dialog.keys == KeyMap()
+    assert field.text() == "press another key…" and dialog.keys == KeyMap()
     QTest.keyClick(field, Qt.Key.Key_CapsLock)
     QTest.keyClick(field, Qt.Key.Key_J)
     assert field.text() == "J" and dialog.keys.keys_for(Choice.LEFT)[0] == "J"

@@ -121,7 +121,7 @@ def test_the_switch_works_at_once_and_outlives_the_session(mixed: Face, open_fac
     assert not switch.isChecked() and not mixed.labelling.repeats.on
     switch.trigger()
     assert mixed.labelling.repeats.on
-    mixed.wait_until(lambda: "asked twice" in mixed.window.toast.text())
+    mixed.wait_until(lambda: "shown twice" in mixed.window.toast.text())
     assert read_config(mixed.folder).query.repeats == "on"
     mixed.close()
     again = open_face(mixed.folder)

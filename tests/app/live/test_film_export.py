@@ -58,7 +58,7 @@ def test_given_up_or_left_by_closing_the_window_it_leaves_no_half_file(face: Fac
             assert not half.exists() and not face.window.film_bar.isVisible()
     face.close()
     assert face.engine["film"].stopped and not half.exists()
-    assert face.controller.abandoned == "again.mp4 was not made because the session was closed: make it again."
+    assert face.controller.abandoned == "again.mp4 was not saved because the session was closed: export it again."
 
 
 @pytest.mark.parametrize(

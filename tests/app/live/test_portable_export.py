@@ -25,7 +25,7 @@ from tests.app.fakes import Face
             "^Saved policy.onnx, policy-reward.onnx and contract.json in x.$",
         ),
         (Failed("portable", "It has no checkpoint yet: teach for a minute first.", ""), "It has no checkpoint yet"),
-        (None, "policy.onnx could not be made: its process ended unexpectedly; try again."),
+        (None, "policy.onnx could not be written: its process ended unexpectedly; try again."),
     ],
 )
 def test_the_menu_asks_a_child_and_tells_what_came_of_it(

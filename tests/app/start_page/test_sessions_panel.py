@@ -124,7 +124,7 @@ def test_a_session_is_duplicated(page: Page, way: str) -> None:
         (action,) = [action for action in page.rows.actions() if action.text() == "Duplicate"]
         action.trigger()
     page.wait_until(lambda: page.chosen == "mine-copy-1")
-    assert page.message == "Copied mine to mine-copy-1."
+    assert page.message == "Duplicated mine as mine-copy-1."
     with closing(PreferenceStore(page.root / "mine-copy-1" / "preferences")) as store:
         assert store.count() == 1
 

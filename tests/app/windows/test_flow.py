@@ -280,7 +280,7 @@ def test_an_oracle_that_a_behaviour_does_not_have_is_refused_in_the_window(begin
     flow = begin("--session", str(tmp_path / "mine"), "--teacher", "oracle")
     flow.wait_for_session()
     assert flow.controller.labelling.teacher == Teacher.HUMAN
-    assert "this behaviour has no oracle" in flow.program.open.window.banner.text.text()
+    assert "this task has no true reward" in flow.program.open.window.banner.text.text()
 
 
 @pytest.mark.parametrize("by", ["key", "failure"])

@@ -109,7 +109,7 @@ def compare(face: Face, *keys: Qt.Key) -> None:
     text = face.window.training_line.text
     for i, (key, following) in enumerate(zip(keys, pairs[1:], strict=True)):
         left = len(keys) - i
-        assert text.text() == f"One clip is from before the finish, the other from after it ({left} left)."
+        assert text.text() == f"One clip is from before the finish, the other from after it ({left} to go)."
         face.window.refresh()
         assert offered(face) and not face.window.training_line.text.elided
         face.press(key)
@@ -229,7 +229,7 @@ def test_an_answer_that_is_taken_back_says_nothing_of_the_policies(face: Face) -
     assert line(face).startswith("The earlier policy was preferred in 2 of 2 pairs")
     face.press(Qt.Key.Key_Backspace)
     face.wait_until(lambda: face.query.comparison is not None)
-    assert line(face).endswith("(1 left).")
+    assert line(face).endswith("(1 to go).")
     face.press(Qt.Key.Key_Right)
     face.wait_until(lambda: face.query.comparison is None)
     assert line(face) == "The finished policy was preferred in 1 of 2 pairs, the earlier one in 1."
@@ -255,13 +255,13 @@ def test_a_pair_of_an_earlier_finish_says_nothing_of_the_next_one(face: Face) ->
     _, old = face.offer(make_query(), comparison(1))
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.query is old)
-    assert line(face).endswith("(1 left).")
+    assert line(face).endswith("(1 to go).")
     finish(face)
     assert line(face).startswith("Training is finished.")
     (new,) = face.offer(comparison(2))
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.query is new)
-    assert line(face).endswith("(2 left).") and face.controller.course.comparison.preferred is None
+    assert line(face).endswith("(2 to go).") and face.controller.course.comparison.preferred is None
 
 
 def test_nor_does_one_that_is_shown_after_the_next_finish_has_begun(face: Face) -> None:
@@ -319,7 +319,7 @@ def test_pairs_are_marked_in_a_session_that_trains_no_more(face: Face, reason: s
     face.press(Qt.Key.Key_Down)
     face.wait_until(lambda: face.query.comparison is not None)
     wait(face, reason)
-    assert line(face).endswith("(1 left).")
+    assert line(face).endswith("(1 to go).")
 
 
 def test_a_report_that_was_on_its_way_when_the_finish_was_undone_is_not_taken(face: Face) -> None:

@@ -197,7 +197,7 @@ def test_the_votes_wait_while_training_finishes(voting: tuple[Face, DemoWindow, 
     face.engine["rollout"].play(Waited("rollout", FINISHED))
     face.wait_until(lambda: face.controller.course.finished)
     demo.refresh()
-    assert "training is finished (the presenter's answer resumes it and voting)" in demo.title.text()
+    assert "training is finished (the presenter's answer resumes training and voting)" in demo.title.text()
     assert face.answers() == [] and child.got(VoteOpened)[-1].seconds == 0
     QTest.keyClick(demo, Qt.Key.Key_Left)
     face.wait_until(lambda: child.got(VoteOpened)[-1].seconds > 0)

@@ -45,7 +45,7 @@ def test_the_first_segments_are_counted_down_to(face: Face, clock: Clock) -> Non
     clock.now += 5.5
     assert texts(face)[0] == "Recording the first clips: 1 s left"
     clock.now += 1.0
-    assert texts(face)[0] == "Recording the first clips: longer than usual"
+    assert texts(face)[0] == "Recording the first clips: taking longer than usual"
 
 
 def test_the_seconds_to_the_first_pair_are_kept_for_the_next_start(

@@ -35,7 +35,7 @@ def test_a_film_whose_worker_fails_is_reported_and_another_can_be_made(
     (tmp_path / "x.mp4.part").write_bytes(b"half")
     with face.wait_signal(films.failed) as ended:
         face.engine["film"].play(event)
-    assert ended.args == ["x.mp4 could not be made: RuntimeError: as injected."]
+    assert ended.args == ["x.mp4 could not be written: RuntimeError: as injected."]
     assert face.engine["film"].stopped and not (tmp_path / "x.mp4.part").exists()
     assert face.controller.state == State.RUNNING and not face.window.banner.shows_failure
     films.make(tmp_path / "again.mp4")

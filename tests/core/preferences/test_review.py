@@ -94,7 +94,7 @@ def test_consistency_is_a_share_with_its_95_percent_interval() -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (Consistency(0, 0, 0), "No pair has been asked twice yet"),
+        (Consistency(0, 0, 0), "No pair has been shown twice yet"),
         (Consistency(0, 0, 2), "No repeated pair can be compared yet"),
         (Consistency(18, 20, 0), "this fits your answers"),
         (Consistency(30, 60, 0), "yours agree less often"),
