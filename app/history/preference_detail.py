@@ -19,6 +19,8 @@ from app.style.layouts import column, row
 from core.preferences.store import PreferenceSummary
 from core.types import Choice
 
+LOADING_CLIPS = "Loading the clips", "This takes a second or two."
+
 
 class PreferenceDetail(QFrame):
     """Pane with one answer. The labelling keys change it only while this pane has the focus: in the list the arrows move.
@@ -80,11 +82,12 @@ class PreferenceDetail(QFrame):
             self._requested = None
         self._update()
         if not same:
-            self.show_loading()
+            self.show_wait(*LOADING_CLIPS)
 
-    def show_loading(self) -> None:
+    def show_wait(self, headline: str, detail: str) -> None:
+        """Show why no clips play yet; a damaged answer keeps its own reason."""
         if not self._unreadable:
-            self.show_reason("Loading the clips", "This takes a second or two.")
+            self.show_reason(headline, detail)
 
     def show_pair(self, pair: Pair) -> None:
         self.clips.show_pair(pair)
@@ -139,7 +142,7 @@ class PreferenceDetail(QFrame):
         if row is None:
             return "Select an answer."
         if self._unreadable:
-            return "A damaged answer can't be changed."
+            return "An answer that can't be shown can't be changed."
         if row.withdrawn:
             return "This answer was undone: it no longer counts and can't be changed."
         if row.repeats is not None:

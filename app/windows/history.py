@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from app.clips.playback_keys import bind_playback
 from app.history.consistency_box import ConsistencyBox
 from app.history.filter_bar import FilterBar
-from app.history.preference_detail import PreferenceDetail
+from app.history.preference_detail import LOADING_CLIPS, PreferenceDetail
 from app.history.preference_history import Judgement
 from app.history.preference_list import PreferenceList
 from app.history.preference_model import TROUBLE, PreferenceModel
@@ -29,6 +29,7 @@ _SELECTION_MS = 150
 """Time an answer must stay selected before its clips are rendered; scrolling through the list renders none."""
 _TICK_MS = 1500
 """Time that the confirmation of a changed choice stays over the clips."""
+_LOADING = "Loading the answers", "Reading them from disk."
 _NOT_RUNNING = "The clips can't be rendered now", "The session is stopped: press Start in the main window."
 _FAILED = "The clips can't be rendered now", "See the message in the main window."
 
@@ -40,6 +41,7 @@ class HistoryPage(QWidget):
         super().__init__(parent, Qt.WindowType.Window)
         self._controller, self._history, self.keys = controller, controller.preference_history, keys
         self._judgement: Judgement | None = None
+        self._rows_missing: tuple[str, str] | None = _LOADING
         self.setObjectName("history")
         self.setWindowTitle(f"Answer history – {controller.session.folder.name} – Somersault")
         self.resize(fitting(self, QSize(1240, 700)))
@@ -57,7 +59,7 @@ class HistoryPage(QWidget):
         row((left, 5), (right, 6), of=self, margins=(16, 14, 16, 14), spacing=16)
         self._make_keys(keys)
         self._connect()
-        self.empty.set_message("Loading the answers", "Reading them from disk.")
+        self._update_stack()
 
     def _make_keys(self, keys: KeyMap) -> None:
         bind_playback(self.list, self.pane.clips, keys, Qt.ShortcutContext.WidgetShortcut)
@@ -86,6 +88,8 @@ class HistoryPage(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         if not event.spontaneous():  # restored from the task bar
+            self._rows_missing = _LOADING
+            self._update_stack()
             self._history.open()
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -98,9 +102,10 @@ class HistoryPage(QWidget):
     def _on_rows_read(self, rows: list[PreferenceSummary]) -> None:
         if not self.isVisible():
             return  # closed meanwhile
+        self._rows_missing = None
         self.model.set_rows(rows)
         self._on_filter_changed()  # an earlier request about disagreements ended with the page
-        self._update_consistency()
+        self.update_consistency()
         if self.pane.row is None:
             self.list.setCurrentIndex(self.model.index(0))
         if not self.pane.hasFocus():  # rows are also read again when training starts
@@ -111,9 +116,10 @@ class HistoryPage(QWidget):
         if self.pane.row and self.pane.row.id == row.id:
             self.pane.show_answer(row)
         self._update_stack()
-        self._update_consistency()
+        self.update_consistency()
 
-    def _update_consistency(self) -> None:
+    def update_consistency(self) -> None:
+        """Show how consistent the answers are, and how to repeat some pairs if none are repeated."""
         self.consistency.show_consistency(self.model.rows, self._controller.labelling.repeats.on)
 
     def _on_filter_changed(self) -> None:
@@ -137,12 +143,14 @@ class HistoryPage(QWidget):
     def _update_stack(self) -> None:
         """Show the list, or the reason why it is empty."""
         count = self.model.rowCount()
-        self.stack.setCurrentWidget(self.list if count else self.empty)
+        self.stack.setCurrentWidget(self.list if count and not self._rows_missing else self.empty)
         self.empty.set_message(*self._why_empty())
         self.count.setText(f"{pluralize(count, 'answer')} shown")
         self.filter.show_judgement(self._judgement, count)
 
     def _why_empty(self) -> tuple[str, str]:
+        if self._rows_missing:
+            return self._rows_missing
         if not self.filter.on_disagreements:
             if list(self.model.rows):
                 return "No matching answers", "Choose another filter to see more answers."
@@ -161,8 +169,8 @@ class HistoryPage(QWidget):
             self._fill_list()
 
     def _on_refused(self, sentence: str) -> None:
-        self.stack.setCurrentWidget(self.empty)
-        self.empty.set_message("The answers can't be read", sentence)
+        self._rows_missing = "The answers can't be read", sentence
+        self._update_stack()
 
     def _on_selected(self, index: QModelIndex, _: QModelIndex) -> None:
         row = self.list.current
@@ -193,11 +201,11 @@ class HistoryPage(QWidget):
         if row is None or self.pane.clips.shown is not None:
             return
         if state in (State.STOPPING, State.STOPPED):
-            self.pane.show_reason(*_NOT_RUNNING)
-        elif "clips" in self._controller.job_group.running:
-            self.pane.show_loading()
+            self.pane.show_wait(*_NOT_RUNNING)
+        elif state == State.STARTING or "clips" in self._controller.job_group.running:
+            self.pane.show_wait(*LOADING_CLIPS)
         else:
-            self.pane.show_reason(*_FAILED)
+            self.pane.show_wait(*_FAILED)
 
     def _on_pair_drawn(self, key: int, pair: Pair) -> None:
         if self.pane.row and self.pane.row.id == key:

@@ -19,8 +19,13 @@ class HistoryCommands:
         actions[Command.REPEATS].setChecked(controller.labelling.repeats.on)
         self.handlers: dict[Command, Callable[[], object]] = {
             Command.HISTORY: self._open,
-            Command.REPEATS: lambda: controller.set_repeats(actions[Command.REPEATS].isChecked()),
+            Command.REPEATS: self._switch_repeats,
         }
+
+    def _switch_repeats(self) -> None:
+        self._controller.set_repeats(self._actions[Command.REPEATS].isChecked())
+        if self.page:
+            self.page.update_consistency()
 
     def close(self) -> None:
         if self.page:

@@ -122,6 +122,11 @@ def test_an_answer_without_pictures_says_so(open_face: Callable[..., Face], tmp_
     sentence = "Answer 1 has no pictures: it was given without a window."
     face.wait_until(lambda: page.model.index_of(1).data(TROUBLE) == sentence)
     assert page.pane.empty.headline.text() == "This answer can't be shown"
+    face.stop()
+    assert page.pane.empty.detail.text() == sentence
+    face.window.pause_action.trigger()
+    face.wait_until(lambda: face.controller.state == State.RUNNING)
+    assert page.pane.empty.detail.text() == sentence
 
 
 def test_what_cannot_be_read_shows_a_sentence_and_spoils_nothing(mixed: Face) -> None:
@@ -168,4 +173,5 @@ def test_a_store_that_cannot_be_read_is_reported_in_the_page(mixed: Face, monkey
     monkeypatch.setattr(PreferenceStore, "rows", raising(UserError("The disk has failed: check it.")))
     page = page_of(mixed)
     mixed.wait_until(lambda: page.empty.headline.text() == "The answers can't be read")
+    page.filter.choice.setCurrentIndex(1)
     assert page.empty.detail.text() == "The disk has failed: check it."

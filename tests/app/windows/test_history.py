@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.history.preference_model import STILLS
+from app.keys.commands import Command
 from core.service_events import ClipsRequested
 from core.types import Choice
 from tests.app.fakes import Face, Picture, make_query
@@ -90,6 +91,15 @@ def test_while_the_session_is_stopped_it_says_why_nothing_plays(mixed: Face) -> 
     mixed.wait_until(lambda: row_of(page, 2).choice == Choice.TIE)
     mixed.window.pause_action.trigger()
     mixed.wait_until(lambda: playing(page, 2))
+
+
+def test_the_page_says_how_to_repeat_pairs_only_while_none_are_repeated(mixed: Face) -> None:
+    page = page_of(mixed)
+    action = mixed.window.commands[Command.REPEATS]
+    assert not action.isChecked() and "To repeat some pairs" in page.consistency.comment.text()
+    with mixed.wait_signal(mixed.controller.succeeded):
+        action.trigger()
+    assert "To repeat some pairs" not in page.consistency.comment.text()
 
 
 def test_rows_that_are_read_again_when_training_starts_take_no_focus_from_an_answer(mixed: Face) -> None:
