@@ -75,7 +75,7 @@ def _left_behind(folder: Path, labels: int) -> str:
 class _Driver(QObject):
     """Presses keys as a person does, step by step, and ends the test if a step takes too long.
 
-    failure: part of a sentence that names the step that timed out; '' if none has
+    failure: part of a sentence, why training stopped or which step timed out; '' if everything works
     labels: answers that count at the end
     """
 
@@ -86,6 +86,8 @@ class _Driver(QObject):
         self._window, self._controller = application.open.window, application.open.controller
         self._labelling, self._progress = self._controller.labelling, self._controller.progress
         self.failure, self.labels = "", 0
+        self._stopped = ""
+        self._controller.job_failed.connect(self._on_job_failed)
         self._steps = self._script()
         self._wait, self._since = next(self._steps), time.monotonic()
         self._timer = QTimer(self, interval=_STEP_MS)
@@ -101,10 +103,13 @@ class _Driver(QObject):
             else:
                 self._wait, self._since = following, time.monotonic()
         elif self._controller.state == State.FAILED or time.monotonic() - self._since > _PATIENCE_SECONDS:
-            self.failure = f"timed out waiting for {what}"
+            self.failure = self._stopped or f"timed out waiting for {what}"
             self._timer.stop()
             self._save(self._window, "failure")
             self._application.quit()
+
+    def _on_job_failed(self, text: str, _: str) -> None:
+        self._stopped = text.rstrip(".")
 
     def _script(self) -> Iterator[Wait]:
         window = self._window

@@ -341,7 +341,7 @@ class BehaviourPage(QWidget):
         self.plots_help.setText(_plots_help(draft))
         self.instruction_problem.setText(draft.problems.get("instruction", ""))
         self.instruction_problem.setVisible("instruction" in draft.problems)
-        self._show_problem(self._what_to_correct(), is_mistake=bool(draft.problems))
+        self._show_what_to_correct()
         for button in (self.save, self.start, self.practise):
             button.setEnabled(draft.behaviour is not None)
         self.practise.setVisible(draft.task is not None)
@@ -359,14 +359,15 @@ class BehaviourPage(QWidget):
         self.problem.setText(sentence)
         set_property(self.problem, "kind", "" if is_mistake else "hint")
 
-    def _what_to_correct(self) -> str:
-        """Return a sentence for the page's foot about the first problem or the next step."""
+    def _show_what_to_correct(self) -> None:
+        """Show the first problem or the next step at the foot of the page."""
         problems = self.draft.problems
         if general := problems.get("title") or problems.get("robot") or self.draft.missing:
-            return general
-        if problems:
-            return "Correct the marked fields."
-        return _NEXT if self.draft.task else ""
+            self._show_problem(general, is_mistake=bool(problems))
+        elif problems:
+            self._show_problem("Correct the marked fields.")
+        else:
+            self._show_problem(_NEXT if self.draft.task else "", is_mistake=False)
 
     def _update_scene(self) -> None:
         """Draw the robot again if the draft or the size of the picture has changed."""
@@ -419,6 +420,7 @@ class BehaviourPage(QWidget):
         self.usual_view.setEnabled(not usual)
         self.draft.check()
         self._update_over()
+        self._show_what_to_correct()  # instead of a reason why the robot could not be drawn
         self._draw(self.view.clock.frame)
 
     def _on_words(self) -> None:
@@ -467,7 +469,7 @@ def _plots_help(draft: BehaviourDraft) -> str:
     count = sum(not plot.empty for plot in draft.plots)
     if len(draft.plots) >= MAX_PLOTS:
         return f"At most {MAX_PLOTS} figures can be plotted: untick or remove one first."
-    hidden = " They are hidden with the true reward while you answer (Ctrl+T)." if draft.oracle.strip() else ""
+    hidden = " They are hidden with the true reward while you answer." if draft.oracle.strip() else ""
     return (
         f"Tick up to {MAX_PLOTS} signals. Plots show the mean of each over an episode while the robot learns.{hidden}"
         f" {count} ticked so far."

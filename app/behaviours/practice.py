@@ -39,7 +39,7 @@ class Practice(QWidget):
         super().__init__(parent)
         self._waiting: list[Pair] = []
         self._answers: list[tuple[Pair, Choice]] = []
-        self._instruction = ""
+        self._instruction, self._refusal = "", ""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.flash_timer = QTimer(self, singleShot=True, interval=FLASH_MS)
         self.flash_timer.timeout.connect(self._show_next)
@@ -70,7 +70,7 @@ class Practice(QWidget):
     def begin(self, instruction: str, again: bool = False) -> None:
         """Discard earlier answers and wait for the first pair. again: keep the answers if all pairs are answered"""
         self.flash_timer.stop()
-        self._waiting = []
+        self._waiting, self._refusal = [], ""
         if not (again and self.done):
             self._answers = []
         keys = load_key_map()
@@ -94,6 +94,8 @@ class Practice(QWidget):
             self._show_next()
 
     def refuse(self, sentence: str) -> None:
+        """Show why there are no more pairs."""
+        self._refusal = sentence
         self.hint.setText(sentence)
 
     def leave(self) -> None:
@@ -149,5 +151,5 @@ class Practice(QWidget):
             return
         self.count.setText(f"Practice pair {len(self._answers) + 1} of {PAIRS}")
         kept = "Your answers are kept only if you start with them."
-        self.hint.setText(kept if self.clips.shown else "Loading the next pair…")
+        self.hint.setText(kept if self.clips.shown else self._refusal or "Loading the next pair…")
         self.instruction.setText(self._instruction)

@@ -45,7 +45,9 @@ class ChildExport(QObject):
     def start(self, spec: JobSpec, request: Event, target: Path) -> bool:
         """Start a child that writes the file `target`, and return True; if that fails, emit `refused` and return False."""
         if self._process.runs:
-            self.refused.emit(f"{self._target.name} is still being written. Wait until it is finished.")
+            writing = self.unfinished is not None and not self.cancelled
+            wait = f"{self._target.name} is still being written. Wait until it is finished."
+            self.refused.emit(wait if writing else "The last export is just ending. Try again in a moment.")
             return False
         self._target, self.cancelled, self.done = target, "", ""
         try:

@@ -34,17 +34,19 @@ KEY_TEXTS = (
     ("Shift+← or Shift+→", "Read values point by point"),
     ("Enter", "Open in its own window"),
 )
-"""Keys and their effects, for tooltips and the key list."""
+"""Keys and their effects, for tooltips and the key list; the last one opens a window."""
 KINDS = {"png": "Save &picture", "svg": "Save d&rawing", "csv": "Save &data"}
 """Kinds of files that a plot is saved as, with their entries in the menu."""
 _PART = "Only a part is shown; double-click to show everything."
 Action = Callable[[], object]
-_HELP = (
-    "Drag to pan; scroll with Ctrl to zoom, also on an axis; double-click to show everything.\n"
-    "Double-click the title to open the plot in its own window. Keys: "
-    + "; ".join(f"{keys}: {effect[0].lower()}{effect[1:]}" for keys, effect in KEY_TEXTS)
-    + "."
-)
+
+
+def _help(in_window: bool) -> str:
+    texts = KEY_TEXTS[:-1] if in_window else KEY_TEXTS
+    wheel = "scroll" if in_window else "scroll with Ctrl"
+    title = "" if in_window else "Double-click the title to open the plot in its own window. "
+    keys = "; ".join(f"{keys}: {effect[0].lower()}{effect[1:]}" for keys, effect in texts)
+    return f"Drag to pan; {wheel} to zoom, also on an axis; double-click to show everything.\n{title}Keys: {keys}."
 
 
 class Plot(QWidget):
@@ -123,7 +125,7 @@ class Plot(QWidget):
     def _make_header(self) -> QWidget:
         """Make title, legend and menu button; the button takes no focus, as keys and the context menu do the same."""
         header = QWidget()
-        header.setToolTip(_HELP)
+        header.setToolTip(_help(self._in_window))
         self.title = ElidedLabel(
             "plotTitle", self.spec.title, Qt.TextElideMode.ElideMiddle
         )  # a figure stands at its end

@@ -31,7 +31,10 @@ class BackgroundThread(QThread):
         self.start()
 
     def do(self, task: Task, done: Receiver | None = None, refused: Receiver | None = None) -> None:
-        """Add a task. In the window's thread, `done` gets its result, or `refused` one sentence if it fails."""
+        """Add a task. In the window's thread, `done` gets its result, or `refused` one sentence if it fails.
+
+        Without `refused`, a failure is logged.
+        """
         self._tasks.put((task, done, refused))
 
     def end(self) -> None:
@@ -51,6 +54,8 @@ class BackgroundThread(QThread):
                 receiver, outcome = done, task()
             except UserError as error:
                 receiver, outcome = refused, str(error)
+                if refused is None:
+                    log.warning("%s", error)
             except Exception as error:  # the boundary of the thread
                 log.exception("A task in the background failed.")
                 receiver, outcome = refused, summary(error)

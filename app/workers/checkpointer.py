@@ -31,7 +31,7 @@ class Checkpointer(QObject):
     any_saved: the session has a checkpoint, of this run or an earlier one
     saved_at: time of the last checkpoint of this run, seconds since the epoch
     can_undo_finish: the checkpoint from before the finish is kept
-    trouble: sentence about the first checkpoint that could not be saved since one was; '' if the newest was saved
+    trouble: why the newest checkpoint could not be saved, one sentence; '' if it was saved
 
     Signals:
         loaded(object): the newest states by job name; empty if there are none.
@@ -210,7 +210,7 @@ class Checkpointer(QObject):
         if "checkpoint" not in sentence:
             sentence = f"The checkpoint could not be {done}: {sentence.rstrip('.')}."
         if number:
-            self.trouble = self.trouble or sentence
+            self.trouble = sentence
             self.retry_timer.start()
         self.refused.emit(sentence, number)
 

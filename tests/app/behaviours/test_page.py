@@ -97,6 +97,11 @@ def test_the_camera_is_turned_by_mouse_wheel_and_keys_and_kept(page: Page) -> No
     view.setFocus()
     for key in (Qt.Key.Key_Plus, Qt.Key.Key_Up, Qt.Key.Key_Left):
         page.press(key)
+    page.window.scenes.refused.emit("The robot can't be rendered: no memory.")
+    assert made.problem.text() == "The robot can't be rendered: no memory."
+    page.press(Qt.Key.Key_Left)
+    page.press(Qt.Key.Key_Right)
+    assert "can't be rendered" not in made.problem.text()
     assert view.view.elevation == usual.elevation + 25 and view.view.azimuth == usual.azimuth - 25
     assert view.view.distance == pytest.approx(0.9 * usual.distance)
     page.wait_until(lambda: page.scenes[-1].still is None)

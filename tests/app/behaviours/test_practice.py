@@ -9,12 +9,15 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
+from pytestqt.qtbot import QtBot
 
 from app.behaviours.page import BehaviourPage
+from app.behaviours.practice import Practice
 from app.keys.commands import Command
-from app.labelling.pair_queue import CLIP_SIZE, LARGE_CLIP_SIZE
+from app.labelling.pair_queue import CLIP_SIZE, LARGE_CLIP_SIZE, Pair
 from core.types import Choice
 from tests.app.behaviour_page_driver import fill, opened
+from tests.app.fakes import make_frames, make_query
 from tests.app.start_page_driver import Page
 from tests.app.tape import flashed
 
@@ -57,6 +60,20 @@ def test_pairs_are_answered_and_answers_taken_back_with_clicks_too(page: Page) -
     assert not any(hints[choice].isEnabled() for choice in Choice)
     QTest.mouseClick(hints[Command.UNDO], Qt.MouseButton.LeftButton)
     assert len(practice.answers) == 4 and hints[Choice.LEFT].isEnabled() and practice.hasFocus()
+
+
+def test_a_failure_stays_on_screen_once_no_pair_is_left(qtbot: QtBot) -> None:
+    practice = Practice()
+    qtbot.addWidget(practice)
+    practice.show()
+    practice.begin("Choose the higher jump.")
+    practice.add(Pair(make_query(), make_frames(), make_frames()))
+    practice.refuse("The robot can't be rendered: no memory.")
+    QTest.keyClick(practice, Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: practice.clips.shown is None)
+    assert practice.hint.text() == "The robot can't be rendered: no memory."
+    practice.begin("Choose the higher jump.")
+    assert practice.hint.text() == "Loading the next pair…"
 
 
 def test_the_keys_of_the_clips_are_those_of_a_session_but_space_presses_a_focused_button(page: Page) -> None:

@@ -102,6 +102,8 @@ def test_the_keys_read_off_zoom_pan_fit_and_enlarge(open_face: Callable[..., Fac
     face.wait_until(lambda: fits(measure))
     press(Qt.Key.Key_Return)
     assert list(face.window.plots.enlarged) == ["measure"]
+    assert "Enter: open" in measure.title.parentWidget().toolTip()
+    assert "Enter" not in face.window.plots.enlarged["measure"].plot.title.parentWidget().toolTip()
     QTest.keyClick(face.window.plots.enlarged["measure"], Qt.Key.Key_Escape)
     assert face.window.plots.enlarged == {}
 
