@@ -69,7 +69,7 @@ def test_a_failure_stays_on_screen_once_no_pair_is_left(qtbot: QtBot) -> None:
     practice.begin("Choose the higher jump.")
     practice.add(Pair(make_query(), make_frames(), make_frames()))
     practice.refuse("The robot can't be rendered: no memory.")
-    QTest.keyClick(practice, Qt.Key.Key_Left)
+    QTest.mouseClick(practice.key_hints.buttons[Choice.LEFT], Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: practice.clips.shown is None)
     assert practice.hint.text() == "The robot can't be rendered: no memory."
     practice.begin("Choose the higher jump.")
