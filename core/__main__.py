@@ -26,6 +26,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def main() -> int:
+    """Run the command line in sys.argv and return the exit code."""
     keep_stderr_writable()
     args = make_parser().parse_args()
     from core.errors import CutShortError, NotFiniteError, StageFailedError, UserError, lack
@@ -177,14 +178,14 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def _named(text: str) -> str:
-    """Return the text. Raises ArgumentTypeError if it is empty, as an unset variable of a shell is."""
+    """Return `text`. Raises ArgumentTypeError if it is empty, for example because a shell variable is not set."""
     if not text:
-        raise argparse.ArgumentTypeError("it is empty, and should name a folder")
+        raise argparse.ArgumentTypeError("expected a folder, got an empty string")
     return text
 
 
 def _add_teach(teach: argparse.ArgumentParser) -> None:
-    teach.set_defaults(folder=None)  # of the session, once there is one
+    teach.set_defaults(folder=None)  # the session's folder, set once the session exists
     teach.add_argument("task", nargs="?", help="a task, a behaviour's name or file, mjcf:FILE or gym:ENV_ID")
     teach.add_argument(
         "--teacher",

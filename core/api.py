@@ -40,7 +40,7 @@ Action = Any
 
 
 def policy(folder: str | Path) -> Callable[[Any], Action]:
-    """Return the session's policy without noise, a function from an observation (o,) to an action.
+    """Return the session's policy, without exploration noise, as a function from an observation (o,) to an action.
 
     Raises UserError if the session has no checkpoint.
     """
@@ -57,7 +57,10 @@ def policy(folder: str | Path) -> Callable[[Any], Action]:
 
 
 def environment(folder: str | Path, seed: int = 0) -> TaskEnvironment:
-    """Return the session's task as a Gymnasium environment, with the observations and actions of its policy."""
+    """Return the session's task as a Gymnasium environment, with the observations and actions of its policy.
+
+    seed: seed of the resets
+    """
     return TaskEnvironment(read_config(Path(folder)), seed)
 
 
@@ -67,7 +70,7 @@ class TaskEnvironment(gymnasium.Env[Observations, Any]):
     Episodes are truncated at the task's fixed length and never terminate (Appendix A). When a game is over, the next
     one starts within the same episode.
 
-    task: the task
+    task: the task of the session
     """
 
     def __init__(self, config: Config, seed: int = 0) -> None:
@@ -103,12 +106,12 @@ class TaskEnvironment(gymnasium.Env[Observations, Any]):
 
 
 class LearnedReward(gymnasium.Wrapper[Observations, Any, Observations, Any]):
-    """Replaces the environment's reward with the session's predicted one; info["true_reward"] has the environment's own.
+    """Replaces the environment's reward with the session's predicted reward; info["true_reward"] keeps the original.
 
-    The environment must have the observations and actions of the session's task, as that of `environment` has. The
+    The environment must have the observations and actions of the session's task, like one made by `environment`. The
     reward is the mean over the members, each normalized to mean 0 and standard deviation 1 over the segments of the
-    checkpoint, and normalized again (paper 2.2.3). Raises UserError if no reward has been fitted, or the environment
-    is of another robot.
+    checkpoint, and normalized again (paper 2.2.3). Raises UserError if no reward has been fitted, or if the
+    environment simulates another robot.
     """
 
     def __init__(self, env: gymnasium.Env[Observations, Any], folder: str | Path) -> None:
@@ -140,9 +143,10 @@ class LearnedReward(gymnasium.Wrapper[Observations, Any, Observations, Any]):
 
 
 class Normalizer:
-    """Turns the members' raw predictions into one reward, by their statistics over the segments of the checkpoint.
+    """Normalizes the members' raw predictions to one reward, by their statistics over the segments of the checkpoint.
 
-    means, deviations: (M,) of each member's predictions; mean, factor: of the mean of the standardized members
+    means, deviations: (M,) mean and standard deviation of each member's predictions
+    mean, factor: offset and scale of the mean over the standardized members
     """
 
     def __init__(self, ensemble: RewardEnsemble | ImageEnsemble, rollout: JobState, std: float) -> None:
@@ -154,21 +158,21 @@ class Normalizer:
         self.mean, self.factor = float(rewards.mean()), std / max(float(rewards.std()), 1e-8)
 
     def _mean_of_members(self, raw: Float32) -> Float32:
-        """(..., M) raw predictions -> (...), the mean of the standardized members."""
+        """Map raw predictions (..., M) to the mean over the standardized members (...)."""
         mean: Float32 = ((raw - self.means) / self.deviations).mean(-1)
         return mean
 
     def __call__(self, raw: Float32) -> float:
-        """(M,) raw predictions of one step -> its reward."""
+        """Map the raw predictions (M,) of one step to its reward."""
         return (float(self._mean_of_members(raw)) - self.mean) * self.factor
 
 
 def load_session(
     folder: Path, jobs: Collection[str] = ("rollout", "reward", "policy")
 ) -> tuple[Config, dict[str, JobState]]:
-    """Return the session's config, with the CPU as its device, and the job states of its newest checkpoint.
+    """Return the session's config, with the CPU as its device, and the job states of its newest checkpoint by job.
 
-    Raises UserError if it has no checkpoint, or none with the states of these jobs.
+    Raises UserError if the session has no checkpoint, or if the checkpoint lacks the state of one of `jobs`.
     """
     config = replaced(read_config(folder), device="cpu")
     loaded = load_newest(folder / CHECKPOINTS)
@@ -184,7 +188,7 @@ def fitted_ensemble(
 ) -> RewardEnsemble | ImageEnsemble:
     """Return the ensemble published last, from the state of the reward job. Raises UserError if none has been fitted.
 
-    dtype: of convolutions, None for the processor's best
+    dtype: data type of the convolutions; None for the fastest on this processor
     """
     if not has_reward(state):
         raise UserError("No reward has been fitted in this session yet: answer some pairs first.")
@@ -205,7 +209,7 @@ def _dtype(kinds: Spaces) -> type[np.generic]:
 
 
 def _to_network(action: Action, kinds: Spaces) -> Float32:
-    """The action as the networks take it, (a,) float32: clipped to -1..1, or one-hot."""
+    """Convert an action to the networks' form, (a,) float32: clipped to [-1, 1], or one-hot."""
     if kinds.discrete:
         return np.eye(kinds.actions, dtype=np.float32)[int(action)]
     return np.clip(np.asarray(action, np.float32), -1, 1)

@@ -17,17 +17,18 @@ from core.types import Teacher, is_number
 from core.words import nearest
 
 _MAX_BATCH = 1 << 24
-"""Environments times steps in a batch. Configs may come from other people, so sizes are checked before allocation."""
+"""Most steps in a batch, over all environments. Configs may come from other people, so sizes are checked before allocation."""
 _MAX_WEIGHTS = 1 << 24
-"""Weights of the ensemble: float32, stored three times (Adam) in memory and in every checkpoint."""
+"""Most weights of the ensemble: float32, stored three times (Adam) in memory and in every checkpoint."""
 _MAX_KEPT = 1 << 20
-"""Steps kept in segments; one of the Ant takes 692 bytes."""
+"""Most steps kept in segments; a step of the Ant takes 692 bytes."""
 
 
 def number(default: float, help: str, paper: str = "", low: float = -math.inf, high: float = math.inf) -> Any:
-    """Declare a number from `low` to `high`, an integer if the default is one; an integer is at most 10^12.
+    """Declare a number from `low` to `high`; an integer, of at most 10^12, if the default is one.
 
-    help: description shown to the user; paper: section of the paper, '' if it does not mention the setting
+    help: description shown to the user
+    paper: section of the paper, '' if the paper does not mention the setting
     """
     integer = isinstance(default, int)
     high = min(high, 10**12) if integer else high
@@ -36,12 +37,12 @@ def number(default: float, help: str, paper: str = "", low: float = -math.inf, h
 
 
 def choice(default: str, help: str, options: tuple[str, ...], paper: str = "") -> Any:
-    """Declare a setting with one of the values `options`."""
+    """Declare a setting whose value is one of `options`."""
     return dataclasses.field(default=default, metadata={"help": help, "paper": paper, "options": options})
 
 
 def text(default: str, help: str) -> Any:
-    """Declare a setting with any text as its value."""
+    """Declare a setting whose value may be any text."""
     return dataclasses.field(default=default, metadata={"help": help, "text": True})
 
 
@@ -80,7 +81,7 @@ class RewardConfig(_Checked):
     hidden: int = number(64, "units in each of the two hidden layers", "A.1", 1, 4096)
     inputs: str = choice(
         "observation_action",
-        "what the predictors see in tasks without pictures",
+        "inputs of the predictors in tasks without pictures",
         ("observation_action", "observation"),
         "2.2.1",
     )
@@ -155,11 +156,11 @@ class QueryConfig(_Checked):
     alike: float = number(0.0, "least distance between a pair's segments; 1 is that of two random ones", "", 0, 1)
 
     def length(self, usual: int) -> int:
-        """Return the number of steps of a segment. usual: that of the task's own segments"""
+        """Return the number of steps of a segment. usual: number of steps of the task's own segments"""
         return self.segment_steps or usual
 
     def first_of(self, labels: int) -> int:
-        """Return how many of these labels come before the policy trains: a share (A.1) or a number (A.2), at least one."""
+        """Return how many of `labels` answers are collected before policy training: a share (A.1) or a number (A.2)."""
         return min(labels, self.first_labels or max(1, math.ceil(self.first_share * labels - 1e-9)))
 
 
@@ -264,7 +265,7 @@ class Config(_Checked):
     teacher: str = choice(Teacher.ORACLE.value, "who answers", tuple(Teacher))
     labels: int = number(100, "answers in the whole session", "", 0, 10_000_000)
     steps: int = number(1_000_000, "environment steps in the whole session", "", 1)
-    seed: int = number(0, "same seed, same start", "", 0)
+    seed: int = number(0, "random seed; the same seed gives the same start", "", 0)
     device: str = choice("auto", "where networks are trained", ("auto", "cpu", "cuda"))
     true_reward: str = choice("task", "the task's own true reward, or OpenAI's (hopper-backflip)", ("task", "openai"))
     reward: RewardConfig = dataclasses.field(default_factory=RewardConfig)
@@ -282,21 +283,21 @@ class Config(_Checked):
 
     @property
     def planned_steps(self) -> int:
-        """Environment steps over which training is scheduled. A session in the window may continue after them."""
+        """Environment steps over which training is scheduled. A session in the window may continue beyond them."""
         return min(self.query.horizon or self.steps, self.steps)
 
     @property
     def last_steps(self) -> int:
-        """Environment steps of a headless session after its last answer, at most half of all."""
+        """Environment steps of a headless session after its last answer, at most half of `planned_steps`."""
         return min(self.rollout.finish_steps, self.planned_steps // 2)
 
     @property
     def finishing_steps(self) -> int:
-        """Environment steps at the end of a headless session at a falling learning rate: the second half of the last ones."""
+        """Environment steps with a falling learning rate at the end of a headless session: the second half of `last_steps`."""
         return self.last_steps // 2
 
     def _contradictions(self) -> Iterator[tuple[bool, str]]:
-        """Yield each rule as (whether the config breaks it, the sentence that says so)."""
+        """Yield for each rule (whether the config breaks it, error message)."""
         reward, query, answered = self.reward, self.query, self.teacher != Teacher.NONE
         single = reward.members == 1 and answered
         yield (
@@ -350,7 +351,7 @@ class Config(_Checked):
 
     @staticmethod
     def from_dict(values: dict[str, Any]) -> Config:
-        """Build a config from JSON values; missing ones get their defaults.
+        """Build a config from JSON values; missing settings get their defaults.
 
         Raises UserError for an unknown name or an invalid value.
         """
@@ -384,7 +385,9 @@ def setting_names(config: Config) -> list[str]:
 def replaced(config: Config, **changes: Any) -> Config:
     """Copy the config with some values changed, and validate it.
 
-    changes: by 'field', 'section.field' or 'section__field'. Raises UserError for an unknown name or an invalid value.
+    changes: new values by 'field', 'section.field' or 'section__field'
+
+    Raises UserError for an unknown name or an invalid value.
     """
     values = config.to_dict()
     for name, value in changes.items():

@@ -11,20 +11,23 @@ from core.version import PYTHON
 
 
 class UserError(Exception):
-    """Error that the user can correct. The text is one plain sentence that says how: exit code 2, or a dialog."""
+    """Error that the user can correct. The text is one plain sentence that says how; shown with exit code 2, or in a dialog."""
 
 
 def missing_packages(what: str, *packages: str) -> UserError:
-    """Return the error of something that needs optional packages which are not installed. packages: as pip names them"""
+    """Return the error for a feature whose optional packages are not installed.
+
+    what: the feature, as the subject of the sentence; packages: pip's requirement specifiers
+    """
     names = " and ".join(re.split("[<>=]", package)[0] for package in packages)
     wanted = " ".join(map(shlex.quote, packages))
     return UserError(f"{what} needs {names}: {PYTHON} -m pip install {wanted}.")
 
 
 class NotFiniteError(Exception):
-    """NaN or infinity in a stage's results. The stage stops before these reach other stages.
+    """NaN or infinity in a stage's results. The stage stops before these values reach other stages.
 
-    args: the stage, and what is not finite
+    args: the stage, and the name of the value that is not finite
     """
 
     def __str__(self) -> str:
@@ -44,7 +47,7 @@ class NoGpuError(UserError):
 
 
 class Lack(StrEnum):
-    """Resource that ran out, or is not there, and made a stage fail."""
+    """Resource that made a stage fail because it is exhausted or missing."""
 
     NOTHING = ""
     MEMORY = "memory"
@@ -54,7 +57,7 @@ class Lack(StrEnum):
 
 _NO_MEMORY = re.compile("(out of|not enough|can't allocate|cannot allocate) memory|host_allocation_failed")
 _NO_GPU_MEMORY = re.compile(r"(cublas|cudnn|cusolver|cusparse|cufft|hipblas|miopen)_\w*(?<!host_)alloc(ation)?_?failed")
-"""Allocation failures as the GPU libraries name them."""
+"""Matches allocation failures in messages of the GPU libraries."""
 
 
 def lack(error: BaseException) -> Lack:
@@ -74,12 +77,12 @@ def lack(error: BaseException) -> Lack:
 
 
 def refusal(error: Exception, failed: str) -> str:
-    """Return one sentence for the user: the error's own if the user can correct it, otherwise what failed and why."""
+    """Return one sentence for the user: the text of a UserError, otherwise `failed` and a summary of the error."""
     return str(error) if isinstance(error, UserError) else f"{failed}: {summary(error).rstrip('.')}."
 
 
 def summary(error: BaseException) -> str:
-    """Describe an error in one sentence for the user: its own if it has one, otherwise type and message."""
+    """Describe an error in one sentence for the user: its own text if that is a sentence, otherwise type and message."""
     if isinstance(error, UserError | NotFiniteError | StageFailedError):
         return str(error)
     if isinstance(error, MemoryError) and not str(error):
@@ -88,9 +91,9 @@ def summary(error: BaseException) -> str:
 
 
 def checkpoint_errors(job: str) -> AbstractContextManager[None]:
-    """Context manager that raises UserError if a job's state in its block lacks something or has another shape.
+    """Context manager for restoring a job's state. Raises UserError if the state lacks an entry or has another shape.
 
-    Lack of memory passes through.
+    Errors for lack of memory pass through.
     """
     return _misfit(
         f"The checkpoint does not fit the {job} stage of this session ({{}}): delete the folder checkpoints in the"
@@ -99,16 +102,16 @@ def checkpoint_errors(job: str) -> AbstractContextManager[None]:
 
 
 def weight_errors() -> AbstractContextManager[None]:
-    """Context manager that raises UserError if a policy's weights in its block are from another session.
+    """Context manager for loading a policy's weights. Raises UserError if they are from another session.
 
-    Lack of memory passes through.
+    Errors for lack of memory pass through.
     """
     return _misfit("This earlier policy is not from this session ({}): choose another one.")
 
 
 @contextmanager
 def _misfit(sentence: str) -> Iterator[None]:
-    """Turn errors of the block into a UserError with this sentence, in which {} stands for the error."""
+    """Turn errors of the block into a UserError with this sentence, in which {} is replaced by the error."""
     try:
         yield
     except (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError, RuntimeError) as error:

@@ -1,7 +1,7 @@
 """Events that jobs yield and receive: small frozen records of facts, named in the past tense.
 
-A job knows no thread, process, widget, or file of another stage. core.session.routing says which job receives which
-event.
+A job depends on no thread, process, widget, or file of another stage. core.session.routing defines which job receives
+which event.
 """
 
 import math
@@ -25,7 +25,7 @@ class Event:
 
 
 def without_prefix(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    """Return the arrays whose names start with `prefix`, by their names without it."""
+    """Return the arrays whose names start with `prefix`, keyed by the rest of the name."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
@@ -38,7 +38,7 @@ class JobState:
     """JSON values: counters and the states of random generators."""
 
     def under(self, prefix: str) -> Arrays:
-        """Return the arrays whose names start with `prefix`, by their names without it."""
+        """Return the arrays whose names start with `prefix`, keyed by the rest of the name."""
         return without_prefix(self.arrays, prefix)
 
 
@@ -46,8 +46,8 @@ class JobState:
 class JobSpec:
     """Description from which a child process builds its job.
 
-    name: of a job that core.jobs.build knows
-    config: Config.to_dict(); empty for a job that needs none
+    name: name of the job, a key of core.jobs.KINDS
+    config: Config.to_dict(); empty for a job that needs no config
     """
 
     name: str
@@ -59,7 +59,7 @@ class Job(ABC):
     """One stage of training, or a service such as drawing clips."""
 
     turn_over: bool = False
-    """True if other jobs should have their turn within a longer piece of work (core.headless.lockstep)."""
+    """True if a longer piece of work should be interrupted for the other jobs' turns (core.headless.lockstep)."""
 
     @abstractmethod
     def run(self) -> Iterator[Event | None]:
@@ -67,13 +67,13 @@ class Job(ABC):
 
     @abstractmethod
     def receive(self, event: Event) -> None:
-        """Take an event, between two steps of `run`."""
+        """Receive an event; called between two steps of `run`."""
 
     def get_state(self) -> JobState:
         return JobState({}, {})
 
     def set_state(self, state: JobState) -> None:
-        """Continue from what `get_state` returned."""
+        """Restore the state from `get_state`."""
         return
 
     def close(self) -> None:
@@ -114,7 +114,7 @@ class RolloutBatchReady(Event):
 
 @dataclass(frozen=True)
 class RolloutReported(Event):
-    """Measures of the latest batch and the latest finished episodes; nan if there are none."""
+    """Measures of the latest batch and the latest finished episodes; NaN if there are none."""
 
     env_steps: int
     batch_steps: int
@@ -124,11 +124,11 @@ class RolloutReported(Event):
     correlation: float
     """Pearson correlation of predicted and true reward in the batch."""
     divergences: int
-    """Simulations that failed and were restarted, in the whole session."""
+    """Number of simulations that failed and were restarted, in the whole session."""
     agreement: float = math.nan
-    """Share of pairs of new segments on which all members agree, over the last few hundred."""
+    """Share of pairs of new segments on which all members agree, over the last few hundred pairs."""
     finishing: float | None = None
-    """Share that is done of the finish that a human has asked for; None if none is under way."""
+    """Progress, 0 to 1, of the finish that a human has requested; None if none is in progress."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class PreferenceAdded(Event):
 
 @dataclass(frozen=True)
 class PreferenceWithdrawn(Event):
-    """Number of an answer that the labeller took back."""
+    """An answer that the labeller took back."""
 
     preference_id: int
 
@@ -161,21 +161,21 @@ class PreferenceChanged(Event):
 
 @dataclass(frozen=True)
 class QueryWithdrawn(Event):
-    """A query that was prepared but is not worth asking any more. It is dropped unless it is on screen."""
+    """A prepared query that is no longer worth asking. It is dropped unless it is on screen."""
 
     query_id: int
 
 
 @dataclass(frozen=True)
 class HoldChanged(Event):
-    """Request to let training continue without answers (`on` is False), or to hold again."""
+    """Request to hold training until the next answer, or (`on` is False) to continue without answers."""
 
     on: bool
 
 
 @dataclass(frozen=True)
 class FinishRequested(Event):
-    """Request to finish training: to take its last steps. The next answer ends the finish."""
+    """Request to finish training, that is, to take its last steps. The next answer ends the finish."""
 
 
 @dataclass(frozen=True)
@@ -189,8 +189,8 @@ class PredictionsRequested(Event):
 class AnswersPredicted(Event):
     """Predictions of the latest snapshot for the preferences that the reward is fitted to.
 
-    generation: of the snapshot; 0, without preferences, if there is none yet
-    ids (n,), left (n,): each preference and the mean over members of P[left preferred], without the error rate
+    generation: generation of the snapshot; 0 if there is none yet, and then no preferences
+    ids (n,), left (n,): preference ids, and the mean over the members of P[left is preferred], without the error rate
     """
 
     token: int
@@ -203,7 +203,7 @@ class AnswersPredicted(Event):
 class AnswersReplayed(Event):
     """End of the replay of all stored preferences to the reward and rollout jobs. Sent once, at the start.
 
-    waiting: queries still in front of the labeller, offered by a rollout that has been restarted since
+    waiting: queries that the labeller still has, offered by a rollout job that has been restarted since
     undone: queries of answers that were undone and can be restored
     """
 
@@ -221,7 +221,7 @@ class RewardPublished(Event):
 
 @dataclass(frozen=True)
 class RewardFitted(Event):
-    """Result of a round of fitting. Losses are per member, nan for a member without held-out answers."""
+    """Result of a round of fitting. Losses are per member; the validation loss is NaN without held-out answers."""
 
     preferences: int
     train_loss: tuple[float, ...]
@@ -238,7 +238,7 @@ class PolicyPublished(Event):
     env_steps: int = 0
     """Environment steps of the session at the end of the last batch learned from."""
     waiting: int = 0
-    """Batches not learned from yet."""
+    """Number of batches not learned from yet."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ class DemonstrationRecorded(Event):
     segment: the episode without its last step
     predicted (k,): normalized predicted reward of each step; (0,) before the first snapshot
     measure: the task's own figures for the whole episode
-    signals: of a robot, by name, (k,) for each step
+    signals: a robot's signals by name, (k,) each
     """
 
     segment: Segment
@@ -260,7 +260,7 @@ class DemonstrationRecorded(Event):
 
 @dataclass(frozen=True)
 class StateRequested(Event):
-    """Request for a job's state at its next boundary; the reply is StateSaved. `number` is that of the checkpoint."""
+    """Request for a job's state at its next boundary; the reply is StateSaved. number: number of the checkpoint"""
 
     number: int
 
@@ -276,7 +276,7 @@ class StateSaved(Event):
 
 @dataclass(frozen=True)
 class Paused(Event):
-    """Request to a child's loop, not its job, to pause or continue at the next boundary."""
+    """Request to the loop of a child process, not to its job, to pause or continue at the next boundary."""
 
     on: bool
 
@@ -289,14 +289,14 @@ class Failed(Event):
     summary: str
     text: str
     lack: Lack = Lack.NOTHING
-    """Resource that ran out, if that was the cause: the job may be restarted so that it needs less."""
+    """Resource that was exhausted or missing, if that was the cause: the job may be restarted so that it needs less."""
     error: Exception | None = field(default=None, repr=False, compare=False)
     """The exception, in a form that another process can raise."""
 
 
 @dataclass(frozen=True)
 class Logged(Event):
-    """Message that a child logged; `level` as in the logging module."""
+    """Message that a child process logged; `level` as in the logging module."""
 
     job: str
     level: int

@@ -10,7 +10,7 @@ import numpy as np
 
 
 def capitalized(text: str) -> str:
-    """Return the text with its first letter as a capital; the others stay."""
+    """Return the text with its first letter capitalized and the rest unchanged."""
     return text[:1].upper() + text[1:]
 
 
@@ -66,7 +66,7 @@ def format_number(value: float) -> str:
 
 
 def format_age(seconds: float) -> str:
-    """Format an age in the largest unit of which at least one has passed: '3 minutes ago'."""
+    """Format an age in seconds in its largest whole unit: '3 minutes ago'."""
     for size, unit in ((86400 * 365, "year"), (86400 * 30, "month"), (86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= size:
             count = int(seconds // size)
@@ -75,7 +75,7 @@ def format_age(seconds: float) -> str:
 
 
 def without_nan(value: Any) -> Any:
-    """Return the value with None in place of numbers that are not finite, which JSON does not have."""
+    """Return the value with None in place of NaN and infinity, which JSON does not have."""
     if isinstance(value, dict):
         return {name: without_nan(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -86,9 +86,9 @@ def without_nan(value: Any) -> Any:
 
 
 def format_result(result: dict[str, Any], as_json: bool) -> str:
-    """Format as one JSON object, or as a line for each value; a measure has a line for each of its figures.
+    """Format a result as one JSON object, or with one line per value; a measure has one line per figure.
 
-    A figure that is not known, as the true return of a behaviour without an oracle, is null or a dash.
+    An unknown figure, such as the true return of a behaviour without an oracle, is null or a dash.
     """
     if as_json:
         return json.dumps(without_nan(result), allow_nan=False)

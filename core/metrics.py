@@ -1,4 +1,4 @@
-"""Bounded time series of training figures: one writer, many readers that take snapshots. Imports numpy only."""
+"""Bounded time series of training figures, for one writer and many readers, which take snapshots. Imports numpy only."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ CAPACITY = 4096
 _LARGEST = 1e100
 """Bound on loaded values: plotting squares and subtracts them."""
 SHOWN = 1000
-"""Points drawn of one curve. More would stall a plot (6.4 ms an update at 10,000, 3.7 at 1,000)."""
+"""Largest number of drawn points of a curve. More would slow down a plot (6.4 ms per update at 10,000, 3.7 at 1,000)."""
 
 
 class Series:
     """Points (x, y) of a whole run in bounded memory: a full series drops every second point.
 
-    x increases, except after `rewind`. Of several points with the same x, the latest y that is a number is kept.
+    x increases, except after `rewind`. Of several points with the same x, the latest y that is not NaN is kept.
     """
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._points = np.zeros((capacity, 2))
         self._count = 0
         self.stride, self._skipped = 1, 0
-        """Number of appended points for each one kept at the moment, and of those left out since the last kept one."""
+        """Number of appended points per kept point, and number of points left out since the last kept one."""
         self._lock = threading.Lock()
 
     @staticmethod
     def from_points(points: Float64, stride: int) -> Series:
-        """Restore a series from its `points()`, (n, 2), and `stride`. Raises ValueError if they can't be of one."""
+        """Restore a series from its `points()`, (n, 2), and `stride`. Raises ValueError if they are invalid."""
         pairs = points.ndim == 2 and points.shape[1] == 2 and len(points) <= CAPACITY and stride >= 1
         if not pairs or np.isnan(points[:, 0]).any() or (np.diff(points[:, 0]) <= 0).any():
             raise ValueError("its points are not those of a series")
@@ -45,7 +45,7 @@ class Series:
         return series
 
     def append(self, x: float, y: float) -> None:
-        """Add a point; one whose x lies before the latest is dropped. For the writer only."""
+        """Add a point; a point whose x is before the latest is dropped. To be called by the writer only."""
         with self._lock:
             latest = self._points[self._count - 1, 0] if self._count else -math.inf
             if x == latest and not math.isnan(y):
@@ -65,7 +65,7 @@ class Series:
             self._count += 1
 
     def rewind(self, x: float) -> None:
-        """Drop all points after x, to which training has been set back."""
+        """Drop all points after x, for a training that was set back to x."""
         with self._lock:
             self._count = int(np.searchsorted(self._points[: self._count, 0], x, side="right"))
 
@@ -73,14 +73,14 @@ class Series:
         return self._count
 
     def snapshot(self, limit: int = SHOWN) -> tuple[Float64, Float64]:
-        """Copy x and y, each (n,), evenly thinned to at most `limit` points including the latest."""
+        """Return copies of x and y, (n,) each, evenly thinned to at most `limit` points, including the latest."""
         points = self.points()
         if len(points) > limit:
             points = points[evenly(len(points), limit)]
         return points[:, 0], points[:, 1]
 
     def points(self) -> Float64:
-        """Copy all points, (n, 2)."""
+        """Return a copy of all points, (n, 2)."""
         with self._lock:
             return self._points[: self._count].copy()
 
@@ -106,7 +106,7 @@ class Metrics:
             series.rewind(x)
 
     def snapshot(self, name: str, limit: int = SHOWN) -> tuple[Float64, Float64]:
-        """Copy x and y of one series, each (n,), as `Series.snapshot` does; (0,) for an unknown name."""
+        """Return copies of x and y of one series, (n,) each, as `Series.snapshot` does; (0,) for an unknown name."""
         series = self._series.get(name)
         return series.snapshot(limit) if series else (np.empty(0), np.empty(0))
 

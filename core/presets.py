@@ -1,6 +1,6 @@
-"""Named sets of config changes: the settings that all robots share, the paper's, those of its optimizers, its ablations.
+"""Named sets of config changes: the defaults for all robots, the paper's settings, the optimizers', and ablations.
 
-Changes are given as to `core.config.replaced`. Imports little, since the window uses them too.
+Changes are in the form that `core.config.replaced` takes. Imports little, since the window uses this module too.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ DEFAULT: dict[str, Any] = {
     "rollout.varied_starts": 0.25,
     "rollout.environments": 256,
     "rollout.steps": 48,
-    "reward.inputs": "observation",  # what a person sees in a clip; actions are not to be seen
+    "reward.inputs": "observation",  # as in a clip, which does not show actions
     "reward.members": 5,
     "reward.bonus": 1.0,
     "reward.novelty": 1.0,
@@ -90,10 +90,10 @@ PAPER: dict[str, tuple[Any, str]] = {
     "query.horizon": (0, "A"),
     "policy.lag": (0, ""),
 }
-"""The paper's own numbers for all tasks, each with its section; '' marks a choice that the paper is silent about.
+"""The paper's settings for all tasks, each with its section; '' marks a choice that the paper does not specify.
 
-Settings not named here keep the config's defaults, because the paper does not give them: the reward's step size,
-minibatch and first weight decay, and for robots the epochs of the first fit.
+Other settings keep the config's defaults, because the paper does not specify them: the reward's learning rate, minibatch
+and initial weight decay, and for robots the epochs of the first fit.
 """
 PAPER_ROBOT: dict[str, tuple[Any, str]] = {
     "labels": (700, "3.1.1"),
@@ -132,7 +132,7 @@ PAPER_GAME: dict[str, tuple[Any, str]] = {
     "query.half_life": (1.25e6, "A.2"),  # 5 million frames, of which a step has four
 }
 DECAYED_AT = 80_000_000
-"""Environment steps at which a game's learning rate reaches zero, on a line from the start (A.2); later in longer sessions."""
+"""Environment steps at which a game's learning rate, falling linearly from the start, reaches zero (A.2)."""
 PAPER_BEHAVIOURS: dict[str, dict[str, Any]] = {  # 3.2
     "hopper-backflip": {"labels": 900, "query.segment_steps": 60},
     "half-cheetah-one-leg": {"labels": 800},
@@ -142,15 +142,15 @@ _ALGORITHM_SETTINGS = {
     "policy.lag",  # only PPO learns as well from batches of an older policy
     *(name for preset in ALGORITHM_PRESETS.values() for name in preset),
 }
-"""Settings chosen for one optimizer, which another one does not inherit from a task."""
+"""Settings chosen for one optimizer, which are not taken from a task's presets for another optimizer."""
 
 
 def merge_presets(task: Changes, paper: Changes, algorithm: object = None) -> dict[str, Any]:
     """Combine a task's presets with those of an optimizer.
 
-    task: the presets of a task, found with its own algorithm (PPO unless it names another)
-    paper: the paper's numbers for the task, used if `algorithm` is another one; the task's values for settings of the
-        algorithm are then dropped
+    task: presets of a task, chosen for its own algorithm (PPO unless they name another)
+    paper: the paper's settings for the task, used if `algorithm` is not the task's own; the task's values for settings
+        specific to an optimizer are then dropped
     algorithm: an optimizer, or None for the task's own; validated by the config
     """
     own = task.get("policy.algorithm", "ppo")
@@ -163,7 +163,7 @@ def merge_presets(task: Changes, paper: Changes, algorithm: object = None) -> di
 def paper_changes(task: str, game: bool, own: Changes) -> dict[str, Any]:
     """Return the config changes of the preset 'paper' for a game or for a robot.
 
-    task: its name; own: the paper's numbers for this task alone
+    task: name of the task; own: the paper's settings for this task alone
     """
     numbers = {**PAPER, **(PAPER_GAME if game else PAPER_ROBOT)}
     return {name: value for name, (value, _) in numbers.items()} | dict(own) | PAPER_BEHAVIOURS.get(task, {})
@@ -177,7 +177,7 @@ class Ablation:
     changes: Changes
 
     def undone_by(self, settings: Changes) -> list[tuple[str, Any]]:
-        """Return those of the changes to which these settings give another value."""
+        """Return the changes that these settings override with another value."""
         return [(name, value) for name, value in self.changes.items() if settings.get(name, value) != value]
 
 
@@ -201,4 +201,4 @@ ABLATIONS: dict[str, Ablation] = {
     "no-segments": Ablation("compare single steps", {"query.segment_steps": 1}),
     "target": Ablation("fit to the true returns of segments instead of to comparisons", {"reward.target": "returns"}),
 }
-"""Ablations by the name of their command line flag."""
+"""Ablations by the name of their command-line flag."""

@@ -13,6 +13,7 @@ def seed_for(root: int, name: str) -> int:
 
 
 def generator(root: int, name: str) -> np.random.Generator:
+    """Return a random generator for the stream `name` (see `seed_for`)."""
     return np.random.default_rng(seed_for(root, name))
 
 

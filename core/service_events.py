@@ -1,6 +1,6 @@
-"""Events of the services next to training: clips, previews, practice, earlier policies, films, exports, votes, games.
+"""Events of the services besides training: clips, previews, practice, earlier policies, films, exports, votes, games.
 
-Each request goes to one job, which replies to it; none of them changes what is learned.
+Each request goes to one job, which replies to it; none of them affects training.
 """
 
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ from core.types import Float32, Frames, Query, Segment
 
 @dataclass(frozen=True)
 class ClipsRequested(Event):
-    """Request to render segments, their longer side `size` pixels. The reply has `token`.
+    """Request to render segments, with `size` pixels on the longer side. The reply has the same `token`.
 
-    first: before the requests that are not so, and the newest of several first
+    first: render it before all waiting requests
     """
 
     token: int
@@ -52,7 +52,7 @@ class PreviewDrawn(Event):
 
 @dataclass(frozen=True)
 class PreviewRefused(Event):
-    """Refusal of a preview; `sentence` says why."""
+    """Refusal of a preview. sentence: the reason"""
 
     task: str
     sentence: str
@@ -63,7 +63,7 @@ class SceneRequested(Event):
     """Request for clips of a behaviour's robot in random motion, `size` pixels wide and high. A newer request replaces it.
 
     behaviour: text of the behaviour file
-    still: index of the only frame that is wanted; None for all
+    still: index of the only frame to render; None for all frames
     """
 
     token: int
@@ -74,7 +74,7 @@ class SceneRequested(Event):
 
 @dataclass(frozen=True)
 class SceneDrawn(Event):
-    """The clips that were requested with this token, one after the other."""
+    """Reply to a SceneRequested: the clips, one after the other."""
 
     token: int
     frames: Frames
@@ -82,7 +82,7 @@ class SceneDrawn(Event):
 
 @dataclass(frozen=True)
 class SceneRefused(Event):
-    """Refusal to render a scene or practice pairs; `sentence` says why."""
+    """Refusal to render a scene or practice pairs. sentence: the reason"""
 
     token: int
     sentence: str
@@ -90,10 +90,10 @@ class SceneRefused(Event):
 
 @dataclass(frozen=True)
 class PracticeRequested(Event):
-    """Request for practice pairs of this behaviour, one after the other; a newer request ends an older one.
+    """Request for practice pairs of this behaviour, one after the other. A newer request replaces it.
 
     behaviour: text of the behaviour file
-    size: pixels of the clips, which are square
+    size: width and height of the clips in pixels
     """
 
     token: int
@@ -104,7 +104,7 @@ class PracticeRequested(Event):
 
 @dataclass(frozen=True)
 class PracticePairDrawn(Event):
-    """One of the practice pairs that were requested with this token; SceneRefused if there can be none."""
+    """One of the practice pairs of a PracticeRequested; the reply is SceneRefused if there can be none."""
 
     token: int
     query: Query
@@ -114,7 +114,7 @@ class PracticePairDrawn(Event):
 
 @dataclass(frozen=True)
 class ReplayRequested(Event):
-    """Request to render an episode of a policy without noise. The reply has `token`."""
+    """Request to render an episode of a policy without noise. The reply has the same `token`."""
 
     token: int
     weights: Arrays
@@ -135,7 +135,7 @@ class ReplayRendered(Event):
 
 @dataclass(frozen=True)
 class ReplayRefused(Event):
-    """Refusal of a replay; `reason` is one sentence."""
+    """Refusal of a replay. reason: one sentence"""
 
     token: int
     reason: str
@@ -143,10 +143,11 @@ class ReplayRefused(Event):
 
 @dataclass(frozen=True)
 class FilmRequested(Event):
-    """Request for a film of the policies kept in a session's folder.
+    """Request for a film of the policies saved in a session's folder.
 
+    target: path of the file
     before_after: show the untrained and the newest policy side by side, instead of the course of learning
-    height: in pixels, a multiple of 18; the width is 16/9 of it
+    height: height in pixels, a multiple of 18; the width is 16/9 of it
     """
 
     folder: str
@@ -166,7 +167,7 @@ class FilmProgressed(Event):
 class FilmMade(Event):
     """Report of a finished film at `target`.
 
-    note: sentences about anything left out; or ''
+    note: sentences about omissions, or ''
     """
 
     target: str
@@ -174,7 +175,7 @@ class FilmMade(Event):
 
     @property
     def summary(self) -> str:
-        """Text for the person who asked for the film."""
+        """Text for the user who requested the film."""
         target = Path(self.target)
         saved = f"Saved {target.name} in {target.absolute().parent}."
         return " ".join(part for part in (saved, self.note) if part)
@@ -195,8 +196,8 @@ class PortableRequested(Event):
 class PortableMade(Event):
     """Report of written ONNX files.
 
-    paths: of all files that were written
-    note: a sentence about anything left out, or ''
+    paths: all files that were written
+    note: a sentence about a missing file, or ''
     """
 
     paths: tuple[str, ...]
@@ -212,7 +213,7 @@ class VotingServed(Event):
 
 @dataclass(frozen=True)
 class VoteOpened(Event):
-    """Start of a round of votes that lasts this many seconds; 0 for no vote until the next pair."""
+    """Start of a round of votes. seconds: its duration; 0 for no vote until the next pair"""
 
     round: int
     seconds: float
@@ -220,7 +221,7 @@ class VoteOpened(Event):
 
 @dataclass(frozen=True)
 class VotesCounted(Event):
-    """Votes so far by choice, and the seconds left. final: the round has ended with these"""
+    """Votes so far by choice, and the seconds left. final: whether the round has ended"""
 
     round: int
     counts: dict[str, int]
@@ -230,14 +231,14 @@ class VotesCounted(Event):
 
 @dataclass(frozen=True)
 class VotesNotStored(Event):
-    """Report that the votes behind an answer, which is itself on disk, could not be written. reason: one sentence"""
+    """Report that the votes for an answer could not be written; the answer itself is stored. reason: one sentence"""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class VoteKept(Event):
-    """Report that the majority of a round is on disk, as this answer of the session in `folder`."""
+    """Report that the majority of a round is stored, as the answer with this number in the session's folder."""
 
     folder: str
     round: int
@@ -247,7 +248,7 @@ class VoteKept(Event):
 
 @dataclass(frozen=True)
 class ControlsHeld(Event):
-    """Controls that the player of a game holds down, until the next such event."""
+    """Controls that the player of a game holds down, valid until the next ControlsHeld."""
 
     left: bool = False
     right: bool = False
@@ -258,7 +259,7 @@ class ControlsHeld(Event):
 
 @dataclass(frozen=True)
 class GameShown(Event):
-    """Present screen of the game being played. pixels: (210, 160, 3) uint8, RGB, including the score."""
+    """Current screen of the game being played. pixels: (210, 160, 3) uint8, RGB, including the score"""
 
     pixels: npt.NDArray[np.uint8]
     score: int

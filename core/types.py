@@ -16,7 +16,7 @@ Observations = npt.NDArray[Any]
 
 
 class Teacher(StrEnum):
-    """Source of the answers in a session, and, but for NONE, the labeller of recorded preferences."""
+    """Source of the answers in a session, and, except NONE, the labeller of recorded preferences."""
 
     HUMAN = "human"
     ORACLE = "oracle"
@@ -27,9 +27,9 @@ class Teacher(StrEnum):
 
 
 GUEST = "guest: "
-"""Precedes the name of a guest of demo mode as labeller, so that a guest called Oracle is not taken for the oracle."""
+"""Prefix of a labeller's name for a guest in demo mode, so that a guest called Oracle is not mistaken for the oracle."""
 AUDIENCE = f"{GUEST}the audience"
-"""Labeller of the answers that are an audience's majority."""
+"""Labeller of answers that are the majority of an audience."""
 
 
 class Choice(StrEnum):
@@ -47,7 +47,7 @@ class Choice(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """The choice in words, such as "Left is better"."""
+        """The choice in words, such as 'Left is better'."""
         return f"{self.capitalize()} is better" if self in (Choice.LEFT, Choice.RIGHT) else self.capitalize()
 
 
@@ -63,11 +63,11 @@ _MU: dict[Choice, tuple[float, float] | None] = {
 class Segment:
     """k consecutive steps of one environment.
 
-    observations: (k, o), as the networks see them: float32 numbers, or uint8 pixels (see Observations)
-    actions: (k, a) float32, clipped as the environment carried them out
+    observations: (k, o), inputs of the networks: float32 numbers, or uint8 pixels (see Observations)
+    actions: (k, a) float32, as the environment carried them out, clipped
     states: (k, S), the state before each step, from which clips are drawn: float64 simulator states, or uint8 rows of
         an encoded picture (core.io.image_codec); (k, 0) if neither was kept
-    true_rewards: (k,) float32, or None. Only the oracle, the simulated person and the metrics may read it; the fit must not.
+    true_rewards: (k,) float32, or None. Only for the oracle, the simulated person and the metrics, not for the reward fit
     """
 
     id: int
@@ -76,7 +76,7 @@ class Segment:
     states: npt.NDArray[Any]
     true_rewards: Float32 | None
     env_steps: int
-    """Environment steps taken in the session before the step that completed the segment."""
+    """Number of environment steps in the session before the step that completed the segment."""
 
     @property
     def length(self) -> int:
@@ -85,7 +85,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class PoolReturns:
-    """True returns in the pool that a query was chosen from. Only the oracle and the simulated person may read them; the fit must not."""
+    """True returns in the pool from which a query was chosen. Only for the oracle and the simulated person."""
 
     worst: float
     mean: float
@@ -95,7 +95,7 @@ class PoolReturns:
 
 @dataclass(frozen=True, slots=True)
 class PolicyComparison:
-    """One of the pairs after a finish that compare the policies from before and after it."""
+    """Place of a query in the series of pairs after a finish that compare the policies from before and after it."""
 
     split: int
     """Environment steps at which the finish began."""
@@ -111,21 +111,21 @@ class Query:
     left: Segment
     right: Segment
     disagreement: float
-    """Variance of the members' predicted preference (paper 2.2.4); nan if it was not computed."""
+    """Variance of the members' predicted preference (paper 2.2.4); NaN if it was not computed."""
     pool_returns: PoolReturns | None = None
-    """Set if the oracle's thresholds or the simulated person need it."""
+    """True returns in the pool, if the oracle's thresholds or the simulated person need them."""
     repeats: int | None = None
     """ID of the stored preference whose pair this query asks about again (core.preferences.review), else None."""
     predicted: tuple[float, ...] = ()
-    """Each member's P[left preferred] when the pair was chosen (paper 2.2.3, without the labeller's error rate).
+    """Each member's P[left is preferred] when the pair was chosen (paper 2.2.3, without the labeller's error rate).
 
     Empty before the first reward snapshot and without a human labeller. Never recorded, and never shown before the
     answer.
     """
     comparison: PolicyComparison | None = None
-    """Set if one segment is of a policy from before a finish, and the other of one from after it."""
+    """Set if one segment is of a policy from before a finish, and the other of a policy from after it."""
     pair: str = ""
-    """Identifier of the two segments (core.io.segment_codec.pair_of) where they themselves are left out."""
+    """Identifier of the two segments (core.io.segment_codec.pair_of) if the segments themselves are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class Preference:
     answered_at: float
     """Seconds since the epoch."""
     returns: tuple[float, float] | None = None
-    """True returns as in Answer: the only true reward that the fit may read."""
+    """True returns as in Answer: the only true rewards that the reward fit may read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +161,12 @@ class Frames:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a JSON value is a number, and one that a float can hold."""
+    """Return whether a JSON value is a number that a float can represent."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def require_count(value: Any) -> int:
-    """Return a JSON value that must be an integer from 0 to 2^62 - 1. Raises ValueError if it is not."""
+    """Return a JSON value, which must be an integer from 0 to 2^62 - 1. Raises ValueError if it is not."""
     if type(value) is not int or not 0 <= value < 1 << 62:
         raise ValueError(f"{value!r:.40} is not a whole number")
     return value

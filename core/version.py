@@ -1,11 +1,11 @@
-"""Version and command names of the program, and versions of the libraries it runs on."""
+"""Version and command names of the program, and versions of its libraries."""
 
 import sys
 from importlib import metadata
 from pathlib import Path
 
 VERSION = "0.1.0"
-"""The only statement of the version: pyproject.toml, the packages and Help > About read it from here."""
+"""The only definition of the version: pyproject.toml, the packages and Help > About read it from here."""
 
 FROZEN = bool(getattr(sys, "frozen", False))
 """True if this is the packaged program rather than Python with its sources."""
@@ -16,7 +16,7 @@ _COMMAND = FROZEN or Path(sys.argv[0]).stem == "somersault"
 _SOURCES = Path(__file__).resolve().parents[1]
 _EXECUTABLE = Path(sys.executable)
 PYTHON = str(_EXECUTABLE.relative_to(_SOURCES) if _EXECUTABLE.is_relative_to(_SOURCES) else _EXECUTABLE)
-"""The Python that runs this program, as commands in messages name it."""
+"""Path of the Python that runs this program, for commands in messages."""
 
 WINDOW = "somersault" if _COMMAND else f"{PYTHON} -m app"
 
@@ -33,7 +33,7 @@ LIBRARIES = (
 
 
 def library_versions() -> dict[str, str | None]:
-    """Version of each library by its distribution name, None if it is not installed. Imports none of them."""
+    """Return the version of each library by its distribution name; None if it is not installed. Imports none of them."""
     versions: dict[str, str | None] = {}
     for name in LIBRARIES:
         try:

@@ -1,4 +1,4 @@
-"""Names and fields that a person writes: the nearest known name, and which fields must and may be there."""
+"""Checks of names and fields in user input: suggestion of the nearest known name, required and optional fields."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from core.errors import UserError
 
 _ALIKE = 0.61
-"""Minimum likeness, from 0 to 1, of a name that is suggested."""
+"""Smallest similarity, from 0 to 1, of a suggested name."""
 _MEANT = {
     **dict.fromkeys(("speed", "velocity", "vx", "x_speed", "speed_x", "forward_velocity"), "forward_speed"),
     **dict.fromkeys(("z", "altitude"), "height"),
@@ -20,11 +20,11 @@ _MEANT = {
     **dict.fromkeys(("angle", "position"), "joint"),
     **{"t": "time", "upright": "up", "maximum": "highest", "minimum": "lowest", "reward": "oracle"},
 }
-"""Names by other words for them, where similar spelling would suggest a wrong one."""
+"""Names by their synonyms, for which similar spelling would suggest a wrong name."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like this one, or None if none is. The order of a name's parts does not count."""
+    """Return the most similar known name, or None if none is similar. The order of a name's parts does not matter."""
     known = list(known)
     if (meant := _MEANT.get(word.lower())) in known:
         return meant
@@ -42,7 +42,7 @@ def _in_order(name: str) -> str:
 
 
 def suggestion(word: str, known: Sequence[str]) -> str:
-    """Return the end of a sentence about an unknown word: the nearest known one, or all of them."""
+    """Return the end of a sentence about an unknown word: the nearest known word, or all known words."""
     found = nearest(word, known)
     if found:
         return f"did you mean {found}?"
@@ -50,9 +50,12 @@ def suggestion(word: str, known: Sequence[str]) -> str:
 
 
 def require_fields(what: str, values: Any, required: Sequence[str], optional: Sequence[str] = ()) -> None:
-    """Raise UserError unless the values are an object with all required fields and no unknown one."""
+    """Raise UserError unless `values` is an object with all required fields and no unknown ones.
+
+    what: name of the object in error messages
+    """
     if not isinstance(values, dict):
-        raise UserError(f"{what} has to be an object with {' and '.join(required)}.")
+        raise UserError(f"{what} must be an object with {' and '.join(required)}.")
     for name in values:
         if name not in (*required, *optional):
             known = tuple(dict.fromkeys((*required, *optional)))

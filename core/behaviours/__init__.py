@@ -1,1 +1,1 @@
-"""Behaviours as data: files that say what is wanted of a robot, and the expressions in them. Imports numpy only."""
+"""Behaviours as data: files that describe what a robot should do, and the expressions in them. Imports numpy only."""

@@ -1,4 +1,4 @@
-"""The behaviour file: one JSON object that says what is wanted of a robot.
+"""The behaviour file: one JSON object that describes what a robot should do.
 
     {"name": "kneel", "robot": "walker", "title": "Walker: kneeling",
      "instruction": "Choose the clip in which the robot kneels more steadily.",
@@ -9,7 +9,8 @@
      "measure": {"name": "share_kneeling", "expression": "share(height < 0.8)"}}
 
 `start`, `episode_seconds`, `control_rate`, `camera`, `plots`, `oracle` and `measure` may be left out. `robot` is a
-robot's name, mjcf:FILE or gym:ENV_ID. For an MJCF file, a session adds the robot itself as `model`. Each error is one sentence.
+robot's name, mjcf:FILE or gym:ENV_ID. For an MJCF file, a session adds the robot itself as `model`. The text of each error
+is one sentence.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ STARTS = ("standing", "lying", "tilted", "air", "mixed", "random")
 STARTS_ANYWHERE = ("standing", "random")
 """Starts of robots that do not stand freely on a floor."""
 MAX_BYTES = 4 << 20
-"""Most of this is for a robot's files; a behaviour without them has a few thousand bytes."""
+"""Largest size of a behaviour file, most of it for the robot's files; without these it has a few thousand bytes."""
 MAX_NAME, MAX_TITLE, MAX_INSTRUCTION, MAX_PLOTS = 48, 60, 400, 6
 CLIP_SECONDS = (0.25, 10.0)
-"""Shortest and longest clip; it must also fit into an episode of the robot."""
+"""Shortest and longest clip in seconds; it must also fit into an episode of the robot."""
 EPISODE_SECONDS, CONTROL_RATE = (1.0, 100.0), (5.0, 200.0)
-"""Shortest and longest episode in seconds; lowest and highest number of actions a second."""
+"""Shortest and longest episode in seconds; lowest and highest control rate in actions per second."""
 CAMERA = {"azimuth": (-360.0, 360.0), "elevation": (0.0, 89.0), "distance": (0.1, 100.0)}
 """Smallest and largest values of each field of a camera."""
 _NAME = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
@@ -86,12 +87,12 @@ class Behaviour:
     model: RobotModel | None = None
     """The robot itself, if `robot` is an MJCF file that has been read."""
     episode_seconds: float | None = None
-    """None for the robot's own."""
+    """Length of an episode in seconds; None for the robot's own."""
     control_rate: float | None = None
-    """Actions a second; None for the robot's own."""
+    """Actions per second; None for the robot's own rate."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields of the file but `model`; those left out are null or empty."""
+        """Return the fields of the file except `model`; those left out are None or empty."""
         measure = self.measure and asdict(self.measure)
         if measure and measure["title"] == _title_of(measure["name"]):
             del measure["title"]
@@ -101,7 +102,7 @@ class Behaviour:
         return {**values, "camera": camera, "plots": plots, "measure": measure}
 
     def to_text(self) -> str:
-        """Return the file's text in one line, without what is left out: the form that a session keeps."""
+        """Return the file's text on one line, without optional fields that are not set; a session stores this form."""
         given = {name: value for name, value in self.to_dict().items() if value not in (None, [])}
         if self.start == STARTS[0]:
             del given["start"]
@@ -111,9 +112,11 @@ class Behaviour:
 
 
 def read_file(path: Path) -> Behaviour:
-    """Read a behaviour file. Raises UserError, which names the file, if it can't be read or is not one."""
+    """Read a behaviour file. Raises UserError, with the path, if it can't be read or is not a behaviour file."""
     try:
-        text = bytes(files.read_linked(path, MAX_BYTES)).decode("utf-8-sig")  # some editors of Windows write the mark
+        text = bytes(files.read_linked(path, MAX_BYTES)).decode(
+            "utf-8-sig"
+        )  # some Windows editors write a byte order mark
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno != errno.EFBIG:
             raise UserError(f"{path} can't be read ({files.reason(error)}): name a behaviour file.") from error
@@ -179,11 +182,11 @@ def _refuse_constant(name: str) -> float:
 
 
 _SHAPING = dict.fromkeys((0xAD, *range(0x200C, 0x2010), 0xFE0E, 0xFE0F))
-"""Soft hyphens, joiners, marks of direction, and how an emoji is drawn."""
+"""Code points to delete: soft hyphens, joiners, direction marks and variation selectors."""
 
 
 def _written(value: Any) -> str:
-    """Return the beginning of a value as JSON writes it."""
+    """Return the first 40 characters of a value's JSON text."""
     return json.dumps(value)[:40]
 
 
@@ -198,7 +201,7 @@ def _text(field: str, value: Any, longest: int) -> str:
 
 
 def is_showable(text: str) -> bool:
-    """Return whether a text has only spaces, characters that can be shown, and those that shape the ones around them."""
+    """Return whether a text has only whitespace, printable characters, and invisible ones that shape their neighbours."""
     return "".join(text.split()).translate(_SHAPING).isprintable()
 
 
@@ -230,17 +233,17 @@ def is_name(text: str) -> bool:
 
 
 def plain_name(text: str, joint: str) -> str:
-    """Return the lower-case ASCII letters and digits of a text, with `joint` for the rest; '' if there are none."""
+    """Return the text in lower-case ASCII letters and digits, with `joint` for each run of others; '' if none are left."""
     letters = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return re.sub("[^a-z0-9]+", joint, letters)[:MAX_NAME].strip(joint)
 
 
 def _plots(values: Any, taken: set[str]) -> tuple[NamedFigure, ...]:
-    """Read the plots, and give each figure a unique name. taken: names that are in use"""
+    """Read the plots, and give each figure a unique name. taken: names already in use"""
     if values is None:
         return ()
     if not isinstance(values, list) or len(values) > MAX_PLOTS:
-        raise UserError(f"plots has to be a list of at most {MAX_PLOTS} objects.")
+        raise UserError(f"plots must be a list of at most {MAX_PLOTS} objects.")
     plots: list[NamedFigure] = []
     for value in values:
         require_fields("a plot", value, ("title", "expression"))
@@ -266,6 +269,6 @@ def _measure(value: Any) -> NamedFigure | None:
 
 
 def _title_of(name: str) -> str:
-    """Return the title of a measure that has only a name."""
+    """Return the default title of a measure with this name."""
     words = re.split("[-_]", name)
     return " ".join([words[0].capitalize(), *words[1:]])

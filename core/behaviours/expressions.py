@@ -1,8 +1,8 @@
 """Expressions of a step, such as "clip(height, 0, 1) - 0.1 * abs(pitch_rate)", compiled to functions of signals.
 
-Python's parser reads them, but only the nodes handled here are accepted, and Python evaluates none of them. Conditions
-have the value 1 or 0; in their place, a quantity such as height is refused. A division by 0, and a power or root that
-is not a number (sqrt(-1)), counts as 0, as does a result that is not a number, and results are clipped to LARGEST.
+Python's parser reads them, but only the nodes handled here are accepted, and Python evaluates none of them. A condition
+has the value 1 or 0; where one is expected, a quantity such as height is rejected. A division by 0 and an undefined power
+or root (sqrt(-1)) give 0. NaN in a result becomes 0, and results are clipped to [-LARGEST, LARGEST].
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from core.words import suggestion
 LARGEST = 1e6
 """Largest absolute value of a result."""
 MAX_TEXT, MAX_DEPTH, MAX_NUMBER = 500, 200, 1e9
-"""Characters of an expression, levels of its tree of operations, and its largest number."""
+"""Most characters of an expression, most levels of its syntax tree, and the largest number in it."""
 
 Value = Any
 """A float, or an array (N,)."""
 Function = Callable[[Any], Value]
-"""Function of the signals of a step, which gives the value (N,) or, if it names none, a float."""
+"""Maps the signals of a step to a value (N,), or to a float if the expression names no signal."""
 
 
 def _zero_if_undefined(values: Value) -> Value:
-    """Return the values with 0 for what is not a number."""
+    """Return the values with NaN replaced by 0."""
     return np.where(np.isnan(values), 0.0, values)
 
 
 def _quotient(left: Value, right: Value) -> Value:
-    """Return left / right, and 0 where that divides by 0."""
+    """Return left / right, and 0 where `right` is 0."""
     return np.where(np.equal(right, 0), 0.0, _zero_if_undefined(np.divide(left, right)))
 
 
 def _power(base: Value, exponent: Value) -> Value:
-    """Return base ** exponent, and 0 where that is not a number or divides by 0."""
+    """Return base ** exponent, and 0 where that is NaN or a division by 0."""
     return np.where(np.equal(base, 0) & (exponent < 0), 0.0, _zero_if_undefined(np.power(base, exponent)))
 
 
@@ -62,13 +62,13 @@ FUNCTIONS: dict[str, tuple[int, int, Callable[..., Value]]] = {
     "cos": (1, 1, np.cos),
     "tolerance": (3, 6, tolerance),
 }
-"""Functions by name, each after its fewest and most arguments."""
+"""Functions by name: (fewest arguments, most arguments, implementation)."""
 _QUOTED = re.compile(r"""\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'""")
 _BRACKET = re.compile(r"\b([a-z_]+)\s*\[\s*")
-"""Family of a signal, up to the name in brackets."""
+"""Matches the family of a signal and the opening bracket before its name."""
 _CONSTANTS = {"pi": math.pi, "inf": math.inf}
 EPISODE_FUNCTIONS = ("turns", "share", "mean", "longest", "last", "count", "highest", "lowest")
-"""Functions of a whole episode (core.behaviours.figures), which a step's expression can't use."""
+"""Functions of a whole episode (core.behaviours.figures), which an expression of a step can't use."""
 _OPERATIONS: dict[type[ast.AST], Callable[..., Value]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -97,7 +97,7 @@ _SLIPS: Mapping[type, str] = {
     ast.Invert: "write not instead of ~.",
     ast.IfExp: "if and else can't be used: multiply by the condition, as in height * (up > 0).",
 }
-"""Advice by what is not known, an expression or its operator: other languages write it so."""
+"""Advice for syntax of other languages, by the type of the node or of its operator."""
 
 
 _INSTEAD = {
@@ -105,9 +105,9 @@ _INSTEAD = {
     **{"≥": ">=", "≤": "<=", "≠": "!=", "−": "-", "×": "*", "÷": "/", "²": "**2", "³": "**3"},
 }
 _FOREIGN = re.compile(r"&&|\|\||=>|=<|[≥≤≠−×÷²³]|\b(?<!\[)(?:AND|OR|NOT)\b(?!\])|!(?!=)|(?<![=!<>:])=(?!=)")
-"""Signs of other languages, and by sign what to write instead."""
+"""Matches operators of other languages; _INSTEAD has the replacement of each."""
 _ARGUMENT = re.compile(r"[(,]\s*(\w+)\s*$")
-"""Name of an argument before its =."""
+"""Matches the name of a keyword argument before its =."""
 _WORDS = {"true": "1", "True": "1", "false": "0", "False": "0"}
 
 
@@ -126,20 +126,20 @@ class Expression:
 
 
 def _blank(text: str) -> str:
-    """Return the text with all that is quoted replaced by _."""
+    """Return the text with each quoted string replaced by as many underscores."""
     return _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), text)
 
 
 def finite(values: Float64) -> Float64:
-    """Return the values with 0 for what is not a number, clipped to LARGEST."""
+    """Return the values with NaN replaced by 0, clipped to [-LARGEST, LARGEST]."""
     return np.clip(np.nan_to_num(values, nan=0.0, posinf=LARGEST, neginf=-LARGEST), -LARGEST, LARGEST)
 
 
 def compile_expression(text: str, names: SignalNames, place: str = "The expression") -> Expression:
-    """Compile the expression of a step. Raises UserError, one sentence with the column, if it is not one.
+    """Compile an expression of a step. Raises UserError, one sentence with the column, if it is invalid.
 
-    names: of the robot's joints, actuators and geoms
-    place: what the sentence calls the expression
+    names: names of the robot's joints, actuators and geoms
+    place: what error messages call the expression
     """
     compiler = Compiler(text, names, place)
     return Expression(frozenset(compiler.signals), compiler.function)
@@ -149,7 +149,7 @@ class Compiler:
     """Turns the text of an expression into `function`, and collects the names of the `signals` that it reads."""
 
     known = (*PLAIN, *FAMILIES, *FUNCTIONS, *_CONSTANTS)
-    """Words that a misspelt one is compared with."""
+    """Words among which error messages look for a similar one when a word is unknown."""
 
     def __init__(self, text: str, names: SignalNames, place: str) -> None:
         self.names, self._place = names, place
@@ -162,7 +162,7 @@ class Compiler:
         bare = _blank(text)
         self._require_quotes(text, bare)
         comment = bare.find("#")
-        if comment >= 0:  # Python would drop what follows, also in the next lines
+        if comment >= 0:  # the lines are joined, so Python would ignore all that follows
             raise UserError(f"{place} has a # at column {comment + 1}: leave comments out.")
         self._text = " ".join(text.strip().splitlines())
         self._refuse_other_languages(bare)
@@ -173,8 +173,10 @@ class Compiler:
     def _parse(self) -> ast.expr:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # such as those about 1or 2
-                return ast.parse(self._text + "\n", mode="eval").body  # without \n, an unfinished one fails at column 1
+                warnings.simplefilter("ignore")  # such as the one about 1or 2
+                return ast.parse(
+                    self._text + "\n", mode="eval"
+                ).body  # without \n, the error of unfinished text is at column 1
         except SyntaxError as error:
             if found := re.search(r"\bif\b", _blank(self._text)):
                 column = found.start() + 1 + self._skipped
@@ -185,7 +187,7 @@ class Compiler:
             raise UserError(f"{self._place} can't be read: write a shorter one, in plain characters.") from error
 
     def _require_quotes(self, text: str, bare: str) -> None:
-        """Raise UserError for a name in brackets that is not a plain word. bare: the text without quoted names"""
+        """Raise UserError for a name in brackets that needs quotes but has none. bare: the text without quoted names"""
         for found in _BRACKET.finditer(bare):
             family, rest = found[1], text[found.end() :]
             if family not in FAMILIES or rest.startswith(("'", '"')):
@@ -197,7 +199,7 @@ class Compiler:
                     raise UserError(f"{place}: the name has to be quoted: write {quoted}.")
 
     def _require_shallow(self, tree: ast.AST) -> None:
-        """Raise UserError for a tree of more than MAX_DEPTH levels, each of which takes some room on the stack."""
+        """Raise UserError for a tree of more than MAX_DEPTH levels: each takes space on the stack."""
         level = [tree]
         for _ in range(MAX_DEPTH):
             level = [child for node in level for child in ast.iter_child_nodes(node)]
@@ -206,7 +208,7 @@ class Compiler:
         raise UserError(f"{self._place} has more than {MAX_DEPTH} nested operations: write a simpler one.")
 
     def _refuse_other_languages(self, bare: str) -> None:
-        """Raise UserError for signs that Python's parser would only call wrong. bare: the text without quoted names"""
+        """Raise UserError, with advice, for operators of other languages. bare: the text without quoted names"""
         found = _FOREIGN.search(bare)
         if found:
             sign = found[0]
@@ -244,7 +246,7 @@ class Compiler:
         self._refuse(node)
 
     def condition(self, node: ast.expr) -> Function:
-        """Return the function of a condition. Refuses a number that nothing compares, as it would hold always."""
+        """Return the function of a condition. Raises UserError for a number without a comparison, which is nearly always true."""
         function = self.read(node)
         if not _is_condition(node):
             written = ast.unparse(node)
@@ -264,7 +266,7 @@ class Compiler:
         )
 
     def _sign(self, node: ast.BinOp) -> ast.AST:
-        """Return a node at the place of an operator of one character."""
+        """Return a node at the position of an operator, which has one character."""
         before = self._text.encode()[: node.right.col_offset].rstrip(b" (")
         return ast.Pass(lineno=1, col_offset=len(before) - 1)
 
@@ -351,13 +353,13 @@ class Compiler:
         return _apply(function, *(self.read(argument) for argument in arguments))
 
     def _check_bounds(self, name: str, arguments: list[ast.expr]) -> None:
-        """Refuse constant bounds, the second and third argument, that are out of order."""
+        """Raise UserError if the bounds, the second and third argument, are constants in the wrong order."""
         low, high = map(_constant_of, arguments[1:3])
         if low is not None and high is not None and low > high:
             self.fail(arguments[1], f"the lower bound of {name} is above its upper one.")
 
     def _check_tolerance(self, arguments: list[ast.expr], shape: str) -> None:
-        """Refuse a shape in another place, and constants for margin and value that are out of range."""
+        """Raise UserError for a shape in another place, or a constant margin or value that is out of range."""
         for argument in arguments:
             if isinstance(argument, ast.Name) and argument.id in SHAPES:
                 self.fail(
@@ -374,7 +376,7 @@ class Compiler:
             )
 
     def _shape(self, node: ast.expr) -> str:
-        """Return the last argument of `tolerance`, a name of a shape."""
+        """Return the name of a shape, the last argument of `tolerance`. Raises UserError for any other node."""
         match node:
             case ast.Name(id=name) | ast.Constant(value=str(name)) if name in SHAPES:
                 return name
@@ -384,7 +386,7 @@ class Compiler:
 
 
 def _is_condition(node: ast.AST) -> bool:
-    """Return whether the value is 0 where something does not hold, and more where it does."""
+    """Return whether the value of a node is positive where a condition is true, and 0 where it is false."""
     match node:
         case ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
             return True
@@ -406,7 +408,7 @@ def _is_condition(node: ast.AST) -> bool:
 
 
 def _constant_of(node: ast.expr) -> float | None:
-    """Return the number that a node is, with its sign; None if it is something else."""
+    """Return the value of a node that is a number, possibly with a sign; None for any other node."""
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError):  # TypeError for {[]: 1}

@@ -1,14 +1,14 @@
 """Figures of an episode, such as "turns(-pitch, airborne)" or "share(height < 0.8)", computed as the episode proceeds.
 
-Arithmetic on functions with a memory, whose arguments are expressions of a step:
+A figure is arithmetic on functions with a memory, whose arguments are expressions of a step:
 
 mean(signal), highest(signal), lowest(signal), last(signal): over the steps of the episode
 share(condition): share of the steps
-longest(condition): longest unbroken time in seconds
-count(condition): how often it became true
-turns(angle), turns(angle, condition): full turns in the positive direction since the first step, counting only what is
-    turned while the condition holds. Turning back is subtracted, but a full turn once counted stays. Roll, pitch and yaw
-    of a robot that turns freely count on here, as those of others do.
+longest(condition): longest uninterrupted time in seconds for which it is true
+count(condition): number of times it became true
+turns(angle), turns(angle, condition): full turns in the positive direction since the first step, or of the rotation while
+    the condition is true. Turning back is subtracted, but a full turn stays counted. Roll, pitch and yaw are unwrapped
+    for this, so they do not jump at pi.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from core.errors import UserError
 from core.types import Float64
 
 _ALMOST = 1e-6
-"""Part of a turn that a full turn may lack because of rounding."""
+"""Fraction of a turn that may be missing from a full turn because of rounding."""
 
 
 class Memory(ABC):
@@ -35,12 +35,12 @@ class Memory(ABC):
 
     initial: Mapping[str, float] = {}
     arguments = (1, 1)
-    """Fewest and most."""
+    """Fewest and most arguments."""
     condition: int | None = None
-    """Place of the argument that has to be a condition."""
+    """Index of the argument that must be a condition."""
 
     def __init__(self, functions: Sequence[Function], environments: int, step_seconds: float) -> None:
-        """functions: of the arguments, from the signals of a step to values (N,)"""
+        """functions: one for each argument, from the signals of a step to values (N,)"""
         self._functions, self._count, self._step_seconds = functions, environments, step_seconds
         self.arrays = {name: np.full(environments, value) for name, value in self.initial.items()}
 
@@ -121,7 +121,7 @@ class _Longest(Memory):
 
 class _Count(Memory):
     condition = 0
-    initial = {"before": 1.0, "events": 0.0}  # what is true from the start has not become so
+    initial = {"before": 1.0, "events": 0.0}  # a condition true from the start has not become true
 
     def add(self, *values: Float64) -> None:
         now = (values[0] != 0).astype(np.float64)
@@ -133,10 +133,10 @@ class _Count(Memory):
 
 
 class _Unwrapped:
-    """Signals of a step in which no angle jumps from pi to -pi, or back (core.behaviours.signals.Signals)."""
+    """Signals of a step (core.behaviours.signals.Signals) with unwrapped angles: none jumps between pi and -pi."""
 
     def __init__(self, signals: Signals, arrays: Mapping[str, Float64]) -> None:
-        """arrays: of each angle NAME, NAME_before, its value in the step before, and NAME_turns so far; both change"""
+        """arrays: for each angle, NAME_before, its value in the previous step, and NAME_turns so far; updated in place"""
         self._signals, self._arrays, self.count = signals, arrays, signals.count
         self.wrapped = frozenset[str]()
         self._values: dict[str, Float64] = {}
@@ -201,11 +201,11 @@ class Figure:
     parts: tuple[tuple[type[Memory], tuple[Function, ...]], ...]
     """Its functions with a memory, and their arguments."""
     function: Function
-    """Function of the values of the parts, floats, which gives the figure."""
+    """Maps the values of the parts, floats, to the figure."""
 
 
 class _FigureCompiler(Compiler):
-    """Reads functions with a memory; within their arguments, the expressions of a step."""
+    """Compiles functions with a memory, and the expressions of a step in their arguments."""
 
     known = (*Compiler.known, *MEMORIES)
 
@@ -254,7 +254,7 @@ class _FigureCompiler(Compiler):
         return lambda values: values[number_of_part]
 
     def _require_angle(self, node: ast.expr) -> None:
-        """Raise UserError if this is neither an angle nor a sum of angles and numbers, each times a number."""
+        """Raise UserError if a node is not an angle, or a sum of angles and numbers, each angle times a number."""
         match node:
             case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
                 self._require_angle(operand)
@@ -289,10 +289,10 @@ def _of_a_step(signal: str) -> str:
 
 
 def compile_figure(text: str, names: SignalNames, place: str = "The figure") -> Figure:
-    """Compile the figure of an episode. Raises UserError, one sentence with the column, if it is not one.
+    """Compile a figure of an episode. Raises UserError, one sentence with the column, if it is invalid.
 
-    names: of the robot's joints, actuators and geoms
-    place: what the sentence calls the figure
+    names: names of the robot's joints, actuators and geoms
+    place: what error messages call the figure
     """
     compiler = _FigureCompiler(text, names, place)
     return Figure(frozenset(compiler.signals), tuple(compiler.parts), compiler.function)
@@ -309,14 +309,14 @@ class EpisodeFigures:
         }
 
     def step(self, physics: Any) -> None:
-        """Take one step into account. physics: core.tasks.base.Physics, of which its signals are read"""
+        """Take one step into account. physics: core.tasks.base.Physics, of which only `signals` is read"""
         with np.errstate(all="ignore"):
             for memories in self._memories.values():
                 for memory in memories:
                     memory.step(physics.signals)
 
     def finish(self, index: int) -> dict[str, float]:
-        """Return the figures of the episode that environment `index` has ended, and start its next one."""
+        """Return the figures of the episode that has ended in environment `index`, and start its next episode."""
         values = {}
         with np.errstate(all="ignore"):
             for name, figure in self._figures.items():
@@ -336,7 +336,7 @@ class EpisodeFigures:
         }
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
-        """Continue from what `get_state` returned. Figures that the task did not have then start in mid-episode."""
+        """Restore the state from `get_state`. Figures that are missing from it start in the middle of the episode."""
         for name, array in self.get_state().items():
             if name in arrays:
                 array[:] = arrays[name]

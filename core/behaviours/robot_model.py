@@ -1,4 +1,4 @@
-"""A robot from an MJCF file: its packed files, and the facts needed where MuJoCo is not loaded."""
+"""A robot from an MJCF file: its packed files, and the properties needed where MuJoCo is not loaded."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from core.types import is_number
 
 PREFIX = "mjcf:"
 MAX_PACKED = 2 << 20
-"""Bytes of the packed files. A session keeps them in its config, as text."""
+"""Largest size of the packed files in bytes. A session keeps them in its config, as text."""
 LARGEST = 1e6
-"""Bound on the absolute value of every number: nothing is farther away, in metres."""
+"""Bound on the absolute value of every number; for a distance, in metres."""
 MAX_PARTS = 512
-"""Joints, actuators, or geoms."""
+"""Largest number of joints, actuators or geoms."""
 _INTEGRATORS = ("euler", "rk4", "implicit", "implicitfast")
 
 
 @dataclass(frozen=True)
 class RobotModel:
-    """Contents of the field `model` of a behaviour file (core.robots.importing makes it)."""
+    """Contents of the field `model` of a behaviour file, which core.robots.importing creates."""
 
     packed: str
     """The files as base64 text (core.robots.mjcf)."""
@@ -37,15 +37,15 @@ class RobotModel:
     positions: int
     velocities: int
     plain: tuple[int, ...]
-    """Indices of the positions that the networks see as they are."""
+    """Indices of the positions that the networks observe unchanged."""
     angles: tuple[int, ...]
-    """Indices of those seen as sine and cosine: hinges that can go round."""
+    """Indices of the positions observed as sine and cosine: hinges that can make a full turn."""
     sensed: int
     """Number of geoms that can touch the floor; the networks see their heights above it if `on_floor`."""
     start: tuple[float, ...]
     """Positions at the start of an episode, without noise."""
     on_floor: bool
-    """The robot can be lifted and turned: starts other than standing and random are possible."""
+    """Whether the robot can be lifted and turned, so that starts other than standing and random are possible."""
     body: str
     """Body that the camera follows."""
     height: float
@@ -53,27 +53,27 @@ class RobotModel:
     distance: float
     """Distance of the camera in m."""
     planar: bool
-    """The robot moves in the plane of the picture, and is seen from the side."""
+    """Whether the robot moves in the plane of the picture, seen from the side."""
     fixed: bool
-    """The robot can't move away from its place."""
+    """Whether the robot can't move away from its place."""
     centre: tuple[float, ...] = (0.0, 0.0)
-    """Place (x, y) in m of the picture's middle, if it is fixed."""
+    """Position (x, y) in m of the middle of the picture, for a fixed robot."""
     rest: tuple[float, ...] = ()
-    """Controls that the action 0 stands for; () for the middle of their ranges."""
+    """Controls for the action 0; () for the middle of their ranges."""
     quaternions: tuple[int, ...] = ()
     """Index of the first of the four positions of each orientation (core.tasks.base.orientation)."""
     drawn_floor: tuple[float, ...] = ()
     """Height in m of the floor drawn below a robot that does not stand on one; () if it stands on one."""
     activations: int = 0
-    """Number of states of the actuators, such as muscles and filters; the networks see them."""
+    """Number of states of the actuators, such as muscles and filters; the networks observe them."""
     level: bool = False
-    """The robot moves in a level plane, and is seen from above."""
+    """Whether the robot moves in a horizontal plane, seen from above."""
     frontal: bool = False
-    """The robot moves in the plane of y and z, and is seen along x."""
+    """Whether the robot moves in the y-z plane, seen along x."""
     unseen_joints: tuple[str, ...] = ()
-    """Slides that move the robot about, whose positions the networks do not see."""
+    """Slide joints that move the whole robot, whose positions the networks do not observe."""
     surroundings: tuple[str, ...] = ()
-    """Geoms that are not the robot's own, such as a ball's, whose places the networks see."""
+    """Geoms that do not belong to the robot, such as a ball's, whose positions the networks observe."""
 
     @property
     def names(self) -> SignalNames:
@@ -88,11 +88,11 @@ class RobotModel:
 
 
 def robot_model(values: Any) -> RobotModel:
-    """Read the field `model`. Raises UserError if it is damaged: a person does not write it by hand."""
+    """Read the field `model`, which is not written by hand. Raises UserError if it is damaged."""
     fields = {field.name: str(field.type) for field in dataclasses.fields(RobotModel)}
     needed = {field.name for field in dataclasses.fields(RobotModel) if field.default is dataclasses.MISSING}
     if not isinstance(values, dict) or not needed <= values.keys() <= fields.keys():
-        raise UserError("model is not what this program writes: name the robot's file in robot, and leave out model.")
+        raise UserError("model was not written by this program: name the robot's file in robot, and leave out model.")
     for name in values:
         if not _VALID[fields[name]](values[name]):
             raise UserError(f"model.{name} is damaged: name the robot's file in robot, and leave out model.")

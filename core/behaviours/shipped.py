@@ -7,11 +7,11 @@ from pathlib import Path
 from core.behaviours.behaviour import SUFFIX, Behaviour, read_file
 
 FOLDER = Path(getattr(sys, "_MEIPASS", Path(__file__).resolve().parents[2])) / "resources" / "behaviours"
-"""Next to the packages, or unpacked by PyInstaller."""
+"""Folder next to the packages, or in the bundle that PyInstaller has unpacked."""
 
 
 @functools.cache
 def shipped_behaviours() -> dict[str, Behaviour]:
-    """Return them by name, in the order of their names."""
+    """Return the behaviours that ship, by name, sorted by file name."""
     behaviours = [read_file(path) for path in sorted(FOLDER.glob(f"*{SUFFIX}"))]
     return {behaviour.name: behaviour for behaviour in behaviours}

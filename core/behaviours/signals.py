@@ -1,22 +1,22 @@
 """Signals: the quantities of a robot that expressions can name, in SI units and radians.
 
-All are of the root body, the first body with a joint and a shape, unless said otherwise, at the end of a control step:
+Unless stated otherwise, a signal is of the root body (the first body with a joint and a shape) at the end of a control step:
 
-x, y, height: place of the root body's own frame in the world
+x, y, height: position of the root body's own frame in the world
 forward_speed, side_speed, vertical_speed: mean speeds along x, y and z during the step
 mass_speed: velocity of the robot's centre of mass along x at the end of the step
 up: cosine between the body's own up and the world's
-roll, pitch, yaw: rotation about the body's x axis, about its y axis (positive turning forward), and of its x
-    axis about the vertical (counter-clockwise seen from above). A robot that turns about one axis only has its joint's
-    angle, which counts on after a full turn; others have angles from -pi to pi: of gravity as seen in the body's
-    y-z and x-z planes, and of the x axis seen from above
+roll, pitch, yaw: rotation about the body's x axis, about its y axis (positive: forward), and of its x axis about the
+    vertical (positive: counter-clockwise seen from above). For a robot that turns about one axis only, it is the angle of
+    its joint, which continues past a full turn. For others, it is from -pi to pi: the angle of gravity in the body's
+    y-z plane, that in its x-z plane, and that of its x axis seen from above
 roll_rate, pitch_rate, yaw_rate: angular velocity about the body's x and y axes, and about the vertical
 joint[NAME], joint_rate[NAME]: position and velocity of a joint
-action[NAME]: the policy's action for an actuator, from -1 to 1; an actuator without a name has that of its joint
-x[GEOM], y[GEOM]: place of a geom's centre in the world
-height[GEOM]: lowest point of a geom above the floor
-contact[GEOM]: 1 if that is less than CONTACT_HEIGHT above where contact forces begin, and the geom can touch the floor;
-    else 0
+action[NAME]: the policy's action for an actuator, from -1 to 1; an actuator without a name has the name of its joint
+x[GEOM], y[GEOM]: position of a geom's centre in the world
+height[GEOM]: height of a geom's lowest point above the floor
+contact[GEOM]: 1 if the geom can touch the floor and its lowest point is less than CONTACT_HEIGHT above the height at which
+    contact forces begin, else 0
 airborne: 1 if no geom of the root body's tree is in contact with the floor, else 0
 time: seconds since the episode began
 """
@@ -29,8 +29,8 @@ from typing import Protocol
 from core.types import Float64
 
 CONTACT_HEIGHT = 0.005
-"""Clearance in m below which a geom counts as touching the floor, measured from the sum of the two geoms' margins: MuJoCo's
-contact forces begin there, so a robot at rest may hover by that sum."""
+"""Clearance in m below which a geom counts as touching the floor. It is measured from the sum of the two geoms' margins,
+where MuJoCo's contact forces begin: a robot at rest may hover at that height."""
 
 PLAIN = (
     *("x", "y", "height", "forward_speed", "side_speed", "vertical_speed", "mass_speed", "up"),
@@ -41,12 +41,12 @@ ANGLES = ("roll", "pitch", "yaw")
 
 
 class Signals(Protocol):
-    """Signals of one step of N environments, by name: 'pitch', 'joint[knee]'. Only those asked for are computed."""
+    """Signals of one step of N environments, by name: 'pitch', 'joint[knee]'. Only those that are read are computed."""
 
     count: int
     """N"""
     wrapped: frozenset[str]
-    """Those of ANGLES that jump from pi to -pi, and back; the others count on."""
+    """Those of ANGLES that are wrapped to [-pi, pi]; the others continue past a full turn."""
 
     def __getitem__(self, name: str) -> Float64:
         """Return the signal, (N,). Raises KeyError if the robot has none of this name."""
@@ -55,7 +55,7 @@ class Signals(Protocol):
 
 @dataclass(frozen=True)
 class SignalNames:
-    """Names in brackets that a robot's signals have: of its joints with one degree of freedom, actuators and geoms."""
+    """Names that a robot's signals can have in brackets: of joints with one degree of freedom, actuators and geoms."""
 
     joints: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class SignalNames:
         }[family]
 
     def all(self) -> list[str]:
-        """Return every signal of the robot as expressions write it."""
+        """Return all signals of the robot, in the notation of expressions."""
         return [*PLAIN, *(write(family, name) for family in FAMILIES for name in self.of(family))]
 
 

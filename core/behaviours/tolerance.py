@@ -1,6 +1,6 @@
-"""The function `tolerance` of expressions: 1 within bounds, falling to 0 outside, as in the DeepMind Control Suite.
+"""The function `tolerance` of expressions: 1 within bounds, falling to 0 outside.
 
-Tassa et al., DeepMind Control Suite, 2018, define its shapes.
+The shapes of the slope are those of Tassa et al., DeepMind Control Suite, 2018.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Value = Any
 
 
 def _within(scaled: Value, values: Value) -> Value:
-    """Return the values where the distance has not reached the end of the slope, else 0."""
+    """Return `values` where the scaled distance is below 1, the end of the slope, else 0."""
     return np.where(np.abs(scaled) < 1, values, 0.0)
 
 
@@ -44,7 +44,7 @@ SHAPES: dict[str, Callable[[Value, Value], Value]] = {
     "quadratic": _quadratic,
     "tanh_squared": lambda x, v: 1 - np.tanh(x * np.arctanh(np.sqrt(1 - v))) ** 2,
 }
-"""Shapes by name: functions of the distance to the bounds in margins (0 or more) and of the value at one margin."""
+"""Shapes by name: functions of the distance to the bounds, in margins (0 or more), and of the value at one margin."""
 REACH_ZERO = ("cosine", "linear", "quadratic")
 """Shapes whose value at one margin may be 0."""
 
@@ -52,10 +52,10 @@ REACH_ZERO = ("cosine", "linear", "quadratic")
 def tolerance(
     x: Value, low: Value, high: Value, margin: Value = 0.0, value: Value = 0.1, shape: str = "gaussian"
 ) -> Value:
-    """Return 1 where low <= x <= high, and outside a value that falls with the distance to the nearest bound.
+    """Return 1 where low <= x <= high, and elsewhere a value that falls with the distance to the nearest bound.
 
-    margin: distance at which it has fallen to `value`; with 0 it is 0 everywhere outside
-    value: more than 0 and less than 1, of "cosine", "linear" and "quadratic" also 0
+    margin: distance at which the result has fallen to `value`; with 0 it is 0 everywhere outside
+    value: more than 0 and less than 1; 0 is possible for the shapes in REACH_ZERO
     shape: a name in SHAPES
     """
     margin, inside = np.asarray(margin, np.float64), (low <= x) & (x <= high)

@@ -9,7 +9,7 @@ from core.tasks.gymnasium import GymTask
 
 
 def steps_per_second(env_id: str) -> float:
-    """As core.envs.gymnasium.steps_per_second, which is loaded only here since Gymnasium takes a second."""
+    """Return core.envs.gymnasium.steps_per_second(env_id). Imported only here, as importing Gymnasium takes a second."""
     from core.envs import gymnasium
 
     return gymnasium.steps_per_second(env_id)
@@ -26,10 +26,10 @@ def make_envs(
 ) -> VectorEnv:
     """Build the task's environments. Close them after use.
 
-    rng: the source of resets
+    rng: random generator of the resets
     threads: number of threads that step the simulation; 0 for one per core
-    staggered: start at different ages, so that ends are spread over time; games spread theirs by themselves
-    capture: which environments keep pictures of their steps, for tasks whose clips cannot be rendered later
+    staggered: start the episodes at different ages, so that they do not all end at once; games do not need it
+    capture: which environments record pictures of their steps, for tasks whose clips can't be rendered later
     varied_starts: share of the environments of a robot on a floor that start turned over, tilted or thrown into the air
     """
     if isinstance(task, RobotTask):

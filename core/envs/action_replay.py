@@ -1,4 +1,4 @@
-"""Seeds and actions of environments that can't be saved, to bring new ones to the same state."""
+"""Record of seeds and actions, with which new environments reach the state of those whose state can't be saved."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,10 +11,10 @@ Rows = npt.NDArray[np.bool_]
 
 
 class ActionReplay:
-    """Seed of the last reset of each of N environments, and its actions since, in the environment's own form."""
+    """Seed of the last reset of each of N environments, and its actions since then, in the environment's own form."""
 
     def __init__(self, environments: int, longest: int, action: npt.NDArray[Any]) -> None:
-        """longest: most steps between two resets; action: an example, for shape and dtype"""
+        """longest: most steps between two resets; action: an example of an action, for its shape and dtype"""
         self._actions = np.zeros((environments, longest, *action.shape), action.dtype)
         self._lengths = np.zeros(environments, np.int64)
         self._seeds = np.zeros(environments, np.int64)
@@ -44,7 +44,7 @@ class ActionReplay:
         return {"tape_seeds": self._seeds, "tape_lengths": self._lengths, "tape_actions": used}
 
     def set_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Restore `get_state`. Raises ValueError if an array has another shape."""
+        """Restore the state from `get_state`. Raises ValueError if an array has another shape."""
         self._seeds[:], self._lengths[:] = arrays["tape_seeds"], arrays["tape_lengths"]
         actions = arrays["tape_actions"]
         self._actions[:, : actions.shape[1]] = actions

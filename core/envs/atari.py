@@ -1,11 +1,11 @@
-"""Atari games as the paper's agents see them (A.2): four stacked small grey pictures, without the score.
+"""Atari games as the paper's agents see them (A.2): stacks of four small grayscale pictures, without the score.
 
-The learner sees one episode without end. When a game is over the next one begins in the same step, marked by nothing
-but the pictures; those of the old game stay in the stack until new ones replace them. Points, penalties and scores are
-for the oracle and the metrics.
+The learner sees one endless episode. When a game is over, the next one begins in the same step, and only the pictures
+show it; those of the old game stay in the stack until new ones replace them. Points, penalties and scores are for the
+oracle and the metrics.
 
-Emulators can't be saved, but a game is determined by its seed, the number of games played since the seeding, and its
-actions. These are saved, and a resumed run replays them, which takes some seconds, and continues exactly.
+The state of an emulator can't be saved, but a game is determined by its seed, the number of games played since the
+seeding, and its actions. These are saved, and a resumed run replays them, which takes a few seconds, and continues exactly.
 """
 
 import math
@@ -91,7 +91,7 @@ class AtariVectorEnv:
         return views
 
     def step(self, actions: Float32) -> Step:
-        """Step all games with actions (N, a), of which the largest is taken. No step ends an episode."""
+        """Step all games with actions (N, a), each the one of its row with the largest value. No step ends an episode."""
         chosen = self.controls(actions)
         self._time += 1
         step = self._emulators.step(chosen)
@@ -106,7 +106,7 @@ class AtariVectorEnv:
         return Step(self.observations, rewards, never, none, finished, ended, never)
 
     def controls(self, actions: Float32) -> Rows:
-        """Convert actions (N, a) to numbers (N,) of the game's smallest set of actions."""
+        """Convert actions (N, a) to indices (N,) into the game's minimal action set."""
         return actions.argmax(axis=1)
 
     def _rewards(self, step: EmulatorStep) -> Float32:
@@ -139,7 +139,7 @@ class AtariVectorEnv:
         self._capture(views)
 
     def _capture(self, views: Screens) -> None:
-        """Encode the colour pictures of the environments recorded now; the states of the others become zeros."""
+        """Encode the colour pictures of the environments that are recorded in this step; the others' states become zeros."""
         if self._schedule is None:
             return
         self.clip_available = self._schedule.rows(self._time, self.count)
@@ -157,7 +157,7 @@ class AtariVectorEnv:
         }
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
-        """Replay every game; each starts at the step with which all reach the saved one together."""
+        """Replay all games, each started so late that all reach their saved steps at the same time."""
         for name in _KEPT:
             getattr(self, f"_{name}")[:] = arrays[name]
         self._time = int(arrays["time"])
@@ -176,7 +176,7 @@ class AtariVectorEnv:
         self._capture(views)
 
     def _restart_games(self, rows: Rows) -> Screens:
-        """Start the saved games of `rows`: seed the emulators, and start as many games as there were since."""
+        """Start the saved games of `rows`: seed the emulators, then start as many games as there were since the seeding."""
         views = self._emulators.start(rows, self._seeds[rows])
         for game in range(1, int(self._games[rows].max()) + 1):
             views = self._emulators.start(rows[self._games[rows] >= game])
@@ -184,7 +184,7 @@ class AtariVectorEnv:
 
 
 def score_boxes(task: AtariTask, height: int, width: int) -> list[tuple[slice, slice]]:
-    """Return rows and columns of the task's score boxes in pictures of this size."""
+    """Return the rows and columns of the task's score boxes in pictures of this size, in pixels."""
     down, across = height / HEIGHT, width / WIDTH
     return [
         (

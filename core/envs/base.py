@@ -14,13 +14,13 @@ from core.types import Float32, Observations
 class Step:
     """Result of one step of N environments.
 
-    observations (N, o): input of the networks; after the end of an episode, that of the next one
-    true_rewards (N,) float32: nan if the task has none
-    ended (N,) bool: the episode reached its length
+    observations (N, o): input of the networks; after the end of an episode, the first observation of the next one
+    true_rewards (N,) float32: NaN if the task has none
+    ended (N,) bool: whether the episode reached its length
     end_observations (number of ends, o): the observations at those ends, before the reset
-    finished: true return and measure of each episode that ended, as the metrics count episodes
+    finished: true return and measures of each finished episode that counts in the metrics
     finished_rows (len(finished),) int64: the environments of those episodes
-    diverged (N,) bool: the simulation failed and was restarted, so that observation and reward are not of this step
+    diverged (N,) bool: whether the simulation failed and was restarted, so that observation and reward are not of this step
     """
 
     observations: Observations
@@ -34,17 +34,17 @@ class Step:
 
 @dataclass(frozen=True)
 class CaptureSchedule:
-    """Times at which environments record pictures, if clips can't be drawn later from a simulator state.
+    """Times at which environments record pictures, for tasks whose clips can't be drawn later from simulator states.
 
-    Drawing takes longer than stepping. Therefore only the first `environments` are recorded, each during one in
-    `one_in` periods of `steps` steps, in turn.
+    Drawing takes longer than stepping. Therefore only the first `environments` environments are recorded, in turn, each
+    during one of every `one_in` periods of `steps` steps.
     """
 
     environments: int
     steps: int
     one_in: int = 1
     offset: int = 0
-    """Turns by which the first environment is ahead, if environments recorded elsewhere take the turns before it."""
+    """Number of turns that are taken by environments recorded elsewhere, before the first one here."""
 
     def rows(self, time: int, count: int) -> npt.NDArray[np.bool_]:
         """Return which of `count` environments are recorded before step number `time`, (count,)."""
@@ -54,12 +54,12 @@ class CaptureSchedule:
 
 
 class VectorEnv(Protocol):
-    """N environments with episodes of a fixed length, or endless ones: other ends would give the task away (A).
+    """N environments with episodes of a fixed length, or endless ones: other ends would reveal the task (Appendix A).
 
     The metrics may count other episodes, such as the games played.
 
-    An action is a row of floats. Continuous actions go from -1 to 1 (values beyond are clipped), which are the
-    environment's own bounds; discrete ones are one-hot, and the environment takes the largest.
+    An action is a row of floats. Continuous actions are clipped to [-1, 1], which is mapped to the environment's own
+    bounds. Discrete actions are one-hot; the environment takes the one with the largest value.
     """
 
     count: int
@@ -67,22 +67,22 @@ class VectorEnv(Protocol):
     discrete: bool
 
     states: npt.NDArray[Any]
-    """(N, S), what clips are drawn from (see core.types.Segment.states). A step replaces the array and leaves
-    the old one as it is."""
+    """(N, S), from which clips are drawn (see core.types.Segment.states). A step replaces the array and leaves
+    the old one unchanged."""
     clip_available: npt.NDArray[np.bool_]
-    """(N,): a clip can show the current step. Always true unless the environment has to record pictures."""
+    """(N,): whether a clip can show the current step. Always true unless the environment has to record pictures."""
     divergences: int
     """Number of simulations that failed and were restarted."""
     varies_starts: bool
-    """True if episodes that begin from now on may start turned over, tilted or thrown, in environments that can do so."""
+    """Whether episodes that begin from now on may start turned over, tilted or thrown, in environments that allow it."""
     varied: npt.NDArray[np.bool_]
-    """(N,): the current episode has started so."""
+    """(N,): whether the current episode started that way."""
 
     @property
     def observations(self) -> Observations:
         """(N, o), input of the networks: float32 numbers, or uint8 pixels (see core.tasks.base.Task.pictures).
 
-        A step replaces the array and leaves the old one as it is.
+        A step replaces the array and leaves the old one unchanged.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Many Atari emulators stepped side by side: what their screens show, and points."""
+"""Many Atari emulators stepped together: their screens, points and memory."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ HEIGHT, WIDTH = 210, 160
 
 @dataclass(frozen=True)
 class Screens:
-    """Pictures of the screens: of each pixel the brighter of the step's last two frames, as the console draws some things
-    in every other frame only (Mnih et al. 2015).
+    """Pictures of the screens. Each pixel is the maximum over the last two frames of the step, as the console draws some
+    objects in every other frame only (Mnih et al. 2015).
 
-    gray (N, 84, 84): luminance, made smaller; colour (F, 210, 160, 3) RGB, of the first F emulators
+    gray (N, 84, 84): luminance, reduced in size; colour (F, 210, 160, 3): RGB, of the first F emulators
     """
 
     gray: Pixels
@@ -40,8 +40,8 @@ class Screens:
 class EmulatorStep:
     """Result of one step of N emulators.
 
-    points (N,) int64; over (N,) bool: the game has ended; cut (N,) bool: its time was up
-    memory (N, 128), or (N, 0) where it is not read
+    points (N,) int64; over (N,) bool: the game has ended; cut (N,) bool: the game reached its time limit
+    memory (N, 128) uint8: the console's memory, or (N, 0) if the task does not read it
     """
 
     views: Screens
@@ -55,7 +55,7 @@ def emulators(task: AtariTask, count: int, threads: int, in_colour: int = 0) -> 
     """Return emulators of the task's game, in this process.
 
     threads: number of C++ threads, if the task does not read the console's memory; 0 for one per core
-    in_colour: number of emulators, the first ones, that also give colour pictures
+    in_colour: number of emulators, from the first on, that also return colour pictures
 
     Raises UserError if the game's file is missing.
     """
@@ -81,9 +81,9 @@ def rom(task: AtariTask) -> Path:
 
 
 class VectorEmulators:
-    """ale-py's vector of emulators, in C++ threads. It gives grey or colour, so games seen in colour run twice.
+    """ale-py's vector of emulators, in C++ threads. It returns grayscale or colour, so games seen in colour run twice.
 
-    actions: number of actions in the game's smallest set
+    actions: number of actions in the game's minimal action set
     """
 
     def __init__(self, game: str, count: int, threads: int, in_colour: int = 0) -> None:
@@ -97,8 +97,8 @@ class VectorEmulators:
     def start(self, rows: Rows, seeds: Rows | None = None) -> Screens:
         """Start new games in `rows`; return the screens of all games.
 
-        A seed determines how this game of an emulator begins, and how its next games begin that are started without a
-        seed, whatever was played in between. Seeding is slow, because the emulator reloads its game.
+        A seed determines how this game begins, and how the emulator's next games without a seed begin, whatever is
+        played in between. Seeding is slow, because the emulator reloads its game.
         """
         if self._colour is not None and (rows < self._in_colour).any():
             seen = rows < self._in_colour
@@ -108,7 +108,7 @@ class VectorEmulators:
         return Screens(gray[:, 0], self._pictures, infos["lives"].astype(np.int64))
 
     def step(self, actions: Rows) -> EmulatorStep:
-        """Take the actions with these numbers (N,), each for four frames. A game that is over must first be started."""
+        """Take the actions with these indices (N,), each for four frames. A game that is over must be started first."""
         if self._colour is not None:
             self._colour.send(actions[: self._in_colour])
         self._games.send(actions)
@@ -131,7 +131,7 @@ def _vector(game: str, count: int, threads: int, height: int, width: int, graysc
         grayscale=grayscale,
         stack_num=1,
         frameskip=FRAME_SKIP,
-        noop_max=NO_OPS + 1,  # it draws from 0 to one less
+        noop_max=NO_OPS + 1,  # exclusive upper bound of the random number
         reward_clipping=False,
         use_fire_reset=False,
     )
@@ -147,7 +147,7 @@ def _restart(games: ale_py.AtariVectorEnv, rows: Rows, seeds: Rows | None) -> An
 class InterfaceEmulators:
     """Emulators stepped one after the other on one core, for tasks that read the console's memory.
 
-    ale-py's vector environment does not give that memory.
+    ale-py's vector environment does not return that memory.
     """
 
     def __init__(self, path: Path, count: int, in_colour: int = 0) -> None:

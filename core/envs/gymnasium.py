@@ -1,9 +1,9 @@
 """Any Gymnasium environment with a Box observation, through its vector API. Arrays of numbers are flattened.
 
-Episodes have a fixed length here too, and the learner sees no other end (A). If the environment itself ends an
-attempt, it is held still for a moment, with its last observation and a reward of 0 whatever the action; then the next
-attempt begins, within the same episode. So a clip shows whether an attempt ended well or badly, and an end costs some
-steps of reward, or saves some steps of cost, without any penalty to choose.
+Episodes have a fixed length, and the learner sees no other end (Appendix A). If the environment itself ends an attempt,
+it stands still for a moment, with its last observation and a reward of 0 for any action; then the next attempt begins,
+within the same episode. So a clip shows whether an attempt ended well or badly, and an end costs a few steps of reward,
+or saves a few steps of cost, without a penalty that would have to be chosen.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _SEEDS = 2**31 - 1
 _KEPT = ("ages", "first", "resting", "attempts", "returns")
 _ATARI = "ALE/"
 _MAX_NUMBERS = 4096
-"""Larger tables are taken for pictures, which the networks for numbers can't learn from."""
+"""Most numbers in an observation. Larger ones are probably pictures, from which these networks can't learn."""
 _MUJOCO_PIXELS, _MUJOCO_SHADOW = 240, 1024
-"""Pixels of pictures and of shadow maps. Gymnasium's defaults, 480 and 4,096, take ten times as long without a GPU."""
+"""Side of pictures and of shadow maps in pixels. Gymnasium's defaults, 480 and 4,096, take ten times as long without a GPU."""
 
 
 class GymVectorEnv:
@@ -103,7 +103,7 @@ class GymVectorEnv:
         self._envs.close()
 
     def step(self, actions: Float32) -> Step:
-        """Step all with actions (N, a) float32: for a Box from -1 to 1, scaled to its bounds; else one-hot."""
+        """Step all environments with actions (N, a) float32: in [-1, 1], scaled to the bounds of a Box; else one-hot."""
         own = self.controls(actions)
         self._replay.add(own)
         with self._reported():
@@ -130,9 +130,9 @@ class GymVectorEnv:
         return Step(observations, rewards, ended, end_observations, finished, rows, diverged)
 
     def controls(self, actions: Float32) -> npt.NDArray[Any]:
-        """Convert actions (N, a) to the environment's own form: (N, ...) within a Box, or (N,) numbers of a Discrete.
+        """Convert actions (N, a) to the environment's own form: (N, ...) within a Box, or (N,) integers of a Discrete.
 
-        Whole numbers of a Box have equal parts of the range from -1 to 1.
+        For a Box of integers, each integer gets an equal part of the range from -1 to 1.
         """
         space = self._envs.single_action_space
         if isinstance(space, Discrete):
@@ -145,7 +145,7 @@ class GymVectorEnv:
         return np.clip(scaled, low, high).astype(space.dtype)
 
     def _mend_diverged(self, observations: Float32, rewards: Float32) -> Mask:
-        """Replace diverged rows in place, and end their episodes unreported. Returns which (N,)."""
+        """Replace diverged rows in place, and end their episodes unreported. Returns which rows diverged (N,)."""
         diverged = ~(np.isfinite(observations).all(axis=1) & np.isfinite(rewards))
         diverged |= np.array([_restarted_by_mujoco(env) for env in self._envs.envs]) & (self._resting == 0)
         if diverged.any():
@@ -156,7 +156,7 @@ class GymVectorEnv:
         return diverged
 
     def _restart(self, observations: Float32, ended: Mask, shown: Mask, over: Mask) -> None:
-        """Start new attempts where one is over (N,), and show those of the rows `shown` (N,) in `observations`."""
+        """Start new attempts in the rows `shown` and `over` (N,), and write those of `shown` into `observations`."""
         fresh = shown | over
         if not fresh.any():
             return
@@ -168,9 +168,9 @@ class GymVectorEnv:
         self._capture(shown)
 
     def _capture(self, changed: Mask) -> None:
-        """Encode pictures of the recorded environments of `changed` (N,) and of those without one; erase the others'.
+        """Encode pictures of the recorded environments that `changed` (N,) or have no picture; erase those of the others.
 
-        The end of an attempt is kept too, for a recording that begins while it is shown, after the reset.
+        The picture of an attempt's end is kept too, for a recording that begins while it is shown, after the reset.
         """
         self.clip_available = np.ones(self.count, np.bool_)
         if self._schedule is None:
@@ -194,7 +194,7 @@ class GymVectorEnv:
 
     @contextlib.contextmanager
     def _reported(self) -> Iterator[None]:
-        """Turn exceptions of the environment's own code into UserError."""
+        """Raise UserError for any exception of the environment's own code."""
         try:
             yield
         except (UserError, MemoryError):
@@ -208,7 +208,7 @@ class GymVectorEnv:
         return {**counters, **kept, **self._replay.get_state(), "seen": self.observations, "states": self.states}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
-        """Replay the saved actions; if the observations differ afterwards, start new attempts at the same ages."""
+        """Replay the saved actions; if the observations then differ, start new attempts at the same ages."""
         self._time, self.divergences = int(arrays["time"]), int(arrays["divergences"])
         self._replay.set_state(arrays)
         for name in _KEPT:
@@ -228,9 +228,9 @@ class GymVectorEnv:
 
 
 def steps_per_second(env_id: str) -> float:
-    """Return the nearest rate within RATES to the environment's own (render_fps), or USUAL_RATE if it has none.
+    """Return the environment's own rate (render_fps) in Hz, clipped to RATES, or USUAL_RATE if it has none.
 
-    Raises UserError if it can't be created.
+    Raises UserError if the environment can't be created.
     """
     with contextlib.closing(_make(gym_task(PREFIX + env_id), 1, pictures=False)) as envs:
         rate: object = envs.envs[0].metadata.get("render_fps")
@@ -240,28 +240,28 @@ def steps_per_second(env_id: str) -> float:
 
 @functools.cache
 def _register_installed() -> None:
-    """Let installed packages register their environments (entry point gymnasium.envs), which Gymnasium no longer does."""
+    """Load the entry points gymnasium.envs of installed packages, which register environments; Gymnasium no longer does."""
     for plugin in importlib.metadata.entry_points(group="gymnasium.envs"):
         try:
             plugin.load()()
-        except Exception as error:  # of another's package: the others are still there
+        except Exception as error:  # in another package's code: those of the other packages remain
             log.warning("The environments of %s can't be registered (%s).", plugin.value, _one_line(error))
 
 
 def _make(task: GymTask, environments: int, pictures: bool) -> SyncVectorEnv[Any, Any]:
-    """Make the vector environment. Raises UserError if the ID is unknown or it can't be made."""
+    """Make the vector environment. Raises UserError if the ID is unknown or the environment can't be made."""
     if task.env_id.startswith(_ATARI):
         raise UserError(f"{task.name} is an Atari game: choose one of the tasks for games, such as pong.")
     if ":" in task.env_id:
         raise UserError(
-            f"{task.name} names a module, and none is imported for it: register the environment in an installed package"
+            f"{task.name} names a module, which is not imported: register the environment in an installed package"
             " (its entry point gymnasium.envs), and leave the module out."
         )
     _register_installed()
     if versions := [known for known in gymnasium.registry if known.rpartition("-v")[0] == task.env_id]:
         raise UserError(f"{task.name} has no version: write {PREFIX}{versions[-1]}.")
     options: dict[str, Any] = {"render_mode": "rgb_array"} if pictures else {}
-    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # nothing opens a window, and SDL complains where none can be
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # no window is opened, and without a display SDL would fail
     try:
         spec = copy.deepcopy(gymnasium.spec(task.env_id))
         if pictures and str(spec.entry_point).startswith("gymnasium.envs.mujoco"):
@@ -286,7 +286,7 @@ def _restarted_by_mujoco(env: gymnasium.Env[Any, Any]) -> bool:
 
 
 def _simplify_pictures(env: gymnasium.Env[Any, Any]) -> None:
-    """Draw MuJoCo's robots with simpler shadows, and without reflections and smoothing: 10 ms without a GPU instead of 40."""
+    """Simplify MuJoCo's shadows, and switch off reflections and smoothing: 10 ms per picture without a GPU instead of 40."""
     model = getattr(env.unwrapped, "model", None)
     if isinstance(model, mujoco.MjModel):
         model.vis.quality.shadowsize, model.vis.quality.offsamples = _MUJOCO_SHADOW, 0
@@ -294,14 +294,14 @@ def _simplify_pictures(env: gymnasium.Env[Any, Any]) -> None:
 
 
 def _picture(env: gymnasium.Env[Any, Any]) -> Any:
-    """Render the environment. Gymnasium leaves current in OpenGL what was drawn or closed last: others would be black."""
+    """Render the environment, with its OpenGL context current: Gymnasium does not switch, and the picture would be black."""
     if viewer := _viewer(env):
         viewer.make_context_current()
     return env.render()
 
 
 def _free_opengl(env: gymnasium.Env[Any, Any]) -> None:
-    """Free what a MuJoCo environment has in OpenGL. When memory is reclaimed, it would be freed in another one's context."""
+    """Free a MuJoCo environment's OpenGL objects, in its own context; the garbage collector would use another one's."""
     if viewer := _viewer(env):
         viewer.make_context_current()
         viewer.con.free()

@@ -1,4 +1,4 @@
-"""Marks in a clip that show where the robot is and was: its shadow on the floor, its trace, and the start line."""
+"""Marks in a clip that show where the robot is and has been: its shadow on the floor, its trace, and the start line."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -12,33 +12,33 @@ from core.tasks.base import Camera
 from core.types import Float64
 
 TRACE_SECONDS = 1.5
-"""Duration of the trace, which is that of most clips."""
+"""Duration of the trace in seconds, the same as that of most clips."""
 TRACE_HZ = 15.0
-"""Points of the trace a second."""
+"""Points of the trace per second."""
 _SHADOW, _FADED = np.array([0.1, 0.13, 0.16]), np.array([0.28, 0.33, 0.38])
 """Colours of a shadow at the floor and far above it. They are opaque: where parts overlap, nothing is twice as dark."""
 _FADE_HEIGHT = 1.2
 """Height in m above the floor at which a shadow is halfway between its two colours."""
 _MARGIN = 0.015
-"""Width in m by which a shadow is larger than its geom for each metre that the camera is away."""
+"""Width in m by which a shadow is larger than its geom, per metre of the camera's distance."""
 _FLAT = 1e-3
 """Thickness of a shadow relative to its geom; at 0 MuJoCo could not light it."""
 _TRACE, _TRACE_PIXELS = (1.0, 0.95, 0.6, 0.55), 2.0
 _START = (0.85, 0.5, 0.1, 0.8)
 _START_WIDTH, _START_LENGTH = 0.008, 0.13
-"""Half sizes of the start line along the robot's way and across it for each metre that the camera is away."""
+"""Half sizes in m of the start line, along and across the robot's direction, per metre of the camera's distance."""
 _LIFT = 1e-3
-"""Distance above the floor for each metre that the camera is away; on the floor itself, marks would flicker."""
+"""Height in m of the marks above the floor, per metre of the camera's distance; on the floor itself they would flicker."""
 
 
 class MotionMarks:
-    """Adds the marks to scenes of one model, as geoms: MuJoCo's own shadows cost more than all the rest of a picture."""
+    """Adds the marks to scenes of one model, as geoms: MuJoCo's own shadows take longer than the rest of a picture."""
 
     def __init__(self, model: mujoco.MjModel, camera: Camera) -> None:
         self._scale = camera.distance
         _, self._floor = floor_of(model)
         self._terrain = bool((model.geom_type == mujoco.mjtGeom.mjGEOM_HFIELD).any())
-        """The marks on the floor, which lies under the terrain, are left out."""
+        """True if the model has a terrain: the marks on the floor, which lies below it, are left out."""
         sizes = [_START_WIDTH, _START_LENGTH]
         self._line = [*(reversed(sizes) if _runs_along_y(model) else sizes), _FLAT]
         seen = (model.geom_bodyid > 0) & drawn_geoms(model)
@@ -79,7 +79,7 @@ class MotionMarks:
 
 
 def _runs_along_y(model: mujoco.MjModel) -> bool:
-    """Return whether the robot moves about along y, and not along x."""
+    """Return whether the robot can travel along y but not along x."""
     joints = base_joints(model, root_of(model))
     kinds, ways = model.jnt_type[joints], np.abs(joint_axes(model)[joints])
     slides = ways[kinds == SLIDE]
@@ -87,7 +87,7 @@ def _runs_along_y(model: mujoco.MjModel) -> bool:
 
 
 def _half_sizes(model: mujoco.MjModel) -> Float64:
-    """(geoms, 3) half sizes in m of each geom along its own axes."""
+    """Return the half sizes (geoms, 3) in m of each geom along its own axes."""
     sizes = model.geom_size.copy()
     kinds = mujoco.mjtGeom
     round_geoms = np.isin(model.geom_type, (kinds.mjGEOM_SPHERE, kinds.mjGEOM_CAPSULE))
@@ -105,7 +105,7 @@ def _add_geom(
     matrix: Float64,
     colour: tuple[float, float, float, float],
 ) -> mujoco.MjvGeom:
-    """Add a geom to a scene and return it. size (3,), position (3,) in m; matrix (3, 3) from its axes to the world's."""
+    """Add a geom to a scene and return it. size, position: (3,) in m; matrix: (3, 3), from its axes to the world's"""
     geom = scene.geoms[scene.ngeom]
     mujoco.mjv_initGeom(geom, kind, size, position, matrix.ravel(), np.array(colour, np.float32))
     geom.specular = 0.0

@@ -1,6 +1,6 @@
 """MuJoCo robots as a vectorized environment.
 
-Episodes have a fixed length and never end early, as Appendix A asks: an early end would tell the agent about the task.
+Episodes have a fixed length and never end early: an early end would reveal the task to the agent (Appendix A).
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from core.tasks.base import NO_SIGNALS, Physics, RobotTask
 from core.types import Float32, Float64, Mask
 
 _ENVIRONMENTS_PER_THREAD = 16
-"""Below this, waking a thread takes longer than its work."""
+"""Fewest environments per thread: with fewer, waking the thread takes longer than its work."""
 
 
 class MujocoVectorEnv:
@@ -44,7 +44,7 @@ class MujocoVectorEnv:
         """Create environments.
 
         threads: 0 for one per core, fewer for few environments
-        varied_starts: share of the environments whose robots start turned over, tilted or thrown, and do not count
+        varied_starts: share of the environments whose robots start turned over, tilted or thrown, in unreported episodes
         """
         self.task = task
         self.count = environments
@@ -66,12 +66,12 @@ class MujocoVectorEnv:
         self._starts = Starts(self._kinematics, task.start, task.start_scale) if task.start != STARTS[0] else None
         can_vary = task.floor_sense and can_lift_and_turn(self._kinematics)
         self._may_vary = np.arange(environments) >= environments - round(varied_starts * environments * can_vary)
-        """(N,) environments whose robots start in any way while `varies_starts` is on; these episodes are not reported."""
+        """(N,): whether the robot's starts are varied while `varies_starts` is on; these episodes are not reported."""
         self.varies_starts, self.varied = bool(self._may_vary.any()), np.zeros(environments, np.bool_)
         self._throws = Starts(self._kinematics, "mixed", task.start_scale) if self.varies_starts else None
         self._returns = np.zeros(environments)
         self._fresh = np.zeros(mujoco.mj_stateSize(self.model, FULL))
-        """State (S,) after MuJoCo's own reset, in which delayed actuators have a past."""
+        """State (S,) after MuJoCo's own reset, which includes the history of delayed actuators."""
         mujoco.mj_getState(self.model, mujoco.MjData(self.model), self._fresh, FULL)
         self.states = np.tile(self._fresh, (environments, 1))
         self._ages = np.zeros(environments, np.int64)
@@ -89,7 +89,7 @@ class MujocoVectorEnv:
         self.physics.close()
 
     def step(self, actions: Float32) -> Step:
-        """Step all robots with actions (N, a) float32, clipped to [-1, 1] and scaled to the motors' range."""
+        """Step all robots with actions (N, a) float32, clipped to [-1, 1] and scaled to the actuators' control range."""
         actions, seen = np.clip(actions, -1, 1), self.observations
         before, velocities_before = self._positions, self._velocities
         clocks = self.states[:, 0] + self.task.step_seconds
@@ -113,7 +113,9 @@ class MujocoVectorEnv:
         self._returns += rewards
         self._ages += 1
         self._observe(poses)
-        self.observations[diverged] = seen[diverged]  # what comes next is not known, and no fresh start
+        self.observations[diverged] = seen[
+            diverged
+        ]  # the real next observation is unknown, and the reset's would be wrong
         ended = self._ages >= self.task.episode_steps
         end_observations = self.observations[ended]
         rows = np.flatnonzero(ended & ~self._first)
@@ -128,14 +130,14 @@ class MujocoVectorEnv:
         return StepSignals(self._signals, states, poses)
 
     def controls(self, actions: Float32) -> Float64:
-        """Scale actions (..., a) in [-1, 1] to the motors' control range; 0 becomes RobotTask.rest_controls."""
+        """Scale actions (..., a) in [-1, 1] to the actuators' control range; 0 becomes RobotTask.rest_controls."""
         scaled = actions.astype(np.float64)
         return self._rest + scaled * np.where(scaled < 0, self._reach_down, self._reach_up)
 
     def _reset_diverged(self, clocks: Float64) -> Mask:
-        """Reset robots that have diverged, and end their episodes unreported. Returns which (N,).
+        """Reset robots that have diverged, and end their episodes unreported. Returns which robots diverged (N,).
 
-        MuJoCo itself resets some of them silently, but then its clock is not at `clocks` (N,), in seconds.
+        MuJoCo resets some of them silently; their time is then not the expected `clocks` (N,), in seconds.
         """
         on_time = np.abs(self.states[:, 0] - clocks) < self.task.timestep / 2
         diverged = ~(on_time & (np.abs(self.states) <= self._largest).all(axis=1))
@@ -148,7 +150,7 @@ class MujocoVectorEnv:
         return diverged
 
     def _start_episodes(self, indices: np.ndarray) -> list[tuple[float, dict[str, float]]]:
-        """Reset these environments. Reports their episodes, except a first one shortened by its starting age."""
+        """Reset these environments. Returns their episodes' returns and figures, except of first, shortened or varied ones."""
         finished = []
         for index in indices:
             figures = self._measure.finish(int(index))
@@ -198,7 +200,7 @@ class MujocoVectorEnv:
         self.observations = self._observations_of(slice(None), poses)
 
     def _observations_of(self, rows: slice | np.ndarray, poses: Poses | None = None) -> Float32:
-        """Compute the networks' observations (n, o) in a new array. poses: of these environments, if computed before"""
+        """Compute the networks' observations (n, o) in a new array. poses: of these environments, if already computed"""
         positions = self._positions[rows]
         own = self.task.observe(positions, self._velocities[rows])
         if self.task.floor_sense:

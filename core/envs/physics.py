@@ -1,4 +1,4 @@
-"""MuJoCo simulations stepped in batches, without holding Python's lock.
+"""MuJoCo simulations stepped in batches, without holding Python's global interpreter lock (GIL).
 
 Shapes: N environments; S size of a full physics state (time, qpos, qvel, act); u controls.
 """
@@ -11,11 +11,11 @@ from core.types import Float64
 
 FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS
 _CHUNKS_PER_THREAD = 2
-"""With mujoco's default of ten a step takes a tenth longer; with one it waits for a busy core."""
+"""With MuJoCo's default of ten, a step takes 10% longer; with one, it waits for the busiest core."""
 
 
 class RolloutPhysics:
-    """Steps N simulations by mujoco.rollout: one C++ call for all, which gives states only."""
+    """Steps N simulations with mujoco.rollout: one C++ call for all, which returns only states."""
 
     def __init__(self, model: mujoco.MjModel, frame_skip: int, environments: int, threads: int) -> None:
         self._frame_skip = frame_skip
@@ -26,7 +26,7 @@ class RolloutPhysics:
         self._trail = np.zeros((environments, frame_skip, mujoco.mj_stateSize(model, FULL)))
 
     def step(self, states: Float64, controls: Float64) -> Float64:
-        """Simulate one environment step: states (N, S), controls (N, u) held throughout -> new states (N, S)."""
+        """Simulate one environment step from `states` (N, S), with constant `controls` (N, u); returns states (N, S)."""
         self._pool.rollout(
             self._models,
             self._data,

@@ -21,22 +21,22 @@ from core.types import Float64, Frames
 
 _GREY = 128
 _SLICES, _STACKS = 20, 6
-"""Parts of a circle and of a half circle of round geoms: fewer than MuJoCo's own, which pays for the shadow."""
+"""Segments around and along round geoms: fewer than MuJoCo's default, which makes up for the time of the shadow."""
 _NEAR = 0.05
-"""Largest distance at which drawing begins, relative to the camera's distance from the robot."""
+"""Largest distance of the near clipping plane, relative to the camera's distance from the robot."""
 _BELOW, _ABOVE = 0.3, 0.29
-"""Extent of the picture below and above its middle, in metres for each metre of the camera's distance."""
+"""Extent of the picture below and above its middle, in metres per metre of the camera's distance."""
 _THROUGH = 0.15
-"""Opacity of what stands between the camera and the robot."""
+"""Opacity of geoms that hide the robot from the camera."""
 _STEEP = 0.5
-"""Largest angle in rad at which the camera looks down on a robot for which its near side is kept in the picture."""
+"""Largest downward angle of the camera in rad that is taken into account to keep a robot's near side in the picture."""
 _LEAST_SIZE = 64
-"""Pixels of a picture that shows whether there is OpenGL."""
+"""Size in pixels of the picture that is created to check for OpenGL."""
 _NO_OPENGL = "Clips can't be rendered because OpenGL is missing: sudo apt-get install libegl1 libgl1-mesa-dri"
 
 
 class Renderer(ABC):
-    """Draws the states of one task's segments. Use in one thread; close it when done."""
+    """Draws the states of one task's segments. Use it in one thread only, and close it after use."""
 
     def __init__(self, task: Task) -> None:
         self._step_seconds = task.step_seconds
@@ -45,22 +45,22 @@ class Renderer(ABC):
         """Raise UserError if nothing can be drawn here."""
 
     def close(self) -> None:  # noqa: B027 - only MuJoCo's has something to release
-        """Release what drawing took."""
+        """Release the resources used for drawing."""
 
     def render(self, states: npt.NDArray[Any], size: int, fps: float) -> Frames:
-        """Draw states (k, S), one per step, in real time: frames (n, size, size, 3) with n = k * step seconds * fps."""
+        """Draw states (k, S), one per step, at real-time speed: n frames (n, size, size, 3), n = k * step seconds * fps."""
         pixels = np.empty((len(self._frame_times(len(states), fps)), size, size, 3), np.uint8)
         for image, picture in zip(pixels, self.pictures(states, size, fps), strict=True):
             image[:] = picture
         return Frames(pixels, fps)
 
     def clip(self, states: npt.NDArray[Any], size: int, fps: float) -> Frames:
-        """As `render`, in the picture's own proportions: (n, height, width, 3), the longer side `size`."""
+        """Like `render`, in the picture's own aspect ratio: (n, height, width, 3), the longer side of `size` pixels."""
         return self.render(states, size, fps)
 
     @abstractmethod
     def pictures(self, states: npt.NDArray[Any], size: int, fps: float) -> Iterator[Pixels]:
-        """Yield the frames of `render`, (size, size, 3) uint8, each drawn when it is asked for."""
+        """Yield the frames of `render`, (size, size, 3) uint8, each drawn only when it is requested."""
 
     def _frame_times(self, steps: int, fps: float) -> Float64:
         """Return the time of each frame (n,), in steps."""
@@ -86,7 +86,7 @@ class FrameRenderer(Renderer):
         return Frames(np.ascontiguousarray(frames.pixels[:, top : top + height, left : left + width]), fps)
 
     def pictures(self, states: npt.NDArray[Any], size: int, fps: float) -> Iterator[Pixels]:
-        """states: (k, ROW_BYTES) encoded pictures, one per step; steps without one are grey."""
+        """Yield recorded pictures. states: (k, ROW_BYTES), an encoded picture per step; a step without one is grey"""
         shown = -1
         for step in (self._frame_times(len(states), fps) + 1e-9).astype(int):
             if step != shown:
@@ -118,7 +118,7 @@ class MujocoRenderer(Renderer):
         self._renderer: mujoco.Renderer | None = None
 
     def look_from(self, camera: Camera) -> None:
-        """Change direction, distance and height of the camera; it follows what it followed before."""
+        """Change the direction, distance and height of the camera; the body that it follows stays the same."""
         self._marks = MotionMarks(self._model, camera)
         self._camera.distance, self._camera.azimuth = camera.distance, camera.azimuth
         near = _NEAR * camera.distance / self._model.stat.extent
@@ -136,9 +136,9 @@ class MujocoRenderer(Renderer):
         self._renderer_of_size(_LEAST_SIZE)
 
     def pictures(self, states: Float64, size: int, fps: float) -> Iterator[Pixels]:
-        """states: (k, S). Between two states the pose is interpolated, so motion is even at any frame rate.
+        """Yield drawings of `states` (k, S). Poses are interpolated between states, for smooth motion at any frame rate.
 
-        The trace is of the last TRACE_SECONDS: all of most clips, and the current part of an episode.
+        The trace covers the last TRACE_SECONDS: most clips entirely, and the current part of an episode.
         """
         every = max(1, round(fps / TRACE_HZ))
         path: deque[Float64] = deque(maxlen=round(TRACE_SECONDS * fps / every))
@@ -161,7 +161,7 @@ class MujocoRenderer(Renderer):
             yield renderer.render()
 
     def _follow(self, position: Float64) -> None:
-        """Look at the robot, whose centre of mass is at `position` (3,), at the usual height if all of it is seen."""
+        """Aim at the robot's centre of mass, `position` (3,), at the usual height unless part of the robot would be cut off."""
         low, high = extent(self._model, self._data, self._geoms)
         turned, tilt = np.radians([self._camera.azimuth, -self._camera.elevation])
         nearer = float(np.abs([np.cos(turned), np.sin(turned)]) @ (high - low)[:2]) / 2  # than its middle
@@ -170,7 +170,7 @@ class MujocoRenderer(Renderer):
         self._camera.lookat[:] = *position[:2], height
 
     def _uncover(self, scene: mujoco.MjvScene, position: Float64) -> None:
-        """Let the robot, whose centre of mass is at `position` (3,), be seen through walls between it and the camera."""
+        """Make walls between the camera and the robot transparent. position: (3,) of the robot's centre of mass"""
         eye: Float64 = np.array([camera.pos for camera in scene.camera], np.float64).mean(0)
         low, high = extent(self._model, self._data, self._geoms)
         near, covering = float(np.linalg.norm(high - low)) / 2, set[int]()
@@ -191,14 +191,14 @@ class MujocoRenderer(Renderer):
             self._model.vis.global_.offwidth = self._model.vis.global_.offheight = max(size, 480)
             try:
                 self._renderer = mujoco.Renderer(self._model, size, size)
-            except (AttributeError, ImportError, RuntimeError) as error:  # whichever a missing driver causes first
+            except (AttributeError, ImportError, RuntimeError) as error:  # a missing driver causes any of these
                 if lack(error):
                     raise
                 raise UserError(_NO_OPENGL) from error
         return self._renderer
 
     def _pose(self, states: Float64, time: float) -> None:
-        """Set the simulator to the pose at `time`, in steps, on the shortest way between two of the states (k, S)."""
+        """Set the simulator to the pose at `time`, in steps, interpolated between two of the states (k, S)."""
         before = int(time)
         after = min(before + 1, len(states) - 1)
         mujoco.mj_setState(self._model, self._data, states[before], FULL)

@@ -22,7 +22,7 @@ class Spaces:
 
 
 def spaces(config: Config) -> Spaces:
-    """Return the task's spaces; only a Gymnasium environment is made for that. Raises UserError as `require_environment`."""
+    """Return the task's spaces. If the task does not know them, its environment is made (see `require_environment`)."""
     task = get_task(config.task)
     if task.sizes is None:
         return require_environment(config)

@@ -20,12 +20,17 @@ _FACE = "sans"
 """OpenCV's own variable font: antialiased, and the same on every system."""
 _BOLD, _REGULAR = 700, 420
 _SMALLEST = 6
-"""Height of letters in pixels below which OpenCV draws none."""
+"""Smallest height of letters in pixels that OpenCV draws."""
 
 
 @dataclass(frozen=True)
 class Caption:
-    """when: for example 'after 12 answers, 340k steps'; figure: the value of the measure, such as '0.4'."""
+    """Caption of a clip.
+
+    when: the moment, such as 'after 12 answers, 340k steps'
+    figure: value of the measure, such as '0.4'
+    measure: title of the measure
+    """
 
     when: str
     figure: str
@@ -33,14 +38,14 @@ class Caption:
 
 
 def blank(height: int) -> Picture:
-    """An empty picture of aspect ratio 16:9, (height, width, 3)."""
+    """Return an empty picture of aspect ratio 16:9, (height, width, 3)."""
     return np.full((height, height * 16 // 9, 3), BACKGROUND, np.uint8)
 
 
 def write(
     picture: Picture, text: str, left: float, base: float, size: float, colour: Colour = TEXT, bold: bool = False
 ) -> None:
-    """Draw one line of text in place, with its first letter at `left` on the baseline `base`; all in pixels."""
+    """Draw one line of text in place, from `left` on, on the baseline `base`; positions and size in pixels."""
     face, weight = cv2.FontFace(_FACE), _BOLD if bold else _REGULAR
     place = round(left), round(base)
     drawn = cv2.putText(picture, text, place, colour, face, max(_SMALLEST, round(size)), weight=weight)[1]
@@ -48,18 +53,19 @@ def write(
 
 
 def width(text: str, size: float, bold: bool = False) -> int:
+    """Return the width in pixels of a line of text."""
     face, weight = cv2.FontFace(_FACE), _BOLD if bold else _REGULAR
     box: Sequence[int] = cv2.getTextSize((0, 0), text, (0, 0), face, max(_SMALLEST, round(size)), weight=weight)
     return box[0] + box[2]
 
 
 def fitting(text: str, size: float, room: float, bold: bool = False) -> float:
-    """The largest size, up to `size`, at which the line fits into `room` pixels."""
+    """Return the largest size, up to `size`, at which the line fits into `room` pixels."""
     return min(size, size * room / max(1, width(text, size, bold)))
 
 
 def wrapped(text: str, size: float, room: float) -> list[str]:
-    """The text broken into lines of at most `room` pixels."""
+    """Break the text into lines of at most `room` pixels, if no single word is longer."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
@@ -71,7 +77,7 @@ def wrapped(text: str, size: float, room: float) -> list[str]:
 
 
 def title_card(height: int, title: str, how: str, below: str) -> Picture:
-    """how: how the robot was taught, wrapped below the title; below: facts on the last line"""
+    """Draw the first picture. how: how the robot was taught, wrapped below the title; below: facts on the last line"""
     card = blank(height)
     left, room = 0.12 * height, card.shape[1] - 0.24 * height
     lines = wrapped(how, 0.048 * height, room)
@@ -85,7 +91,7 @@ def title_card(height: int, title: str, how: str, below: str) -> Picture:
 
 
 def end_card(height: int, first: Caption, last: Caption, facts: str, curve: Sequence[float]) -> Picture:
-    """Draw the last picture: the measure before and after, its curve, and the answers and steps it took."""
+    """Draw the last picture: the measure before and after, its curve, and the number of answers and steps."""
     card = blank(height)
     left, middle = 0.12 * height, card.shape[1] / 2
     write(card, last.measure, left, 0.17 * height, fitting(last.measure, 0.055 * height, middle - left), MUTED)
@@ -155,7 +161,7 @@ def compared(clips: Sequence[Picture], caption: str, words: str, choice: Choice 
 
 
 def _next_to_each_other(clips: Sequence[Picture]) -> Picture:
-    """An otherwise empty picture with two clips (side, side, 3) at its top, 9/8 of their side high."""
+    """Return a picture, 9/8 of the clips' side high, with two clips (side, side, 3) at its top."""
     side = len(clips[0])
     picture = blank(side * 9 // 8)
     picture[:side, : 2 * side] = np.concatenate(clips, axis=1)

@@ -50,8 +50,8 @@ _LABELLERS: Mapping[str, str] = {
 class Scene:
     """One snapshot's policy in the film.
 
-    figure: the task's measure, written out in the caption
-    states: (steps, S) of an episode
+    figure: the task's measure, as in the caption
+    states: (steps, S), states of an episode
     """
 
     info: SnapshotInfo
@@ -61,9 +61,9 @@ class Scene:
 
 
 class FilmJob(Service[FilmRequested]):
-    """Answers each FilmRequested with FilmProgressed events and a FilmMade. An error or a cancel leaves no file.
+    """Answers each FilmRequested with FilmProgressed events and a FilmMade. An error or cancellation leaves no file.
 
-    With the default lengths a film of how the policy learned takes less than a minute to watch.
+    With the default lengths, a film of how the policy learned is shorter than a minute.
     """
 
     name, requests = "film", FilmRequested
@@ -76,7 +76,12 @@ class FilmJob(Service[FilmRequested]):
         last_seconds: float = 8.0,
         card_seconds: float = 4.0,
     ) -> None:
-        """scenes: policies shown; last_seconds: duration of the last of them; card_seconds: of title and end."""
+        """Set the lengths of the film.
+
+        scenes: number of policies shown
+        scene_seconds, last_seconds: duration of each but the last of them, and of the last
+        card_seconds: duration of the title and of the end card
+        """
         super().__init__()
         self._config, self._task = config, get_task(config.task, config.true_reward)
         self._scenes, self._card_frames = scenes, round(card_seconds * FPS)
@@ -115,7 +120,7 @@ class FilmJob(Service[FilmRequested]):
         yield FilmMade(str(target), " ".join(notes))
 
     def _choose_snapshots(self, request: FilmRequested, notes: list[str]) -> list[tuple[SnapshotInfo, Arrays]]:
-        """Choose evenly among the kept policies, which are denser where the policy changed most; note damaged ones."""
+        """Choose evenly among the saved policies. Sentences about damaged ones are appended to `notes`."""
         snapshots = snapshots_of(Path(request.folder), self._config)
         infos = snapshots.infos(notes.append)
         if len(infos) < 2:
@@ -125,7 +130,7 @@ class FilmJob(Service[FilmRequested]):
         return [snapshots.load(infos[i].env_steps) for i in chosen]
 
     def make_scene(self, info: SnapshotInfo, weights: Arrays) -> Scene:
-        """Let the policy act, from the same start as every other, for the scene and for the figure in its caption."""
+        """Run the policy, from the same starts as all others, for the scene and for the figure in its caption."""
         actor, task = Actor(self._config, None), self._task
         with weight_errors():
             actor.load(weights)
@@ -183,7 +188,7 @@ def labellers_of(session: Path, labels: int) -> dict[str, int]:
 
 
 def how_taught(labellers: Mapping[str, int], by_true_reward: bool) -> str:
-    """Write for an audience how the policy was taught and who taught it. labellers: answers of each"""
+    """Describe for an audience how and by whom the policy was taught. labellers: number of answers of each"""
     if by_true_reward:
         return "Learned from the task's own reward."
     if not labellers:

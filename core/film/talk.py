@@ -1,4 +1,4 @@
-"""The film of half a minute for a talk: the untrained policy, clips as they were compared, the curve, the final policy."""
+"""A film of half a minute for a talk: the untrained policy, clips as they were compared, the curve, the final policy."""
 
 from collections.abc import Container, Iterator
 from contextlib import closing
@@ -18,14 +18,14 @@ from core.types import AUDIENCE, Choice, Preference
 from core.voting.record import Votes, read_votes
 
 _UNTRAINED, _COMPARED, _CURVE, _FINAL = 5.0, 4.0, 4.0, 6.0
-"""Seconds of each part; the second is shown for each pair."""
+"""Duration of each part in seconds; the second is the duration of each pair."""
 _PAIRS = 3
 _CHOSEN = 0.45
-"""Share of a comparison after which its choice is shown."""
+"""Fraction of a comparison's duration after which the choice is shown."""
 
 
 class TalkJob(FilmJob):
-    """Answers a FilmRequested as FilmJob does, with another film."""
+    """Answers a FilmRequested as FilmJob does, with the film for a talk."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config, scene_seconds=_UNTRAINED, last_seconds=_FINAL, card_seconds=3.0)
@@ -74,15 +74,15 @@ class TalkJob(FilmJob):
 
 
 def decides(votes: Votes, row: PreferenceSummary) -> bool:
-    """True if most votes were for this answer; False for one that was changed later, or a tie that resulted from a draw."""
+    """Return whether most votes were for this answer; False if it was changed later, or is a tie made of a split vote."""
     stands = row.labeller == AUDIENCE and row.choice == votes.choice
     return stands and votes.counts[row.choice] == max(votes.counts.values())
 
 
 def telling_answers(rows: list[PreferenceSummary], count: int, voted: Container[int] = ()) -> list[PreferenceSummary]:
-    """Up to `count` answers, evenly spread from the first to the last; those that prefer a clip, if there are any.
+    """Choose up to `count` answers, evenly spread over time; only those that prefer a clip, if there are any.
 
-    voted: numbers of the answers that are chosen first
+    voted: numbers of the answers to choose first
     """
     clear = [row for row in rows if row.choice in (Choice.LEFT, Choice.RIGHT)]
     clear = clear or [row for row in rows if row.choice == Choice.TIE]

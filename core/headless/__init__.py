@@ -1,1 +1,1 @@
-"""The engine without a window: commands, lockstep run, benchmark."""
+"""Running without a window: commands, lockstep run, benchmark."""

@@ -1,7 +1,7 @@
-"""Answers of a headless run, given by the oracle or the simulated person, or once more from the store.
+"""Answers of a headless run, from the oracle or the simulated person, or from the store after a resume.
 
-The jobs are deterministic and an answer is a function of its query, so a run that resumes from a checkpoint asks the
-pairs again whose answers came after it. These answers are taken from the store: none is lost, and none is there twice.
+The jobs are deterministic and an answer is a function of its query. So a run that resumes from a checkpoint asks the
+pairs that were answered after the checkpoint again. Their answers are taken from the store: none is lost or duplicated.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from core.types import Preference, Query, Teacher
 class Answers:
     """Answers of a headless session.
 
-    newest: number of the newest answer that the jobs have received; count: labels that they have received
+    newest: number of the newest answer that the jobs have received; count: number of labels that they have received
     """
 
     def __init__(self, store: PreferenceStore, config: Config, newest: int | None) -> None:
-        """newest: as in the checkpoint that the run resumes from, 0 without one; None if unknown: then all answers
-        count as known to the jobs
+        """newest: value in the checkpoint that the run resumes from, 0 without a checkpoint; None if it is unknown, and
+        then all stored answers count as known to the jobs
         """
         self._store, self._config = store, config
         labels = [row.id for row in store.labels()]
@@ -34,14 +34,14 @@ class Answers:
         self._later = deque(key for key in labels if key > self.newest)
         self.count = len(self._known_to_jobs)
         for key in self._later:
-            store.answer(key)  # a damaged one is refused at the start, and not in the middle of the run
+            store.answer(key)  # a damaged one raises its error now, not in the middle of the run
 
     def known_to_jobs(self) -> Iterator[Preference]:
         """Iterate over the answers that the jobs had when the checkpoint was taken, for jobs that start from it."""
         return map(self._store.answer, self._known_to_jobs)
 
     def answer(self, query: Query) -> Preference | None:
-        """Answer a query. Return None if the next stored answer is about another pair, as after a change of device.
+        """Answer a query. Returns None if the next stored answer is about another pair, as after a change of device.
 
         Raises UserError if the answer can't be stored.
         """
@@ -56,7 +56,7 @@ class Answers:
         return self._counted(replace(stored, query=query))
 
     def rest(self) -> Iterator[Preference]:
-        """Yield all stored answers that are left, whichever pairs they are about."""
+        """Yield all remaining stored answers, whatever pairs they are about."""
         while self._later:
             yield self._counted(self._store.answer(self._later.popleft()))
 

@@ -1,4 +1,4 @@
-"""Throughput as ratios measured in one run, comparable between machines: `python -m core bench`."""
+"""Throughput, and its ratios measured in one run, which are comparable between machines: `python -m core bench`."""
 
 import tempfile
 import time
@@ -37,7 +37,7 @@ from core.tasks.base import RobotTask, Task
 from core.types import Choice, Float32, Float64, Observations, Preference, Query, Segment
 
 _ROBOT_SESSION = {"labels": 700, "steps": 2_000_000}
-"""Session that is taught, except in games, whose presets have their own numbers."""
+"""Size of the session that is taught, except in games, whose presets have their own numbers."""
 _TURN_SECONDS = 0.4
 _FIT_PREFERENCES, _FIT_STEPS = 700, 60
 _PICTURE_BATCHES = 24
@@ -46,19 +46,19 @@ _PICTURE_BATCHES = 24
 def measure(
     task_name: str, turns: int = 16, session_steps: int | None = None, **changes: Any
 ) -> dict[str, float | str]:
-    """Env steps/s of raw physics, of collecting and of teaching, their ratios, and one epoch of a large fit.
+    """Measure steps per second of raw physics, of collecting and of teaching, their ratios, and one epoch of a large fit.
 
-    task_name: as Config.task
-    turns: of each workload, in alternation, since the speed of a machine and of a game changes by the second
+    task_name: value of Config.task
+    turns: number of turns of each workload, in alternation, since the speed of a machine and of a game changes constantly
     session_steps: environment steps of the session that is taught; None for two million (robots), 200,000 (Gymnasium) or
         24 batches (games)
-    changes: to the task's presets, named as for `replaced`
+    changes: changes to the task's presets, named as for `replaced`
     """
     task = get_task(task_name)
     if not task.has_true_reward:
         raise UserError(f"{task.name} has no oracle, and bench needs one: name a task or a behaviour with an oracle.")
     config = replaced(Config(task=task_name), **{**_ROBOT_SESSION, **task.presets, **changes})
-    torch.set_num_threads(1)  # as core.jobs.build has it: torch's own would take the cores from the physics
+    torch.set_num_threads(1)  # as core.jobs.build does: torch's threads would take the cores from the physics
     threads.limit_threads(available_cores())
     before = _rates(_workloads(config, task), turns)
     teaching = _teaching(config, session_steps)
@@ -84,7 +84,7 @@ def measure(
 
 @dataclass(frozen=True)
 class _Workload:
-    """A function that takes `steps` environment steps with each call."""
+    """A function `act` that takes `steps` environment steps with each call."""
 
     steps: int
     act: Callable[[], object]
@@ -92,7 +92,7 @@ class _Workload:
 
 
 def _rates(workloads: list[_Workload], turns: int) -> Float64:
-    """(turns, workloads) steps/s, by turns of _TURN_SECONDS each. Closes the workloads."""
+    """Return steps per second (turns, workloads), in turns of _TURN_SECONDS each. Closes the workloads."""
     rates = np.zeros((turns, len(workloads)))
     with ExitStack() as stack:
         for workload in workloads:
@@ -109,10 +109,10 @@ def _rates(workloads: list[_Workload], turns: int) -> Float64:
 
 
 def _workloads(config: Config, task: Task) -> list[_Workload]:
-    """Return the workloads: only the simulator, and collecting.
+    """Return the workloads: the simulator alone, and collecting.
 
-    A game's network, which sees pictures, is slower than the emulator: there the second is collecting with random
-    actions, and collecting with the policy is a third.
+    The network of a game is slower than the emulator. There, the second workload is collecting with random actions, and
+    collecting with the policy is a third one.
     """
     if isinstance(task, AtariTask):
         return [_emulating(config, task), _playing_at_random(config, task), _collecting(config)]
@@ -148,7 +148,7 @@ def _stepping(config: Config, task: Task) -> _Workload:
 
 
 def _emulating(config: Config, task: AtariTask) -> _Workload:
-    """ale-py's emulators on all cores, with random actions; their screens are ignored."""
+    """Return a workload of ale-py's emulators on all cores, with random actions; their screens are ignored."""
     count = config.rollout.environments
     games = VectorEmulators(task.game, count, config.rollout.threads or available_cores())
     games.start(np.arange(count), np.arange(count))
@@ -164,7 +164,7 @@ def _collecting(config: Config) -> _Workload:
 
 
 def _playing_at_random(config: Config, task: AtariTask) -> _Workload:
-    """Collecting with random actions instead of a network."""
+    """Return a workload that collects with random actions instead of a network."""
     env = make_envs(task, config.rollout.environments, generator(0, "bench"), config.rollout.threads)
     act = _at_random(env, generator(0, "bench actions"))
     builder = SegmentBuilder(env, task.segment_steps, np.zeros(env.count, np.int64), task.pictures)
@@ -195,10 +195,10 @@ def _teaching(config: Config, steps: int | None) -> float:
 def _session_config(config: Config, steps: int | None) -> Config:
     """Return the config of a session of `steps` steps.
 
-    None stands for a whole session of a robot, since fits take longer the more answers there are, else for a short one.
+    None means a whole session for a robot, as fits take longer the more answers there are, and a short one otherwise.
 
-    With pictures, the first fit would take most of so short a session, and is reduced to one epoch. The later fits take
-    the same time with any number of labels, because of config.reward.steps_per_label.
+    With pictures, the first fit would take most of such a short session, so it is reduced to one epoch. The later fits
+    take the same time for any number of labels, because of config.reward.steps_per_label.
     """
     whole = replaced(config, teacher="oracle")
     task = get_task(config.task)
@@ -211,7 +211,7 @@ def _session_config(config: Config, steps: int | None) -> Config:
 
 
 def _fit_epoch() -> float:
-    """Return the seconds of one epoch over _FIT_PREFERENCES preferences of _FIT_STEPS steps with three members."""
+    """Return the duration in seconds of one epoch over _FIT_PREFERENCES preferences of _FIT_STEPS steps, three members."""
     rng = np.random.default_rng(0)
     inputs, actions = 12, 3
     ensemble = RewardEnsemble(inputs + actions, RewardConfig(), torch.Generator().manual_seed(0))

@@ -23,7 +23,7 @@ def task_entries() -> list[dict[str, Any]]:
 
 
 def behaviour_entries() -> list[dict[str, Any]]:
-    """Return the robots' behaviours with the fields of a behaviour file; null where the oracle and figures are code."""
+    """Return the robots' behaviours with the fields of a behaviour file; None for an oracle or figure defined in code."""
     robots = [task for task in (*CATALOGUE.values(), *behaviours().values()) if isinstance(task, RobotTask)]
     return [{**_behaviour_of(task), "true_reward": task.has_true_reward} for task in robots]
 
@@ -36,7 +36,7 @@ def _behaviour_of(task: RobotTask) -> dict[str, Any]:
 
 
 def robot_entries(robots: Iterable[RobotTask] = ROBOTS.values()) -> list[dict[str, Any]]:
-    """Return the robots with their signals, those that never change, and the names of joints, actuators and geoms."""
+    """Return the robots with their signals, the constant ones among them, and the names of joints, actuators and geoms."""
     return [
         {
             "name": robot.name,
@@ -55,7 +55,7 @@ def robot_entries(robots: Iterable[RobotTask] = ROBOTS.values()) -> list[dict[st
 
 
 def _constant(robot: RobotTask) -> list[str]:
-    from core.robots.models import load_model  # not above: other commands do without MuJoCo
+    from core.robots.models import load_model  # imported here: other commands do not need MuJoCo
     from core.robots.signals import constant_signals
 
     return constant_signals(load_model(robot))

@@ -1,4 +1,4 @@
-"""Implementation of the headless commands; core.__main__ has their arguments."""
+"""Implementation of the headless commands; core.__main__ defines their arguments."""
 
 import argparse
 import json
@@ -117,7 +117,7 @@ def _film(args: argparse.Namespace) -> None:
     height = usual if args.height is None else args.height
     job.receive(FilmRequested(str(folder), args.out, args.before_after, height))
     made, events = FilmMade(args.out, ""), job.run()
-    next(events)  # checks height and policies: an error is one sentence, with no bar above it
+    next(events)  # checks height and policies, so that an error is reported without a progress bar
     with tqdm(desc="film", total=100, unit="%", file=sys.stderr, mininterval=0.5) as bar:
         for event in events:
             if isinstance(event, FilmProgressed):

@@ -1,7 +1,7 @@
-"""The jobs of a headless run in lockstep: all take a turn at once, and what they yield is delivered afterwards.
+"""The jobs of a headless run in lockstep: all take a turn at the same time, and their events are delivered afterwards.
 
 So results depend neither on which job finishes first nor on whether the jobs have processes of their own, in which each
-has Python's lock to itself and more cores are used.
+has a GIL of its own and more cores are used.
 """
 
 import contextlib
@@ -14,23 +14,23 @@ from core.system.link import Link
 
 
 class LocalPort:
-    """A job in this process that takes turns. Between two turns it can be sent events, and its state can be read."""
+    """A job in this process that takes turns. Between turns, events can be sent to it and its state can be read."""
 
     def __init__(self, spec: JobSpec, threads: int, processes: bool = False) -> None:
         self.job = build(spec, threads, processes)
         self._run = self.job.run()
 
     def wait_until_ready(self) -> None:
-        """Wait until the job can take turns. To be called once; raises what building the job raised."""
+        """Wait until the job can take turns; call it once. Raises any exception from building the job."""
 
     def send(self, event: Event) -> None:
         self.job.receive(event)
 
     def start_turn(self) -> None:
-        """Let the job begin a turn, if it has a process of its own: one piece of work, or none if it has to wait."""
+        """Start a turn, if the job has a process of its own: one piece of work, or none if it has to wait."""
 
     def finish_turn(self) -> list[Event]:
-        """Wait for the end of the turn and return the events it yielded. Raises what the job raised."""
+        """Wait for the end of the turn and return the events that the job yielded. Raises any exception of the job."""
         return _take_turn(self.job, self._run)
 
     def state(self) -> JobState:
@@ -43,7 +43,7 @@ class LocalPort:
 def _take_turn(job: Job, run: Iterator[Event | None]) -> list[Event]:
     """Run the job until it has done a piece of work or waits, and return the events it yielded.
 
-    A piece of work is a batch, an update of the policy, or as much of a round of the reward as the job says.
+    A piece of work is a batch, an update of the policy, or a part of a round of fitting, which ends at Job.turn_over.
     """
     events: list[Event] = []
     for event in run:
@@ -52,7 +52,7 @@ def _take_turn(job: Job, run: Iterator[Event | None]) -> list[Event]:
         if event is not None:
             events.append(event)
         if isinstance(event, RolloutReported):
-            over = event.batch_steps > 0  # a resumed job first reports what it had reached before
+            over = event.batch_steps > 0  # a resumed job first reports its figures from before
         elif event is None:
             over = job.turn_over
         else:
@@ -63,7 +63,7 @@ def _take_turn(job: Job, run: Iterator[Event | None]) -> list[Event]:
 
 
 class ProcessPort:
-    """A LocalPort in a child process, which ends with this one."""
+    """A LocalPort in a child process, which ends when this process ends."""
 
     def __init__(self, spec: JobSpec, threads: int, processes: bool = False) -> None:
         self._process = ChildProcess(spec.name, _serve_job, threads, processes, torch=True)
@@ -76,7 +76,7 @@ class ProcessPort:
         self._process.answer("wait_until_ready")
 
     def send(self, message: Event | JobSpec) -> None:
-        with contextlib.suppress(ChildDiedError):  # noticed at the end of the turn
+        with contextlib.suppress(ChildDiedError):  # reported by finish_turn
             self._process.send(message)
 
     def start_turn(self) -> None:
@@ -92,7 +92,7 @@ class ProcessPort:
         return state
 
     def close(self) -> None:
-        """Kill the process, which holds nothing that would be lost. Safe to call twice."""
+        """Kill the process; it holds nothing that must be saved. Safe to call twice."""
         self._process.close()
 
 

@@ -1,4 +1,4 @@
-"""Video and strip of an episode that a command writes, and the checks before its work."""
+"""Video and film strip of an episode, written by commands, and the checks to make before their work."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ _STRIP_FRAMES = 9
 
 
 def require_renderer(task: str) -> None:
-    """Raise UserError if the task can't be drawn here: before the work rather than after it."""
+    """Raise UserError if the task can't be rendered on this machine; to be called before the work."""
     from core.envs import make_envs
     from core.envs.base import CaptureSchedule
     from core.envs.renderer import renderer_for
@@ -30,7 +30,7 @@ def require_renderer(task: str) -> None:
 
 
 def check_picture_paths(video: str | None, strip: str | None = None) -> None:
-    """Raise UserError if no video or strip can be written there: before the work rather than after it."""
+    """Raise UserError if no video or strip can be written to these paths; to be called before the work."""
     if video is not None:
         from core.io.video_writer import check_path
 
@@ -49,7 +49,7 @@ def check_picture_paths(video: str | None, strip: str | None = None) -> None:
 
 
 def write_pictures(session: Session, states: Any, video: str | None, strip: str | None = None) -> None:
-    """Write an episode, states (steps, S), to `video`, and pictures of its middle side by side to `strip`, if given."""
+    """Write an episode, states (steps, S), to the file `video`, and pictures of its middle to the file `strip`, if given."""
     from core.envs.renderer import renderer_for
     from core.io.video_writer import write_strip, write_video
 

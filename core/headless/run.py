@@ -1,8 +1,8 @@
-"""The whole training loop without a window: rollout, queries, oracle, reward fit and policy update in one place.
+"""The whole training loop without a window: rollout, queries, answers, reward fit and policy update.
 
 The jobs take turns, so the same seed gives the same result, however often the run is stopped or killed and resumed. A
-checkpoint is taken between two cycles and records the newest answer that the jobs have received. A resumed run repeats what
-came after it, asks the same pairs again, and takes their answers from the store.
+checkpoint is taken between two cycles and records the newest answer that the jobs have received. A resumed run repeats the
+work after the checkpoint, asks the same pairs again, and takes their answers from the store.
 """
 
 import logging
@@ -47,20 +47,20 @@ from core.types import Query, require_count
 log = logging.getLogger(__name__)
 Listener = Callable[[Event], None]
 _PROCESSES_MIN_BATCH, _PROCESSES_MIN_STEPS = 4096, 300_000
-"""Fewest environment steps of a batch, and of a session, for which a process for each job pays off."""
+"""Fewest environment steps of a batch, and of a session, for which a process per job is faster."""
 _COLLECTORS_MIN_STEPS = 20_000
-"""Fewest environment steps of a session of a game for which a process for each collector pays off."""
+"""Fewest environment steps of a session of a game for which a process per collector is faster."""
 _PROCESSES_MEMORY = 1_800_000_000
-"""Bytes that must be free for the processes, which take 1,200 MB with this one."""
+"""Free memory in bytes that the processes require; they take 1,200 MB, this one included."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Results of a run. true_return and measure are means over the last finished episodes."""
+    """Results of a run. true_return and measure are means over the latest finished episodes."""
 
     env_steps: int
     steps_taken: int
-    """Environment steps of this process; fewer than env_steps after a resume."""
+    """Environment steps taken by this process; fewer than env_steps after a resume."""
     labels: int
     seconds: float
     true_return: float
@@ -83,12 +83,12 @@ class HeadlessRun:
         apart: bool | None = None,
         checkpoint_seconds: float = INTERVAL,
     ) -> None:
-        """Build the jobs, from the newest checkpoint if there is one, with the answers that they had by then.
+        """Build the jobs, from the newest checkpoint if there is one, with the answers that they had received by then.
 
         listener: called with every event of the jobs
-        threads: threads that may compute at once; 0 for one per core
-        apart: whether each job has a process of its own; None to choose the faster
-        checkpoint_seconds: most seconds of work between two checkpoints
+        threads: number of threads that may compute at the same time; 0 for one per core
+        apart: whether each job has a process of its own; None to choose the faster way
+        checkpoint_seconds: longest time in seconds between two checkpoints
         """
         self._session, self._config = session, session.config
         self._task = get_task(session.config.task)
@@ -98,10 +98,10 @@ class HeadlessRun:
         self._checkpoints = CheckpointSchedule(checkpoint_seconds)
         self._checkpoint, states = session.resume()
         self._batches_waiting = 0
-        """Batches that the policy has not been updated on."""
+        """Number of batches on which the policy has not been updated yet."""
         self._policy: PolicyPublished | None = None
         self._offers_outdated = False
-        """True if the stored answers proved in this turn to belong to other pairs, and were all delivered at once."""
+        """True if the stored answers were found in this cycle to belong to other pairs, and were all delivered at once."""
         self._steps_taken = 0
         self._snapshots = session.snapshots()
         self._snapshot_due = 0
@@ -123,18 +123,18 @@ class HeadlessRun:
                 for preference in self._answers.known_to_jobs():
                     deliver(PreferenceAdded(preference), self._ports)
                 deliver(AnswersReplayed(), self._ports)
-                self._take_turns("policy")  # it publishes at once, so that a resumed rollout acts as it did before
+                self._take_turns("policy")  # publishes its policy, so that a resumed rollout acts as it did before
                 self._batches_waiting = self._policy.waiting if self._policy else 0
         except BaseException:
             self.close()
             raise
 
     def run(self) -> Outcome:
-        """Train until all steps are taken, saving checkpoints as it learns and at the end.
+        """Train until all steps are taken, saving checkpoints regularly and at the end.
 
-        Ctrl+C, SIGTERM and SIGHUP take effect between two cycles: a checkpoint is saved, and KeyboardInterrupt raised
-        with the signal's number. A second one raises CutShortError at once. Raises UserError, NotFiniteError or
-        StageFailedError if a job fails. In these cases nothing more is saved, and the last checkpoint remains.
+        SIGINT (Ctrl+C), SIGTERM and SIGHUP take effect between two cycles: a checkpoint is saved, and KeyboardInterrupt
+        is raised with the signal's number. A second signal raises CutShortError at once. Raises UserError, NotFiniteError
+        or StageFailedError if a job fails. In the last two cases nothing more is saved, and the last checkpoint remains.
         """
         started = time.monotonic()
         with Interrupts() as interrupts, self._stage_errors():
@@ -154,7 +154,7 @@ class HeadlessRun:
         return Outcome(*counts, seconds, report.true_return, report.measure, report.divergences)
 
     def cycle(self) -> None:
-        """Give every job one turn. Between two cycles a checkpoint loses nothing, except a waiting batch of pictures."""
+        """Give every job one turn. A checkpoint between two cycles is complete, except for a waiting batch of pictures."""
         self._offers_outdated = False
         if self._config.policy.lag > 0:  # the rollout may run ahead of the policy
             self._take_turns("rollout", "reward", "policy")
@@ -163,7 +163,7 @@ class HeadlessRun:
             self._take_turns("reward", "policy")  # fit the reward to the answers; update the policy on the batch
 
     def _take_turns(self, *jobs: str) -> None:
-        """Let these jobs work at the same time, then handle their events, in the order of the jobs."""
+        """Run one turn of these jobs at the same time, then handle their events in the order of the jobs."""
         for name in jobs:
             self._ports[name].start_turn()
         events: dict[str, list[Event]] = {}
@@ -182,7 +182,7 @@ class HeadlessRun:
         deliver(event, {**self._ports, DRIVER: self, SNAPSHOTS: self})
 
     def send(self, event: Event) -> None:
-        """Answer a query, keep what the run itself needs to know, and save snapshots of the policy."""
+        """Receive an event for the run itself: answer queries, keep the newest report, and save snapshots of the policy."""
         match event:
             case QueryOffered(query):
                 self._answer(query)
@@ -195,9 +195,9 @@ class HeadlessRun:
                 self._save_snapshot()
 
     def _answer(self, query: Query) -> None:
-        """Answer a query; if the stored answers are not those to this run's queries, give them all at once instead.
+        """Answer a query; if the stored answers are not to this run's queries, deliver them all at once instead.
 
-        This is how a session made from old answers starts. This turn's queries, which were chosen without them, are withdrawn.
+        A session made from old answers starts this way. The queries of this turn, chosen without them, are withdrawn.
         """
         preference = None if self._offers_outdated else self._answers.answer(query)
         if preference is not None:
@@ -209,7 +209,7 @@ class HeadlessRun:
         self._ports["rollout"].send(QueryWithdrawn(query.id))
 
     def save(self) -> None:
-        """Save a checkpoint. To be called between two cycles."""
+        """Save a checkpoint. Call it only between two cycles."""
         number = self._checkpoint + 1
         log.info("checkpoint %d, %d answers", number, self._answers.count)
         report = self._report and asdict(self._report)
@@ -243,7 +243,7 @@ class HeadlessRun:
         self._snapshot_due = self._snapshots.next_due()
 
     def _save_summary(self) -> None:
-        """Write what the start page of the window says about the session; a failure is only logged."""
+        """Write the session's summary for the start page of the window; a failure is only logged."""
         config, steps = self._config, self._report.env_steps if self._report else 0
         labels, title = self._store.count(), self._task.measure_title
         current = Summary(config.task, config.teacher, labels, steps, title, self._best, time.time())
@@ -258,7 +258,7 @@ class HeadlessRun:
 
     @contextmanager
     def _stage_errors(self) -> Iterator[None]:
-        """Turn an unforeseen error of a job into a StageFailedError with one sentence; the log has the traceback."""
+        """Turn an unexpected error of a job into a StageFailedError with one sentence; the traceback goes to the log."""
         try:
             yield
         except UserError:
@@ -277,8 +277,8 @@ class HeadlessRun:
 def _own_state(states: Mapping[str, JobState]) -> tuple[int | None, RolloutReported | None]:
     """Return the number of the newest answer that the jobs had at a checkpoint, and the rollout's report at that time.
 
-    0 and None without a checkpoint; None and None for a checkpoint of the window, whose jobs are not in step. Raises
-    UserError if the values are invalid.
+    (0, None) without a checkpoint; (None, None) for a checkpoint of the window, whose jobs do not run in lockstep.
+    Raises UserError if the values are invalid.
     """
     if DRIVER not in states:
         return (None if states else 0), None
@@ -293,7 +293,7 @@ def _own_state(states: Mapping[str, JobState]) -> tuple[int | None, RolloutRepor
 
 
 def worth_processes(config: Config) -> bool:
-    """Return whether a process for each job pays off: for a robot, if the session and its batches have enough steps."""
+    """Return whether a process per job is faster: for a robot, if the session and its batches have enough steps."""
     batch = config.rollout.environments * config.rollout.steps
     long = batch >= _PROCESSES_MIN_BATCH and config.steps >= _PROCESSES_MIN_STEPS
     return long and isinstance(get_task(config.task), RobotTask)
@@ -302,7 +302,7 @@ def worth_processes(config: Config) -> bool:
 def _make_ports(
     config: Config, states: Mapping[str, JobState], threads: int, apart: bool | None
 ) -> dict[str, TurnPort]:
-    """The three jobs by name, in this process or in processes of their own. If one fails, the others are closed."""
+    """Build the three jobs, in this process or in processes of their own, by name. If one fails, the others are closed."""
     collectors_apart = bool(apart)
     if apart is None:
         free = free_memory()

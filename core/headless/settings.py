@@ -1,6 +1,6 @@
-"""Config of a headless session: a preset of its task, what the command line gives, an ablation, and single settings.
+"""Config of a headless session: a preset of its task, options of the command, an ablation, and single settings.
 
-Also the task and the settings as the command line writes them, and the checks of both before anything is taught.
+Also parses the task and the settings of the command line, and checks both before teaching starts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Changes = Mapping[str, Any]
 _PLANNING = ("query.first_share", "query.first_labels")
 """Settings that the planned length of a session depends on and that an ablation may change."""
 _BATCHES, _FEWEST = 120, 8
-"""Batches, and so updates of the policy, that a session should have, and the number of environments that is not reduced."""
+"""Number of batches, and so of policy updates, that a session should have, and smallest reduced number of environments."""
 
 
 def named_task(word: str) -> str:
@@ -41,7 +41,7 @@ def named_task(word: str) -> str:
 
 
 def parse_settings(pairs: list[str]) -> dict[str, Any]:
-    """Config changes from NAME=VALUE pairs. Raises UserError if a pair has no '='."""
+    """Return config changes from NAME=VALUE pairs. Raises UserError if a pair has no '='."""
     settings: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
@@ -54,12 +54,14 @@ def parse_settings(pairs: list[str]) -> dict[str, Any]:
 def make_config(name: str, preset: str, given: Changes, ablation: Changes, settings: Changes) -> Config:
     """Return the config of a session. Each argument overrides those before it.
 
-    name: as Config.task
+    name: value of Config.task
     preset: one of core.presets.PRESETS
-    given: values of the command's own options, among them "policy.algorithm"
-    settings: as --set gives them
-    Without steps, a session whose answers drive training is as long as they allow. An ablation does not change that
-    length. A session of few steps has fewer environments than the preset says, if that is not the paper's, so that
+    given: values of the command's own options, including "policy.algorithm"
+    ablation: changes of the ablations and of the options for the oracle
+    settings: values of --set
+
+    Without steps, a session whose answers drive training is as long as the answers allow; an ablation does not change
+    this length. Except with the paper's preset, a session of few steps has fewer environments than the preset, so that
     the policy is updated often enough. Raises UserError for an unknown name, an invalid value or a contradiction.
     """
     task = get_task(name)
@@ -84,14 +86,14 @@ def make_config(name: str, preset: str, given: Changes, ablation: Changes, setti
 
 
 def refuse_settings(settings: Changes, advice: Mapping[str, str]) -> None:
-    """Raise UserError if one of the settings has another place. advice: by setting, how to give it"""
+    """Raise UserError if a setting has to be given in another way. advice: by setting, how to give it"""
     for name in settings:
         if name in advice:
             raise UserError(f"{name} can't be given as a setting: {advice[name]}.")
 
 
 def require_teachable(config: Config) -> None:
-    """Raise UserError if the task's environment can't be made, or if nothing that a robot does changes its oracle."""
+    """Raise UserError if the task's environment can't be made, or if the oracle reads only constant signals."""
     from core.envs.spaces import require_environment
     from core.robots.models import load_model
     from core.robots.signals import constant_signals
@@ -108,7 +110,7 @@ def require_teachable(config: Config) -> None:
 
 
 def unchanging_signals(behaviour: Behaviour, task: RobotTask) -> str:
-    """Return a warning about signals of a correct behaviour that never change on its robot; '' if there are none."""
+    """Return a warning about signals in a valid behaviour that never change on its robot; '' if there are none."""
     from core.robots.models import load_model
     from core.robots.signals import constant_signals
 
@@ -123,7 +125,7 @@ def unchanging_signals(behaviour: Behaviour, task: RobotTask) -> str:
 
 
 def require_whole_clips(config: Config) -> None:
-    """Raise UserError if the session ends before any robot could finish a clip to ask about."""
+    """Raise UserError if the session is too short for any environment to complete a clip."""
     task, rollout = get_task(config.task), config.rollout
     length = config.query.length(task.segment_steps)
     batches = -(-config.steps // (rollout.environments * rollout.steps))
@@ -136,13 +138,13 @@ def require_whole_clips(config: Config) -> None:
 
 
 def require_memory(name: str | None) -> None:
-    """Raise UserError if too little memory is free for this task; None stands for any robot."""
+    """Raise UserError if too little memory is free for this task; None means any robot."""
     pictures = name is not None and get_task(name).pictures is not None
     resources.require_memory(resources.GAME_MEMORY if pictures else resources.ROBOT_MEMORY)
 
 
 def _parse_value(text: str) -> Any:
-    """Return the value of valid JSON, else of a float (.5 is not JSON), else the text itself."""
+    """Return the value of the text as JSON, else as a float (.5 is not JSON), else the text itself."""
     for read in (json.loads, float):
         try:
             return read(text)

@@ -1,4 +1,4 @@
-"""The teach command; core.__main__ has its arguments."""
+"""The teach command; core.__main__ defines its arguments."""
 
 import argparse
 import dataclasses
@@ -45,11 +45,11 @@ _PLACES = {
     "query.taken": "use --from",
     **{name: f"use --{name}" for name in ("teacher", "labels", "steps", "seed", "device")},
 }
-"""By setting that has an argument of its own: what to do instead of --set."""
+"""Settings that have an argument of their own, with the advice to use it instead of --set."""
 
 
 def teach(args: argparse.Namespace) -> None:
-    """Teach a new or resumed session, print its results, and write the video. Raises UserError for bad input."""
+    """Teach a new or resumed session, print its results, and write the video. Raises UserError for invalid input."""
     started = time.monotonic()  # the user waits for the imports too, which take seconds
     check_picture_paths(args.video)
     if args.resume:
@@ -106,7 +106,7 @@ def teach(args: argparse.Namespace) -> None:
             )
         elif outcome.divergences:
             print(
-                f"{pluralize(outcome.divergences, 'simulation')} diverged and began again. If the robot is your own, check"
+                f"{pluralize(outcome.divergences, 'simulation')} diverged and were reset. If the robot is your own, check"
                 " its units, gears and timestep.",
                 file=sys.stderr,
             )
@@ -115,7 +115,7 @@ def teach(args: argparse.Namespace) -> None:
 
 
 def _report_lacking_answers(session: Session) -> None:
-    """Print to stderr that all answers were ties, or that fewer were given than asked for."""
+    """Print a warning to stderr if all answers were ties, or if fewer were given than planned."""
     config = session.config
     with closing(session.reader()) as store:
         choices = [row.choice for row in store.labels()]
@@ -150,14 +150,14 @@ def _resumed_session(args: argparse.Namespace) -> Session:
 
 
 def new_session(args: argparse.Namespace) -> Session:
-    """Create the session that the arguments of teach describe. Raises UserError, leaving no folder, if one is wrong."""
+    """Create the session that the arguments of teach describe. Raises UserError, and leaves no folder, if one is invalid."""
     from core.nn.device import device_for
     from core.nn.stacked_mlp import CPU
     from core.reward.ensemble import build_ensemble
 
     if args.task is None:
         raise UserError(f"Name a task, a behaviour or a behaviour file: {', '.join((*CATALOGUE, *behaviours()))}.")
-    name = named_task(args.task)  # returns the text of a behaviour as it is
+    name = named_task(args.task)  # returns the text of a behaviour unchanged
     task = get_task(name)
     given = {name: getattr(args, name) for name in ("teacher", "seed", "device", "labels", "steps")}
     ablated = {name: value for flag in args.ablations or () for name, value in ABLATIONS[flag].changes.items()}
@@ -212,7 +212,7 @@ def _refuse_undone_ablations(flags: Iterable[str], settings: Mapping[str, Any]) 
 
 
 def _refuse_other_teachers(args: argparse.Namespace, person: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    """Raise UserError for options and settings of the oracle or the simulated person where the other one answers."""
+    """Raise UserError for options and settings of the oracle or the simulated person if another teacher answers."""
     sections = {name.partition(".")[0] for name in settings}
     if args.teacher != "person" and (set(person.values()) != {None} or "person" in sections):
         raise UserError(
@@ -229,14 +229,14 @@ def _oracle_settings(args: argparse.Namespace) -> dict[str, float]:
 
 @contextmanager
 def progress_bar(config: Config, given: Iterable[int]) -> Iterator[Callable[[Event], None]]:
-    """Draw a progress bar on stderr, and yield its listener. given: ids of the labels of the session so far."""
+    """Draw a progress bar on stderr, and yield its event listener. given: ids of the session's labels so far"""
     labels = set(given)
     name = get_task(config.task).measure_name
     with tqdm(total=config.steps, unit="step", unit_scale=True, file=sys.stderr, mininterval=0.5) as bar:
 
         def show(event: Event) -> None:
             if isinstance(event, PreferenceAdded):
-                labels.add(event.preference.id)  # a resumed run gives some of them again
+                labels.add(event.preference.id)  # a resumed run reports some of them again
             if isinstance(event, RolloutReported):
                 text = (
                     f"labels {len(labels)}, {name} {event.measure.get(name, math.nan):.2f}, r {event.correlation:.2f}"

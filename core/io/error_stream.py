@@ -1,4 +1,4 @@
-"""The stream of messages and progress bars, whose loss ends nothing."""
+"""Standard streams whose write errors do not end the program: stderr for messages and progress bars, and stdout."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, TextIO, cast
 
 
 class ErrorStream:
-    """A text stream like another one, except that it takes what can't be written: a terminal may close, or a disk be full."""
+    """A wrapper of a text stream that discards text that can't be written, as when a terminal is closed or a disk full."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        with contextlib.suppress(OSError, ValueError):  # ValueError: it is closed
+        with contextlib.suppress(OSError, ValueError):  # ValueError: the stream is closed
             self._stream.write(text)
         return len(text)
 
@@ -28,24 +28,24 @@ class ErrorStream:
 
 
 def keep_stderr_writable() -> None:
-    """Discard what is written to stderr, instead of raising an error, where it can't be written."""
+    """Replace sys.stderr by a stream that discards text it can't write, instead of raising an error."""
     if not isinstance(sys.stderr, ErrorStream):
         nowhere = open(os.devnull, "w", encoding="utf-8") if sys.stderr is None else None  # noqa: SIM115, it stays
         sys.stderr = cast(TextIO, ErrorStream(nowhere or sys.stderr))
 
 
 def flush_stdout() -> None:
-    """Write what is left of the output. Raises OSError if that can't be done; nothing is left then."""
+    """Flush stdout. Raises OSError if that fails; the rest of the output is discarded then."""
     if sys.stdout is None:
         return
     try:
         sys.stdout.flush()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python tries again at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes again when it exits
         raise
 
 
 def drop_stdout() -> None:
-    """Write what is left of the output, or lose it if its reader has ended or the disk is full."""
+    """Flush stdout, or discard the rest of the output if its reader has ended or the disk is full."""
     with contextlib.suppress(OSError):
         flush_stdout()

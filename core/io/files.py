@@ -1,4 +1,4 @@
-"""Files: atomic and durable writes, reads of bounded size, and sentences for what fails."""
+"""Files: atomic and durable writes, reads of bounded size, and error messages for the user."""
 
 import contextlib
 import errno
@@ -16,16 +16,16 @@ CONFIG = "config.json"
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write, sync and rename: after a crash or power loss the file has its old or its new content, nothing else.
+    """Write, sync and rename a file: after a crash or power loss it has either its old or its new content.
 
-    Raises UserError if it can't be written, for example because its folder is gone. The old file is untouched then.
+    Raises UserError if it can't be written, for example because its folder is gone. The old file is unchanged then.
     """
     with replaced(path) as part:
         write_synced(part, content)
 
 
 def write_together(contents: Mapping[Path, bytes]) -> None:
-    """Write files as `write_atomically` does, each only once all are on disk. Raises UserError."""
+    """Write files as `write_atomically` does, but rename them only when all are on disk. Raises UserError."""
     with contextlib.ExitStack() as parts:
         for path, content in contents.items():
             write_synced(parts.enter_context(replaced(path)), content)
@@ -33,7 +33,7 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
 
 @contextlib.contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """Yield the name of an unfinished file that becomes `path` at the end; after an error nothing is left of it.
+    """Yield the path of a temporary file that is renamed to `path` at the end, or deleted after an error.
 
     Raises UserError for an OSError.
     """
@@ -49,7 +49,7 @@ def replaced(path: Path) -> Iterator[Path]:
 
 
 def write_synced(path: Path, content: bytes) -> None:
-    """Make a file in place of whatever has its name, without following a link, and sync it, but not its folder.
+    """Create a file, replacing any file or link of that name, and sync it, but not its folder.
 
     Raises OSError, and leaves no file, if it can't be written.
     """
@@ -65,14 +65,14 @@ def write_synced(path: Path, content: bytes) -> None:
 
 
 def clear_away(path: Path) -> None:
-    """Delete an unfinished file if it exists. Errors are ignored, since an earlier one is being reported."""
+    """Delete an unfinished file if it exists. Errors are ignored."""
     with contextlib.suppress(OSError):
         path.unlink(missing_ok=True)
 
 
 def require_new(path: Path, advice: str = "name a new one") -> None:
-    """Raise UserError if `path` exists. Other problems are left to the attempt to write it."""
-    if os.path.exists(path):  # Path.exists raises some of them
+    """Raise UserError if `path` exists. Other problems are reported when it is written."""
+    if os.path.exists(path):  # Path.exists may raise OSError
         raise UserError(f"{path} already exists: {advice}.")
 
 
@@ -87,7 +87,7 @@ def require_empty(folder: Path) -> None:
 
 
 def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
-    """Open a regular file without waiting, or create it if `flags` say so; an opener for `open`.
+    """Open a regular file without blocking, or create it if `flags` allow it; an opener for `open`.
 
     Raises OSError if the path is a symbolic link, a folder, a pipe or a device. On Windows links are followed.
     """
@@ -102,7 +102,7 @@ def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
 def read_regular(path: Path, limit: int) -> bytearray:
     """Return the content of a regular file of up to `limit` bytes.
 
-    Raises OSError if it is larger, truncated meanwhile, or not a regular file.
+    Raises OSError if it is larger, is truncated during the read, or is not a regular file.
     """
     with open(path, "rb", opener=open_regular) as file:
         size = os.fstat(file.fileno()).st_size
@@ -115,19 +115,19 @@ def read_regular(path: Path, limit: int) -> bytearray:
 
 
 def read_linked(path: Path, limit: int) -> bytearray:
-    """Read a file that a person has named, as `read_regular` does; it may be a symbolic link."""
+    """Read a file named by the user, as `read_regular` does, but follow symbolic links."""
     return read_regular(Path(os.path.realpath(path)), limit)
 
 
 @contextlib.contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """Yield an empty folder that becomes `target`, on disk, at the end; or leave no trace.
+    """Yield an empty temporary folder that is synced and renamed to `target` at the end, or deleted after an error.
 
-    An existing `target` stays and gets the content: it may be the working directory. Raises UserError if it is not
+    An existing `target` stays and receives the content: it may be the working directory. Raises UserError if it is not
     empty, and for an OSError.
     """
     require_empty(target)
-    target = Path(os.path.realpath(target))  # . has no name, and a link may lead to another disk
+    target = Path(os.path.realpath(target))  # . has no name, and a link may point to another disk
     part = target.parent
     try:
         there = os.path.isdir(target)
@@ -152,7 +152,7 @@ def make_inside(folder: Path) -> None:
 
     Its parent is never created: a session moved away while open must not reappear as an empty folder.
     """
-    if os.path.isdir(folder):  # Path.is_dir raises an error where a folder may not be read
+    if os.path.isdir(folder):  # Path.is_dir raises an error if a folder may not be read
         return
     try:
         folder.mkdir(exist_ok=True)
@@ -168,12 +168,12 @@ def require_session(folder: Path) -> None:
 
 
 def is_session(folder: Path) -> bool:
-    """Return whether there is a session in the folder; False if that can't be seen."""
-    return os.path.isfile(folder / CONFIG)  # Path.is_file raises an error where a folder may not be read
+    """Return whether the folder is a session; False if it can't be read."""
+    return os.path.isfile(folder / CONFIG)  # Path.is_file raises an error if a folder may not be read
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Return device and inode of the file with this name; None if there is none."""
+    """Return the device and inode of the file at this path; None if there is none."""
     try:
         status = path.stat()
     except OSError:
@@ -182,7 +182,7 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def require_same(path: Path, opened: tuple[int, int] | None) -> None:
-    """Raise UserError if an open file no longer has this name, so that anything written to it would be lost.
+    """Raise UserError if an open file is no longer at this path, so that data written to it would be lost.
 
     opened: its `identity` when it was opened
     """
@@ -198,7 +198,7 @@ def _gone(path: Path) -> UserError:
 
 
 def add_to_zip(archive: zipfile.ZipFile, name: str, text: str | bytes | bytearray) -> None:
-    """Add a file without a modification time: the zip format has no years before 1980, which a wrong clock may show."""
+    """Add a file without a modification time: a wrong clock may show a year before 1980, which zip can't represent."""
     member = zipfile.ZipInfo(name)
     member.external_attr = 0o600 << 16
     archive.writestr(member, text, zipfile.ZIP_DEFLATED)
@@ -215,7 +215,7 @@ def sync_tree(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync a folder to disk, and with it the renames in it. Not possible or needed on Windows (NTFS journals them)."""
+    """Sync a folder to disk, including the renames in it. Neither possible nor needed on Windows (NTFS journals them)."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -226,7 +226,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _failed(target: Path, part: Path, error: OSError) -> UserError:
-    """Return the sentence for an error in writing `target` by way of `part`, or in reading something else for it."""
+    """Return the error for a failure in writing `target` through `part`, or in reading another file for it."""
     named = Path(error.filename) if isinstance(error.filename, str) else part
     if named.is_relative_to(part) or target.is_relative_to(named):
         return unwritable(target, error)
@@ -238,15 +238,16 @@ def unwritable(path: Path, error: OSError) -> UserError:
 
 
 def reason(error: Exception) -> str:
-    """Return why something failed: for an OSError without its number and path."""
+    """Return the reason of an error; for an OSError, without its number and path."""
     if not isinstance(error, OSError):
         return str(error)
     if error.errno == errno.ELOOP:
-        return "it is a symbolic link"  # that open_regular refuses; a ring of links is one, too
+        return "it is a symbolic link"  # open_regular refuses it; so is a loop of links
     return error.strerror or type(error).__name__
 
 
 def remedy(error: OSError) -> str:
+    """Return advice for the user, the end of a sentence, for an error in writing a file."""
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
             return "make room on the disk, then try again"

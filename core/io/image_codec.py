@@ -1,7 +1,7 @@
 """Encoded images of fixed size, for environments whose states can't be drawn later.
 
-An image is a row of bytes: a PNG if it fits, as with the flat colours of games, otherwise a JPEG. Rows are padded with
-zeros, which decoders ignore, so that they stack into arrays and a pool of them has a known size.
+An image is a row of bytes: a PNG if it fits, as most pictures of games do, otherwise a JPEG. Rows are padded with zeros,
+which decoders ignore, so that they can be stacked in arrays and a pool of them has a known size.
 """
 
 import cv2
@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 Pixels = npt.NDArray[np.uint8]
 ROW_BYTES = 6144
-"""Bytes of an encoded image; a segment of 30 steps has 184 kB."""
+"""Size of an encoded image in bytes; a segment of 30 steps has 184 kB."""
 _LONGEST_SIDE = 210
 _QUALITIES = (85, 60, 35, 15, 5)
 
 
 def encode_image(pixels: Pixels) -> Pixels:
-    """Encode an image, (height, width, 3) uint8 RGB -> (ROW_BYTES,) uint8."""
+    """Encode an image (height, width, 3) uint8 RGB as a row (ROW_BYTES,) uint8, reduced in size if necessary."""
     small = np.ascontiguousarray(pixels)
     if max(pixels.shape) > _LONGEST_SIDE:
         height, width = fitted_size(pixels, _LONGEST_SIDE)
@@ -34,7 +34,7 @@ def encode_image(pixels: Pixels) -> Pixels:
 
 
 def decode_image(row: Pixels) -> Pixels | None:
-    """Decode an image, (ROW_BYTES,) uint8 -> (height, width, 3) uint8 RGB; None if the row has none."""
+    """Decode a row (ROW_BYTES,) uint8 to an image (height, width, 3) uint8 RGB; None if the row has no image."""
     if not row.any():
         return None
     image = cv2.imdecode(row, cv2.IMREAD_COLOR)
@@ -51,7 +51,7 @@ def fit_to_square(pixels: Pixels, size: int) -> Pixels:
 
 
 def fitted_size(pixels: Pixels, side: int) -> tuple[int, int]:
-    """Height and width of an image, (height, width, 3), that is scaled so that its longer side has this length."""
+    """Return the height and width of an image (height, width, 3) after scaling its longer side to `side` pixels."""
     height, width = pixels.shape[:2]
     scale = side / max(height, width)
     return max(1, round(height * scale)), max(1, round(width * scale))

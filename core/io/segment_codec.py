@@ -1,6 +1,6 @@
 """Lossless compression of segments of pictures: in the pool, in the store of answers, and between processes.
 
-Consecutive stacks of n pictures share all but one, so each picture is stored once: observation i is pictures i to
+Consecutive stacks of n pictures share all but one, so each picture is stored once: observation i consists of pictures i to
 i + n - 1. Consecutive pictures differ in few pixels, so differences are stored, compressed by zlib. 25 steps of a game
 take 3 to 15 kB instead of 706 kB, and their colour pictures 13 to 40 kB instead of 2,520 kB.
 
@@ -23,10 +23,10 @@ from core.types import Float32, Observations, Query, Segment
 
 Bytes = npt.NDArray[np.uint8]
 _LEVEL = 1
-"""Level of zlib. Level 9 takes ten times as long and saves a fifth."""
+"""Compression level of zlib. Level 9 takes ten times as long and saves 20%."""
 _LARGEST = 32 << 20
-"""Bytes of a decompressed array, as a limit for files from other people. The stacks of the longest segment of a game,
-1,000 steps, have 28 MB; those of a usual one 0.7 MB."""
+"""Largest size of a decompressed array in bytes: files may come from other people. The stacks of the longest segment of a
+game, 1,000 steps, have 28 MB; those of a usual one 0.7 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +37,13 @@ class CompressedArray:
     shape: tuple[int, ...]
 
     def array(self) -> Bytes:
-        """Decompressed array of `shape`, uint8. Raises ValueError if the payload is damaged or has another size."""
+        """Return the decompressed array, `shape` uint8. Raises ValueError if the payload is damaged or has another size."""
         size = int(np.prod(self.shape, dtype=object))
         if min(self.shape, default=0) < 0 or size > _LARGEST:
             raise ValueError(f"an array of shape {self.shape} is impossible")
         unpacking = zlib.decompressobj()
         try:
-            raw = unpacking.decompress(self.payload.tobytes(), size + 1)  # bounds memory, whatever the payload holds
+            raw = unpacking.decompress(self.payload.tobytes(), size + 1)  # limits memory for any payload
         except zlib.error as error:
             raise ValueError(f"a compressed array is damaged ({error})") from error
         if len(raw) != size:
@@ -62,12 +62,12 @@ def compress(array: Bytes) -> CompressedArray:
 
 
 class CompressedSegment(Segment):
-    """Segment whose pictures are decompressed at each access, which takes about 1 ms: read them once."""
+    """Segment whose pictures are decompressed at each access, which takes about 1 ms: read them only once."""
 
     __slots__ = ("packed_states", "pictures")
 
     pictures: CompressedArray
-    """(k + n - 1, h, w), of which observation i is those from i to i + n - 1."""
+    """(k + n - 1, h, w); observation i consists of pictures i to i + n - 1."""
     packed_states: CompressedArray | npt.NDArray[Any]
 
     def __init__(
@@ -104,9 +104,9 @@ class CompressedSegment(Segment):
 
 
 def compress_segment(segment: Segment, pictures: Bytes) -> CompressedSegment:
-    """Compressed copy of a segment.
+    """Return a compressed copy of a segment.
 
-    pictures (k + n - 1, h, w) uint8: its observations, so that `segment.observations` is not read
+    pictures (k + n - 1, h, w) uint8: the pictures of its observations; `segment.observations` is not read
     """
     states = segment.states
     kept = compress(states) if states.dtype == np.uint8 and states.size else states
@@ -116,13 +116,13 @@ def compress_segment(segment: Segment, pictures: Bytes) -> CompressedSegment:
 
 
 def state_size(segment: Segment) -> int:
-    """Length of a row of the states; nothing is decompressed."""
+    """Return the length of a row of the segment's states, without decompression."""
     states = segment.packed_states if isinstance(segment, CompressedSegment) else segment.states
     return int(states.shape[1])
 
 
 def can_be_shown(query: Query) -> bool:
-    """Return whether both clips can be drawn: segments collected without a window may have no pictures."""
+    """Return whether both clips can be drawn; segments collected without a window may have no pictures."""
     return state_size(query.left) > 0 and state_size(query.right) > 0
 
 
@@ -148,7 +148,7 @@ def to_arrays(segment: Segment) -> dict[str, npt.NDArray[Any]]:
 
 
 def from_arrays(id: int, env_steps: int, arrays: Mapping[str, npt.NDArray[Any]]) -> Segment:
-    """Segment from the arrays of `to_arrays`. Raises KeyError or ValueError if they do not fit together."""
+    """Return the segment from the arrays of `to_arrays`. Raises KeyError or ValueError if they do not fit together."""
     actions, rewards = arrays["actions"], arrays.get("true_rewards")
     if "pictures" not in arrays:
         plain = Segment(id, arrays["observations"], actions, arrays["states"], rewards, env_steps)
@@ -165,7 +165,10 @@ def from_arrays(id: int, env_steps: int, arrays: Mapping[str, npt.NDArray[Any]])
 
 
 def _require_sound(segment: Segment, states: tuple[int, ...], seen: Observations | None = None) -> Segment:
-    """Return `segment` if its arrays fit together, else raise ValueError. states: their shape; seen: its observations"""
+    """Return `segment` if its arrays fit together, else raise ValueError.
+
+    states: shape of its states; seen: its observations
+    """
     actions, rewards = segment.actions, segment.true_rewards
     k = actions.shape[:1]
     if k in ((), (0,)) or len(states) != 2 or states[:1] != k or seen is not None and seen.shape[:1] != k:
@@ -191,7 +194,7 @@ class SegmentShape:
 
 
 def shape_of(segment: Segment) -> SegmentShape:
-    """Size of a segment; a compressed one is not decompressed."""
+    """Return the size of a segment, without decompression."""
     k, action = segment.length, segment.actions.shape[1]
     if isinstance(segment, CompressedSegment):
         return SegmentShape(k, (segment.depth, *segment.pictures.shape[1:]), action)
@@ -199,7 +202,7 @@ def shape_of(segment: Segment) -> SegmentShape:
 
 
 def require_unpackable(segment: Segment) -> None:
-    """Raise ValueError if compressed arrays of the segment are damaged."""
+    """Raise ValueError if the segment has compressed arrays that are damaged."""
     if isinstance(segment, CompressedSegment):
         segment.pictures.array()
         _ = segment.states
@@ -209,9 +212,9 @@ _SEEN = ("actions", "observations", "pictures")
 
 
 def fingerprint(segment: Segment) -> str:
-    """Hexadecimal digest of a segment's observations and actions.
+    """Return the hexadecimal digest of a segment's observations, actions and env_steps.
 
-    Numbers do not identify a segment: the store gives its own, and after a kill the rollout reuses lost ones.
+    Ids do not identify a segment: the store assigns its own, and after a crash the rollout assigns lost ones again.
     """
     digest = hashlib.blake2b(str(segment.env_steps).encode(), digest_size=16)
     arrays = to_arrays(segment)
@@ -222,7 +225,7 @@ def fingerprint(segment: Segment) -> str:
 
 
 def pair_of(left: str, right: str) -> str:
-    """Identity of a pair from two fingerprints, in either order."""
+    """Return the identity of a pair, the same for both orders of its two fingerprints."""
     return min(left, right) + max(left, right)
 
 

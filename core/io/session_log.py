@@ -31,7 +31,7 @@ class _SessionLog(RotatingFileHandler):
     def close(self) -> None:
         try:
             super().close()
-        except OSError as error:  # closing writes what is left in the buffer
+        except OSError as error:  # closing flushes the buffer
             self._report(error)
 
     def _report(self, error: BaseException | None) -> None:
@@ -42,9 +42,9 @@ class _SessionLog(RotatingFileHandler):
 
 @contextmanager
 def session_log(folder: Path, max_bytes: int = 1_000_000) -> Iterator[None]:
-    """Log this process's messages of level INFO or higher to the session's folder too.
+    """Also write this process's log messages of level INFO or higher to a file in the session's folder.
 
-    max_bytes: size at which a new file is begun; two older ones are kept
+    max_bytes: size at which a new file is started; two older ones are kept
     """
     handler = _SessionLog(folder / NAME, maxBytes=max_bytes, backupCount=2, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter(_FORMAT))
@@ -64,7 +64,7 @@ def session_log(folder: Path, max_bytes: int = 1_000_000) -> Iterator[None]:
 
 
 def warnings_to_stderr(layout: str) -> None:
-    """Print warnings and errors on stderr, in this format, and nothing of lower level."""
+    """Log warnings and errors, but no lower levels, to stderr. layout: format of the messages"""
     handler = logging.StreamHandler(sys.stderr)
     handler.setLevel(logging.WARNING)
     logging.basicConfig(level=logging.WARNING, format=layout, handlers=[handler])

@@ -1,6 +1,6 @@
-"""Safetensors files with JSON values and a SHA-256 digest over everything in them.
+"""Safetensors files with JSON values and a SHA-256 digest of all their contents.
 
-The digest detects flipped bits. Nothing is unpickled: a file from another person cannot run code.
+The digest detects flipped bits. Nothing is unpickled: a file from another person can't run code.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ _TYPES: dict[str, np.dtype[Any]] = {
     **{f"F{bits}": np.dtype(f"float{bits}") for bits in (16, 32, 64)},
 }
 _MAX_HEADER = 16 << 20
-"""Bytes of the header: names, shapes and JSON values. Real headers have about 100 kB."""
+"""Largest size in bytes of the header: names, shapes and JSON values. Real headers have about 100 kB."""
 
 
 def as_file(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
@@ -35,14 +35,14 @@ def as_file(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> byte
 
 
 def read(path: Path, max_size: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Values and arrays of a file of up to `max_size` bytes. Raises one of DAMAGE, also if the digest does not match."""
+    """Read the values and arrays of a file of up to `max_size` bytes. Raises one of DAMAGE, also for a wrong digest."""
     return parse(files.read_regular(path, max_size))
 
 
 def parse(content: bytes | bytearray) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Values and arrays of a file's content. Raises one of DAMAGE, also if the digest does not match.
+    """Return the values and arrays of a file's content. Raises one of DAMAGE, also for a wrong digest.
 
-    The arrays are views of `content`, writable if it is a bytearray; safetensors.numpy.load would copy them, and so take
+    The arrays are views of `content`, writable if it is a bytearray; safetensors.numpy.load would copy them and take
     twice the memory.
     """
     start = 8 + int.from_bytes(content[:8], "little")
@@ -67,7 +67,7 @@ def parse(content: bytes | bytearray) -> tuple[dict[str, Any], dict[str, np.ndar
 
 
 def _digest(text: str, arrays: Mapping[str, np.ndarray]) -> str:
-    """SHA-256 over the JSON text and each array's name, type, shape and bytes, in the order of the names."""
+    """Return the SHA-256 digest of the JSON text and of each array's name, type, shape and bytes, sorted by name."""
     sha = hashlib.sha256(text.encode())
     for name in sorted(arrays):
         array = arrays[name]

@@ -18,7 +18,7 @@ from core.metrics import evenly
 from core.types import Frames
 
 ENCODER = "libx264"
-"""FFmpeg's encoder of H.264, which presentation programs play; PyAV's wheel has it."""
+"""FFmpeg's encoder for H.264, a format that presentation programs can play; PyAV's wheel includes it."""
 _OPTIONS = {"crf": "20", "preset": "medium", "threads": "2"}
 
 
@@ -29,7 +29,7 @@ def check_path(path: Path) -> None:
 
 
 class VideoFile:
-    """A video that is being written."""
+    """A video file that is being written."""
 
     def __init__(self, container: av.container.OutputContainer, width: int, height: int, fps: float) -> None:
         self._container = container
@@ -50,14 +50,13 @@ class VideoFile:
 
 @contextmanager
 def video_file(path: Path, width: int, height: int, fps: float) -> Iterator[VideoFile]:
-    """Create a video in H.264. Both sides must be even.
+    """Create an H.264 video. Width and height, in pixels, must be even.
 
-    The file gets its name when it is complete; if anything fails before that, nothing is left. Raises UserError if it
-    can't be written.
+    The file gets its name when it is complete; after a failure no file is left. Raises UserError if it can't be written.
     """
     check_path(path)
     with files.replaced(path) as part:
-        part.touch()  # the encoder writes only after many frames, so find out now
+        part.touch()  # the encoder writes only after many frames; this fails now if the file can't be written
         try:
             with av.open(str(part), "w", format="mp4", options={"movflags": "faststart"}) as container:
                 video = VideoFile(container, width, height, fps)
@@ -72,7 +71,7 @@ def video_file(path: Path, width: int, height: int, fps: float) -> Iterator[Vide
 
 
 def write_video(path: Path, frames: Frames) -> None:
-    """Write frames as an .mp4. Raises UserError if the file can't be written."""
+    """Write frames as an .mp4 file. Raises UserError if it can't be written."""
     height, width = frames.pixels.shape[1:3]
     with video_file(path, width, height, frames.fps) as video:
         for image in frames.pixels:
@@ -80,7 +79,7 @@ def write_video(path: Path, frames: Frames) -> None:
 
 
 def write_strip(path: Path, frames: Frames, count: int) -> None:
-    """Write `count` evenly spaced frames side by side as a .png. Raises UserError if the file can't be written."""
+    """Write `count` evenly spaced frames side by side as a .png file. Raises UserError if it can't be written."""
     if path.suffix != ".png":
         raise UserError(f"{path} does not end in .png: name a .png file for the film strip.")
     chosen = frames.pixels[evenly(len(frames.pixels), count)]

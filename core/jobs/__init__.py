@@ -1,7 +1,7 @@
 """The jobs that child processes run: the stages of training, clips, previews and games.
 
-Each is a generator of events that does not depend on threads or widgets. This module itself imports none of them, nor
-the libraries that they need, since the window imports it.
+Each is a generator of events that does not depend on threads or widgets. This module imports neither the jobs nor the
+libraries that they need, since the window imports it.
 """
 
 import importlib
@@ -12,7 +12,7 @@ from core.errors import checkpoint_errors
 from core.events import Job, JobSpec
 
 _SOON = 3
-"""Niceness of a job that a person waits for: the window comes first, then such a job, then training."""
+"""Niceness of a job whose result the user waits for: after the window, before training."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Kind:
     """Implementation and process of a job.
 
     module: name of the module with its class
-    config: True if its constructor takes a session's config
-    torch: True if it needs torch
-    threads: number that it may use at once where there are many cores
+    config: whether its constructor takes a session's config
+    torch: whether it needs torch
+    threads: number of threads that it may use on a machine with many cores
     nice: niceness of its process
     """
 
@@ -52,8 +52,8 @@ KINDS = {
 def build(spec: JobSpec, threads: int = 1, processes: bool = False) -> Job:
     """Build a job, importing only what it needs.
 
-    threads: how many threads of this process may compute at once
-    processes: let the rollout use processes of its own, if the machine has room for them (core.jobs.collectors)
+    threads: number of threads of this process that may compute at the same time
+    processes: let the rollout use processes of its own, if the machine has cores and memory for them
 
     Raises UserError if the state does not fit.
     """

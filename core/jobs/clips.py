@@ -20,8 +20,8 @@ from core.tasks import get_task
 class ClipsJob(Job):
     """Answers each ClipsRequested with a ClipsRendered, in order, and then the newest ReplayRequested.
 
-    Clips come first because a person waits for them; of several replays requested by a moving slider only the last is
-    shown. Replays have random streams of their own, so training is not affected, and every policy starts the same.
+    Clips come first because the user waits for them; of several replays requested by a moving slider, only the last is
+    rendered. Replays have a random stream of their own, so training is not affected, and every policy starts the same way.
     """
 
     def __init__(self, config: Config) -> None:

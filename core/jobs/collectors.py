@@ -1,6 +1,6 @@
-"""All collectors of a session: the first in this process, the others in processes of their own or in this one too.
+"""All collectors of a session: the first in this process, the others in child processes or in this process too.
 
-Each process then has Python's lock to itself, and waits for the others once a batch. The results are the same.
+Each child process has a GIL of its own, and all are synchronized once per batch. The results are the same in both cases.
 """
 
 from collections.abc import Generator
@@ -19,9 +19,9 @@ from core.tasks import get_task
 from core.types import Float32
 
 _POLL_SECONDS = 0.05
-"""Time between two moments at which the caller may do something else while a child still collects."""
+"""Seconds between two yields to the caller while a child is still collecting."""
 _CHILD_MEMORY = 500_000_000
-"""Bytes that must be free for a collector's process; it takes some 300 MB of its own."""
+"""Free memory in bytes that a collector's process requires; it takes about 300 MB."""
 
 
 def room_for_processes() -> bool:
@@ -31,7 +31,7 @@ def room_for_processes() -> bool:
 
 
 class Collectors:
-    """The collectors of a session, as one. divergences: simulations that failed and were restarted, so far"""
+    """The collectors of a session as one. divergences: number of simulations that have failed and were restarted"""
 
     def __init__(self, config: Config, stagger: np.ndarray, processes: bool = False) -> None:
         """stagger (N,): steps that each environment skips before its first segment
@@ -47,7 +47,7 @@ class Collectors:
         self.local: list[Collector] = []
         self._collecting = False
         self._late: dict[str, Arrays] = {}
-        """Newest weights by method, for children that still collect: one that writes its batch may read nothing."""
+        """Newest weights by method, held back while children collect: one that writes its batch does not read its link."""
         self.divergences = 0
         try:
             for number in range(local, len(counts)):
@@ -66,11 +66,11 @@ class Collectors:
         return self.local[0].env.sizes[2]
 
     def load_policy(self, weights: Arrays) -> None:
-        """Act with this policy: here from the next step on, in other processes from the next batch on."""
+        """Act with this policy: in this process from the next step on, in child processes from the next batch on."""
         self._load("load_policy", weights)
 
     def load_reward(self, weights: Arrays) -> None:
-        """Predict with this reward from now on, also for the batch under way."""
+        """Predict with this reward from now on, including the batch in progress."""
         self._load("load_reward", weights)
 
     def _load(self, method: str, weights: Arrays) -> None:
@@ -86,9 +86,11 @@ class Collectors:
             child.request(method, weights)
 
     def collect(self, env_steps: int) -> Generator[None, None, RolloutBatch]:
-        """Collect a batch. Yields None now and then; returns the batch. env_steps: of the session when the batch begins
+        """Collect a batch: yields None from time to time, and returns the batch.
 
-        Raises what a child raised, or ChildDiedError.
+        env_steps: environment steps of the session when the batch begins
+
+        Raises any exception of a child, or ChildDiedError.
         """
         for child in self._children:
             child.request("collect", env_steps)
@@ -128,7 +130,7 @@ class Collectors:
         return JobState(arrays, {"collectors": [state.values for state in states]})
 
     def set_state(self, state: JobState) -> None:
-        """Raise ValueError, KeyError or what a child raised if the state is of other collectors."""
+        """Restore the state from `get_state`. Raises ValueError, KeyError or a child's exception if it does not fit."""
         values = state.values["collectors"]
         if len(values) != len(self.local) + len(self._children):
             raise ValueError(f"the state is not one of {len(self.local) + len(self._children)} collectors")

@@ -1,6 +1,6 @@
-"""A job of the window in a child process: events go both ways at any time.
+"""A job of the window in a child process, with events in both directions at any time.
 
-Nothing heavy is imported before the child builds the job, since the window imports this module.
+Large libraries are imported only when the child builds the job, since the window imports this module.
 """
 
 import contextlib
@@ -17,17 +17,17 @@ from core.system.link import Link, LinkEndedError
 from core.system.resources import available_cores, release_memory
 
 _IDLE_SECONDS = 0.5
-"""Time that an idle job sleeps before it looks for work again, unless an event wakes it."""
+"""Seconds that an idle job sleeps before it looks for work again, unless an event wakes it."""
 _TRIM_SECONDS = 20.0
-"""Time between two returns of freed memory to the system."""
+"""Seconds between two returns of freed memory to the system."""
 _GRACE_SECONDS = 0.5
-"""Time in which a child that is asked to end has to."""
+"""Seconds within which a child has to end after a request."""
 _MANY_CORES = 6
-"""Number of cores from which a job may use more than one thread."""
+"""Smallest number of cores with which a job may use more than one thread."""
 
 
 class JobProcess(ChildProcess):
-    """The child process of one job. It receives what is sent to it, also before it has built the job."""
+    """The child process of one job. Events may be sent to it before it has built the job."""
 
     def __init__(self, spec: JobSpec) -> None:
         kind = KINDS[spec.name]
@@ -35,7 +35,7 @@ class JobProcess(ChildProcess):
         self._spec: JobSpec | None = spec
 
     def start(self) -> None:
-        """Raise ChildDiedError if the child is gone at once."""
+        """Start the process and send it the job. Raises ChildDiedError if the process ends immediately."""
         super().start()
         self.send(self._spec)  # other events may have been sent before it
         self._spec = None
@@ -60,7 +60,7 @@ class _Stop(Event):
 
 
 def job_threads(job: str) -> int:
-    """Return how many threads of this job may compute at once, with a core left for each other child and the window.
+    """Return the number of threads that a job may use, so that a core is left for each other child and the window.
 
     Results do not depend on it (core.nn.threads).
     """
@@ -87,9 +87,9 @@ def _run_job(link: ChildLink, name: str) -> None:
 
 
 def _listen(link: Link, inbox: queue.SimpleQueue[Event | Exception]) -> None:
-    """Fill the inbox. When the parent closes the link, this process ends at once.
+    """Put received events into the inbox. When the parent closes the link, this process ends immediately.
 
-    If a message can't be received or decoded, say for lack of memory, the job fails instead of waiting forever.
+    If a message can't be received or decoded, for example for lack of memory, the job fails instead of waiting forever.
     """
     while True:
         try:
@@ -102,7 +102,7 @@ def _listen(link: Link, inbox: queue.SimpleQueue[Event | Exception]) -> None:
 
 
 def _deliver_inbox(job: Job, name: str, link: Link, inbox: queue.SimpleQueue[Event | Exception], idle: bool) -> bool:
-    """Hand the waiting events to the job, and hold still while it is paused. Return False if it is asked to stop."""
+    """Deliver the waiting events to the job, and block while it is paused. Returns False if it is asked to stop."""
     paused = False
     deadline = time.monotonic() + (_IDLE_SECONDS if idle else 0)
     while True:

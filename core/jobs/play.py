@@ -1,4 +1,4 @@
-"""The play job: a game that the user plays with the keyboard, at the console's own speed."""
+"""The play job: a game that the user plays with the keyboard, at the console's original speed."""
 
 import time
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from core.tasks import get_task
 from core.tasks.atari import FRAMES_A_SECOND, AtariTask
 
 FRAMES_SHOWN_AT_ONCE = 2
-"""Two frames make one picture, thirty times a second: the console draws some objects in every other frame only."""
+"""Frames combined into one picture, 30 times per second: the console draws some objects only in every other frame."""
 _MAX_LAG = 0.25
-"""Seconds that the game may be behind and still catch up."""
+"""Largest delay in seconds that the game makes up for."""
 
 
 class PlayJob(Job):
-    """Yields a GameShown thirty times a second, by the controls held last; starts again when the game is over."""
+    """Yields a GameShown 30 times per second, played with the latest controls; starts again when the game is over."""
 
     def __init__(self, config: Config) -> None:
         task = get_task(config.task)
@@ -54,7 +54,7 @@ class PlayJob(Job):
 
 
 def action(held: ControlsHeld, turned: bool = False) -> ale_py.Action:
-    """The joystick action for the held controls; opposite directions cancel out. turned: see AtariTask."""
+    """Return the joystick action for the held controls; opposite directions cancel out. turned: see AtariTask"""
     if turned:
         held = ControlsHeld(left=held.left or held.down, right=held.right or held.up, fire=held.fire)
     names = ("UP" if held.up else "DOWN") if held.up != held.down else ""

@@ -26,7 +26,7 @@ _ARRAYS = tuple(field.name for field in fields(RolloutBatchReady) if field.name 
 
 
 class PolicyJob(Job):
-    """Publishes the untrained or the restored version at once, and then one version for each batch."""
+    """Publishes the untrained or restored policy first, and then a new version after each batch."""
 
     def __init__(self, config: Config) -> None:
         self._rng = generator(config.seed, "policy")
@@ -37,7 +37,7 @@ class PolicyJob(Job):
         self._version = 0
         self._env_steps = 0
         self._saves_batches = get_task(config.task).pictures is None
-        """True if waiting batches are part of the state. One of images takes 60 MB and is lost when a session stops."""
+        """True if waiting batches are part of the state. A batch of images takes 60 MB, and is lost when a session stops."""
 
     def receive(self, event: Event) -> None:
         if isinstance(event, RolloutBatchReady):
@@ -72,7 +72,7 @@ class PolicyJob(Job):
         return JobState({**self._optimizer.get_state(), **arrays}, values)
 
     def set_state(self, state: JobState) -> None:
-        """Restore `get_state`. Raises KeyError or ValueError where it does not fit the task."""
+        """Restore the state from `get_state`. Raises KeyError or ValueError if it does not fit the task."""
         self._optimizer.set_state(state.arrays)
         self._version, self._env_steps = (require_count(state.values[name]) for name in ("version", "env_steps"))
         set_rng_state(self._rng, state.values["rng"])
@@ -81,7 +81,7 @@ class PolicyJob(Job):
             counts = require_count(version), require_count(env_steps)
             batch = RolloutBatchReady(*counts, **arrays, learning_rate_scale=float(scale))
             self._require_shapes(batch)
-            if np.isfinite(batch.rewards).all():  # otherwise it would stop the session again at each start
+            if np.isfinite(batch.rewards).all():  # otherwise it would stop the session again at every start
                 self._batches.append(batch)
 
     def _require_shapes(self, batch: RolloutBatchReady) -> None:

@@ -1,4 +1,4 @@
-"""Practice pairs: clips of a robot in random motion, put to a human before there is a session."""
+"""Practice pairs: clips of a robot in random motion, shown to a human before there is a session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.types import Frames, Query, Segment
 
 FPS = 30.0
 FIRST_ID = 1_000_000_000
-"""First ID of practice queries and segments, which no session's own have."""
+"""First ID of practice queries and segments, larger than those in sessions."""
 
 
 def practice_pairs(
@@ -48,7 +48,7 @@ def practice_pairs(
 
 
 def practice_segments(task: RobotTask, count: int, seed: int) -> list[Segment]:
-    """Return a segment of each of `count` robots in random motion, from the start of an episode."""
+    """Return `count` segments of robots in random motion, each from the start of an episode."""
     rng = generator(seed, "practice")
     with closing(MujocoVectorEnv(task, count, rng, threads=1, staggered=False)) as env:
         actions, steps = oscillating_actions(env, rng, task.step_seconds), []

@@ -22,9 +22,9 @@ from core.types import Float32, Frames
 
 SECONDS, FPS, SIZE = 2.0, 12.0, 320
 _GAME_LEAD_IN = 5
-"""Multiple of SECONDS that a game is played first, since little can be seen at its start."""
+"""Multiple of SECONDS for which a game is played before the preview, since little can be seen at its start."""
 _HELD_SECONDS = 0.25
-"""Duration of a discrete action: a change at every step would look like trembling."""
+"""Duration of a discrete action in seconds: a change at every step would look like trembling."""
 _SWING_HZ = (0.6, 1.4)
 
 
@@ -36,13 +36,13 @@ class PreviewsJob(Service[PreviewRequested]):
     def answer(self, request: PreviewRequested) -> Iterator[Event | None]:
         try:
             drawn: Event = PreviewDrawn(request.task, preview(request.task))
-        except Exception as error:  # from any environment's code; shown on the task's card
+        except Exception as error:  # from the code of any environment; shown on the task's card
             drawn = PreviewRefused(request.task, refusal(error, "The task can't be rendered"))
         yield drawn
 
 
 def preview(name: str) -> Frames:
-    """Two seconds of the task with random actions, the same each time. Raises UserError for an unknown task."""
+    """Render SECONDS of the task with random actions, the same at each call. Raises UserError for an unknown task."""
     task = get_task(with_own_rate(name, steps_per_second))
     rng = generator(0, f"preview of {name}")
     steps = math.ceil(SECONDS / task.step_seconds)
@@ -61,7 +61,7 @@ def preview(name: str) -> Frames:
 
 
 def oscillating_actions(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Iterator[Float32]:
-    """Continuous actions (N, a) that oscillate, each at its own frequency. Independent noise would look like trembling."""
+    """Yield continuous actions (N, a) that oscillate, each at its own frequency; noise would look like trembling."""
     size = (len(env.states), env.sizes[1])
     pace, start = rng.uniform(*_SWING_HZ, size), rng.uniform(0, 2 * np.pi, size)
     for taken in itertools.count(1):
@@ -69,7 +69,7 @@ def oscillating_actions(env: VectorEnv, rng: np.random.Generator, step_seconds: 
 
 
 def _held_actions(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Iterator[Float32]:
-    """Random discrete actions (1, a), one-hot, each held for _HELD_SECONDS."""
+    """Yield random discrete actions (1, a), one-hot, each held for _HELD_SECONDS."""
     choices = np.eye(env.sizes[1], dtype=np.float32)
     while True:
         yield from [choices[rng.integers(len(choices))][None]] * max(1, round(_HELD_SECONDS / step_seconds))

@@ -1,4 +1,4 @@
-"""Queries that the rollout offers to the labeller: how many are due, which pairs, and which await an answer."""
+"""Queries that the rollout offers to the labeller: how many are due, which pairs, and which are waiting for an answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from core.reward.image_ensemble import ImageEnsemble
 from core.types import Query, Segment, Teacher
 
 _POLICY_PAIRS = 6
-"""Pairs after a finish that compare the finished policy with earlier ones: enough to turn a reward that prefers it wrongly."""
+"""Pairs after a finish that compare the finished policy with earlier ones: enough to correct a reward that overrates it."""
 
 
 class QueryOffers:
@@ -35,16 +35,16 @@ class QueryOffers:
         self._config = config
         self.selector = QuerySelector(config.query, rng)
         self._outstanding: dict[int, tuple[Query | None, int]] = {}
-        """Queries that await an answer, by id, oldest first, each with the environment steps when it was chosen. None
-        stands for one whose segments only the labeller has."""
+        """Queries that wait for an answer, by id, oldest first, each with the environment steps when it was chosen. None
+        in place of a query whose segments only the labeller has."""
         self.usable: set[int] = set()
         """Ids of the preferences that count as labels: all but "can't tell"."""
         self.replayed = False
-        """True once the answers that the session had when this job was started have been received."""
+        """True if the answers that the session had when this job was started have been received."""
 
     @property
     def any_waiting(self) -> bool:
-        """True if a query awaits an answer."""
+        """True if a query is waiting for an answer."""
         return bool(self._outstanding)
 
     def receive(self, event: Event) -> None:
@@ -78,7 +78,7 @@ class QueryOffers:
     ) -> Iterator[QueryOffered]:
         """Offer the queries that are missing now, ranked by the ensemble if there is one.
 
-        most: number of queries that may be answered or await an answer; None for as many as are due
+        most: largest number of answers and waiting queries together; None for as many as are due
         """
         if not self.replayed:  # stored pairs must not be offered again
             return
@@ -102,9 +102,9 @@ class QueryOffers:
             yield QueryOffered(replace(query, pool_returns=returns, predicted=of_members))
 
     def compare_policies(self, before: int) -> Iterator[QueryWithdrawn]:
-        """Let the next pairs compare the newest policy with those from before this number of environment steps.
+        """Make the next pairs compare the newest policy with those from before this number of environment steps.
 
-        Pairs prepared ahead are withdrawn, but not the one on screen.
+        Prepared pairs are withdrawn, except the one on screen.
         """
         self.selector.compare_policies(_POLICY_PAIRS, before)
         for query_id in list(self._outstanding)[1:]:
@@ -114,11 +114,11 @@ class QueryOffers:
     def renew(
         self, pool: Iterable[Segment], env_steps: int, ensemble: RewardEnsemble | ImageEnsemble
     ) -> Iterator[QueryWithdrawn]:
-        """Withdraw queries prepared ahead on which the members disagree far less than on a new pair.
+        """Withdraw prepared queries on which the members disagree less than half as much as on a new pair.
 
-        The oldest query is on screen and stays, and those that compare the newest policy with earlier ones were not
-        chosen for disagreement. Another one is checked only once the steps of an answer have been trained on since it
-        was chosen or last checked, because the clips of a new query have to be rendered.
+        The oldest query, which is on screen, stays, as do those that compare the newest policy with earlier ones, which
+        were not chosen for disagreement. Any other is checked again only after config.rollout.steps_per_answer steps,
+        because the clips of a new query have to be rendered.
         """
         old = [
             query

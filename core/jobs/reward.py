@@ -25,6 +25,7 @@ from core.events import (
     RewardPublished,
     Waited,
 )
+from core.formatting import pluralize
 from core.nn.device import device_for
 from core.nn.state import load_state_arrays, state_arrays
 from core.reward.ensemble import build_ensemble
@@ -38,12 +39,12 @@ class RewardJob(Job):
     """Trains for one round (a number of epochs) after each new policy and after new answers, and then publishes.
 
     So reward and policy keep pace on any machine. Two settings make rounds rarer: config.reward.interval (environment
-    steps between rounds) where batches are small, such as A2C's of 80 steps, and config.reward.steps_per_label
-    (environment steps for each answer that an epoch passes) where training takes long, as with images. With the latter,
-    new answers do not start a round but wait for the next one.
+    steps between rounds) if batches are small, such as A2C's of 80 steps, and config.reward.steps_per_label (environment
+    steps per answer in an epoch) if training takes long, as with images. With the latter, new answers do not start a round
+    but wait for the next one.
 
-    The first round is a long one and begins when the answers about the untrained policy are complete (A). Answers that
-    come during a round join its next epoch; training never starts over.
+    The first round is longer, and begins when the answers about the untrained policy are complete (A). Answers given
+    during a round are used from its next epoch on; training never starts over.
     """
 
     def __init__(self, config: Config) -> None:
@@ -56,19 +57,19 @@ class RewardJob(Job):
         self._round_due = self._in_round = self._new_answers = False
         self._epochs_left = 0
         self._answers_passed = 0.0
-        """Answers that epochs of this round have passed beyond the share of the batches so far."""
+        """Number of answers that this round's epochs have processed beyond the share of the batches so far."""
         self.turn_over = False
         self._batch_steps = config.rollout.environments * config.rollout.steps
         self._version = self._fitted_version = 0
-        """The newest policy, and the one at the start of the last round."""
+        """Versions of the newest policy, and of the policy at the start of the last round."""
         self._pending_state: JobState | None = None
         """The state to restore once the store's answers have been replayed."""
         self._snapshot: Arrays | None = None
         """Weights published last; during a round the ensemble's own weights differ."""
         self._unreceived = False
-        """True if the rollout does not have the reward yet, as that of another session: it is published before any round."""
+        """True if the rollout lacks the reward, such as one from another session: it is published before any round."""
         self._borrowed = False
-        """That reward has not been fitted here yet: a fit to one or two answers would soon undo it."""
+        """True if a reward from another session has not been fitted here yet: a fit to one or two answers would undo it."""
         self._prediction_token: int | None = None
 
     def receive(self, event: Event) -> None:
@@ -94,7 +95,7 @@ class RewardJob(Job):
 
     @property
     def _steps_between_rounds(self) -> float:
-        """Environment steps from one round to the next, unless new answers start one."""
+        """Environment steps from one round to the next, unless new answers start a round."""
         reward = self._config.reward
         return max(1, reward.interval, reward.steps_per_label * reward.epochs * self.trainer.count)
 
@@ -111,7 +112,7 @@ class RewardJob(Job):
             if self._pending_state is not None:
                 yield Waited("reward", "the reward waits for the answers of the session")
             elif missing > 0:
-                yield Waited("reward", f"the first reward fit waits for {missing} more answers")
+                yield Waited("reward", f"the first reward fit waits for {pluralize(missing, 'more answer')}")
             elif not self._round_due and not self._epochs_left:
                 new = "new answers wait for the next reward fit"
                 yield Waited("reward", new if self._new_answers else "the reward is fitted to all answers")
@@ -149,9 +150,9 @@ class RewardJob(Job):
         yield RewardPublished(self._generation, weights)
 
     def _passed_batch_share(self) -> bool:
-        """Return True once the epochs have passed as many answers as steps_per_label allots to one batch.
+        """Return True when the epochs have processed as many answers as steps_per_label allots to one batch.
 
-        Rounds but the first are spread over the batches between two of them, so that jobs which run in turns need not
+        Each round after the first is spread over the batches until the next one, so that jobs that run in turns need not
         wait for a whole round.
         """
         steps_per_label = self._config.reward.steps_per_label
@@ -165,7 +166,7 @@ class RewardJob(Job):
         return True
 
     def _predict_answers(self) -> Iterator[Event | None]:
-        """Answer a PredictionsRequested with the published snapshot's predictions, computed chunk by chunk."""
+        """Reply to a PredictionsRequested with the published snapshot's predictions, computed in chunks."""
         if self._prediction_token is None or self._pending_state is not None:
             return
         token, self._prediction_token = self._prediction_token, None
@@ -196,12 +197,12 @@ class RewardJob(Job):
             "borrowed": self._borrowed,
         }
         arrays = self.trainer.get_state()
-        if self._in_round and self._snapshot:  # which the ensemble differs from
+        if self._in_round and self._snapshot:  # the ensemble's weights differ from it
             arrays |= {f"{SNAPSHOT}{name}": array for name, array in self._snapshot.items()}
         return JobState(arrays, values)
 
     def set_state(self, state: JobState) -> None:
-        """Restore `get_state` once the answers, which come from the store, have been replayed."""
+        """Restore the state from `get_state` when the answers of the store have been replayed."""
         self._pending_state = state
         self._generation = require_count(state.values["generation"])
 

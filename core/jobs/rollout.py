@@ -49,11 +49,11 @@ from core.types import Float32, Segment, Teacher, require_count
 
 log = logging.getLogger(__name__)
 _AGREEMENT_PAIRS, _AGREEMENT_WINDOW = 48, 400
-"""Pairs of a batch whose predictions are compared, and pairs that the running agreement is over."""
+"""Number of pairs of a batch whose predictions are compared, and number of pairs in the running agreement."""
 _EPISODES = 100
-"""Finished episodes that the reported means are over."""
+"""Number of finished episodes in the reported means."""
 _MOST_NOVELTY = 0.4
-"""Share of a session over which novelty is rewarded at most."""
+"""Largest share of a session's steps during which novelty is rewarded."""
 
 
 class RolloutJob(Job):
@@ -78,9 +78,9 @@ class RolloutJob(Job):
         self._policy_version = -1
         self._policy_weights: dict[str, np.ndarray] | None = None
         self._demonstrated = True
-        """The newest policy has been recorded, or there is none yet."""
+        """True if the newest policy has been recorded, or there is none yet."""
         self._agreement = self._agreement_weight = 0.0
-        """Running share of pairs of new segments on which all members agree, which starts at 0, and its weight."""
+        """Exponential average of the share of new pairs on which all members agree, starting at 0, and its weight."""
         self._exploration_share = exploration_share(config)
         self.budget = TrainingBudget(config)
         self._demonstrator = Actor(config, None)
@@ -92,7 +92,9 @@ class RolloutJob(Job):
                 self.collectors.load_policy(weights)
                 self._policy_weights, self._demonstrated = weights, False
                 if self._policy_version < 0 or version <= self._policy_version:
-                    self._batches_sent = version + waiting  # either job was restarted: no other batches are under way
+                    self._batches_sent = (
+                        version + waiting
+                    )  # one of the jobs was restarted: no other batches are in progress
                 self._policy_version = version
             case RewardPublished(_, weights):
                 self._load_reward(weights)
@@ -121,7 +123,7 @@ class RolloutJob(Job):
 
     @property
     def _clips_suffice(self) -> bool:
-        """True if there are enough clips for the pairs to be asked before the policy is trained."""
+        """True if there are enough clips for the pairs that are asked before the policy is trained."""
         own = scheduled(self._env_steps, self.config) - self.config.query.taken
         return self.pool.added >= self.config.query.first_clips * own
 
@@ -132,13 +134,13 @@ class RolloutJob(Job):
             yield from self.offers.offer(self.pool, self._env_steps, self.ensemble, most)
 
     def _renew_queries(self) -> Iterator[Event]:
-        """Replace queries prepared for a human that the newest reward and segments have made less worth asking."""
+        """Withdraw prepared queries that, by the newest reward and segments, are no longer worth asking a human."""
         by_answers = self.config.query.schedule == "answers"
         if self.ensemble is not None and by_answers and self.config.teacher == Teacher.HUMAN:
             yield from self.offers.renew(self.pool, self._env_steps, self.ensemble)
 
     def _reason_to_wait(self) -> str:
-        """Reason for which no batch can be collected now; '' if one can."""
+        """Return the reason why no batch can be collected now; '' if one can."""
         if self._policy_version < 0:
             return "waiting for the policy"
         if self._env_steps >= self.config.steps:
@@ -149,7 +151,7 @@ class RolloutJob(Job):
         if self.ensemble:
             self.budget.start(self._env_steps, answers)
             hold = self.budget.reason_to_hold(self._env_steps, answers)
-            if hold == FINISHED or hold and self.offers.any_waiting:  # else there would be nothing to answer
+            if hold == FINISHED or hold and self.offers.any_waiting:  # otherwise there would be nothing to answer
                 return hold
         if self._on_true_reward or self.ensemble:
             ahead = self._batches_sent - self._policy_version
@@ -159,9 +161,9 @@ class RolloutJob(Job):
         return "training starts when the first pairs are answered" if asked else ""
 
     def _collect_batch(self) -> Iterator[Event | None]:
-        """Collect a batch, hand it to the policy with its rewards, offer queries, and report."""
+        """Collect a batch, yield it with its rewards for the policy, offer queries, and report."""
         batch = yield from self.collectors.collect(self._env_steps)
-        # A finish is as long as many answers' training: its clips would displace all that it may have unlearned.
+        # A finish takes many steps: its clips would displace those of behaviour that the policy may unlearn in it.
         finish = self.budget.finish_began
         for segment in batch.segments:
             self.pool.add(segment, before=math.inf if finish is None else finish)
@@ -204,12 +206,13 @@ class RolloutJob(Job):
             yield from self._demonstrate()
 
     def _rewards(self, batch: RolloutBatch, raw: Float32 | None, predicted: Float32 | None) -> Float32 | None:
-        """(T, N) rewards for the policy: the predicted reward, plus bonuses for the members' disagreement and novelty.
+        """Return rewards (T, N) for the policy: the predicted reward plus bonuses for disagreement and for novelty.
 
         The bonus for disagreement fades as the members come to agree on new pairs, and while the learning rate falls
-        at the end. Both are smaller where answers come fast. With teacher 'none' these are the true rewards; None before
-        the first fit.
-        raw: (M, T, N) predictions of each member; predicted: (T, N) normalized mean
+        at the end. Both bonuses are smaller if answers come fast. With teacher 'none', the rewards are the true ones,
+        clipped in games and otherwise normalized. Returns None before the first fit.
+
+        raw: (M, T, N), predictions of each member; predicted: (T, N), normalized mean
         """
         if self._on_true_reward:
             if not np.isfinite(batch.true_rewards).all():
@@ -229,7 +232,7 @@ class RolloutJob(Job):
         return predicted
 
     def _novelty_weight(self) -> float:
-        """Weight of the reward for novelty, which falls to 0; both weight and steps are less where answers come fast."""
+        """Return the weight of the reward for novelty, which falls to 0; lower and for fewer steps if answers come fast."""
         reward, share = self.config.reward, self._exploration_share
         steps = share * min(reward.novelty_steps, _MOST_NOVELTY * self.config.planned_steps)
         return share * reward.novelty * max(0.0, 1 - self._env_steps / max(1.0, steps))
@@ -254,10 +257,10 @@ class RolloutJob(Job):
     def _report(
         self, batch: RolloutBatch | None = None, raw: Float32 | None = None, predicted: Float32 | None = None
     ) -> RolloutReported:
-        """Measures of this batch, if any, and of the last episodes; raw: (M, T, N), predicted: (T, N)."""
+        """Return a report of the latest episodes and of a batch, if given. raw: (M, T, N); predicted: (T, N)"""
         correlation = predicted_return = float("nan")
         if batch is not None and raw is not None and predicted is not None:
-            # An episode at the reward of the newest step, before normalization, which makes every mean zero.
+            # An episode's sum of the last step's mean reward before normalization, which would make it zero.
             predicted_return = float(raw[:, -1].mean()) * self.task.episode_steps
             if predicted.std() > 0 and batch.true_rewards.std() > 0:
                 correlation = float(np.corrcoef(predicted.ravel(), batch.true_rewards.ravel())[0, 1])
@@ -274,13 +277,13 @@ class RolloutJob(Job):
         )
 
     def _demonstrate_at_rest(self) -> Iterator[Event | None]:
-        """Record the newest policy once, where collecting rests and no batch is left to improve it."""
+        """Record the newest policy once, if collecting is paused and no batch is left to improve the policy."""
         complete = self._batches_sent <= self._policy_version
         if complete and not self._demonstrated and self.config.rollout.demonstrate_every:
             yield from self._demonstrate()
 
     def _demonstrate(self) -> Iterator[Event | None]:
-        """Record one episode without noise for the live view; none if its simulation diverges."""
+        """Record one episode without noise for the live view; if its simulation diverges, none is recorded."""
         self._demonstrated = True
         if self._policy_weights is not None:
             self._demonstrator.load(self._policy_weights)

@@ -1,7 +1,7 @@
-"""The scenes job: shows the robot of a behaviour in random motion, from any side.
+"""The scenes job: renders the robot of a behaviour in random motion, from the behaviour's point of view.
 
-It serves the page on which behaviours are made. A change of anything but the robot, the start and the timing is
-shown in the same motion, so that its effect can be seen.
+It serves the page on which behaviours are edited. Unless the robot, the start or the timing changes, the motion stays
+the same, so that the effect of a change can be seen.
 """
 
 import math
@@ -32,7 +32,7 @@ from core.types import Float64, Frames
 
 FPS = 15.0
 _STARTS_SHOWN = 3
-"""Number of episodes that are shown, one after the other, where starts differ."""
+"""Number of episodes that are shown, one after the other, if starts differ."""
 
 
 class ScenesJob(Job):
@@ -86,10 +86,10 @@ class ScenesJob(Job):
 
 
 class Scene:
-    """A robot in random motion from one kind of start, simulated only for as long as clips need."""
+    """A robot in random motion from one kind of start, simulated only as long as clips require."""
 
     def __init__(self, behaviour: Behaviour) -> None:
-        """Raise UserError if the behaviour has no MuJoCo robot, or does not fit it."""
+        """Create the scene. Raises UserError if the behaviour has no MuJoCo robot, or does not fit it."""
         self._behaviour = behaviour
         task = self._task(behaviour)
         rng = generator(0, f"scene of {behaviour.robot}")
@@ -100,13 +100,13 @@ class Scene:
         self._renderer = MujocoRenderer(task)
 
     def shows(self, behaviour: Behaviour) -> bool:
-        """Return whether the motion is the same for this behaviour: its robot, start, control rate and episodes are."""
+        """Return whether the scene fits this behaviour: robot, start, control rate and episode length are the same."""
         kept = self._behaviour
         same = ("robot", "start", "model", "control_rate", "episode_seconds")
         return all(getattr(kept, name) == getattr(behaviour, name) for name in same)
 
     def pictures(self, behaviour: Behaviour, size: int, still: int | None) -> Iterator[npt.NDArray[np.uint8]]:
-        """Yield the frames (size, size, 3) of one clip of each episode, or only the one with the index `still`."""
+        """Yield the frames (size, size, 3) of one clip of each episode, or only the frame with the index `still`."""
         task = self._task(behaviour)
         self._renderer.look_from(task.camera)
         frames = math.ceil(task.segment_seconds * FPS - 1e-9)

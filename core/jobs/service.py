@@ -11,11 +11,11 @@ Request = TypeVar("Request", bound=Event)
 
 
 class Service(Job, Generic[Request]):
-    """A job that answers requests, one after the other, in their order."""
+    """A job that answers requests one after the other, in the order of their arrival."""
 
     name: ClassVar[str]
     requests: type[Request]
-    """Class of the events that it answers; it ignores others."""
+    """Class of the events that the job answers; other events are ignored."""
 
     def __init__(self) -> None:
         self._waiting: deque[Request] = deque()
@@ -33,4 +33,4 @@ class Service(Job, Generic[Request]):
 
     @abstractmethod
     def answer(self, request: Request) -> Iterator[Event | None]:
-        """Yield the reply to a request; None, and reports of progress, before it."""
+        """Yield the reply to a request, and before it None and reports of progress."""

@@ -1,4 +1,4 @@
-"""Training that a session's answers allow: how far it may go before the next answer, and how it ends."""
+"""Training that a session's answers allow: how many steps may be taken before the next answer, and how training ends."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from core.types import Choice, Teacher
 class TrainingBudget:
     """Environment steps that may be taken, in a session whose schedule follows the answers.
 
-    A human's session holds when the answers given have been trained on for config.rollout.steps_per_answer each, so
-    that its result depends neither on the machine's speed nor on the human's. The hold can be lifted. A finish, which
-    the human asks for and the next answer ends, takes config.rollout.finish_steps more, or what is left of the
-    session's steps, the second half at a falling learning rate. In a headless session answers come when they are due,
-    and the finish is its last part.
+    A human's session holds when each answer has been trained on for config.rollout.steps_per_answer steps, so that the
+    result depends neither on the machine's speed nor on the human's. The hold can be lifted. A finish, which the human
+    requests and the next answer ends, takes config.rollout.finish_steps more, or the session's remaining steps, the second
+    half at a falling learning rate. In a headless session, answers come when they are due, and the finish is its last part.
     """
 
     def __init__(self, config: Config) -> None:
@@ -25,13 +24,13 @@ class TrainingBudget:
         self._by_answers = config.query.schedule == "answers"
         self._limited = self._by_answers and config.teacher == Teacher.HUMAN and config.rollout.steps_per_answer > 0
         self._started: int | None = None
-        """Environment steps from which answers are counted: at the first reward, or later ones (reason_to_hold)."""
+        """Environment steps from which answers are counted: at the first reward, or later (see `reason_to_hold`)."""
         self._answers = config.query.first_of(config.labels) - 1
-        """Number of answers that allow no steps beyond those."""
+        """Number of answers that allow no steps beyond `_started`."""
         self.finish_began: int | None = None
-        """Environment steps at which a human asked for a finish; None if no answer has come since."""
+        """Environment steps at which a human requested a finish; None without one, or if an answer has ended it."""
         self._newest_answer = 0
-        """Id of the newest preference: those that are replayed after a restart end no finish."""
+        """Id of the newest preference: preferences replayed after a restart do not end a finish."""
         self._lifted = False
 
     def receive(self, event: Event, env_steps: int) -> None:
@@ -46,9 +45,9 @@ class TrainingBudget:
                     self.finish_began = None
 
     def start(self, env_steps: int, answers: int) -> None:
-        """Count answers from here, where there is a first reward to train on; later calls do nothing.
+        """Count answers from these steps, at which there is a first reward to train on; later calls have no effect.
 
-        answers: as in `reason_to_hold`; fewer than usual if the reward was taken over from another session
+        answers: see `reason_to_hold`; fewer than usual if the reward was taken over from another session
         """
         if self._started is None:
             self._started, self._answers = env_steps, min(self._answers, answers - 1)
@@ -68,7 +67,7 @@ class TrainingBudget:
         return FINISHED if self._finish is not None and env_steps >= self._finish.stop else ""
 
     def progress(self, env_steps: int) -> float:
-        """Return the share done of the training at a falling learning rate: of the whole session in the paper's schedule."""
+        """Return the progress, 0 to 1, of the falling learning rate; in the paper's schedule, that of the whole session."""
         config = self._config
         if not self._by_answers:
             return min(1.0, env_steps / config.planned_steps)
@@ -78,13 +77,13 @@ class TrainingBudget:
         return 0.0 if finish is None else finishing(env_steps, finish.stop, len(finish) // 2)
 
     def share_finished(self, env_steps: int) -> float | None:
-        """Return the share of the finish that is done; None if no human has asked for one since the last answer."""
+        """Return the progress of the finish, 0 to 1; None if no human has requested one since the last answer."""
         finish = self._finish
         return None if finish is None else finishing(env_steps, finish.stop, len(finish))
 
     @property
     def _finish(self) -> range | None:
-        """Environment steps of the finish that a human has asked for, which ends with the session's steps at the latest."""
+        """Environment steps of the finish that a human has requested, which ends with the session's steps at the latest."""
         if self.finish_began is None:
             return None
         return range(self.finish_began, min(self.finish_began + self._config.rollout.finish_steps, self._config.steps))

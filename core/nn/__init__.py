@@ -1,1 +1,1 @@
-"""Networks and what they share: stacked MLP and CNN, their state as arrays, threads, device."""
+"""Networks and their shared parts: stacked MLP and CNN, state as arrays, threads, device."""

@@ -1,4 +1,4 @@
-"""Choice of the device that networks are trained on."""
+"""Choice of the device on which networks are trained."""
 
 import logging
 import re
@@ -16,10 +16,10 @@ log = logging.getLogger(__name__)
 def device_for(config: Config) -> torch.device:
     """Return the device that config.device names.
 
-    'auto' takes a GPU where there is one for tasks seen in pictures. The networks of other tasks are so small that a GPU
-    gains a fifth of the speed at most, and each of a session's processes would take memory on it.
+    'auto' means a GPU, if there is one, for tasks with image observations. The networks of other tasks are so small that a
+    GPU is at most 20% faster, and each of a session's processes would take memory on it.
 
-    Raises NoGpuError where 'cuda' is asked for and torch can't use a GPU.
+    Raises NoGpuError if the device is 'cuda' and torch can't use a GPU.
     """
     if config.device == "cpu" or config.device == "auto" and not get_task(config.task).pictures:
         return torch.device("cpu")
@@ -39,7 +39,7 @@ def device_for(config: Config) -> torch.device:
 
 
 def _failure(caught: list[warnings.WarningMessage]) -> str:
-    """Return a sentence for the user if torch has warned of the GPU, which it does once in a process; '' if not."""
+    """Return a sentence for the user if torch warned about the GPU, as it does once per process; '' otherwise."""
     for warning in caught:
         _, found, told = str(warning.message).partition("CUDA initialization: ")
         if found:
@@ -50,7 +50,7 @@ def _failure(caught: list[warnings.WarningMessage]) -> str:
 
 
 def _unsupported_gpu() -> str:
-    """Return a sentence for the user if the installed torch has no code for the GPU's architecture; '' if it has."""
+    """Return a sentence for the user if the installed torch has no code for the GPU's architecture; '' otherwise."""
     if torch.version.cuda is None:  # built for AMD's GPUs, whose architectures have other names
         return ""
     capability = torch.cuda.get_device_capability()
@@ -65,8 +65,9 @@ def _unsupported_gpu() -> str:
 def has_code_for(architectures: list[str], capability: tuple[int, int]) -> bool:
     """Return whether a build of torch runs on a GPU.
 
-    architectures: those of the build. Code for 'sm_86' runs on GPUs of capability 8.6 to 8.9; code for 'compute_90' is
-        compiled when it is loaded, for 9.0 and all newer ones.
+    architectures: architectures of the build. Code for 'sm_86' runs on GPUs of capability 8.6 to 8.9; code for
+        'compute_90' is compiled at load time, for 9.0 and all newer capabilities
+    capability: compute capability of the GPU, (major, minor)
     """
     for architecture in architectures:
         kind, _, number = architecture.rstrip("af").partition("_")

@@ -1,4 +1,4 @@
-"""Parts that all networks with image input share: conversion of pixels, number format, dropout.
+"""Shared parts of all networks with image input: conversion of pixels, data type, dropout.
 
 Images stay uint8 until a gradient step or a prediction needs them: as floating-point numbers they would take two to
 four times the memory.
@@ -14,7 +14,7 @@ dividing the pixels and rounds nothing: bfloat16 represents the integers up to 2
 
 
 def compute_dtype(device: torch.device) -> torch.dtype:
-    """Number format of convolutions: bfloat16 where the hardware multiplies it (half the time), else float32.
+    """Return the data type of convolutions: bfloat16 if the hardware supports it (half the time), else float32.
 
     Weights, sums over a batch and layers without pixels stay in float32 (mixed precision).
     """
@@ -25,7 +25,7 @@ def compute_dtype(device: torch.device) -> torch.dtype:
 
 
 def to_channels_last(images: Tensor, dtype: torch.dtype) -> Tensor:
-    """(B, n, h, w) uint8 -> (B, n, h, w) of `dtype`, values 0 to 255, in channels-last memory format.
+    """Convert images (B, n, h, w) uint8 to `dtype`, with values 0 to 255, in channels-last memory format.
 
     Convolutions take half the time in this format.
     """
@@ -39,7 +39,7 @@ class TrainingPass:
     """
 
     def __init__(self, dropout: float, seed: int) -> None:
-        """dropout: share of the units set to 0, rounded to a multiple of 1/256."""
+        """dropout: share of the units set to 0, rounded to a multiple of 1/256; seed: seed of the random numbers"""
         self._dropped = round(256 * dropout)
         self._rng = np.random.Generator(np.random.SFC64(seed))
         self.moments: list[tuple[Tensor, Tensor]] = []

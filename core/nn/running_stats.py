@@ -35,10 +35,10 @@ class RunningMeanStd:
         return np.sqrt(np.maximum(self.squares / max(self.count, 1.0), 1e-6))
 
     def to_array(self) -> Float64:
-        """(3, size): mean, sum of squared deviations, and count repeated."""
+        """Return an array (3, size): mean, sum of squared deviations, and the count, repeated."""
         return np.stack([self.mean, self.squares, np.full_like(self.mean, self.count)])
 
     def load_array(self, array: Float64) -> None:
-        """Restore the moments from `to_array`'s result. Raises ValueError if it has another size or dtype."""
+        """Restore the moments from the result of `to_array`. Raises ValueError if it has another size or dtype."""
         self.mean, self.squares, counts = require_array(array, np.float64, 3, len(self.mean))
         self.count = float(counts.max(initial=0.0))

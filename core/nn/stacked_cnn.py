@@ -1,4 +1,4 @@
-"""The paper's reward network for images (A.2): all members of an ensemble in one grouped convolution a layer."""
+"""The paper's reward network for images (A.2): all members of an ensemble in one grouped convolution per layer."""
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ FILTERS = 16
 LAYERS = ((7, 3), (5, 2), (3, 1), (3, 1))
 """(side of the filters, stride) of each convolution (A.2)."""
 _MOMENTUM = 0.9
-"""Decay of the running moments: each half of a minibatch moves them a tenth of the way to its batch's moments."""
+"""Decay of the running moments: each half of a minibatch moves them by 10% towards its own moments."""
 _EPSILON = 1e-5
 
 
@@ -39,11 +39,12 @@ class StackedCNN(torch.nn.Module):
         dtype: torch.dtype | None = None,
         last_layer_scale: float = 1.0,
     ) -> None:
-        """image_shape: (n, h, w) of one input; dtype: of the convolutions, None for the device's best.
+        """Create networks with random weights.
 
-        last_layer_scale: factor of the last layer's initial weights. At 1 the untrained network's returns of a clip,
-        sums over 25 steps, are so large that the first ten to fifteen epochs over a thousand answers go into reducing
-        them.
+        image_shape: (n, h, w) of one input
+        dtype: data type of the convolutions; None for the device's fastest
+        last_layer_scale: factor of the last layer's initial weights. At 1, the untrained network's returns of a clip,
+            sums over 25 steps, are so large that the first ten to fifteen epochs over a thousand answers only reduce them
         """
         super().__init__()
         self.members, self.image_shape = members, image_shape
@@ -67,13 +68,14 @@ class StackedCNN(torch.nn.Module):
         self.to(device)
 
     def forward(self, images: Tensor) -> Tensor:
-        """(B, n, h, w) uint8, the same for all members -> (M, B) float32, outside of training."""
+        """Evaluate images (B, n, h, w) uint8 with all members, outside of training; returns (M, B) float32."""
         hidden = self._hidden(images, 1, None)
         return torch.baddbmm(self.biases[-1], hidden, self.weights[-1]).squeeze(-1)
 
     def segment_returns(self, images: Tensor, training_pass: TrainingPass | None = None) -> Tensor:
-        """(S, k, M, n, h, w) uint8, a segment of its own for each member -> (M, S): outputs summed over the k steps.
+        """Return the outputs (M, S), summed over the k steps of each segment.
 
+        images: (S, k, M, n, h, w) uint8, with separate segments for each member
         training_pass: None outside of training
         """
         segments, steps = images.shape[:2]
@@ -82,7 +84,7 @@ class StackedCNN(torch.nn.Module):
         return torch.baddbmm(self.biases[-1] * steps, sums, self.weights[-1]).squeeze(-1)  # linear, so after the sum
 
     def _hidden(self, images: Tensor, groups: int, training_pass: TrainingPass | None) -> Tensor:
-        """(B, groups * n, h, w) uint8 -> (M, B, hidden): input of the last layer."""
+        """Map images (B, groups * n, h, w) uint8 to the input (M, B, hidden) of the last layer."""
         x = to_channels_last(images, self._dtype)
         for layer, (_, stride) in enumerate(LAYERS):
             filters, offsets = self._filters(layer, training_pass is None)
@@ -94,9 +96,9 @@ class StackedCNN(torch.nn.Module):
         return leaky_relu(linear, LEAK, inplace=True)
 
     def _filters(self, layer: int, with_batch_norm: bool) -> tuple[Tensor, Tensor | None]:
-        """Filters (M * FILTERS, channels, side, side) and offsets (M * FILTERS,) or None of one convolution.
+        """Return filters (M * FILTERS, channels, side, side) and offsets (M * FILTERS,) or None of one convolution.
 
-        with_batch_norm: folds batch norm by the running moments into them, for use outside of training
+        with_batch_norm: fold batch norm with the running moments into both, for use outside of training
         """
         filters, offsets = self.weights[layer].flatten(0, 1), None
         if with_batch_norm:
@@ -108,15 +110,15 @@ class StackedCNN(torch.nn.Module):
         return filters.to(self._dtype).contiguous(memory_format=torch.channels_last), offsets
 
     def folded_filters(self, layer: int) -> tuple[Tensor, Tensor]:
-        """Filters and offsets of one convolution as used outside of training, with batch norm in them."""
+        """Return the filters and offsets of one convolution for use outside of training, with batch norm folded in."""
         filters, offsets = self._filters(layer, True)
         assert offsets is not None
         return filters, offsets
 
     def _batch_norm_and_dropout(self, x: Tensor, layer: int, training_pass: TrainingPass) -> Tensor:
-        """x (B, M * FILTERS, h, w), normalized by its own moments, with dropout; the moments go to the pass.
+        """Normalize x (B, M * FILTERS, h, w) by its own moments, which are added to the pass, and apply dropout.
 
-        Dropout before a leaky ReLU is the same as after it. Its scale factor is part of batch norm's.
+        Dropout before a leaky ReLU is the same as after it. Its scale factor is part of batch norm's scale.
         """
         scale, shift = self.scales[layer].flatten(), self.shifts[layer].flatten()
         mean, variance = torch.zeros_like(scale), torch.ones_like(scale)

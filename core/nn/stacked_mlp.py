@@ -12,11 +12,11 @@ CPU = torch.device("cpu")
 LEAK = 0.01
 """Slope of the leaky ReLUs for negative inputs (A.1)."""
 Dropout = Callable[[Tensor], Tensor]
-"""Dropout of one training pass: a hidden layer's output -> the same with some units set to 0."""
+"""Dropout of one training pass: sets some units of a hidden layer's output to 0."""
 
 
 class StackedMLP(torch.nn.Module):
-    """M networks with two hidden layers and scalar output, evaluated together with batched products.
+    """M networks with two hidden layers and scalar output, evaluated together with batched matrix products.
 
     weights: (M, inputs, hidden), (M, hidden, hidden), (M, hidden, 1); biases: (M, 1, hidden) twice and (M, 1, 1)
     """
@@ -41,11 +41,11 @@ class StackedMLP(torch.nn.Module):
         self.to(device)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(M, B, inputs) -> (M, B)."""
+        """Map inputs (M, B, inputs) to outputs (M, B)."""
         return torch.baddbmm(self.biases[2], self._hidden(x, None), self.weights[2]).squeeze(-1)
 
     def segment_returns(self, x: Tensor, dropout: Dropout | None = None) -> Tensor:
-        """x (M, S, k, inputs) -> (M, S): outputs summed over the k steps of each segment.
+        """Map x (M, S, k, inputs) to outputs (M, S), summed over the k steps of each segment.
 
         The last layer is linear, so it is applied after the sum over the steps: a third less work than summing outputs.
         """
@@ -55,7 +55,7 @@ class StackedMLP(torch.nn.Module):
         return torch.baddbmm(self.biases[2] * steps, sums, self.weights[2]).squeeze(-1)
 
     def _hidden(self, x: Tensor, dropout: Dropout | None) -> Tensor:
-        """(M, B, inputs) -> (M, B, hidden): output of the second hidden layer."""
+        """Map inputs (M, B, inputs) to the output (M, B, hidden) of the second hidden layer."""
         for layer in (0, 1):
             x = leaky_relu(torch.baddbmm(self.biases[layer], x, self.weights[layer]), LEAK, inplace=True)
             x = dropout(x) if dropout else x
@@ -63,6 +63,6 @@ class StackedMLP(torch.nn.Module):
 
 
 def uniform(shape: tuple[int, ...], inputs: int, generator: torch.Generator) -> Tensor:
-    """Initial weights or biases of a layer: uniform in +-1/sqrt(inputs), float32, on the CPU."""
+    """Return initial weights or biases of a layer: uniform in ±1/sqrt(inputs), float32, on the CPU."""
     bound = 1 / math.sqrt(inputs)
     return torch.empty(shape).uniform_(-bound, bound, generator=generator)

@@ -13,14 +13,14 @@ _FIELDS = {torch.optim.Adam: {"step", "exp_avg", "exp_avg_sq"}, torch.optim.RMSp
 
 
 def state_arrays(module: torch.nn.Module) -> Arrays:
-    """Copies of the module's parameters and persistent buffers, by their names in `state_dict()`."""
+    """Return copies of the module's parameters and persistent buffers, by their names in `state_dict()`."""
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in module.state_dict().items()}
 
 
 def load_state_arrays(module: torch.nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
-    """Copy arrays written by `state_arrays` into the module, in place; other entries are ignored.
+    """Copy the arrays of `state_arrays` into the module, in place; other entries are ignored.
 
-    Raises KeyError for a missing array and ValueError for one of another shape; the module is unchanged then.
+    Raises KeyError for a missing array and ValueError for one of another shape; the module is then unchanged.
     """
     state = module.state_dict()
     for name, tensor in state.items():
@@ -31,7 +31,7 @@ def load_state_arrays(module: torch.nn.Module, arrays: Mapping[str, np.ndarray])
 
 
 def require_array(array: np.ndarray, dtype: type[np.generic], *shape: int) -> np.ndarray:
-    """Copy of an array from a checkpoint, of this dtype and shape, in which -1 is any length. Raises ValueError."""
+    """Return a copy of an array from a checkpoint. Raises ValueError if its dtype or shape differs; -1 is any length."""
     fits = array.ndim == len(shape) and all(n in (-1, have) for n, have in zip(shape, array.shape, strict=True))
     if array.dtype != dtype or not fits:
         raise ValueError(f"an array has type {array.dtype} and shape {array.shape} instead of {dtype.__name__} {shape}")
@@ -39,16 +39,16 @@ def require_array(array: np.ndarray, dtype: type[np.generic], *shape: int) -> np
 
 
 def optimizer_arrays(optimizer: torch.optim.Optimizer) -> dict[str, np.ndarray]:
-    """Copies of the optimizer's moments and step counts, named optimizer_INDEX_FIELD by the parameter's index."""
+    """Return copies of the optimizer's moments and step counts, named optimizer_INDEX_FIELD by the parameter's index."""
     state = optimizer.state_dict()["state"]
     return {f"{_PREFIX}{i}_{field}": value.cpu().numpy().copy() for i, s in state.items() for field, value in s.items()}
 
 
 def load_optimizer_arrays(optimizer: torch.optim.Optimizer, arrays: Mapping[str, np.ndarray]) -> None:
-    """Restore the state written by `optimizer_arrays`; entries with other prefixes are ignored.
+    """Restore the state from `optimizer_arrays`; entries with other prefixes are ignored.
 
-    Raises ValueError where a field is missing, or a shape or type differs from the optimizer's parameters. PyTorch's fused step does not
-    check this and would write out of bounds.
+    Raises ValueError if a field is missing, or if a shape or type does not fit the optimizer's parameters. PyTorch's fused
+    step does not check this and would write out of bounds.
     """
     state: dict[int, dict[str, Tensor]] = {}
     for name, array in arrays.items():

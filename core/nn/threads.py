@@ -1,8 +1,7 @@
-"""Two computations at once in one process. Python threads suffice, as torch releases the GIL in its operations.
+"""Two concurrent computations in one process. Python threads suffice, as torch releases the GIL in its operations.
 
-Torch's own threads do not help with networks this small: their barriers cost more than the products, and they take
-cores from the physics. Work is divided in two on every machine alike, so that the numbers of a run do not depend on
-how many cores it had.
+Torch's own threads do not help with such small networks: their synchronization takes longer than the products, and they
+take cores from the physics. Work is divided in two on every machine, so that results do not depend on the number of cores.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ B = TypeVar("B")
 
 
 class Both(Protocol):
-    """Calls two functions and returns their results; raises an exception that either of them raised."""
+    """Calls two functions and returns their results; raises the exception of either."""
 
     def __call__(self, first: Callable[[], A], second: Callable[[], B], /) -> tuple[A, B]: ...
 
@@ -27,16 +26,16 @@ _threads = 1
 
 
 def limit_threads(threads: int) -> None:
-    """Limit the threads that `two_threads` may use in this process; torch and BLAS use one thread in each."""
+    """Set the number of threads that `two_threads` may use in this process; torch and BLAS use one thread in each."""
     global _threads
     _threads = threads
     torch.set_num_threads(1)
-    threadpool_limits(1, "blas")  # for good: with more threads NumPy rounds its products differently
+    threadpool_limits(1, "blas")  # permanently: with more threads NumPy rounds its products differently
 
 
 @contextmanager
 def two_threads() -> Iterator[Both]:
-    """Yield a caller of two functions: concurrently where two threads are allowed, else one after the other."""
+    """Yield a function that calls two functions: concurrently if two threads are allowed, else one after the other."""
     if _threads < 2:
         yield lambda first, second: (first(), second())
         return

@@ -1,8 +1,8 @@
 """Advantage actor-critic (Mnih et al. 2016, synchronous form): the paper's optimizer for Atari (A.2).
 
-Takes one gradient step on each small batch. The paper says Adam, but its numbers (alpha = .99, epsilon = 1e-5) are
-those of RMSprop, which Mnih et al. used, as does this module. PyTorch's RMSprop adds epsilon to the root of the mean
-square, where theirs adds it to the mean square itself: with small gradients PyTorch's steps are larger.
+It takes one gradient step on each small batch. The paper names Adam, but its numbers (alpha = .99, epsilon = 1e-5) are
+those of RMSprop, which Mnih et al. and this module use. PyTorch's RMSprop adds epsilon to the root of the mean square,
+theirs to the mean square itself: with small gradients PyTorch's steps are larger.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from core.policy.ppo import value_loss
 
 
 class A2C(OnPolicyOptimizer):
-    """With gae_lambda 1, advantages are n-step returns minus values, n being the steps of a batch.
+    """One gradient step per batch. With gae_lambda 1, advantages are n-step returns minus values, n the steps of a batch.
 
     A batch of an earlier policy (config.policy.lag) is weighted by the ratio of probabilities. Otherwise the ratio is
     1 and its gradient is that of the log probability.

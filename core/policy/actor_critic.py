@@ -14,7 +14,7 @@ from core.config import PolicyConfig
 from core.nn.stacked_mlp import CPU
 
 Distribution = tuple[Tensor, ...]
-"""Parameters of the distributions of B actions; each class of networks defines its own."""
+"""Parameters of the distributions of B actions; each network class defines its own."""
 OBSERVATION_LIMIT = 10.0
 """Normalized observations are clipped to this many standard deviations."""
 
@@ -22,8 +22,8 @@ OBSERVATION_LIMIT = 10.0
 class ActorCritic(torch.nn.Module, ABC):
     """A network that maps normalized observations (B, o) to action distributions and values.
 
-    weights: all parameters as one float32 vector (P,), the policy's before the value function's. Clipping, moving,
-        comparing and restoring them then take one operation each; otherwise these are most of a small update's cost.
+    weights: all parameters as one float32 vector (P,), the policy's before the value function's. So clipping, moving,
+        comparing and restoring them takes one operation each; per parameter, this would dominate a small update's time.
     policy_parameters, value_parameters: views of that vector in the shapes of the layers, for autograd. Parameters
         that policy and value share count as the policy's.
     mean, std: moments (o,) that normalize observations; empty for images, which are not normalized
@@ -60,15 +60,15 @@ class ActorCritic(torch.nn.Module, ABC):
         return gradient
 
     def normalize(self, observations: Tensor) -> Tensor:
-        """(B, o) -> (B, o): in standard deviations from the mean, clipped to OBSERVATION_LIMIT."""
+        """Return observations (B, o) in standard deviations from the mean, clipped to ±OBSERVATION_LIMIT."""
         return (observations - self.mean).div_(self.std).clamp_(-OBSERVATION_LIMIT, OBSERVATION_LIMIT)
 
     def values(self, normalized: Tensor) -> Tensor:
-        """(B, o) -> (B,) values."""
+        """Return the values (B,) of normalized observations (B, o)."""
         return _tanh_network(normalized, self.value_parameters).squeeze(-1)
 
     def evaluate(self, normalized: Tensor) -> tuple[Distribution, Tensor]:
-        """(B, o) -> distributions and values (B,); computes shared layers once."""
+        """Return the distributions and values (B,) of normalized observations (B, o); shared layers are computed once."""
         return self.distribution(normalized), self.values(normalized)
 
     @torch.no_grad()
@@ -80,23 +80,23 @@ class ActorCritic(torch.nn.Module, ABC):
 
     @abstractmethod
     def distribution(self, normalized: Tensor) -> Distribution:
-        """(B, o) -> distributions of B actions."""
+        """Return the distributions of B actions for normalized observations (B, o)."""
 
     @abstractmethod
     def log_probs(self, distribution: Distribution, actions: Tensor) -> Tensor:
-        """Actions (B, a) -> their log probabilities, or log densities, (B,)."""
+        """Return the log probabilities, or log densities, (B,) of actions (B, a)."""
 
     @abstractmethod
     def entropy(self, distribution: Distribution) -> Tensor:
-        """Mean entropy over the rows, a scalar, in nats."""
+        """Return the mean entropy over the rows, a scalar, in nats."""
 
     @abstractmethod
     def kl(self, old: Distribution, new: Distribution) -> Tensor:
-        """Mean over the rows of the divergence KL(old || new), a scalar."""
+        """Return the mean over the rows of the divergence KL(old || new), a scalar, in nats."""
 
     @abstractmethod
     def sample(self, distribution: Distribution, rng: np.random.Generator | None) -> tuple[Tensor, Tensor]:
-        """Actions (B, a) and their log probabilities (B,), both float32; without rng the likeliest actions."""
+        """Return actions (B, a) and their log probabilities (B,), both float32; the likeliest actions if rng is None."""
 
 
 class GaussianActorCritic(ActorCritic):
@@ -198,20 +198,20 @@ def actor_critic(
     generator: torch.Generator,
     device: torch.device = CPU,
 ) -> ActorCritic:
-    """The untrained network for vector observations and this kind of actions; action_size: width of an action's row."""
+    """Return the untrained network for vector observations and this kind of actions. action_size: width of an action row"""
     if discrete:
         return CategoricalActorCritic(observation_size, action_size, config.hidden, generator, device)
     return GaussianActorCritic(observation_size, action_size, config.hidden, config.initial_std, generator, device)
 
 
 def _views(vector: Tensor, like: list[Tensor]) -> list[Tensor]:
-    """Consecutive parts of vector (P,) in the shapes of `like`; they share its memory and are leaves of autograd."""
+    """Return consecutive parts of vector (P,) in the shapes of `like`; they share its memory and are leaves of autograd."""
     parts = vector.split([tensor.numel() for tensor in like])
     return [part.view(tensor.shape).detach() for part, tensor in zip(parts, like, strict=True)]
 
 
 def linear(inputs: int, outputs: int, gain: float, generator: torch.Generator) -> list[Tensor]:
-    """Orthogonal weight (inputs, outputs) and bias (outputs,) of zeros."""
+    """Return an orthogonal weight (inputs, outputs) and a bias (outputs,) of zeros."""
     weight = torch.nn.init.orthogonal_(torch.empty(outputs, inputs), gain, generator=generator)
     return [weight.t().contiguous(), torch.zeros(outputs)]
 
@@ -219,7 +219,7 @@ def linear(inputs: int, outputs: int, gain: float, generator: torch.Generator) -
 def _tanh_networks(
     inputs: int, outputs: int, hidden: int, generator: torch.Generator
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """Three layers each of the policy's network and of the value function's, as in PPO's reference implementation."""
+    """Return three layers for the policy and three for the value function, as in PPO's reference implementation."""
     policy, value = (
         [
             *linear(inputs, hidden, math.sqrt(2), generator),
@@ -232,7 +232,10 @@ def _tanh_networks(
 
 
 def _tanh_network(x: Tensor, layers: list[Tensor]) -> Tensor:
-    """x (B, inputs), weights and biases in turn -> (B, outputs): tanh after each layer but the last."""
+    """Map x (B, inputs) to outputs (B, outputs), with tanh after each layer but the last.
+
+    layers: alternating weights and biases
+    """
     for i in range(0, len(layers) - 2, 2):
         x = torch.tanh(torch.addmm(layers[i + 1], x, layers[i]))
     weight, bias = layers[-2:]

@@ -1,8 +1,8 @@
-"""Actor-critic networks for images: convolutions that the action distribution and the value share.
+"""Actor-critic networks for images: convolutions shared by the action distribution and the value.
 
-config.policy.vision names one of two. `nature` is that of Mnih et al. 2015, which the paper names (A.2): 32 filters
-of 8 x 8, 64 of 4 x 4 and 64 of 3 x 3, then 512 units. `small`, the default, is that of Mnih et al. 2013 and of A3C
-(2016): 16 filters of 8 x 8, 32 of 4 x 4, then 256 units. It takes 40% of the other's time on a CPU.
+config.policy.vision names one of two networks. `nature` is that of Mnih et al. 2015, which the paper uses (A.2): 32
+filters of 8 x 8, 64 of 4 x 4 and 64 of 3 x 3, then 512 units. `small`, the default, is that of Mnih et al. 2013 and of
+A3C (2016): 16 filters of 8 x 8, 32 of 4 x 4, then 256 units. On a CPU it takes 40% of the time of `nature`.
 """
 
 import math
@@ -37,9 +37,10 @@ class CNNActorCritic(Categorical):
         device: torch.device = CPU,
         dtype: torch.dtype | None = None,
     ) -> None:
-        """image_shape: (n, h, w) of one input; vision: a name in KINDS; dtype: of the convolutions, None for the best.
+        """Create a network with orthogonal initial weights.
 
-        Initial weights are orthogonal.
+        image_shape: (n, h, w) of one input; vision: a name in KINDS
+        dtype: data type of the convolutions; None for the device's fastest
         """
         layers, units = KINDS[vision]
         tensors: list[Tensor] = []
@@ -59,7 +60,7 @@ class CNNActorCritic(Categorical):
         return observations
 
     def evaluate(self, normalized: Tensor) -> tuple[Distribution, Tensor]:
-        """(B, n * h * w) uint8 -> log probabilities (B, a), and values (B,)."""
+        """Return the log probabilities (B, a) and values (B,) of images (B, n * h * w) uint8."""
         if torch.is_grad_enabled() or len(normalized) <= _CHUNK:
             return self._evaluate(normalized)
         parts = [self._evaluate(part) for part in normalized.split(_CHUNK)]
@@ -78,7 +79,7 @@ class CNNActorCritic(Categorical):
         return (logs,), torch.addmm(value_bias, features, value_weight).squeeze(-1)
 
     def features(self, pixels: Tensor) -> Tensor:
-        """(B, n * h * w) uint8 -> (B, units) float32: output of the shared layers."""
+        """Return the output (B, units) float32 of the shared layers for images (B, n * h * w) uint8."""
         parameters, dtype = self.policy_parameters, self._dtype
         x = to_channels_last(pixels.view(-1, *self._image_shape), dtype)
         for number, (_, _, stride) in enumerate(self._layers):

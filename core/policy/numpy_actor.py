@@ -1,4 +1,4 @@
-"""A Gaussian policy evaluated with NumPy: for the rows of a single step it takes half of torch's time."""
+"""A Gaussian policy evaluated with NumPy, which takes half of torch's time for the rows of a single step."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ from core.types import Float32
 class NumpyActor:
     """Acts with a network's weights, through arrays that share memory with its tensors and so follow their changes.
 
-    The number of rows and their alignment decide how sums are rounded: processes that must act alike need batches of
-    the same rows (core.jobs.collectors). core.nn.threads keeps NumPy to one thread for the same reason.
+    The rounding of sums depends on the number of rows and their alignment: processes that must act identically need
+    batches of the same rows (core.jobs.collectors). core.nn.threads limits NumPy to one thread for the same reason.
     """
 
     def __init__(self, network: GaussianActorCritic) -> None:
@@ -19,7 +19,7 @@ class NumpyActor:
         self._log_normalizer = network.log_normalizer
 
     def __call__(self, observations: Float32, rng: np.random.Generator | None) -> tuple[Float32, Float32]:
-        """(N, o) float32 -> actions (N, a) and their log densities (N,), as ActorCritic.sample; without rng the means."""
+        """Return actions (N, a) and log densities (N,) for observations (N, o) float32; the means if rng is None."""
         *layers, log_std = self._parameters
         x: Float32 = observations - self._mean
         x /= self._std

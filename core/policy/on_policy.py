@@ -1,4 +1,4 @@
-"""Base class of the policy optimizers: preparing a batch, input normalization, checks for NaN, and saved state."""
+"""Base class of the policy optimizers: preparation of batches, input normalization, checks for NaN, and saved state."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ class TrainingBatch:
     """A batch of B = T * N steps in the form that optimizers use.
 
     inputs (B, o): normalized observations, or uint8 pixels; actions (B, a)
-    log_probs (B,): of the actions under the policy that acted (PPO with a lag: under the current one)
-    advantages (B,): standardized to mean 0 and std 1 (PPO with a lag weights them afterwards)
-    values (B,): of the inputs; returns (B,): their targets, in the value function's units
-    distribution: of the inputs, for optimizers with differentiable_values; it and `values` then carry gradients
+    log_probs (B,): log probabilities of the actions under the policy that acted (PPO with a lag: under the current one)
+    advantages (B,): standardized to mean 0 and standard deviation 1 (PPO with a lag weights them afterwards)
+    values (B,): values of the inputs; returns (B,): their targets, in the value function's unit
+    distribution: action distributions for the inputs, for optimizers with differentiable_values; both it and `values`
+        then carry gradients
     """
 
     inputs: Tensor
@@ -44,25 +45,25 @@ class TrainingBatch:
     distribution: Distribution | None = field(default=None, kw_only=True)
 
     def rows(self, indices: Tensor) -> TrainingBatch:
-        """The rows at `indices` (B',), without the distribution. Indexing takes three times as long as index_select."""
+        """Return the rows at `indices` (B',), without the distribution. index_select takes a third of indexing's time."""
         columns = self.inputs, self.actions, self.log_probs, self.advantages, self.values, self.returns
         return TrainingBatch(*(column.index_select(0, indices) for column in columns))
 
 
 class OnPolicyOptimizer(ABC):
-    """Improves a policy on the batches that it gathered, under a reward that changes.
+    """Improves a policy on the batches that it collected, under a changing reward.
 
     A new reward snapshot may rescale or flip the reward. Values are learned in units of ReturnScaling, which follows
     the rewards; when the unit changes, the value's last layer is rescaled so that its predictions stay the same (van
-    Hasselt et al. 2016). ValueCalibration corrects a value function that no longer fits before it spoils advantages.
-    Advantages are standardized, so that the entropy bonus has the same weight for any reward.
+    Hasselt et al. 2016). ValueCalibration corrects a value function that no longer fits before advantages are computed
+    from it. Advantages are standardized, so that the entropy bonus has the same weight for any reward.
     """
 
     differentiable_values = False
-    """True if the batch's values and distribution carry gradients: saves a forward pass if there is one gradient step."""
+    """Whether the batch's values and distribution carry gradients, which saves a forward pass if there is one gradient step."""
 
     def __init__(self, network: ActorCritic, config: Config, rng: np.random.Generator) -> None:
-        """Optimize the network's weights in place. rng: draws minibatches."""
+        """Create an optimizer of the network's weights, which are changed in place. rng: draws minibatches"""
         self.network = network
         self.config = config.policy
         self.return_scaling = ReturnScaling(config.policy.discount)
@@ -129,17 +130,18 @@ class OnPolicyOptimizer(ABC):
         )
 
     def scale_rewards(self, batch: RolloutBatchReady) -> Float32:
-        """Rewards (T, N) in the value function's unit, after updating the unit and rescaling the values to it."""
+        """Update the value function's unit, rescale the values to it, and return the rewards (T, N) in this unit."""
         before = self.return_scaling.value
         self.return_scaling.update(batch.rewards, batch.ends)
         self.network.rescale_values(before / self.return_scaling.value, 0.0)
         return batch.rewards / np.float32(self.return_scaling.value)
 
     def _evaluate(self, inputs: Tensor) -> tuple[Distribution | None, Tensor]:
-        """Values (B,) of inputs (B, o), and the distributions if gradients are wanted."""
+        """Return the values (B,) of inputs (B, o), and their distributions if they carry gradients, else None."""
         return self.network.evaluate(inputs) if self.differentiable_values else (None, self.network.values(inputs))
 
     def descend(self, loss: Tensor) -> None:
+        """Take one gradient step on the loss. Raises NotFiniteError for a gradient or weight that is not finite."""
         self._gradient.zero_()
         loss.backward()
         self._take_step()
@@ -159,13 +161,13 @@ class OnPolicyOptimizer(ABC):
             raise NotFiniteError("policy", "a weight")
 
     def get_state(self) -> dict[str, Any]:
-        """Weights, moments and optimizer state as arrays; all but the random generator, which is the caller's."""
+        """Return weights, moments and optimizer state as arrays, without the random generator, which the caller owns."""
         moments = {"moments": self._moments.to_array(), "calibration": self._calibration.sums.copy()}
         network, optimizer = state_arrays(self.network), optimizer_arrays(self.optimizer)
         return {**network, **moments, **self.return_scaling.get_state(), **optimizer}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
-        """Restore `get_state`. Raises KeyError or ValueError where it does not fit this network."""
+        """Restore the state from `get_state`. Raises KeyError or ValueError if it does not fit this network."""
         load_state_arrays(self.network, arrays)
         self._moments.load_array(arrays["moments"])
         self._calibration.sums = require_array(arrays["calibration"], np.float64, 6)
@@ -178,9 +180,9 @@ def flat(tensors: tuple[Tensor, ...]) -> Tensor:
 
 
 def _values_in_time(values: Tensor, batch: RolloutBatchReady) -> tuple[Float32, Float32]:
-    """Values (T, N) of a batch's observations, and of what followed each step.
+    """Return the values (T, N) of a batch's observations, and the values (T, N) after each step.
 
-    values: of the observations, the last observations and the end observations, joined in this order
+    values: values of the observations, the last observations and the end observations, concatenated in this order
     """
     steps, count = batch.rewards.shape
     array = values.detach().cpu().numpy()

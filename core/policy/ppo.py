@@ -1,6 +1,6 @@
 """Proximal policy optimization (Schulman et al. 2017): the default optimizer for robots.
 
-The paper used TRPO. PPO learns as well in less wall time, and suits a changing reward for the same reason: each
+The paper used TRPO. PPO learns as well in less wall-clock time, and suits a changing reward for the same reason: each
 update stays near the policy that it started from.
 """
 
@@ -17,9 +17,9 @@ from core.policy.actor_critic import Distribution
 from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, flat
 
 _MAX_WEIGHT = 2.0
-"""Limit of the weight of a step that an earlier policy took, so that rare steps do not dominate a batch."""
+"""Largest weight of a step taken by an earlier policy, so that rare steps do not dominate a batch."""
 _MAX_LOG_RATIO = 80.0
-"""A ratio that overflows to infinity (from 88) would make the gradient NaN even where it is clipped."""
+"""Largest logarithm of a ratio. An overflow to infinity (from 88 on) would make the gradient NaN even if clipped."""
 
 
 class PPO(OnPolicyOptimizer):
@@ -44,8 +44,8 @@ class PPO(OnPolicyOptimizer):
     def reweight(self, batch: TrainingBatch) -> TrainingBatch:
         """Treat a batch of an earlier policy as one of the current policy, by importance weights on its advantages.
 
-        Clipping limits how far this update moves the current policy. Measured from the earlier policy, the update in
-        between would use up that limit (a Hopper then learned a fifth less). Actions that the current policy takes
+        Clipping limits how far this update moves the current policy. If it were measured from the earlier policy, the
+        update in between would use up the limit (a Hopper then learned 20% less). Actions that the current policy takes
         more often count more (Hilton et al., Batch size-invariance for policy optimization, 2022).
         """
         log_probs = self.network.log_probs(self.network.distribution(batch.inputs), batch.actions)
@@ -67,7 +67,10 @@ class PPO(OnPolicyOptimizer):
         return first_kl + second_kl
 
     def _gradient_of_half(self, half: TrainingBatch, count: int) -> tuple[Tensor, float]:
-        """Gradient (P,) and approximate KL of some rows of a minibatch of `count`, weighted by their share of it."""
+        """Return the gradient (P,) and approximate KL of some rows of a minibatch, weighted by their share of its rows.
+
+        count: number of rows of the minibatch
+        """
         if not len(half.inputs):
             return torch.zeros_like(self._gradient), 0.0
         share = len(half.inputs) / count
@@ -77,7 +80,7 @@ class PPO(OnPolicyOptimizer):
         return flat(torch.autograd.grad(loss, self.network.parameter_views)), kl * share
 
     def _policy_loss(self, batch: TrainingBatch, distribution: Distribution) -> tuple[Tensor, float]:
-        """Policy loss (scalar), of clipped objective and entropy bonus, and approximate KL."""
+        """Return the policy loss, a scalar of clipped objective and entropy bonus, and the approximate KL."""
         network, config = self.network, self.config
         log_ratio = network.log_probs(distribution, batch.actions) - batch.log_probs
         assert log_ratio.shape == batch.advantages.shape == (len(batch.inputs),)
@@ -86,15 +89,15 @@ class PPO(OnPolicyOptimizer):
 
 
 def value_loss(values: Tensor, returns: Tensor) -> Tensor:
-    """Half the mean squared error of values (B,), a scalar."""
+    """Return half the mean squared error of values (B,), a scalar."""
     assert values.shape == returns.shape
     return 0.5 * (values - returns).square().mean()
 
 
 def clipped_objective(log_ratio: Tensor, advantages: Tensor, clip: float) -> tuple[Tensor, Tensor]:
-    """The objective of PPO (equation 7) and the approximate KL divergence (Schulman's k3), as scalars.
+    """Return PPO's objective (equation 7) and the approximate KL divergence (Schulman's k3), as scalars.
 
-    log_ratio (B,): change of each action's log probability in this update; advantages (B,).
+    log_ratio (B,): change of each action's log probability in this update; advantages (B,)
     """
     ratio = log_ratio.masked_fill(log_ratio > _MAX_LOG_RATIO, _MAX_LOG_RATIO).exp()  # NaN stays and is detected
     objective = torch.minimum(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages).mean()

@@ -13,13 +13,13 @@ from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, flat
 from core.policy.ppo import value_loss
 
 _BACKTRACK = 0.8
-"""Ratio of successive step lengths in the line search; halving would discard half of a good step."""
+"""Ratio of successive step lengths in the line search; with 0.5, half of a good step could be lost."""
 _TOLERANCE = 1e-10
 """Squared residual at which conjugate gradients stop."""
 
 
 class TRPO(OnPolicyOptimizer):
-    """One policy step within a trust region, found by a line search, and then passes of gradient steps for the value.
+    """One policy step within a trust region, found by a line search, then passes of gradient steps on the value function.
 
     The surrogate and the entropy bonus are maximized together: the paper adds the bonus because a trust region alone
     explores too little under a changing reward (2.2.1, A.1).
@@ -54,7 +54,7 @@ class TRPO(OnPolicyOptimizer):
             self._line_search(batch, direction * math.sqrt(2 * config.max_kl / curvature))
 
     def _objective(self, batch: TrainingBatch) -> Tensor:
-        """Surrogate advantage plus entropy bonus, a scalar to be maximized."""
+        """Return the surrogate advantage plus entropy bonus, a scalar to be maximized."""
         distribution = self.network.distribution(batch.inputs)
         ratio = (self.network.log_probs(distribution, batch.actions) - batch.log_probs).exp()
         assert ratio.shape == batch.advantages.shape
@@ -62,7 +62,7 @@ class TRPO(OnPolicyOptimizer):
 
     @torch.no_grad()
     def _line_search(self, batch: TrainingBatch, step: Tensor) -> None:
-        """Take the longest fraction of step (policy_size,) that improves the objective within the KL limit, if any does."""
+        """Take the largest fraction of `step` (policy_size,) that improves the objective within the KL limit, if any."""
         network = self.network
         weights = network.weights[: network.policy_size]
         start, old = weights.clone(), tuple(p.clone() for p in network.distribution(batch.inputs))
@@ -77,7 +77,7 @@ class TRPO(OnPolicyOptimizer):
 
 
 def fisher_product(network: ActorCritic, inputs: Tensor, damping: float) -> Callable[[Tensor], Tensor]:
-    """The function v (policy_size,) -> (F + damping I) v, F being the policy's Fisher matrix for inputs (B, o).
+    """Return the function that maps v (policy_size,) to (F + damping I) v, F the policy's Fisher matrix for inputs (B, o).
 
     F is the Hessian of the mean KL divergence from the current policy, at that policy.
     """
@@ -93,9 +93,9 @@ def fisher_product(network: ActorCritic, inputs: Tensor, damping: float) -> Call
 
 
 def conjugate_gradients(product: Callable[[Tensor], Tensor], right: Tensor, steps: int) -> Tensor:
-    """Approximate solution x (n,) of A x = right (Hestenes and Stiefel 1952).
+    """Return an approximate solution x (n,) of A x = right (Hestenes and Stiefel 1952).
 
-    product: v -> A v, for a positive definite matrix A; steps: iterations at most
+    product: function v -> A v, for a positive definite matrix A; steps: largest number of iterations
     """
     solution, residual = torch.zeros_like(right), right.clone()
     direction, squared = right.clone(), float(right @ right)

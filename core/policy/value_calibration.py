@@ -7,19 +7,19 @@ from core.types import Float32
 _MIN_STEPS = 4096
 """Steps in one check; with fewer the estimated factor is too noisy."""
 _TOLERANCE = 2.0
-"""Factors between 1/2 and 2 are left to gradient steps: only a changed reward gives others."""
+"""Factors between 1/2 and 2 are left to gradient steps: only a changed reward leads to others."""
 _MIN_FACTOR, _MAX_FACTOR = 0.1, 10.0
 
 
 class ValueCalibration:
     """Compares rewards with those that the value function implies.
 
-    A value function v implies the reward d = v - discount * v', v' being the value of what follows. If the reward is
-    a d + c, the right value function is a v + c / (1 - discount). So a new reward snapshot that rescales, shifts or
-    flips the reward can be followed at once, while gradient steps would first have to unlearn the old values, with
-    wrong advantages meanwhile. As v' is the noisy value of one sampled step, d can't serve as a regressor; v is used
-    as an instrument instead: a = cov(v, r) / cov(v, d). This is least-squares temporal difference learning (Bradtke
-    and Barto 1996) with the features v and 1.
+    A value function v implies the reward d = v - discount * v', where v' is the next value. If the reward is a d + c, the
+    correct value function is a v + c / (1 - discount). So a new reward snapshot that rescales, shifts or flips the reward
+    can be followed at once; gradient steps would first have to unlearn the old values, with wrong advantages meanwhile.
+    As v' is the noisy value of one sampled step, d can't serve as a regressor; v is used as an instrument instead:
+    a = cov(v, r) / cov(v, d). This is least-squares temporal difference learning (Bradtke and Barto 1996) with the
+    features v and 1.
 
     Steps accumulate until there are enough for a check, so batches may have any size.
     """

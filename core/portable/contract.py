@@ -1,4 +1,4 @@
-"""contract.json: what another program has to know to use the exported files."""
+"""contract.json: the description that another program needs to use the exported files."""
 
 from importlib import metadata
 from typing import Any
@@ -24,7 +24,7 @@ _LIBRARIES = ("onnx", "onnxruntime", "torch", "numpy", "mujoco", "gymnasium", "a
 
 
 def controls_of(task: Task, env: VectorEnv) -> Controls:
-    """Find the environment's own form of observations and actions by trying."""
+    """Determine the environment's own form of observations and actions, by converting actions."""
     observations, actions, _ = env.sizes
     shape = task.pictures or (observations,)
     if env.discrete:
@@ -39,7 +39,7 @@ def controls_of(task: Task, env: VectorEnv) -> Controls:
 
 
 def contract(config: Config, env: VectorEnv, controls: Controls) -> dict[str, Any]:
-    """Describe observations, actions and control rate of the session's task, and the versions of what made the files."""
+    """Describe observations, actions and control rate of the session's task, and the versions of the libraries used."""
     task = get_task(config.task, config.true_reward)
     return {
         "format": 1,
@@ -85,9 +85,8 @@ def _observation(task: Task, controls: Controls) -> dict[str, Any]:
         return {"numbers": observation_numbers(task, load_model(task))}
     if isinstance(task, AtariTask):
         text = (
-            "the last pictures, oldest first: of each step the brighter of its last two frames in grey, made smaller with"
-            " OpenCV's INTER_AREA, and then with the rows and columns in `blanked` (from the first to before the last) set"
-            " to 0"
+            "the last pictures, oldest first: for each step, the pixelwise maximum of its last two frames in grayscale,"
+            " reduced with OpenCV's INTER_AREA, with the rows and columns in `blanked` (end excluded) then set to 0"
         )
         assert task.pictures is not None
         boxes = score_boxes(task, *task.pictures[1:])
@@ -102,7 +101,7 @@ def _observation(task: Task, controls: Controls) -> dict[str, Any]:
 def _action(task: Task, env: VectorEnv, controls: Controls) -> dict[str, Any]:
     if isinstance(task, AtariTask):
         names = [action.name for action in interface(rom(task)).getMinimalActionSet()]
-        return {"meaning": "number in this list, the game's smallest set of actions", "names": names}
+        return {"meaning": "index in this list, the game's minimal action set", "names": names}
     if controls.low is None or controls.high is None:
         return {"meaning": "number of the action", "first": controls.first, "count": env.sizes[1]}
     limits = list(zip(controls.low.tolist(), controls.high.tolist(), strict=True))

@@ -29,15 +29,15 @@ from core.types import Float32, Observations
 
 CONTRACT = "contract.json"
 STATES = 1000
-"""States in which files and program are compared."""
+"""Number of states in which files and program are compared."""
 LIMIT = 1e-5
-"""Largest difference: of actions in half the width of their range, of log probabilities, of the reward in its unit."""
+"""Largest difference: of actions relative to half their range, of log probabilities, and of the normalized reward."""
 _ENVIRONMENTS = 8
 
 
 @dataclass(frozen=True)
 class Exported:
-    """The files that were written. note: a sentence about what is not among them, or ''."""
+    """The files that were written. note: a sentence about a file that is missing, or ''"""
 
     paths: tuple[Path, ...]
     differences: dict[str, float]
@@ -47,9 +47,9 @@ class Exported:
 def export_onnx(folder: Path, target: Path) -> Exported:
     """Write the policy of the session's newest checkpoint to `target`, and next to it the predicted reward and a contract.
 
-    An existing file `target` is replaced; its folder is made, but not the one above it. Raises UserError if that is
-    missing, if there is no checkpoint, if the name of the reward or the contract is taken by a file that no earlier
-    export wrote, if onnx is not installed, or if the results of a file differ from those of this program.
+    An existing file `target` is replaced; its folder is created, but not the parent folder. Raises UserError if the
+    parent folder is missing, if there is no checkpoint, if a file that no earlier export wrote has the name of the reward
+    or the contract, if onnx is not installed, or if the results of a file differ from those of this program.
     """
     if target.suffix != ".onnx":
         raise UserError(f"{target} does not end in .onnx: name an .onnx file for the policy.")
@@ -118,7 +118,7 @@ def _write(
     contract_path, contents = target.with_name(CONTRACT), dict[Path, bytes]()
     for path, model in models.items():
         entry = model.metadata_props.add()
-        entry.key, entry.value = CONTRACT, text  # a file that was moved alone still explains itself
+        entry.key, entry.value = CONTRACT, text  # for a file that is moved without the contract
         contents[path] = model.SerializeToString()
     files.write_together({**contents, contract_path: f"{text}\n".encode()})
     if (reward_path := _reward_path(target)) not in models:
@@ -134,7 +134,7 @@ def _policy(config: Config, state: JobState) -> ActorCritic:
 
 
 def visited_states(config: Config, state: JobState, env: VectorEnv) -> tuple[Observations, Float32]:
-    """Observations (STATES, o) and actions (STATES, a) of the policy, acting with its noise in the task's environments."""
+    """Return observations (STATES, o) and actions (STATES, a) of the policy, acting with noise in the task's environments."""
     actor = Actor(config, generator(config.seed, "parity actions"))
     with checkpoint_errors("policy"):
         actor.load(state.arrays)
@@ -149,7 +149,7 @@ def visited_states(config: Config, state: JobState, env: VectorEnv) -> tuple[Obs
 
 
 def policy_difference(model: bytes, policy: ActorCritic, env: VectorEnv, observations: Observations) -> float:
-    """Largest difference between the file's actions and the program's; inf where they choose another discrete action."""
+    """Return the largest difference between the file's actions and the program's; inf for a different discrete action."""
     outputs = _run(model, {"observation": observations})
     with torch.no_grad():
         distribution = policy.distribution(policy.normalize(torch.as_tensor(observations)))
@@ -168,7 +168,7 @@ def policy_difference(model: bytes, policy: ActorCritic, env: VectorEnv, observa
 def reward_difference(
     model: bytes, env: VectorEnv, observations: Observations, actions: Float32, expected: np.ndarray
 ) -> float:
-    """Largest difference between the file's rewards and `expected` (STATES,)."""
+    """Return the largest difference between the file's rewards and `expected` (STATES,)."""
     own = env.controls(actions if env.discrete else np.clip(actions, -1, 1))
     inputs = {"observation": observations, "action": own.astype(np.int64) if env.discrete else own}
     return float(np.abs(_run(model, inputs)["reward"] - expected).max())
@@ -180,7 +180,7 @@ def _reach(env: VectorEnv) -> np.ndarray:
 
 
 def _run(model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Return the outputs of a model by name, for rows of inputs; inputs that the model does not take are ignored."""
+    """Return the outputs of a model by name, for rows of inputs; inputs that the model does not have are ignored."""
     session = _session(model)
     kinds = {"tensor(float)": np.float32, "tensor(double)": np.float64}
     given = {

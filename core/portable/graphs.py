@@ -1,6 +1,6 @@
 """ONNX graphs of the policy and of the predicted reward, built from a session's networks.
 
-They take observations as the environment gives them and actions in the simulator's own units: normalization, limits and
+Their inputs are the environment's raw observations and actions in the simulator's own units: normalization, limits and
 scaling are part of the graph. All arithmetic is float32.
 """
 
@@ -22,7 +22,7 @@ from core.reward.image_ensemble import ImageEnsemble
 from core.types import Float32
 
 OPSET, IR_VERSION = 17, 8
-"""Versions of ONNX 1.12 (2022), which every runtime since then reads."""
+"""Opset and IR version of ONNX 1.12 (2022), which every later runtime supports."""
 BATCH = "batch"
 """Name of the first dimension of all inputs and outputs; any number of rows can be evaluated at once."""
 
@@ -33,9 +33,9 @@ class Controls:
 
     observation: shape of one observation; pictures: whether it is uint8 pixels
     action: shape of one action; () for a discrete one
-    low, rest, high: controls (a,) of the actions -1, 0 and 1 of a continuous action, the outer ones its limits; None for
-        a discrete one
-    first: number of the first of the discrete actions; dtype: of a continuous action
+    low, rest, high: controls (a,) for the continuous actions -1, 0 and 1, of which -1 and 1 are the limits; None for a
+        discrete action
+    first: number of the first discrete action; dtype: data type of a continuous action
     """
 
     observation: tuple[int, ...]
@@ -65,7 +65,7 @@ class Graph:
         return name
 
     def add(self, op: str, *inputs: str, output: str = "", **attributes: Any) -> str:
-        """op: an ONNX operator; output: name, or '' for a new one"""
+        """Add a node and return the name of its output. op: an ONNX operator; output: its name, or '' for a new one"""
         name = output or f"{op.lower()}_{len(self._nodes)}"
         self._nodes.append(helper.make_node(op, [*inputs], [name], **attributes))
         return name
@@ -83,7 +83,7 @@ class Graph:
 
 
 def policy_model(network: ActorCritic, controls: Controls, vision: str) -> onnx.ModelProto:
-    """observation -> action, acting without noise; discrete actions also have their log probabilities."""
+    """Return the model observation -> action, without noise; for discrete actions also -> their log probabilities."""
     graph = Graph()
     x = _input(graph, controls)
     parameters = [parameter.detach().numpy() for parameter in network.policy_parameters]
@@ -130,7 +130,7 @@ def _to_controls(graph: Graph, x: str, controls: Controls) -> None:
 def reward_model(
     ensemble: RewardEnsemble | ImageEnsemble, normalizer: Normalizer, controls: Controls
 ) -> onnx.ModelProto:
-    """observation, action -> reward, as core.api.LearnedReward gives it; no action where the predictors see none."""
+    """Return the model (observation, action) -> reward of core.api.LearnedReward; without action if predictors see none."""
     graph = Graph()
     x = _input(graph, controls)
     inputs = [_observation_input(controls)]
@@ -150,7 +150,7 @@ def reward_model(
 
 
 def _from_controls(graph: Graph, controls: Controls, ensemble: RewardEnsemble) -> str:
-    """The input action as the predictors take it: from -1 to 1, or one-hot."""
+    """Convert the input action to the predictors' form: from -1 to 1, or one-hot."""
     if controls.discrete:
         count = graph.constant([_action_count(ensemble, controls)], np.int64)
         number = graph.add("Sub", "action", graph.constant(controls.first, np.int64))
@@ -169,7 +169,7 @@ def _action_count(ensemble: RewardEnsemble, controls: Controls) -> int:
 
 
 def _vector_members(graph: Graph, x: str, ensemble: RewardEnsemble) -> str:
-    """(batch, inputs) -> raw predictions (M, batch)."""
+    """Map inputs (batch, inputs) to raw predictions (M, batch)."""
     network = ensemble.network
     x = graph.add("Sub", x, graph.constant(ensemble.mean.numpy()))
     x = _clip(graph, graph.add("Div", x, graph.constant(ensemble.std.numpy())), -LIMIT, LIMIT)
@@ -182,7 +182,7 @@ def _vector_members(graph: Graph, x: str, ensemble: RewardEnsemble) -> str:
 
 
 def _image_members(graph: Graph, x: str, network: StackedCNN) -> str:
-    """(batch, n, h, w) pixels -> raw predictions (M, batch)."""
+    """Map pixels (batch, n, h, w) to raw predictions (M, batch)."""
     members = network.members
     for layer, (_, stride) in enumerate(LAYERS):
         filters, offsets = network.folded_filters(layer)
@@ -200,7 +200,7 @@ def _image_members(graph: Graph, x: str, network: StackedCNN) -> str:
 
 
 def _input(graph: Graph, controls: Controls) -> str:
-    """The observation as the networks take it: rows of numbers, or pictures (batch, n, h, w) in float32."""
+    """Convert the observation to the networks' form: rows of numbers, or pictures (batch, n, h, w) in float32."""
     if controls.pictures:
         return graph.add("Cast", "observation", to=TensorProto.FLOAT)
     return "observation" if len(controls.observation) == 1 else graph.add("Flatten", "observation", axis=1)
@@ -215,13 +215,13 @@ def _clip(graph: Graph, x: str, low: float, high: float) -> str:
 
 
 def _signs(graph: Graph, x: str) -> tuple[str, str]:
-    """Split x into its positive and its negative part, whose sum it is."""
+    """Split x into its positive and its negative part, which add up to x."""
     above = graph.add("Relu", x)
     return above, graph.add("Sub", x, above)
 
 
 def _scale(controls: Controls) -> tuple[Float32, Float32, Float32]:
-    """Control at rest, and the widths (a,) of the ranges below and above it, of a continuous action."""
+    """Return the control at rest and the widths of the ranges below and above it, (a,) each, of a continuous action."""
     assert controls.low is not None and controls.rest is not None and controls.high is not None
     low, rest, high = (part.astype(np.float64) for part in (controls.low, controls.rest, controls.high))
     return rest.astype(np.float32), (rest - low).astype(np.float32), (high - rest).astype(np.float32)

@@ -1,7 +1,7 @@
 """Meaning of each number of a robot's observation, found by probing the task's own function.
 
-Each number is compared with each position and velocity of MuJoCo's data, as it is, as sine and as cosine, and with the
-rotation of each quaternion, for random values. So the description can't differ from what the networks are given.
+Each number is compared, for random values, with each position and velocity of MuJoCo's data, unchanged and as sine and
+cosine, and with the rotation of each quaternion. So the description can't differ from the networks' inputs.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from core.types import Float64
 
 _ROWS = 64
 _QUATERNION = ".qw"
-"""End of the name of a quaternion's first number."""
+"""Suffix of the name of a quaternion's first number."""
 _FORMS: dict[str, Callable[[Float64], Float64]] = {"": np.positive, "sin": np.sin, "cos": np.cos}
 _Source = tuple[str, int, str, str]
 """Field of MuJoCo's data, index in it, name, unit."""
@@ -27,9 +27,9 @@ _Source = tuple[str, int, str, str]
 def observation_numbers(task: RobotTask, model: mujoco.MjModel) -> list[dict[str, Any]]:
     """Describe each number of the task's observation, in order.
 
-    Each has a name and a unit; source and index (in MuJoCo's data), with form 'sin' or 'cos' and limits where it is
-    changed or clipped; or `depends_on`, where it is computed from several. With form 'rotation[i][j]' it is row i, column j
-    of the rotation matrix of the normalized quaternion that begins at this index.
+    Each has a name and a unit, and either a source and index in MuJoCo's data, with a form if it is converted and limits
+    if it is clipped, or `depends_on` if it is computed from several. The form is 'sin', 'cos' or 'rotation[i][j]': row i,
+    column j of the rotation matrix of the normalized quaternion that begins at this index.
     """
     rng = np.random.default_rng(0)
     sources = [*position_sources(model), *velocity_sources(model)]
@@ -64,7 +64,7 @@ def observation_numbers(task: RobotTask, model: mujoco.MjModel) -> list[dict[str
 
 
 def _geom(model: mujoco.MjModel, key: str, geom: int) -> dict[str, Any]:
-    """Describe a geom by its number, its name, and its body and place among the geoms of that body."""
+    """Describe a geom by its number, its name, its body, and its index among the geoms of that body."""
     body = int(model.geom_bodyid[geom])
     return {
         key: geom,
@@ -148,6 +148,6 @@ def velocity_sources(model: mujoco.MjModel) -> list[_Source]:
 
 
 def _joint_names(model: mujoco.MjModel) -> list[str]:
-    """Return the name of each joint, as in signals; free joints and balls have none there."""
+    """Return the name of each joint, as in signals if it has one there (free and ball joints do not)."""
     names = {joint: name for name, joint in joint_names(model).items()}
     return [names.get(joint) or model.joint(joint).name or f"joint_{joint}" for joint in range(model.njnt)]

@@ -2,13 +2,13 @@
 
 By default it is the paper's: it prefers the segment with the larger true return, answers with a tie if the returns are
 equal, and never errs. OracleConfig turns it into the teachers of B-Pref (Lee et al., 2021): skipping, equal,
-stochastic (beta), mistaken and myopic, in this order of precedence: a skipped query is not judged, a tie is not
-mistaken.
+stochastic (beta), mistaken and myopic, in this order of precedence: a skipped query is not judged, and a tie is never
+a mistake.
 
-B-Pref defines the thresholds for skipping and ties as shares of the policy's mean return, which presumes that no
-reward is negative. Here they are shares of the distance from the worst return in the pool of segments to the mean one:
-the same where the worst return is 0, and meaningful for any reward. Since not all of the pool can lie below its mean,
-an oracle that skips never skips everything.
+B-Pref defines the thresholds for skipping and ties as shares of the policy's mean return, which assumes that no reward
+is negative. Here they are shares of the distance from the worst to the mean return in the pool of segments: the same if
+the worst return is 0, and meaningful for any reward. Since not all of the pool can be below its mean, an oracle that
+skips never skips everything.
 """
 
 import math
@@ -24,7 +24,7 @@ from core.types import Answer, Choice, Float32, PoolReturns, Query, Segment
 def answer(query: Query, config: Config) -> Answer:
     """Return the oracle's answer, a function of the query, its id, and the session's config and seed.
 
-    So a query has the same answer after a resume, with no state to save. Raises UserError for a task without a true
+    So a query has the same answer after a resume, without saved state. Raises UserError for a task without a true
     reward and NotFiniteError for true rewards that are not finite.
     """
     left, right = require_rewards(query.left), require_rewards(query.right)
@@ -33,9 +33,9 @@ def answer(query: Query, config: Config) -> Answer:
 
 
 def pool_returns(segments: list[Segment], config: OracleConfig) -> PoolReturns | None:
-    """Worst and mean true return of the pool, which scale the thresholds.
+    """Return the worst and mean true return of the pool, which scale the thresholds.
 
-    None if config.skip and config.equal are both 0, or without true rewards.
+    None if config.skip and config.equal are both 0, or if there are no true rewards.
     """
     returns = [true_return(s.true_rewards) for s in segments if s.true_rewards is not None]
     if not returns or not (config.skip or config.equal):
@@ -67,13 +67,13 @@ def _sigmoid(x: float) -> float:
 
 
 def true_return(rewards: Float32, weight: float = 1.0) -> float:
-    """Sum of true rewards (k,); weight: of each step relative to the next one."""
+    """Return the sum of true rewards (k,). weight: weight of each step relative to the next one"""
     weights = weight ** np.arange(len(rewards) - 1, -1, -1, dtype=np.float64)
     return float((rewards * weights).sum())
 
 
 def require_rewards(segment: Segment) -> Float32:
-    """The segment's true rewards (k,). Raises UserError without any."""
+    """Return the segment's true rewards (k,). Raises UserError if it has none."""
     if segment.true_rewards is None:
         raise UserError("This task has no true reward, so no oracle can answer: teach it yourself.")
     return segment.true_rewards

@@ -1,10 +1,10 @@
-"""The simulated person: a labeller with a human's errors, to measure what answers by hand can teach.
+"""The simulated person: a labeller with a human's errors, to measure what answers of a human can teach.
 
-It judges by the true reward as the oracle does, and errs more often the more alike two segments are. This is measured
+It judges by the true reward as the oracle does, and errs more often the more alike two segments are. Likeness is measured
 by the rank u, from 0 to 1, of the difference of the two returns among the differences of pairs drawn at random from the
-pool: P(wrong) = (1 - u)^(1 / (2v) - 1) / 2. The answer to two equal segments is a coin toss, and the share of wrong
-answers is v over pairs drawn at random. Pairs on which the predictors disagree are more alike than those, so v is 0.8 of
-the share that is asked for. The pace is part of the schedule (core.preferences.schedule).
+pool: P(wrong) = (1 - u)^(1 / (2v) - 1) / 2. The answer to two equal segments is a coin toss, and v is the share of wrong
+answers over pairs drawn at random. Pairs on which the predictors disagree are more alike, so v is 0.8 of PersonConfig.wrong.
+The pace is part of the schedule (core.preferences.schedule).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _QUANTILES = 33
 _ASKED = 0.8
 """Share of wrong answers over random pairs, relative to pairs that are asked (docs/experiments/person.md)."""
 _SAMPLE = 96
-"""Segments of the pool whose pairs give the quantiles."""
+"""Number of segments of the pool from whose pairs the quantiles are computed."""
 
 
 def pool_returns(segments: list[Segment]) -> PoolReturns | None:
-    """Returns in the pool with the quantiles of their differences; None without at least two true returns."""
+    """Return the pool's true returns and the quantiles of their differences; None for fewer than two true returns."""
     returns = [true_return(s.true_rewards) for s in segments if s.true_rewards is not None]
     if len(returns) < 2:
         return None
@@ -62,7 +62,7 @@ def answer(query: Query, config: Config) -> Answer:
 
 
 def _rank(difference: float, quantiles: Sequence[float]) -> float:
-    """Return the share of the pairs in the pool that differ less, from 0 to 1; of pairs that differ as much, half count."""
+    """Return the share of the pool's pairs that differ less, from 0 to 1; pairs that differ as much count half."""
     ranks = np.linspace(0, 1, len(quantiles))
     if (equal := np.equal(quantiles, difference)).any():
         return float(ranks[equal].mean())

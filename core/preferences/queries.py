@@ -15,24 +15,27 @@ from core.io.segment_codec import fingerprint, pair_of
 from core.types import Float32, Float64, PolicyComparison, Query, Segment
 
 PredictReturns = Callable[[list[Segment]], Float32]
-"""Segments -> (M, segments): each member's predicted return of each segment."""
+"""Maps segments to each member's predicted return of each segment, (M, segments)."""
 _Pair = tuple[Segment, Segment]
 _TRIES = 50
-"""Draws after which a pool counts as having no further pair."""
+"""Number of failed draws after which a pool is assumed to have no further pair."""
 _MAX_ID = 1 << 53
-"""Bound on the ids of a session's queries; larger ones come from files made by hand and do not advance `last_id`."""
+"""Bound on the ids of a session's queries; larger ones are from hand-made files and do not advance `last_id`."""
 
 
 def disagreement(left: Float32, right: Float32) -> Float64:
-    """Predicted returns (M, pairs) -> (pairs,): variance over the members of P[left is preferred] (2.2.4)."""
+    """Return the variance (pairs,) over the members of P[left is preferred] (2.2.4).
+
+    left, right: predicted returns (M, pairs)
+    """
     return _preference_probability(left, right).var(axis=0)
 
 
 def features(segments: Sequence[Segment]) -> Float32 | None:
-    """Mean and standard deviation over a segment's steps of each number of its observations, (segments, 2 o) float32.
+    """Return features (segments, 2 o) float32: mean and standard deviation of each observed number over a segment's steps.
 
-    They are in standard deviations of the segments, and larger by a factor if some numbers never vary, so that two random
-    rows differ by 2 in the mean square. None for pictures.
+    They are in standard deviations over the segments, and scaled up if some numbers never vary, so that the mean square
+    difference of two random rows is 2. None for pictures.
     """
     if not segments or segments[0].observations.dtype != np.float32:
         return None
@@ -45,7 +48,10 @@ def features(segments: Sequence[Segment]) -> Float32 | None:
 
 
 def agreement(left: Float32, right: Float32) -> float:
-    """Predicted returns (M, pairs) -> share of the pairs in which all members prefer the same segment."""
+    """Return the share of the pairs in which all members prefer the same segment.
+
+    left, right: predicted returns (M, pairs)
+    """
     votes = (left > right).mean(axis=0)
     return float(((votes == 0) | (votes == 1)).mean())
 
@@ -59,13 +65,13 @@ def predictions(pairs: Sequence[Query], predict: PredictReturns) -> list[tuple[f
 
 
 def _sides(pairs: Sequence[_Pair], predict: PredictReturns) -> tuple[Float32, Float32]:
-    """Predicted returns of the left and of the right segments, (M, pairs) each."""
+    """Return the predicted returns of the left and of the right segments, (M, pairs) each."""
     returns = predict([left for left, _ in pairs] + [right for _, right in pairs])
     return returns[:, : len(pairs)], returns[:, len(pairs) :]
 
 
 def _preference_probability(left: Float32, right: Float32) -> Float64:
-    """Predicted returns of any one shape -> P[left is preferred], in float64."""
+    """Return P[left is preferred] in float64, for predicted returns of any shape."""
     difference = left.astype(np.float64) - right
     return np.asarray(1 / (1 + np.exp(-difference.clip(-60, 60))))
 
@@ -73,18 +79,18 @@ def _preference_probability(left: Float32, right: Float32) -> Float64:
 class QuerySelector:
     """Draws pairs of segments from the pool. No pair is offered twice, and no segment is paired with itself.
 
-    A selector restored from a checkpoint has forgotten what it offered since, and repeats the same random draws:
-    `exclude` tells it which of those pairs have been answered. The store numbers segments differently, so pairs
-    are recognized by their content.
+    A selector restored from a checkpoint does not know the pairs offered after it, and repeats the same random draws:
+    pairs that have been answered are marked with `exclude`. The store numbers segments differently, so pairs are
+    recognized by their content.
 
     The window may show a human a pair a second time, to measure how often the answers agree (core.preferences.review).
-    Such pairs come from the store and not from here.
+    Such pairs come from the store, not from the selector.
 
-    With selection=challenge, a clip that may be the best is compared with the one most disputed against it. After a
-    finish, the first pairs compare the newest policy with those just before it instead.
+    With selection=challenge, a clip that may be the best is compared with the one on which the members disagree most in
+    comparison with it. After a finish, the first pairs compare the newest policy with those just before it instead.
 
     last_id: id of the query offered last
-    policy_pairs: pairs of two policies that are still to be answered
+    policy_pairs: number of pairs of two policies that are still to be answered
     policy_split: environment steps that separate these policies
     """
 
@@ -98,7 +104,7 @@ class QuerySelector:
         self.last_id = 0
         self.policy_pairs = self.policy_split = 0
         self._of_two_policies: set[int] = set()
-        """Ids of the pairs of two policies that were offered."""
+        """Ids of the offered pairs of two policies that are not answered yet."""
 
     def exclude(self, query: Query) -> bool:
         """Exclude this pair and its id from later selections. Returns False if the pair was excluded before."""
@@ -112,15 +118,15 @@ class QuerySelector:
         return new
 
     def await_answer(self, query: Query) -> None:
-        """Note a query that was offered before a restart and has no answer yet."""
+        """Register a query that was offered before a restart and has no answer yet."""
         if query.comparison is not None and len(self._of_two_policies) < self.policy_pairs:
             self._of_two_policies.add(query.id)
 
     def select(self, pool: list[Segment], count: int, predict: PredictReturns | None) -> list[Query]:
         """Return up to `count` queries, best first (2.2.4).
 
-        They are random if the config says so. Without predictions they are random too, but spread over the pool where
-        answers drive training.
+        They are random if config.selection is 'random'. Without predictions they are random too, but spread over the pool
+        if config.schedule is 'answers'.
         """
         config = self._config
         if config.selection == "random" or predict is None:
@@ -148,12 +154,12 @@ class QuerySelector:
         return [self._offer(pairs[i], float(variance[i])) for i in best]
 
     def compare_policies(self, count: int, split: int) -> None:
-        """Let the next `count` pairs compare the policies from `split` environment steps on with those before."""
+        """Make the next `count` pairs compare the policies from `split` environment steps on with those before."""
         self.policy_pairs, self.policy_split = count, split
         self._of_two_policies.clear()
 
     def best_disagreement(self, pool: list[Segment], predict: PredictReturns) -> float:
-        """Disagreement on the pair that would be chosen now; it is not offered."""
+        """Return the disagreement on the pair that would be chosen now, without offering it."""
         if self._config.selection == "challenge":
             challenge = self._draw_challenge(pool, predict)
             return challenge[1] if challenge else 0.0
@@ -163,12 +169,12 @@ class QuerySelector:
         return float(disagreement(*_sides(pairs, predict)).max())
 
     def _draw_challenge(self, pool: list[Segment], predict: PredictReturns) -> tuple[_Pair, float] | None:
-        """Pair the segment that one member prefers to all others with the one most disputed in comparison with it.
+        """Pair the segment that one member prefers to all others with the one that the members dispute most against it.
 
         Both are among `candidates` random segments, and the member is random, so that each segment that may be the best
-        has its turn. The answer corrects a reward that is too high before the policy has turned to it; answers about two
-        bad clips are not asked for. The idea is that of dueling bandits (Wu and Liu, Double Thompson Sampling for
-        Dueling Bandits, 2016). Returns the pair and the disagreement, or None if all such pairs were offered or are alike.
+        has its turn. The answer corrects a reward that is too high before the policy exploits it, and no answers are
+        spent on two bad clips. The idea is that of dueling bandits (Wu and Liu, Double Thompson Sampling for Dueling
+        Bandits, 2016). Returns the pair and the disagreement, or None if all such pairs were offered or are too alike.
         """
         pool, rows = self._rested(pool)
         if len(pool) < 2:
@@ -194,9 +200,10 @@ class QuerySelector:
     def _draw_policy_pair(self, pool: list[Segment], predict: PredictReturns) -> _Pair | None:
         """Pair the best segment of the newest policy with the best one of the policies just before `policy_split`.
 
-        A policy that has found an error of the reward shows only what the reward prefers, and no challenge among such
-        clips corrects it: clips of what was unlearned do. The best ones are a random member's choices among the latest
-        `candidates` segments of each side: in older ones the robot often falls. Returns None if there is no such pair.
+        A policy that exploits an error of the reward shows only behaviour that the reward prefers. Challenges among such
+        clips do not correct the error, but clips of the behaviour that was unlearned do. The best ones are a random
+        member's choice among the latest `candidates` segments of each side: in older ones the robot often falls. Returns
+        None if there is no such pair.
         """
         pool, rows = self._rested(pool)
         by_age, most = sorted(range(len(pool)), key=lambda i: pool[i].env_steps), self._config.candidates
@@ -214,7 +221,7 @@ class QuerySelector:
         return None
 
     def _draw(self, pool: list[Segment], count: int) -> list[_Pair]:
-        """Up to `count` distinct random pairs that were not offered before; fewer from a small pool."""
+        """Return up to `count` distinct random pairs that were not offered before; fewer from a small pool."""
         pairs: dict[tuple[int, int], _Pair] = {}
         pool, rows = self._rested(pool)
         if len(pool) < 2:
@@ -230,18 +237,18 @@ class QuerySelector:
         return list(pairs.values())
 
     def _rested(self, pool: list[Segment]) -> tuple[list[Segment], Float32 | None]:
-        """Return the segments that were not shown lately, and their features if alike ones are not to be paired."""
+        """Return the segments that were not shown recently, and their features if alike ones must not be paired."""
         rested = [segment for segment in pool if segment.id not in self._shown]
         return rested, features(rested) if self._config.alike else None
 
     def _alike(self, rows: Float32, row: Float32) -> Any:
-        """Features (..., f) and (f,) -> (...) bool: too near to each other for a pair."""
+        """Return whether features (..., f) and (f,) are too similar for a pair, (...) bool."""
         return np.square(rows - row).mean(-1) < 2 * self._config.alike**2
 
     def _draw_spread(self, pool: list[Segment], count: int) -> list[_Pair]:
-        """Up to `count` pairs of segments that differ from each other and from those shown last.
+        """Return up to `count` pairs of segments that differ from each other and from those shown last.
 
-        Each segment is drawn with a probability proportional to its squared distance to the nearest one (k-means++).
+        Each segment is drawn with a probability proportional to its squared distance to the nearest of these (k-means++).
         """
         rows = features(pool)
         if rows is None:
@@ -264,7 +271,7 @@ class QuerySelector:
         return list(pairs.values())
 
     def _was_asked(self, left: Segment, right: Segment) -> bool:
-        """True if the pair was offered before, or by a session before a restart."""
+        """Return whether the pair was offered before, by this selector or before a restart."""
         return _key(left, right) in self._offered or pair_of(fingerprint(left), fingerprint(right)) in self._excluded
 
     def _offer(self, pair: _Pair, variance: float, comparison: PolicyComparison | None = None) -> Query:
@@ -275,7 +282,7 @@ class QuerySelector:
         return Query(self.last_id, left, right, variance, comparison=comparison)
 
     def get_state(self) -> dict[str, Any]:
-        """JSON values; without the random generator and the excluded pairs, which the store has."""
+        """Return the state as JSON values, without the random generator, and the excluded pairs, which are in the store."""
         return {
             "offered": sorted(self._offered),
             "next_id": self.last_id,

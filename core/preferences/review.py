@@ -1,9 +1,9 @@
 """Review of given answers: those that the predictors contradict, and how consistently a human answers.
 
 A human may be shown some pairs a second time (QueryConfig.repeats), left and right swapped at random. Such a repeat is
-stored with a link to the first answer. It is not trained on and does not count as a label, since a pair trained on
-twice would have double weight. Its purpose: the method assumes that one answer in ten is given at random (2.2.3), and
-people do not know their own error rate.
+stored with a reference to the first answer. It is not trained on and does not count as a label, as the pair would have
+double weight. It serves to measure the error rate: the method assumes that one answer in ten is given at random (2.2.3),
+and people do not know their own rate.
 """
 
 import math
@@ -17,7 +17,7 @@ from core.preferences.store import PreferenceSummary
 from core.types import Choice, Preference, Query
 
 DOUBTED = 0.5
-"""An answer counts as doubted if its contradiction exceeds this."""
+"""Contradiction above which an answer counts as doubted."""
 _SWAPPED = {Choice.LEFT: Choice.RIGHT, Choice.RIGHT: Choice.LEFT}
 _Z = 1.96
 """Normal quantile of the 95% interval."""
@@ -26,8 +26,8 @@ _Z = 1.96
 def contradiction(choice: Choice, left: float) -> float:
     """Return the degree, 0 to 1, to which a prediction, left = P[left is preferred], contradicts an answer.
 
-    For a side this is the probability of the other side. For a tie it is the distance of the prediction from .5,
-    relative to the largest possible one: a tie is doubted if P is below .25 or above .75. "Can't tell" claims nothing.
+    For a side, this is the probability of the other side. For a tie, it is the distance of the prediction from .5,
+    relative to the largest possible one: a tie is doubted if P is below .25 or above .75. For "can't tell", it is 0.
     """
     match choice:
         case Choice.LEFT:
@@ -41,9 +41,9 @@ def contradiction(choice: Choice, left: float) -> float:
 
 
 def contradicted(rows: Iterable[PreferenceSummary], left: Mapping[int, float]) -> list[tuple[PreferenceSummary, float]]:
-    """The doubted answers with their contradictions, the largest first.
+    """Return the doubted answers with their contradictions, the largest first.
 
-    left: P[left is preferred] by the answer's number; an answer without a prediction is not trained on or doubted
+    left: P[left is preferred] by the answer's number; answers without a prediction, not trained on, are never doubted
     """
     rated = [(row, contradiction(row.choice, left[row.id])) for row in rows if row.id in left and not row.withdrawn]
     return sorted((pair for pair in rated if pair[1] > DOUBTED), key=lambda pair: (-pair[1], pair[0].id))
@@ -62,7 +62,7 @@ class Consistency:
 
     @property
     def share(self) -> float:
-        """Share of the compared pairs that are alike; nan without any."""
+        """Share of the compared pairs that are alike; NaN without any."""
         return self.alike / self.compared if self.compared else math.nan
 
     @property
@@ -77,9 +77,9 @@ class Consistency:
 
 
 def repeatable(rows: Iterable[PreferenceSummary], after: int, labeller: str) -> list[int]:
-    """Numbers of this labeller's answers that may be repeated: at least `after` others were given since.
+    """Return the numbers of this labeller's answers that may be repeated: those followed by at least `after` answers.
 
-    Withdrawn and "can't tell" answers, repeats, and answers repeated before are left out.
+    Withdrawn and "can't tell" answers, repeats, and answers that were repeated already are left out.
     """
     standing = [row for row in rows if not row.withdrawn]
     repeated = {row.repeats for row in standing}
@@ -117,16 +117,16 @@ def consistency(rows: Iterable[PreferenceSummary]) -> Consistency:
 
 
 def expected_share(error_rate: float) -> float:
-    """Expected share of answers alike by a human who answers at random, left or right, with this probability (2.2.3).
+    """Return the expected share of equal answers of a human who answers at random with this probability (2.2.3).
 
-    Each answer is then the intended one with probability 1 - error_rate / 2. Two are alike if both are, or neither is.
+    Each answer is then the intended one with probability 1 - error_rate / 2. Two are equal if both are, or neither is.
     """
     intended = 1 - error_rate / 2
     return intended**2 + (1 - intended) ** 2
 
 
 def comment(found: Consistency, error_rate: float) -> str:
-    """Write a sentence for the user on what the consistency means."""
+    """Return a sentence for the user that interprets the consistency."""
     assumed = expected_share(error_rate)
     method = (
         f"If {error_rate:.0%} of the answers were given at random, as this session assumes, {assumed:.0%} of the repeated"
@@ -152,12 +152,12 @@ class Repeats:
         self._picked: set[int] = set()
 
     def due(self) -> bool:
-        """Return whether to repeat a pair now; to be called once for each new pair that is offered."""
+        """Return whether to repeat a pair now. Call it once for each new pair that is offered."""
         share = self._config.repeat_share
         return self.on and bool(self._rng.random() < share / (1 - share))
 
     def pick(self, rows: Iterable[PreferenceSummary]) -> int | None:
-        """Number of the answer to repeat, drawn at random and never twice; None if there is none yet."""
+        """Return the number of the answer to repeat, drawn at random and never twice; None if there is none yet."""
         candidates = set(repeatable(rows, self._config.repeat_after, self._labeller)) - self._picked
         if not candidates:
             return None
@@ -166,7 +166,7 @@ class Repeats:
         return key
 
     def repeated_query(self, first: Preference) -> Query:
-        """The pair of that answer, with left and right swapped at random."""
+        """Return a query that repeats an answer's pair, with left and right swapped at random."""
         left, right = first.query.left, first.query.right
         if self._rng.random() < 0.5:
             left, right = right, left

@@ -1,7 +1,7 @@
-"""Schedules of answers: how many are due after how many environment steps, and how far training has come.
+"""Schedules of answers: how many are due after how many environment steps, and the progress of training.
 
 The paper's schedule asks at a rate that falls with the steps of the session (A.1). The other one follows the answers:
-each of them allows a number of steps, config.rollout.steps_per_answer, after which training holds until the next one.
+each answer allows a number of steps, config.rollout.steps_per_answer, after which training holds until the next answer.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from core.seeding import generator
 from core.types import Teacher
 
 HOLDS, FINISHED = "training waits for the next answer", "training is finished"
-"""Reasons of the rollout for waiting in a session whose schedule follows a human's answers."""
+"""Reasons why the rollout waits in a session whose schedule follows a human's answers."""
 DONE = "all steps of this session are done"
-"""Reason of the rollout for waiting at the end of config.steps."""
+"""Reason why the rollout waits at the end of config.steps."""
 _PAUSE_SHARE, _PAUSE_SECONDS = 0.04, 60.0
-"""Share of a simulated person's answers before which there is a pause, and its mean length."""
+"""Share of a simulated person's answers that follow a pause, and the mean length of a pause in seconds."""
 _SPREAD = 0.5
 """Standard deviation of the logarithm of a simulated person's seconds per answer."""
 
 
 def labels_due(env_steps: int, labels: int, total_steps: int, config: QueryConfig) -> int:
-    """Number of labels, of `labels` in all, that are due after env_steps of total_steps (A.1).
+    """Return how many of `labels` labels are due after env_steps of total_steps (A.1).
 
-    The first labels are due at T = 0. The others follow at a rate proportional to h / (T + h), h being
+    The first labels are due at T = 0. The others follow at a rate proportional to h / (T + h), where h is
     config.half_life, scaled so that all are due by total_steps.
     """
     first, h = config.first_of(labels), config.half_life
@@ -37,7 +37,7 @@ def labels_due(env_steps: int, labels: int, total_steps: int, config: QueryConfi
 
 
 def scheduled(env_steps: int, config: Config) -> int:
-    """Number of labels due after env_steps of a session."""
+    """Return the number of labels due after env_steps of a session."""
     if config.query.schedule == "paper":
         own = config.labels - config.query.taken
         return config.query.taken + labels_due(env_steps, own, config.planned_steps, config.query)
@@ -48,17 +48,18 @@ def scheduled(env_steps: int, config: Config) -> int:
 
 
 def steps_for_answers(config: Config) -> int:
-    """Environment steps of a session that trains as long as its answers allow, and then finishes."""
+    """Return the environment steps of a session that trains as long as its answers allow, and then finishes."""
     return (1 + _later(config)) * config.rollout.steps_per_answer + config.rollout.finish_steps
 
 
 def exploration_share(config: Config) -> float:
-    """Share of the usual exploration, less than 1 where answers come fast.
+    """Return the share of the usual exploration, less than 1 if answers come fast.
 
-    Rewards for novelty and for disagreement, and robots that start in any way, show what is worth asking about. They cost
-    return once answers tell what is wanted, so there is less of them where each answer has little training, and none on
-    the true reward. It falls steeply, as the cube of the steps between two answers: behaviours that are hard to find need
-    half of it at 2,600 steps, and robots learn best with a tenth at 1,450 (docs/experiments/fast-answers.md).
+    Rewards for novelty and for disagreement, and varied starts of robots, lead to clips worth asking about. They cost
+    return when answers define the behaviour well, so there is less exploration if each answer has little training, and
+    none on the true reward. The share is the cube of a ratio of steps per answer: behaviours that are hard to find need
+    half of the exploration at 2,600 steps per answer, and robots learn best with a tenth at 1,450
+    (docs/experiments/fast-answers.md).
     """
     if config.teacher == Teacher.NONE:
         return 0.0
@@ -67,21 +68,21 @@ def exploration_share(config: Config) -> float:
 
 
 def finishing(env_steps: int, end: int, falling_steps: int) -> float:
-    """Progress of the training at a falling learning rate, the last falling_steps before `end`, from 0 to 1."""
+    """Return the progress, 0 to 1, of the training at a falling learning rate: the last falling_steps before `end`."""
     return min(1.0, max(0.0, 1 - (end - env_steps) / falling_steps)) if falling_steps else 0.0
 
 
 def _later(config: Config) -> int:
-    """Number of labels after the first ones, of those that this session asks for itself."""
+    """Return the number of labels after the first ones, without those taken over from another session."""
     own = config.labels - config.query.taken
     return own - config.query.first_of(own)
 
 
 def _label_interval(config: Config) -> float:
-    """Environment steps between two labels: as many as one answer allows, or fewer if a headless session is too short.
+    """Return the environment steps between two labels: as many as one answer allows, or fewer in a short headless session.
 
-    Its first half then has all labels: in the second the policy catches up with the reward (docs/experiments/fast-answers.md).
-    A human answers at any pace, and config.labels is no number that they mean to give.
+    All labels then come before the session's last steps, in which the policy catches up with the reward
+    (docs/experiments/fast-answers.md). In a human's session the pace is free, and config.labels is not a planned number.
     """
     allowed = config.rollout.steps_per_answer
     if config.teacher == Teacher.HUMAN and allowed:
@@ -92,7 +93,7 @@ def _label_interval(config: Config) -> float:
 
 @lru_cache(maxsize=8)
 def _later_labels(config: Config) -> list[float]:
-    """Environment steps at which a simulated person gives each label but the first ones."""
+    """Return the environment steps at which a simulated person gives each label after the first ones."""
     later, longest = _later(config), _label_interval(config)
     rng, person = generator(config.seed, "person's pace"), config.person
     seconds = 60 / person.pace * rng.lognormal(-(_SPREAD**2) / 2, _SPREAD, later)

@@ -1,8 +1,8 @@
-"""Durable store of answers: a folder with a log and one file of segments an answer.
+"""Durable store of answers: a folder with a log and one file of segments per answer.
 
-`log.jsonl` says what was answered, undone, restored and changed: one JSON object a line, with a sequence number and a
-checksum. The segments of answer 7 are in `00000007.safetensors`, with a digest. Nothing is ever rewritten: a copy of
-the folder is a store. docs/answers.md has the format and its guarantees. Another person may have made a store, so
+`log.jsonl` records what was answered, undone, restored and changed: one JSON object per line, with a sequence number and
+a checksum. The segments of answer 7 are in `00000007.safetensors`, with a digest. Nothing is ever rewritten: a copy of
+the folder is a store. docs/answers.md documents the format and its guarantees. A store may come from another person, so
 each value is checked before it is used.
 
 A repeat is an answer to a pair that was answered before. It shares the first answer's segments, measures how consistent
@@ -41,9 +41,9 @@ FOLDER = "preferences"
 LOG = "log.jsonl"
 _FILE = re.compile(r"[0-9]{8}\.safetensors", re.ASCII)
 _MAX_FILE = 64 << 20
-"""Bytes of an answer's file. The longest segments, 1,000 steps of a game, take some 5 MB."""
+"""Largest size of an answer's file in bytes. The longest segments, 1,000 steps of a game, take about 5 MB."""
 MAX_LOG = 16 << 20
-"""Bytes: about 50,000 answers, nine times the paper's largest experiment. Reading them takes two seconds at most."""
+"""Largest size of the log in bytes: about 50,000 answers, nine times the paper's largest experiment, read within 2 s."""
 _MAX_LINE = 4096
 _MAX_ID = 99_999_999
 Contents = Iterator[tuple[str, bytes | bytearray]]
@@ -51,13 +51,13 @@ Contents = Iterator[tuple[str, bytes | bytearray]]
 
 
 def encode(seq: int, body: dict[str, Any]) -> bytes:
-    """Line of the log for `body`, with its line feed."""
+    """Return the line of the log for `body`, with its line feed."""
     text = json.dumps({**body, "seq": seq}, allow_nan=False, separators=(",", ":"))[:-1].encode()
     return b'%s,"crc":"%08x"}\n' % (text, zlib.crc32(text))
 
 
 def decode(line: bytes) -> dict[str, Any]:
-    """Body of a line without its line feed. Raises one of DAMAGE."""
+    """Return the body of a line without its line feed. Raises one of DAMAGE if it is damaged."""
     text, _, crc = line.rpartition(b',"crc":"')
     if len(line) > _MAX_LINE or crc != b'%08x"}' % zlib.crc32(text):
         raise ValueError("it is too long, or its checksum does not match")
@@ -77,19 +77,19 @@ class PreferenceSummary:
     repeats: int | None = None
     """Number of the first answer to the same pair, if this answer repeats it to measure consistency."""
     swapped: bool = False
-    """The segments of the first answer have changed places."""
+    """Whether left and right are swapped with respect to the first answer."""
     shapes: tuple[SegmentShape, ...] = ()
     """Sizes of the left and right segment; none of a repeat."""
     changes: tuple[tuple[Choice, int], ...] = ()
-    """Earlier choices, oldest first, each with the number of the newest answer then, as clocks can be set back."""
+    """Earlier choices, oldest first, each with the number of the answer that was then the newest; clocks may be wrong."""
 
 
 class AnswerState:
-    """Answers that the lines of a log add up to."""
+    """State of all answers after the lines of a log."""
 
     def __init__(self) -> None:
         self.seq, self.size, self.newest = 0, 0, 0
-        """Number and bytes of the lines so far; highest number of an answer."""
+        """Number of lines so far, their size in bytes, and highest number of an answer."""
         self.records: dict[int, dict[str, Any]] = {}
         """Answers as first given, in the form in which they are stored, by number."""
         self.undone: set[int] = set()
@@ -98,7 +98,7 @@ class AnswerState:
         self._changes: dict[int, list[tuple[Choice, int]]] = {}  # outside the rows: a row is copied at each change
 
     def row(self, key: int) -> PreferenceSummary:
-        """Present state of an answer."""
+        """Return the current state of an answer."""
         row, changes = self._rows[key], self._changes.get(key)
         return replace(row, changes=tuple(changes)) if changes else row
 
@@ -131,7 +131,7 @@ class AnswerState:
         choice, labeller, at = Choice(record["choice"]), _text(record["labeller"]), _number(record["answered_at"])
         self._rows[key] = PreferenceSummary(key, choice, labeller, at, False, repeats, swapped, shapes)
         self.records[key], self.newest = record, key
-        self.undone.clear()  # a new answer ends what redo could restore
+        self.undone.clear()  # after a new answer, redo can restore nothing
 
     def _alter(self, key: int, body: dict[str, Any]) -> None:
         row = self._rows[key]
@@ -154,7 +154,7 @@ class PreferenceStore:
     """Answers of one session. Use each object in one thread; one object at a time may write."""
 
     def __init__(self, folder: Path, read_only: bool = False, require_owner: Callable[[], None] = lambda: None) -> None:
-        """Open the store in `folder`, or make an empty one there unless `read_only`.
+        """Open the store in `folder`, or create an empty one there unless `read_only`.
 
         require_owner: called before each write; raises UserError if this process must not write.
         Raises UserError if the log is damaged, or if files of answers are missing.
@@ -179,7 +179,7 @@ class PreferenceStore:
                 if not os.path.lexists(part) and not os.path.lexists(path):
                     raise self._problem(path, "is missing")
                 if not read_only:
-                    with contextlib.suppress(OSError):  # not renamed because of a crash; it is found anyway
+                    with contextlib.suppress(OSError):  # not renamed because of a crash; it is read under either name
                         os.replace(part, path)
         except BaseException:
             self._log.close()
@@ -191,10 +191,11 @@ class PreferenceStore:
     def add(
         self, query: Query, choice: Choice, labeller: str, returns: tuple[float, float] | None = None
     ) -> Preference:
-        """Store an answer. It is on disk when this returns; redo can restore no earlier answer from then on.
+        """Store an answer. It is on disk when this returns; from then on, `redo` can't restore earlier answers.
 
         returns: true returns of left and right, if the labeller gave them (the target ablation, 3.3)
-        Raises UserError if the answer cannot be written, or if the query repeats another pair than it names.
+
+        Raises UserError if the answer can't be written, or if the query's pair is not that of the answer it repeats.
         """
         self._refresh()
         pool, arrays = query.pool_returns, dict[str, np.ndarray]()
@@ -216,7 +217,7 @@ class PreferenceStore:
         return Preference(record["id"], query, choice, labeller, record["answered_at"], returns)
 
     def change(self, key: int, choice: Choice, labeller: str) -> Preference:
-        """Give an answer another choice by this labeller. Raises UserError if it is withdrawn or a repeat."""
+        """Change the choice and labeller of an answer. Raises UserError if it is withdrawn or a repeat."""
         row = self.row(key)
         if row.withdrawn or row.repeats is not None:
             raise UserError(f"Answer {key} was taken back, or repeats another one: change one that counts.")
@@ -234,7 +235,7 @@ class PreferenceStore:
         return self._append_change(min(self._state.undone), "redo") if self._state.undone else None
 
     def undone(self) -> list[Preference]:
-        """Return the withdrawn answers that `redo` can restore, without damaged ones, which it can't."""
+        """Return the withdrawn answers that `redo` can restore, except damaged ones."""
         self._refresh()
         found = []
         for key in sorted(self._state.undone):
@@ -243,7 +244,7 @@ class PreferenceStore:
         return found
 
     def _append_change(self, key: int, do: str, **values: Any) -> Preference:
-        files.require_same(self.folder / LOG, self._identity)  # else one answer alone would seem to be missing
+        files.require_same(self.folder / LOG, self._identity)  # otherwise the error would be that one answer is missing
         answer = self.answer(key)
         self._write({"do": do, "id": key, **values})
         return answer
@@ -254,18 +255,18 @@ class PreferenceStore:
         return [self._state.row(key) for key in self._state.records]
 
     def row(self, key: int) -> PreferenceSummary:
-        """Summary of an answer. Raises UserError if there is no such answer."""
+        """Return the summary of an answer. Raises UserError if there is no such answer."""
         self._refresh()
         if key not in self._state.records:
             raise UserError(f"{self.folder} has no answer {key}.")
         return self._state.row(key)
 
     def labels(self) -> list[PreferenceSummary]:
-        """Summaries of the labels: the answers that are neither withdrawn nor repeats."""
+        """Return the summaries of the labels, which are the answers that are neither withdrawn nor repeats."""
         return [row for row in self.rows() if not row.withdrawn and row.repeats is None]
 
     def count(self) -> int:
-        """Number of labels."""
+        """Return the number of labels."""
         return len(self.labels())
 
     def each(self) -> Iterator[Preference]:
@@ -273,7 +274,7 @@ class PreferenceStore:
         return (self.answer(row.id) for row in self.labels())
 
     def answer(self, key: int) -> Preference:
-        """Answer of this number, with its segments. Raises UserError if there is none, or if it is damaged."""
+        """Return the answer with this number, with its segments. Raises UserError if it does not exist or is damaged."""
         row, record = self.row(key), self._state.records[key]
         first = row.repeats or key
         try:
@@ -290,7 +291,7 @@ class PreferenceStore:
         return Preference(key, query, row.choice, row.labeller, row.answered_at, returns and tuple(returns))
 
     def snapshot(self) -> Contents:
-        """Files of a copy. Answers given meanwhile are left out."""
+        """Yield the files of a copy of the store. Answers given meanwhile are left out."""
         self._refresh()
         keys = list(self._state.records)
         with self._plain_errors():
@@ -300,7 +301,7 @@ class PreferenceStore:
                 yield _read_file(self.folder, key)
 
     def _refresh(self) -> None:
-        """Apply the lines appended since the last call. A line without its line feed is not complete yet."""
+        """Apply the lines appended since the last call, except a last line without line feed, which is incomplete."""
         path, state = self.folder / LOG, self._state
         with self._plain_errors():
             size = os.fstat(self._log.fileno()).st_size
@@ -315,7 +316,7 @@ class PreferenceStore:
                 raise self._problem(path, f"is damaged (line {state.seq + 1}: {error})") from error
 
     def _write(self, body: dict[str, Any], arrays: dict[str, np.ndarray] | None = None) -> None:
-        """Append a line, after the file of the answer that it adds, if any. Both are on disk when this returns.
+        """Write the file of a new answer, if any, and append a line to the log. Both are on disk when this returns.
 
         Raises UserError if this object, or this process, must not write, or if writing fails.
         """
@@ -344,7 +345,7 @@ class PreferenceStore:
                 raise
         self._state.apply(line[:-1])
         if arrays is not None:
-            with contextlib.suppress(OSError):  # it is stored, and found under its temporary name, too
+            with contextlib.suppress(OSError):  # it is stored, and also found under its temporary name
                 os.replace(part, path)
 
     def _problem(self, path: Path, problem: str) -> UserError:
@@ -363,10 +364,10 @@ class PreferenceStore:
 
 
 def rescue(folder: Path) -> tuple[Contents, int, int]:
-    """Files of a new store, how many answers it has, and how many of the store in `folder` are known to be lost.
+    """Return the files of a repaired copy, its number of answers, and the number of answers known to be lost.
 
     Damaged lines and answers are left out. An answer whose line is lost is taken from its file, which repeats the line.
-    Raises UserError if there were answers, and none of them can be read.
+    Raises UserError if the store had answers, but none of them can be read.
     """
     numbers, lines = set[int](), list[bytes]()
     with contextlib.suppress(OSError):  # what can't be read is lost, and counted where that is possible
@@ -397,15 +398,15 @@ def rescue(folder: Path) -> tuple[Contents, int, int]:
 
 
 def _paths(folder: Path, key: int) -> tuple[Path, Path]:
-    """Temporary and final path of an answer's file. Look in this order: it is renamed while others read."""
+    """Return the temporary and final path of an answer's file. Check them in this order: it may be renamed meanwhile."""
     path = folder / f"{key:08d}.safetensors"
     return path.with_suffix(".part"), path
 
 
 def _read_file(folder: Path, key: int) -> tuple[str, bytearray]:
-    """Final name and content of an answer's file, which has a temporary name until shortly after its line is in the log.
+    """Return the final name and the content of an answer's file. Raises OSError.
 
-    Raises OSError.
+    The file has a temporary name until shortly after its line is in the log.
     """
     part, path = _paths(folder, key)
     with contextlib.suppress(FileNotFoundError):
@@ -414,7 +415,7 @@ def _read_file(folder: Path, key: int) -> tuple[str, bytearray]:
 
 
 def _read_answer(folder: Path, key: int) -> tuple[dict[str, Any], list[Segment]]:
-    """Record of an answer, and its left and right segment (a repeat has none), from its file. Raises one of DAMAGE."""
+    """Read the record of an answer, and its left and right segment (none for a repeat). Raises one of DAMAGE."""
     record, arrays = tensor_file.parse(_read_file(folder, key)[1])
     if record["id"] != key:
         raise ValueError("it belongs to another answer")
@@ -428,7 +429,7 @@ def _read_answer(folder: Path, key: int) -> tuple[dict[str, Any], list[Segment]]
 
 
 def _segment_shape(side: dict[str, Any]) -> SegmentShape:
-    """Size of a segment from the `left` or `right` of an answer's record."""
+    """Return the size of a segment from the entry `left` or `right` of an answer's record."""
     require_count(side["env_steps"])
     observation = tuple(map(require_count, side["observation"]))
     return SegmentShape(require_count(side["steps"]), observation, require_count(side["action"]))

@@ -1,8 +1,9 @@
 """Hold-out and bootstrap sample of each ensemble member, updated one preference at a time (paper 2.2.3).
 
-Of D preferences a member holds out round(share * D), the paper's share being 1/e, and its D draws are each uniform over the others.
-Each draw is a reservoir of size one: a preference that is new, or that leaves the hold-out, replaces it with probability 1/n. So
-draws stay uniform while most of them stay the same, and a running fit need not start over.
+Of D preferences, a member holds out round(share * D) (1/e in the paper), and each of its D draws is uniform over the
+others. Each draw is a reservoir of size one: a preference that is new, or that leaves the hold-out, replaces it with
+probability 1/n, n being the number of preferences not held out. So draws stay uniform while most of them stay the same,
+and a fit in progress need not start over.
 """
 
 from collections.abc import Mapping
@@ -23,9 +24,9 @@ class Bootstrap:
         self._share = holdout
         self._rng = rng
         self._keys = np.zeros((members, 0))
-        """(M, D) random numbers; the smallest ones of a row are its hold-out."""
+        """(M, D) random numbers; the smallest ones of a row determine its hold-out."""
         self._draws = np.zeros((members, 0), np.int64)
-        """(M, D) indices of drawn preferences; -1 while a draw is to be repeated."""
+        """(M, D) indices of drawn preferences; -1 for a draw that must be repeated."""
         self.holdout = np.zeros((members, 0), np.bool_)
 
     @property
@@ -38,7 +39,7 @@ class Bootstrap:
         return np.stack([np.bincount(row, minlength=self.size) for row in self._draws]) if self.size else self._draws
 
     def add(self, index: int) -> None:
-        """Add a preference before `index`, which shifts the later ones; at the end if it is `size`."""
+        """Insert a preference before `index`, or at the end if `index` is `size`; later ones are shifted."""
         members = len(self._keys)
         self._keys = np.insert(self._keys, [index], self._rng.random((members, 1)), axis=1)
         shifted = self._draws + (self._draws >= index)
@@ -46,15 +47,15 @@ class Bootstrap:
         self._update_draws(np.insert(self.holdout, [index], True, axis=1))
 
     def remove(self, index: int) -> None:
-        """Remove a preference, which shifts the later ones."""
+        """Remove a preference; later ones are shifted."""
         self._keys = np.delete(self._keys, index, axis=1)
         self._draws = np.where(self._draws == index, -1, self._draws - (self._draws > index))[:, :-1]
         self._update_draws(np.delete(self.holdout, index, axis=1))
 
     def _update_draws(self, unavailable: np.ndarray) -> None:
-        """Update hold-outs, and repeat the draws that this invalidates.
+        """Update hold-outs, and repeat the draws that become invalid.
 
-        unavailable (M, D) bool: preferences that a member could not draw before, being held out or new
+        unavailable (M, D) bool: preferences that a member could not draw before, as they were held out or are new
         """
         self._update_holdout()
         for member, fresh in enumerate(unavailable & ~self.holdout):
@@ -74,13 +75,13 @@ class Bootstrap:
         self.holdout = ranks < held_out
 
     def get_state(self) -> dict[str, Any]:
-        """keys (M, D) float64 and draws (M, D) int64."""
+        """Return keys (M, D) float64 and draws (M, D) int64."""
         return {"keys": self._keys, "draws": self._draws}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
-        """Restore `get_state`; other entries are ignored. Raises KeyError or ValueError if an array does not fit."""
+        """Restore the state from `get_state`; other entries are ignored. Raises KeyError or ValueError for a wrong array."""
         members = len(self._keys)
         self._keys = require_array(arrays["keys"], np.float64, members, -1)
         self._draws = require_array(arrays["draws"], np.int64, members, self._keys.shape[1])
         self.holdout = np.zeros_like(self._keys, np.bool_)
-        self._update_draws(self.holdout)  # those held out now, though they were not before, are not drawn any more
+        self._update_draws(self.holdout)  # repeats the draws of preferences that are held out now but were not before

@@ -17,42 +17,42 @@ from core.types import Preference, Segment
 
 
 class PreferenceDataset(ABC):
-    """Segments of preferences 0..D-1, in the form in which one ensemble is trained on them.
+    """Segments of preferences 0..D-1, in the form in which an ensemble is trained on them.
 
     A predicted return is the sum of a member's raw predictions over the k steps of a segment. Left and right segments
-    lie along the last axis, in this order.
+    are along the last axis, in this order.
     """
 
     chunk: int
-    """Preferences evaluated at once outside of training; bounds the memory that a long session needs."""
+    """Number of preferences evaluated at once outside of training, which limits memory in long sessions."""
 
     @abstractmethod
     def insert(self, index: int, preference: Preference) -> None:
-        """Insert a preference's segments before `index`, which shifts the later ones."""
+        """Insert a preference's segments before `index`; later ones are shifted."""
 
     @abstractmethod
     def remove(self, index: int) -> None:
-        """Remove a preference's segments, which shifts the later ones."""
+        """Remove a preference's segments; later ones are shifted."""
 
     def prepare(self) -> None:
-        """Apply insertions and removals, where they are not applied at once; to be called before each epoch."""
+        """Apply pending insertions and removals. Call it before each epoch."""
         return
 
     @abstractmethod
     def training_pass(self, rng: np.random.Generator) -> Any:
-        """Return the randomness of one forward pass in training (dropout, batch moments), drawn from rng."""
+        """Return the state of one forward pass in training: dropout drawn from rng, and batch moments if there are any."""
 
     def update_moments(self, passes: list[Any]) -> None:
-        """Update the network's running moments, if it has any, by these training passes, in their order."""
+        """Update the network's running moments, if it has any, from these training passes, in order."""
         return
 
     @abstractmethod
     def member_returns(self, indices: Tensor, training_pass: Any) -> Tensor:
-        """Indices (M, B) of preferences, a row for each member -> predicted returns (M, B, 2), differentiable."""
+        """Return differentiable predicted returns (M, B, 2). indices: (M, B), preferences for each member"""
 
     @abstractmethod
     def predicted_returns(self, indices: list[int], ensemble: Any) -> Tensor:
-        """Predicted returns (M, B, 2) of any ensemble for B preferences, outside of training."""
+        """Return predicted returns (M, B, 2) of any ensemble for B preferences, outside of training."""
 
 
 class VectorDataset(PreferenceDataset):
@@ -67,7 +67,7 @@ class VectorDataset(PreferenceDataset):
         self._moments: list[np.ndarray] = []
         """(2, inputs) float64 for each preference: mean and variance of its inputs."""
         self._inputs = torch.zeros(0)
-        """(capacity, 2, k, inputs), of which the first len(self._moments) rows are in use."""
+        """(capacity, 2, k, inputs); the first len(self._moments) rows are in use."""
         self._buffer = torch.zeros(0)
         """Memory of `_normalized`, in the shape of `_inputs`."""
         self._normalized: Tensor | None = None
@@ -112,7 +112,7 @@ class VectorDataset(PreferenceDataset):
         self._normalized = self._ensemble.normalized(self._inputs[:count], out=self._buffer[:count])
 
     def training_pass(self, rng: np.random.Generator) -> Dropout | None:
-        """Dropout of hidden units (A.2), with the remaining ones scaled up; None without dropout."""
+        """Return the dropout of hidden units (A.2), with the remaining ones scaled up; None without dropout."""
         if not self._dropout:
             return None
         share, draws = 1 - self._dropout, np.random.default_rng(rng.integers(2**63))
@@ -150,7 +150,7 @@ class ImageDataset(PreferenceDataset):
         self._pairs: list[tuple[_StoredSegment, _StoredSegment]] = []
 
     def insert(self, index: int, preference: Preference) -> None:
-        """Raise ValueError if a segment's images are not compressed."""
+        """Insert a preference's segments before `index`. Raises ValueError if a segment's images are not compressed."""
         left, right = (_StoredSegment(s, self._device) for s in (preference.query.left, preference.query.right))
         self._pairs.insert(index, (left, right))
 
@@ -180,7 +180,7 @@ class ImageDataset(PreferenceDataset):
         return torch.stack(returns, dim=1).reshape(ensemble.members, -1, 2)
 
     def _stacked(self, chosen: list[int], side: int) -> Tensor:
-        """One preference for each member -> (k, M, n, h, w) uint8, its left (side 0) or right segment."""
+        """Return the stacks (k, M, n, h, w) uint8 of one preference per member: its left (side 0) or right segment."""
         return torch.stack([self._pairs[index][side].stacked() for index in chosen], dim=1)
 
 
@@ -196,7 +196,7 @@ class _StoredSegment:
             self._images = torch.as_tensor(pictures.array(), device=device)
 
     def stacked(self) -> Tensor:
-        """(k, n, h, w) uint8."""
+        """Return the stacks of images (k, n, h, w) uint8."""
         images = self._images
         if isinstance(images, CompressedArray):
             images = torch.from_numpy(images.array())

@@ -13,7 +13,7 @@ from core.tasks import get_task
 from core.types import Float32, Segment
 
 LIMIT = 5.0
-"""Inputs are clipped to this many standard deviations: a contact force of 50 would count more than all else."""
+"""Inputs are clipped to this many standard deviations: otherwise an outlier such as a contact force would dominate."""
 
 
 class RewardEnsemble(torch.nn.Module):
@@ -37,29 +37,29 @@ class RewardEnsemble(torch.nn.Module):
         self.members = config.members
 
     def inputs(self, observations: Float32, actions: Float32) -> Float32:
-        """Observations (..., o) and actions (..., a) -> network inputs (..., inputs), before normalization."""
+        """Return network inputs (..., inputs), before normalization, for observations (..., o) and actions (..., a)."""
         return np.concatenate([observations, actions], axis=-1) if self.see_actions else observations
 
     def normalized(self, inputs: Tensor, out: Tensor | None = None) -> Tensor:
-        """Network inputs (..., inputs) in standard deviations from their mean, clipped to LIMIT; out: memory to use"""
+        """Return inputs (..., inputs) in standard deviations from their mean, clipped to ±LIMIT. out: memory to use"""
         return torch.sub(inputs, self.mean, out=out).div_(self.std).clamp_(-LIMIT, LIMIT)
 
     @torch.no_grad()
     def predict(self, observations: Float32, actions: Float32) -> Float32:
-        """Observations (..., o) and actions (..., a) -> raw predictions (M, ...)."""
+        """Return raw predictions (M, ...) for observations (..., o) and actions (..., a)."""
         inputs = self.inputs(observations, actions)
         x = self.normalized(torch.as_tensor(inputs.reshape(-1, inputs.shape[-1]), device=self.mean.device))
         raw: Float32 = self.network(x.expand(self.members, *x.shape)).cpu().numpy()
         return raw.reshape(self.members, *inputs.shape[:-1])
 
     def predicted_returns(self, segments: list[Segment]) -> Float32:
-        """Raw predictions summed over each segment, (M, segments)."""
+        """Return raw predictions summed over each segment, (M, segments)."""
         observations = np.stack([s.observations for s in segments])
         actions = np.stack([s.actions for s in segments])
         return self.predict(observations, actions).sum(axis=-1)
 
     def segment_returns(self, inputs: Tensor) -> Tensor:
-        """Unnormalized inputs (S, k, inputs) -> (M, S): raw predictions summed over the k steps of each segment."""
+        """Return raw predictions (M, S), summed over the k steps of each segment. inputs: (S, k, inputs), unnormalized"""
         x = self.normalized(inputs)
         return self.network.segment_returns(x.expand(self.members, *x.shape))
 
@@ -67,9 +67,9 @@ class RewardEnsemble(torch.nn.Module):
 def build_ensemble(
     config: Config, device: torch.device, dtype: torch.dtype | None = None
 ) -> RewardEnsemble | ImageEnsemble:
-    """The untrained ensemble of a session; depends only on config.seed.
+    """Return the untrained ensemble of a session, whose initial weights depend only on config.seed.
 
-    dtype: of convolutions, None for the device's best
+    dtype: data type of the convolutions; None for the device's fastest
     """
     start = torch.Generator().manual_seed(seed_for(config.seed, "reward network"))
     task = get_task(config.task)

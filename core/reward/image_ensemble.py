@@ -11,11 +11,11 @@ from core.nn.threads import two_threads
 from core.types import Float32, Observations, Segment
 
 _CHUNK = 256
-"""Images evaluated at once: bounds the memory of the hidden layers."""
+"""Number of images evaluated at once, which limits the memory of the hidden layers."""
 
 
 class ImageEnsemble(torch.nn.Module):
-    """M predictors of r(o), o being a stack of images. Pixels have a known range, so no moments normalize them."""
+    """M predictors of r(o), where o is a stack of images. Pixels have a known range, so they are not normalized by moments."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class ImageEnsemble(torch.nn.Module):
         self._device = device
 
     def predict(self, observations: Observations, actions: Float32) -> Float32:
-        """Observations (..., o) uint8 -> raw predictions (M, ...); the actions are ignored."""
+        """Return raw predictions (M, ...) for observations (..., o) uint8; the actions are ignored."""
         flat = torch.as_tensor(observations).reshape(-1, *self.network.image_shape)
         if len(flat) <= _CHUNK:
             raw = self._predict(flat)
@@ -44,11 +44,11 @@ class ImageEnsemble(torch.nn.Module):
 
     @torch.no_grad()
     def _predict(self, images: Tensor) -> Tensor:
-        """(B, n, h, w) uint8 -> (M, B) on the CPU."""
+        """Return raw predictions (M, B), on the CPU, for images (B, n, h, w) uint8."""
         return torch.cat([self.network(part.to(self._device)).cpu() for part in images.split(_CHUNK)], dim=1)
 
     def predicted_returns(self, segments: list[Segment]) -> Float32:
-        """Raw predictions summed over each segment, (M, segments)."""
+        """Return raw predictions summed over each segment, (M, segments)."""
         at_once = max(1, _CHUNK // len(segments[0].actions))
         returns: list[Float32] = []
         for start in range(0, len(segments), at_once):

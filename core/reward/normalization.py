@@ -1,16 +1,16 @@
-"""Normalization of the members' predictions to one reward, of whole batches and over the latest steps."""
+"""Normalization of the members' predictions to one reward, over a batch or over the latest steps."""
 
 import numpy as np
 
 from core.types import Float32
 
 WINDOW_STEPS = 16_384
-"""Steps over which a batch is normalized. Over a single batch of PPO, the mean jumped from batch to batch, and the
-values with it; A2C's batches of 80 steps often show one moment of a game, in which differences mean nothing."""
+"""Steps over which a batch is normalized. Over a single batch of PPO, the mean jumped from batch to batch, and the values
+with it; A2C's batches of 80 steps often show a single moment of a game, in which differences are meaningless."""
 
 
 def standardize_members(raw: Float32) -> Float32:
-    """Raw predictions (M, ...) -> each member with mean 0 and std 1; zeros for a constant one."""
+    """Standardize each member's raw predictions (M, ...) to mean 0 and standard deviation 1; constant ones to zeros."""
     axes = tuple(range(1, raw.ndim))
     centred = raw - raw.mean(axis=axes, keepdims=True)
     scale = centred.std(axis=axes, keepdims=True)
@@ -18,9 +18,9 @@ def standardize_members(raw: Float32) -> Float32:
 
 
 def normalize_reward(raw: Float32, std: float) -> Float32:
-    """Raw predictions (M, ...) -> rewards (...): mean of the standardized members, with mean 0 and `std` (2.2.3, A).
+    """Return rewards (...): the mean over the standardized members, with mean 0 and standard deviation `std` (2.2.3, A).
 
-    Zeros if that mean is constant.
+    Zeros if the mean over the members is constant. raw: raw predictions (M, ...)
     """
     mean = standardize_members(raw).mean(axis=0)
     deviation = float(mean.std())
@@ -28,7 +28,7 @@ def normalize_reward(raw: Float32, std: float) -> Float32:
 
 
 def disagreement_std(raw: Float32) -> Float32:
-    """Raw predictions (M, ...) -> (...): standard deviation over the standardized members.
+    """Return the standard deviation (...) over the standardized members of raw predictions (M, ...).
 
     Added to the reward, it draws the policy to states where the members disagree, and so to clips worth asking about
     (Liang et al., Reward Uncertainty for Exploration in Preference-based Reinforcement Learning, 2022; not in the

@@ -1,4 +1,4 @@
-"""Training of the reward ensemble: all members in one batched computation, resumable, open to new preferences."""
+"""Training of the reward ensemble: all members in one batched computation, resumable, with preferences added meanwhile."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ _ENSEMBLE, _BOOTSTRAP = "ensemble_", "bootstrap_"
 
 @dataclass(frozen=True)
 class EpochReport:
-    """Losses of each member in one epoch, (M,) float32; the validation loss is nan with no held-out preferences."""
+    """Losses of each member in one epoch, (M,) float32; the validation loss is NaN without held-out preferences."""
 
     train_loss: np.ndarray
     validation_loss: np.ndarray
@@ -37,9 +37,10 @@ class RewardTrainer:
     """Trains an ensemble on the preferences added so far, in epochs of minibatch gradient steps (Adam).
 
     Each member has its own bootstrap sample and hold-out (2.2.3) and its own weight decay, adapted after each epoch so
-    that its validation loss stays between 1.1 and 1.5 times its training loss (2.2.3).
+    that the ratio of validation to training loss stays between config.ratio_low and config.ratio_high (2.2.3).
 
-    ensemble: trained in place; bootstrap: draws and hold-outs, in the order of the preferences; l2: (M,) float32
+    ensemble: trained in place; bootstrap: draws and hold-outs, in the order of the preferences
+    l2: (M,) float32, weight decay of each member
     """
 
     def __init__(
@@ -61,9 +62,9 @@ class RewardTrainer:
         self._mu: list[float] = []
         """Each choice's weight on the left segment."""
         self._returns: list[tuple[float, float]] = []
-        """True returns of left and right for the target ablation (3.3); zeros otherwise."""
+        """True returns of left and right in the target ablation (3.3); zeros otherwise."""
         self._evicted = -1
-        """Largest id that config.max_labels has removed; preferences up to it are not added again."""
+        """Largest id removed because of config.max_labels; preferences up to it are not added again."""
         self._in_epoch = False
         self._deferred: list[Callable[[], None]] = []
 
@@ -78,8 +79,8 @@ class RewardTrainer:
     def add(self, preference: Preference) -> None:
         """Add a preference, or replace the choice of one with the same id, without restarting the training.
 
-        "Can't tell" is not trained on (2.2.2). Takes effect after the current epoch. Raises ValueError if returns are
-        the target and the preference has none.
+        "Can't tell" is not trained on (2.2.2). Takes effect after the current epoch. Raises ValueError if the returns are
+        the target, but the preference has none.
         """
         if self._in_epoch:
             self._deferred.append(lambda: self.add(preference))
@@ -104,7 +105,7 @@ class RewardTrainer:
                 self.remove(self._evicted)
 
     def remove(self, preference_id: int) -> None:
-        """Remove a preference, if it is trained on. Takes effect after the current epoch."""
+        """Remove a preference, if it is in the dataset. Takes effect after the current epoch."""
         if self._in_epoch:
             self._deferred.append(lambda: self.remove(preference_id))
             return
@@ -117,9 +118,9 @@ class RewardTrainer:
             values.pop(index)
 
     def epochs(self, count: int) -> Iterator[EpochReport | None]:
-        """Train for `count` epochs and yield a report after each; needs at least one preference.
+        """Train for `count` epochs and yield a report after each. There must be at least one preference.
 
-        Yields None within an epoch, where the caller may pause, or add and remove preferences. Ends early when no
+        Also yields None within an epoch; the caller may then pause, or add and remove preferences. Ends early if no
         preferences are left. Raises NotFiniteError before a prediction, loss or gradient that is not finite reaches
         the weights.
         """
@@ -143,7 +144,7 @@ class RewardTrainer:
                     return
 
     def _train_epoch(self, both: Both) -> Generator[None, None, Tensor]:
-        """Make one pass over each member's draws, with repeated draws as weights. Returns the training loss (M,)."""
+        """Train on each member's draws once, with repeated draws as weights. Returns the training loss (M,)."""
         self.dataset.prepare()
         indices, weights = self._shuffled_draws()
         targets = self._targets()
@@ -154,7 +155,7 @@ class RewardTrainer:
         return total / weights.sum(1).cpu()
 
     def _shuffled_draws(self) -> tuple[Tensor, Tensor]:
-        """Indices of preferences (M, U) int64 in a new order for each member, and how often each was drawn, (M, U).
+        """Return indices of preferences (M, U) int64 in a random order for each member, and how often each was drawn (M, U).
 
         U is the largest number of different preferences that a member drew; shorter rows end with weights of 0.
         """
@@ -169,15 +170,15 @@ class RewardTrainer:
         return torch.as_tensor(order, device=device), torch.as_tensor(weights, dtype=torch.float32, device=device)
 
     def _targets(self) -> Tensor:
-        """Targets of the predicted returns: choices as mu (D,), or true returns (D, 2)."""
+        """Return the targets: choices as mu (D,), or true returns (D, 2)."""
         values = self._returns if self._config.target == "returns" else self._mu
         return torch.tensor(values, dtype=torch.float32, device=self._device)
 
     def _gradient_step(self, indices: Tensor, weights: Tensor, targets: Tensor, both: Both) -> Tensor:
         """Take one gradient step on preferences (M, B) with weights (M, B), plus weight decay and the penalty on inputs.
 
-        The gradient is computed in two threads, of half of the columns each. Returns each member's weighted sum of
-        losses (M,).
+        The gradient is computed in two threads, each for half of the columns. Returns each member's weighted sum of losses
+        (M,).
         """
         total_weight = weights.sum(1, keepdim=True).clamp(min=1)
         shares, half = weights / total_weight, -(-indices.shape[1] // 2)
@@ -209,20 +210,23 @@ class RewardTrainer:
     def _loss_and_gradients(
         self, indices: Tensor, weights: Tensor, targets: Tensor, training_pass: Any
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Each member's weighted loss (M,) on preferences (M, B) with weights (M, B), and the gradients of their sum."""
+        """Return each member's weighted loss (M,) on preferences (M, B), and the gradients of the sum of the losses.
+
+        weights: (M, B)
+        """
         left, right = self._predicted_returns(indices, training_pass)
         losses = (self._losses(left, right, targets[indices]) * weights).sum(1)
         assert losses.shape == (len(indices),)
         return losses.detach(), torch.autograd.grad(losses.sum(), self._parameters)
 
     def _losses(self, left: Tensor, right: Tensor, targets: Tensor) -> Tensor:
-        """Predicted returns (M, B) of left and right, targets (M, B) or (M, B, 2) -> losses (M, B)."""
+        """Return losses (M, B). left, right: predicted returns (M, B); targets: (M, B) or (M, B, 2)"""
         if self._config.target == "returns":
             return squared_error(left, right, targets)
         return cross_entropy(left, right, targets, self._config.error_rate)
 
     def _predicted_returns(self, indices: Tensor, training_pass: Any = None) -> tuple[Tensor, Tensor]:
-        """Preferences (M, B) -> each member's predicted returns of the left and of the right segments, both (M, B)."""
+        """Return each member's predicted returns of the left and of the right segments of preferences (M, B), (M, B) each."""
         returns = self.dataset.member_returns(indices, training_pass)
         assert returns.shape == (*indices.shape, 2)
         if not torch.isfinite(returns).all():
@@ -231,7 +235,7 @@ class RewardTrainer:
         return left, right
 
     def _validate(self) -> Generator[None, None, Tensor]:
-        """Loss (M,) on each member's hold-out."""
+        """Return the mean loss (M,) on each member's hold-out; NaN if nothing is held out."""
         held_out = np.nonzero(self.bootstrap.holdout)[1].reshape(self.ensemble.members, -1)  # equally many in each row
         if not held_out.size:
             return torch.full((len(held_out),), torch.nan)
@@ -244,7 +248,7 @@ class RewardTrainer:
 
     @torch.no_grad()
     def _validation_losses(self, indices: Tensor, targets: Tensor) -> Tensor:
-        """Held-out preferences (M, B) -> their summed losses (M,)."""
+        """Return the summed losses (M,) of held-out preferences (M, B)."""
         left, right = self._predicted_returns(indices)
         return self._losses(left, right, targets[indices]).sum(1).cpu()
 
@@ -252,9 +256,9 @@ class RewardTrainer:
     def preference_probabilities(
         self, ids: Sequence[int], ensemble: RewardEnsemble | ImageEnsemble
     ) -> dict[int, float]:
-        """P[left is preferred] by id, averaged over the members of any ensemble, without the labeller's errors.
+        """Return P[left is preferred] by id, averaged over the members of any ensemble, without the labeller's errors.
 
-        Ids that are not trained on are left out. `dataset.chunk` ids at a time bound the memory this takes.
+        Ids of preferences not in the dataset are left out. Pass at most `dataset.chunk` ids at a time to limit memory.
         """
         requested = set(ids)
         rows = {key: index for index, key in enumerate(self._ids) if key in requested}
@@ -267,7 +271,7 @@ class RewardTrainer:
         return self._ids == arrays["ids"].tolist() and self._mu == arrays["mu"].tolist()
 
     def get_state(self) -> dict[str, np.ndarray]:
-        """Ensemble, draws, weight decay and optimizer as arrays; without segments and the random generator."""
+        """Return ensemble, draws, weight decay and optimizer as arrays, without segments and the random generator."""
         arrays = {f"{_BOOTSTRAP}{name}": array for name, array in self.bootstrap.get_state().items()}
         arrays |= {f"{_ENSEMBLE}{name}": array for name, array in state_arrays(self.ensemble).items()}
         arrays |= {"l2": self.l2.numpy(), "ids": np.array(self._ids, np.int64), "mu": np.array(self._mu, np.float32)}
@@ -275,10 +279,10 @@ class RewardTrainer:
         return arrays | optimizer_arrays(self.optimizer)
 
     def set_state(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Restore `get_state`, after the preferences of the store have been added.
+        """Restore the state from `get_state`, after the preferences of the store have been added.
 
-        Preferences that config.max_labels had removed by then are removed again, even if newer ones were withdrawn
-        since (A.2). Raises KeyError or ValueError where the state does not fit.
+        Preferences that had been removed because of config.max_labels are removed again, even if newer ones were
+        withdrawn since (A.2). Raises KeyError or ValueError if the state does not fit.
         """
         load_state_arrays(self.ensemble, without_prefix(arrays, _ENSEMBLE))
         self.l2 = torch.as_tensor(require_array(arrays["l2"], np.float32, len(self.l2)))

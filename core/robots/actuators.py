@@ -1,4 +1,4 @@
-"""Controls of an imported robot: the ranges that its file leaves out, and the controls that hold it at rest."""
+"""Controls of an imported robot: control ranges that its file leaves out, and the controls that hold it at rest."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from core.robots.structure import HINGE, SLIDE, acts_on_joint
 from core.types import Float64
 
 _USUAL_SPEED = {HINGE: 10.0, SLIDE: 1.0}
-"""Full effort of a velocity servo, in rad/s and m/s."""
+"""Largest control of a velocity servo, in rad/s and m/s."""
 _USUAL_REACH = {HINGE: float(np.pi), SLIDE: 1.0}
-"""Full effort of a position servo of a joint without a range, in rad and m."""
+"""Largest control of a position servo of a joint without a range, in rad and m."""
 _EDGE = 0.1
-"""Share of the control range at each end in which no muscle's control at rest lies, so that actions of both signs act."""
+"""Share of the control range at each end that excludes a muscle's control at rest, so that actions of both signs act."""
 
 
 def complete_ranges(model: mujoco.MjModel) -> None:
-    """Give actuators without a control range the one that their joint, or the limit of their force, implies.
+    """Give actuators without a control range the range implied by their joint, or by the limit of their force.
 
-    A range that is given counts even if the file says that the control may leave it.
+    A given range is used as a limit even if the file does not limit the control.
     """
     for index in range(min(model.nu, model.nactuator)):
         low, high = model.actuator_ctrlrange[index]
         if low > high:
-            continue  # refused later
+            continue  # rejected later
         implied = (low, high) if low < high else _implied_range(model, index)
         if implied is not None and implied[0] < implied[1]:
             model.actuator_ctrlrange[index], model.actuator_ctrllimited[index] = implied, True
 
 
 def _implied_range(model: mujoco.MjModel, index: int) -> tuple[float, float] | None:
-    """Return the lowest and highest control; None if nothing is known of them."""
+    """Return the lowest and highest control that the model implies; None if it implies none."""
     if is_muscle(model, index):
         return 0.0, 1.0
     joint = joint_of(model, index)
@@ -58,13 +58,13 @@ def _sorted(one: float, other: float) -> tuple[float, float]:
 
 
 def _holding(model: mujoco.MjModel, index: int, length: float) -> float:
-    """Return the control, or activation, at which a position servo exerts no force at this length of its actuator."""
+    """Return the control, or activation, at which a position servo exerts no force at this actuator length."""
     bias = model.actuator_biasprm[index]
     return float(-(bias[0] + bias[1] * length) / model.actuator_gainprm[index, 0])
 
 
 def joint_of(model: mujoco.MjModel, index: int) -> int | None:
-    """Return the hinge or slide that the actuator acts on; None if it acts on something else."""
+    """Return the hinge or slide joint that the actuator acts on; None if it acts on something else."""
     joint = int(model.actuator_trnid[index, 0])
     return joint if acts_on_joint(model, index) and model.jnt_type[joint] in (HINGE, SLIDE) else None
 
@@ -76,17 +76,17 @@ def servo(model: mujoco.MjModel, index: int) -> bool:
 
 
 def integrates(model: mujoco.MjModel, index: int) -> bool:
-    """Return whether the actuator's control is the speed at which its activation changes."""
+    """Return whether the actuator's control is the rate of change of its activation."""
     return bool(model.actuator_dyntype[index] == mujoco.mjtDyn.mjDYN_INTEGRATOR)
 
 
 def is_muscle(model: mujoco.MjModel, index: int) -> bool:
-    """Return whether the actuator is a muscle, which MuJoCo excites from 0 to 1."""
+    """Return whether the actuator is a muscle, whose control MuJoCo limits to 0 to 1."""
     return bool(model.actuator_dyntype[index] == mujoco.mjtDyn.mjDYN_MUSCLE)
 
 
 def _lengths(model: mujoco.MjModel, positions: Float64) -> Float64:
-    """Return the lengths (u,) of the actuators at these positions (nq,): for a joint, its position times the gear."""
+    """Return the lengths (u,) of the actuators at positions (nq,): for a joint, its position times the gear."""
     data = mujoco.MjData(model)
     data.qpos[:] = positions
     mujoco.mj_fwdPosition(model, data)
@@ -94,12 +94,12 @@ def _lengths(model: mujoco.MjModel, positions: Float64) -> Float64:
 
 
 def rest_activations(model: mujoco.MjModel, start: Float64, rest: Float64, key: int | None = None) -> Float64:
-    """Return the activations (na,) at the start, at which actuators with a state of their own hold the robot.
+    """Return the activations (na,) at the start, with which actuators with a state of their own hold the robot.
 
-    They are the keyframe's, if it has any; else a filter has settled at its control, and an integrating servo holds its
-    joint.
+    They are the keyframe's, if it has any; otherwise a filter has settled at its control, and an integrating servo holds
+    its joint.
 
-    start: positions (nq,); rest: controls (u,) at rest; key: the keyframe that the robot starts in
+    start: positions (nq,); rest: controls (u,) at rest; key: the keyframe in which the robot starts
     """
     if key is not None and model.key_act[key].any():
         return np.array(model.key_act[key])
@@ -115,10 +115,10 @@ def rest_activations(model: mujoco.MjModel, start: Float64, rest: Float64, key: 
 
 
 def rest_controls(model: mujoco.MjModel, start: Float64, key: int | None) -> Float64:
-    """Return the controls (u,) of an untrained policy, which hold the starting positions (nq,) if they are known to.
+    """Return the controls (u,) for the action 0, which hold the starting positions (nq,) where that is possible.
 
-    They are the keyframe's, if it has any; else servos hold their joints or tendons, muscles are almost relaxed, and others
-    are in the middle of their range.
+    They are the keyframe's, if it has any; otherwise servos hold their joints or tendons, muscles are almost relaxed, and
+    other controls are in the middle of their range.
     """
     low, high = model.actuator_ctrlrange.T
     rest, lengths = (low + high) / 2, _lengths(model, start)

@@ -1,4 +1,4 @@
-"""Appearance of robots in clips: the same light, sky and low-contrast chequered floor for all of them."""
+"""Appearance of robots in clips: the same light, sky and low-contrast checkered floor for all of them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from core.tasks.base import RobotTask
 _FIELD = 36.0
 """Vertical field of view of the clips' camera in degrees."""
 _FLOOR_METRES = 400.0
-"""Half of the length of the floor that is drawn; as an obstacle a plane is infinite."""
+"""Half the side of the drawn floor in m; in contacts, a plane is infinite."""
 _LIGHT, _DARK = (0.36, 0.42, 0.48), (0.62, 0.68, 0.72)
 """Colours of the floor's squares."""
 _ABOVE, _BELOW = (0.75, 0.82, 0.88), (0.45, 0.55, 0.66)
 """Colours of the sky."""
 _TRUNK = (0.16, 0.42, 0.56)
-"""Colour of the torso, the body that the camera follows. Gymnasium draws it like a leg: in a fallen robot they look alike."""
+"""Colour of the torso, the body that the camera follows. In Gymnasium's colours, a fallen robot's torso looks like a leg."""
 
 
 def add_appearance(spec: mujoco.MjSpec, floor_pattern: float = 1.0) -> None:
     """Give a robot the clips' field of view, a light, a sky, and the material of its floor.
 
-    floor_pattern: size in m of two squares of the floor
+    floor_pattern: side in m of two squares of the floor
     """
     spec.visual.global_.fovy = _FIELD
     spec.visual.headlight.ambient[:] = 0.35
@@ -55,7 +55,7 @@ def colour(spec: mujoco.MjSpec, task: RobotTask) -> None:
 
 
 def lay_floor(model: mujoco.MjModel) -> None:
-    """Give the floor its material, and let it be seen as far as the horizon."""
+    """Give the floor its material, and make it visible up to the horizon."""
     floor, _ = floor_of(model)
     model.geom_matid[floor] = model.material(FLOOR).id
     model.geom_size[floor, :2], model.geom_rgba[floor] = _FLOOR_METRES, 1.0

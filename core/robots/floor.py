@@ -1,4 +1,4 @@
-"""The floor of a MuJoCo model: the geom that is it, and the plane that an imported robot without one gets."""
+"""The floor of a MuJoCo model: the geom that serves as the floor, and the plane added to an imported robot without one."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ FLOOR = "somersault_floor"
 """Name of an added floor, and of the texture and material of every robot's floor."""
 _PLANE, _BOX, _FIELD = (getattr(mujoco.mjtGeom, f"mjGEOM_{name}") for name in ("PLANE", "BOX", "HFIELD"))
 _LEVEL, _SLOPE = 1 - 1e-9, 0.5
-"""Minimum cosine to the vertical of the normal of a plane that is level, and of one on which a robot can stand."""
+"""Minimum cosine between the vertical and the normal of a level plane, and of a plane on which a robot can stand."""
 _CONTACT = (
     *("contype", "conaffinity", "condim", "priority", "friction"),
     *("solmix", "solref", "solimp", "margin", "gap"),
 )
-"""Attributes of a geom that say what it touches and how."""
+"""Attributes of a geom that define its contacts."""
 
 
 def level_planes(model: mujoco.MjModel) -> dict[int, float]:
-    """Return the level planes that stand still, and their heights in m; those that can be touched, if there are any."""
+    """Return the immovable level planes and their heights in m; only those that can be touched, if there are any."""
     data = data_at_zero(model)
     level = (model.geom_type == int(_PLANE)) & still(model) & (data.geom_xmat[:, 8] > _LEVEL)
     touched = level & solid(model)
@@ -30,7 +30,7 @@ def level_planes(model: mujoco.MjModel) -> dict[int, float]:
 
 
 def needs_floor(model: mujoco.MjModel) -> bool:
-    """Return whether a robot has no level plane, or can fall through those that it has, which are only drawn."""
+    """Return whether a robot has no level plane, or only planes for decoration through which it would fall."""
     planes = list(level_planes(model))
     if not planes or solid(model)[planes].any() or lift_of(model, root_of(model)) is None:
         return not planes
@@ -39,7 +39,7 @@ def needs_floor(model: mujoco.MjModel) -> bool:
 
 
 def _falls_for_ever(model: mujoco.MjModel) -> bool:
-    """Return whether a robot that can be lifted has weight, and nothing that holds it up."""
+    """Return whether a robot that can be lifted has weight, and nothing holds it up."""
     weightless = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY or not model.opt.gravity.any()
     held = model.jnt_stiffness[base_joints(model, root_of(model))].any() or model.body_gravcomp.any()
     return not (weightless or held or (still(model) & solid(model)).any())
@@ -51,18 +51,19 @@ def floor_of(model: mujoco.MjModel) -> tuple[int, float]:
 
 
 def has_own_floor(model: mujoco.MjModel) -> bool:
-    """Return whether the floor is the robot's own, and not one that `add_floor` has added."""
+    """Return whether the floor is from the robot's file, not added by `add_floor`."""
     return bool(model.geom(floor_of(model)[0]).name != FLOOR)
 
 
 def add_floor(spec: mujoco.MjSpec, model: mujoco.MjModel, drawn_floor: float | None) -> None:
-    """Add a level plane to a robot that needs one, in place of planes that are only drawn.
+    """Add a level plane to a robot that needs one, in place of planes for decoration.
 
-    A robot that stands has it in place of the box on which it stands, else below its height fields, else in place of the
-    highest of those planes, else at height 0.
+    For a robot that stands, it replaces the box on which the robot stands, else it is below the height fields, else in
+    place of the highest plane for decoration, else at height 0.
 
     model: the compiled spec
-    drawn_floor: height in m of a floor on which only loose objects lie; None for one on which the robot stands
+    drawn_floor: height in m of a floor for loose objects only; None for a floor on which the robot stands
+
     Raises UserError if the robot stands on a slope.
     """
     data, drawn = data_at_zero(model), level_planes(model)
@@ -86,7 +87,7 @@ def add_floor(spec: mujoco.MjSpec, model: mujoco.MjModel, drawn_floor: float | N
 
 
 def _delete(spec: mujoco.MjSpec, geoms: set[int]) -> None:
-    """Delete geoms by their numbers in the compiled model, which a deletion changes."""
+    """Delete geoms by their indices in the compiled model, all at once, as a deletion changes them."""
     for geom in [geom for geom in spec.geoms if geom.id in geoms]:
         spec.delete(geom)
 
@@ -94,8 +95,8 @@ def _delete(spec: mujoco.MjSpec, geoms: set[int]) -> None:
 def _ground_box(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[int, Float64] | None:
     """Return the level box that the robot stands on, and the middle (3,) of its top; None if there is none.
 
-    Each side of the box is more than twice as long as the robot, all joints being at their zero: a smaller one is a
-    pedestal or a step.
+    Each side of the box is more than twice as long as the robot with all joints at zero: a smaller box is a pedestal or a
+    step.
     """
     root = root_of(model)
     robot = extent(model, data, np.flatnonzero(model.body_treeid[model.geom_bodyid] == model.body_treeid[root]))

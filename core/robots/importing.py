@@ -1,4 +1,4 @@
-"""Import of a robot from an MJCF file: what can't be taught is refused with one sentence that says why."""
+"""Import of a robot from an MJCF file. A robot that can't be taught is rejected with one sentence that says why."""
 
 from __future__ import annotations
 
@@ -46,31 +46,31 @@ _FASTEST, _SLOWEST = 1e-4, 0.05
 _MAX_ACTIONS, _MAX_POSITIONS = 128, 512
 _TRIED_SECONDS = 1.0
 _TRIALS, _TRIAL_SECONDS, _TRIAL_PATIENCE = 8, 2.0, 10.0
-"""Further trials from the usual start, and of a thrown robot; seconds of each; and seconds that all of them may take."""
+"""Number of further trials from the usual start, and of a thrown robot; simulated seconds of each; real seconds for all."""
 _POSES = 40
-"""Number of random poses, within the joints' ranges, in which the space that the robot takes up is measured."""
+"""Number of random poses, within the joints' ranges, in which the robot's extent is measured."""
 _OUT_OF_THE_WAY = -100.0
-"""Height in m of a floor that a robot which does not stand on it can't reach."""
+"""Height in m of a floor out of reach of a robot that does not stand on it."""
 _SLANT = 0.01
-"""Largest part of gravity along x or y."""
+"""Largest component of gravity along x or y, relative to its norm."""
 _PATIENCE = 30.0
-"""Seconds that simulating _TRIED_SECONDS may take."""
+"""Longest real time in seconds for simulating _TRIED_SECONDS."""
 _HALVINGS = 3
 """Number of times the timestep is halved in search of a stable simulation."""
 _PICTURE = 0.65
-"""Metres that a picture shows for each metre of the camera's distance."""
+"""Extent of the picture in metres per metre of the camera's distance."""
 _MARGIN, _FIXED_MARGIN = 1.9, 1.2
-"""Width of the picture relative to the robot, which may jump, and to the place that a fixed robot takes in motion."""
+"""Width of the picture relative to the size of a robot, which may jump, and to the extent of a fixed robot in motion."""
 _FAR = 5.0
-"""Range of a slide, relative to the robot's size, from which the camera follows the robot."""
+"""Range of a slide joint, relative to the robot's size, above which the camera follows the robot."""
 _ACROSS, _ALONG = 0.99, 0.01
-"""Minimum component across a plane of an axis that counts as normal to it, and maximum of one that counts as within it."""
+"""Smallest normal component of an axis that counts as normal to a plane, and largest of one that counts as within it."""
 _ABOVE = 0.12
-"""Height of the picture's middle above that of a robot that may jump, relative to its size."""
+"""Height of the picture's middle above the middle of a robot that may jump, relative to the robot's size."""
 
 
 def import_robot(path: Path) -> RobotModel:
-    """Read an MJCF file and the files it names. Raises UserError, which names that file, if the robot can't be taught."""
+    """Read an MJCF file and the files it names. Raises UserError, with the path, if the robot can't be taught."""
     try:
         xml, assets = simplify(*read_mjcf(path))
         packed = pack(xml, assets)
@@ -116,7 +116,7 @@ def _require_teachable(model: mujoco.MjModel) -> None:
 
 
 def _require_actuators(model: mujoco.MjModel) -> None:
-    """Raise UserError if nothing can move the robot, or an actuator has not one control, with a range."""
+    """Raise UserError if nothing can move the robot, or if an actuator does not have exactly one control, with a range."""
     for index in np.flatnonzero(model.actuator_ctrlnum != 1).tolist():
         name, controls = _actuator_name(model, index), int(model.actuator_ctrlnum[index])
         raise UserError(f"actuator {name} has {controls or 'no'} controls: give it one, or remove it.")
@@ -140,14 +140,14 @@ def _actuator_name(model: mujoco.MjModel, index: int) -> str:
 
 
 def _require_upright(model: mujoco.MjModel) -> None:
-    """Raise UserError if there is gravity that does not point along -z."""
+    """Raise UserError if gravity does not point along -z."""
     pull = model.opt.gravity
     if np.abs(pull[:2]).max() > _SLANT * np.linalg.norm(pull) or pull[2] > 0:
         raise UserError("its gravity does not point along -z: turn the model so that z points up.")
 
 
 def _require_readable_names(model: mujoco.MjModel) -> None:
-    """Raise UserError if a name can't be written in an expression, or the keyframe to start from holds no numbers."""
+    """Raise UserError if a name can't be written in an expression, or if the keyframe to start from is not finite."""
     names = signal_names(model)
     for name in (*names.joints, *names.actions, *names.geoms):
         if not is_name(name):
@@ -161,9 +161,9 @@ def _require_readable_names(model: mujoco.MjModel) -> None:
 
 
 def _try(model: mujoco.MjModel, start: Float64) -> Float64:
-    """Simulate random actions, with a shorter timestep if that is needed for stability.
+    """Simulate random actions, with a shorter timestep if necessary for stability.
 
-    Returns the lowest and highest coordinates (poses, 2, 3) in m of what is seen of the robot: at the start, during the
+    Returns the lowest and highest coordinates (poses, 2, 3) in m of the robot's visible parts: at the start, during the
     simulation, and in random poses. Raises UserError if the simulation is unstable or slow.
     """
     for _ in range(_HALVINGS + 1):
@@ -177,7 +177,7 @@ def _try(model: mujoco.MjModel, start: Float64) -> Float64:
 
 
 def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
-    """Return what `_try` does; None if the simulation is unstable."""
+    """Simulate random actions and return the coordinates as `_try` does; None if the simulation is unstable."""
     policy, began, seen = _UntrainedPolicy(model, start, seed=0), time.monotonic(), _seen_geoms(model)
     data = policy.start(start)
     mujoco.mj_forward(model, data)
@@ -199,7 +199,7 @@ def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
 
 
 def _is_stable(model: mujoco.MjModel, start: Float64, size: float) -> bool:
-    """Return whether further trials, as many as there is time for, are stable. size: of the robot in m"""
+    """Return whether further trials, within a time limit, are stable. size: size of the robot in m"""
     kinematics, policy, began = Kinematics(model), _UntrainedPolicy(model, start, seed=1), time.monotonic()
     positions, velocities = np.tile(start, (2 * _TRIALS, 1)), np.zeros((2 * _TRIALS, model.nv))
     if can_lift_and_turn(kinematics):
@@ -215,7 +215,7 @@ def _is_stable(model: mujoco.MjModel, start: Float64, size: float) -> bool:
 
 
 class _UntrainedPolicy:
-    """Random actions around the controls at rest, in simulations that begin as episodes do."""
+    """Random actions around the controls at rest, in simulations that start like episodes."""
 
     def __init__(self, model: mujoco.MjModel, start: Float64, seed: int) -> None:
         """start: usual positions (nq,)"""
@@ -242,7 +242,7 @@ class _UntrainedPolicy:
 
 
 def _seen_geoms(model: mujoco.MjModel) -> npt.NDArray[np.int64]:
-    """Return the geoms that show where the robot is: of its trees, what hangs from them, and what its root is mounted on."""
+    """Return the visible geoms of the robot: of its trees, of trees tied to them, and of the bodies that carry its root."""
     mounts = carriers(model, root_of(model))[1:]
     bodies, finite = model.geom_bodyid, model.geom_type != int(mujoco.mjtGeom.mjGEOM_PLANE)
     ours = finite & (np.isin(model.body_treeid[bodies], shown_trees(model)) | np.isin(bodies, mounts))
@@ -289,14 +289,16 @@ def _describe(
         endless = not model.jnt_limited[joint]
         held = model.jnt_limited[joint] or model.jnt_stiffness[joint] > 0
         if kind == FREE:
-            plain += range(first + 2 * kinematics.own[model.jnt_bodyid[joint]], first + 3)  # not where the robot is
+            plain += range(
+                first + 2 * kinematics.own[model.jnt_bodyid[joint]], first + 3
+            )  # without the robot's own x and y
             quaternions.append(first + 3)
             moves |= joint in own
         elif kind == BALL:
             quaternions.append(first)
         elif joint in own and kind == SLIDE and abs(axes[joint, 2]) < 0.5 and (endless or far[joint]):
             moves = True
-            if held:  # a rail or a spring gives its place a meaning
+            if held:  # on a rail or a spring, its position matters
                 plain.append(first)
             else:
                 unseen.append(joint)
@@ -344,15 +346,16 @@ def _describe(
 
 
 def _in_plane(model: mujoco.MjModel, across: Float64) -> Mask:
-    """Return which joints move everything within a plane. across (joints,): their axes' components across the plane"""
+    """Return which joints move bodies within a plane only. across (joints,): their axes' components normal to the plane"""
     turns = (model.jnt_type == HINGE) & (np.abs(across) > _ACROSS)
     return turns | (model.jnt_type == SLIDE) & (np.abs(across) < _ALONG)
 
 
 def _view(kinematics: Kinematics, extents: Float64, moves: bool) -> tuple[Float64, float]:
-    """Return the middle of the picture (3,), and the camera's distance in m.
+    """Return the middle of the picture (3,) and the camera's distance, in m.
 
-    extents: of `_try`; a robot that moves about is followed, so only its size at the start matters
+    extents: result of `_try`
+    moves: whether the camera follows the robot, so that only its size at the start matters
     """
     low, high = extents[0] if moves else (extents[:, 0].min(axis=0), extents[:, 1].max(axis=0))
     low = np.maximum(low, [-np.inf, -np.inf, kinematics.floor_height])

@@ -1,9 +1,9 @@
-"""Places of bodies and heights of geoms, computed from positions for N robots at once, as MuJoCo's mj_kinematics does.
+"""Positions of bodies and heights of geoms, computed from joint positions for N robots at once, as in mj_kinematics.
 
-mujoco.rollout gives states only, and its sensors are a physics step old. With numpy the cost is some 50 us a joint for
-256 robots, and nothing for what is not asked for.
+mujoco.rollout returns only states, and its sensor data are one physics step old. With NumPy, the cost is about 50 us per
+joint for 256 robots, and only requested parts are computed.
 
-Of a body's pose, coordinate k (0 x, 1 y, 2 z) needs only row k of its rotation matrix: heights need a third of the work.
+Coordinate k (0 x, 1 y, 2 z) of a body's position needs only row k of its rotation matrix: heights take a third of the work.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PLANE, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _MESH = (
 )
 _NO_CONTACTS = int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
 SENSED = 0.1
-"""Height in m of a geom's lowest point from which `floor_sense` sees no difference."""
+"""Height in m of a geom's lowest point above which `floor_sense` is constant."""
 
 
 class Kinematics:
@@ -37,7 +37,7 @@ class Kinematics:
         self.root = root_of(model)
         self.skew = [_skew(axis) for axis in model.jnt_axis]
         self.body_turns = [None if quaternion[0] == 1 else _matrix(quaternion) for quaternion in model.body_quat]
-        """(3, 3) of each body relative to its parent; None if it is not turned."""
+        """Rotation matrix (3, 3) of each body relative to its parent; None if it is not rotated."""
         self.geom_turns = [_matrix(quaternion) for quaternion in model.geom_quat]
         self.joint_offsets = [at if at.any() else None for at in model.jnt_pos]
         self.sensed = [geom for geom in self.geoms.values() if self.touchable(geom)]
@@ -47,13 +47,13 @@ class Kinematics:
         self.standing = [geom for geom in self.sensed if self.own[model.geom_bodyid[geom]]]
         drawn = np.flatnonzero(self.own[model.geom_bodyid] & drawn_geoms(model)).tolist()
         self._placed = sorted({*self.standing, *drawn}) or list(self.geoms.values())
-        """The robot's geoms that are not placed below the floor, even where they would fall through it."""
+        """Geoms of the robot that starts place above the floor, even if they could fall through it."""
         self.corners = {geom: _corners(model, geom) for geom in self.geoms.values()}
 
     def touchable(self, geom: int) -> bool:
-        """Return whether the geom can touch the floor: by the kinds of both, or as a pair that the model names.
+        """Return whether the geom can touch the floor: by the contact types of both, or as a pair that the model defines.
 
-        Geoms that never move can't: MuJoCo computes no contacts between two of them.
+        Immovable geoms can't: MuJoCo computes no contacts between two of them.
         """
         if still(self.model)[geom]:
             return False
@@ -77,18 +77,18 @@ class Kinematics:
         return float(self.model.geom_margin[geom] + self.model.geom_margin[self.floor])
 
     def _pair(self, geom: int) -> int | None:
-        """Return the number of the contact pair of geom and floor that the model names; None if there is none."""
+        """Return the index of the contact pair of geom and floor that the model defines; None if there is none."""
         pairs = zip(self.model.pair_geom1.tolist(), self.model.pair_geom2.tolist(), strict=True)
         return next((number for number, pair in enumerate(pairs) if set(pair) == {geom, self.floor}), None)
 
     def lowest(self, positions: Float64) -> Float64:
-        """(N,) height above the floor in m of the lowest point of the robot's geoms that are drawn or can touch it."""
+        """Return the height (N,) in m above the floor of the lowest point of the robot's drawn or touchable geoms."""
         poses = Poses(self, positions)
         return np.min([poses.height(geom) for geom in self._placed], axis=0)
 
 
 class Poses:
-    """Poses of N robots at positions (N, nq); each part is computed when it is first asked for."""
+    """Poses of N robots at positions (N, nq); each part is computed when it is first requested."""
 
     def __init__(self, kinematics: Kinematics, positions: Float64) -> None:
         self._kinematics, self._model, self._positions = kinematics, kinematics.model, positions
@@ -108,7 +108,7 @@ class Poses:
         return place + row @ self._model.geom_pos[geom]
 
     def height(self, geom: int) -> Float64:
-        """(N,) height in m above the floor of the geom's lowest point."""
+        """Return the height (N,) in m above the floor of the geom's lowest point."""
         if geom not in self._heights:
             model = self._model
             row = self.body(int(model.geom_bodyid[geom]), 2)[1]
@@ -117,7 +117,7 @@ class Poses:
         return self._heights[geom]
 
     def floor_sense(self) -> Float64:
-        """Return the height above the floor of each of Kinematics.sensed, (N, sensed): 0 or less on it, 1 from SENSED."""
+        """Return the heights (N, sensed) of Kinematics.sensed above the floor, divided by SENSED and clipped to [-1, 1]."""
         heights = np.stack([self.height(geom) for geom in self._kinematics.sensed], axis=1)
         return np.clip(heights / SENSED, -1, 1)
 
@@ -145,7 +145,7 @@ class Poses:
         return place, row
 
     def _turn(self, joint: int, row: Float64) -> Float64:
-        """Rotate the rows (N, 3) by a hinge: row times the matrix of Rodrigues' formula."""
+        """Rotate the rows (N, 3) by a hinge: each row times the matrix of Rodrigues' formula."""
         if joint not in self._angles:
             index = self._model.jnt_qposadr[joint]
             angle = self._positions[:, index] - self._model.qpos0[index]
@@ -162,9 +162,9 @@ class Poses:
 
 
 def _drop(model: mujoco.MjModel, geom: int, row: Float64, turns: Float64, corners: Float64 | None) -> Float64:
-    """(N,) how far a geom reaches below its centre, in m.
+    """Return how far (N,) a geom reaches below its centre, in m.
 
-    row (N, 3): heights of the ends of its body's unit axes; turns (3, 3): of the geom relative to its body
+    row (N, 3): z components of its body's axes; turns (3, 3): rotation of the geom relative to its body
     """
     size, kind = model.geom_size[geom], int(model.geom_type[geom])
     if kind == _SPHERE:
@@ -184,7 +184,7 @@ def _drop(model: mujoco.MjModel, geom: int, row: Float64, turns: Float64, corner
 
 
 def _corners(model: mujoco.MjModel, geom: int) -> Float64 | None:
-    """Return the corners (V, 3) of a mesh that can be its lowest point, those of its convex hull; None for others."""
+    """Return the corners (V, 3) of a mesh's convex hull, which can be its lowest point; None for other geoms."""
     if model.geom_type[geom] != _MESH:
         return None
     mesh = model.geom_dataid[geom]
@@ -210,6 +210,6 @@ def _matrix(quaternion: Float64) -> Float64:
 
 
 def _skew(axis: Float64) -> Float64:
-    """Return the matrix whose product with a column is the cross product of the axis with it."""
+    """Return the matrix (3, 3) whose product with a vector is the cross product of the axis and the vector."""
     x, y, z = axis
     return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])

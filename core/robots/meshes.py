@@ -24,28 +24,28 @@ from core.types import Float64
 Faces = npt.NDArray[np.int64]
 _MESHES = (".stl", ".obj", ".msh")
 _MOST_FACES, _FEWEST_FACES, _ALL_FACES = 2000, 300, 60_000
-"""Triangles of one mesh, and of all together; at 400 pixels no more are seen."""
+"""Largest and smallest limit of triangles of one mesh, and limit of all meshes; at 400 pixels more are not visible."""
 _MOST_HULL = 600
-"""Corners of a convex hull up to which all are kept."""
+"""Largest number of corners of a convex hull that are all kept."""
 _CELLS = (64, 48, 36, 27, 20, 15, 11, 8, 6, 4)
-"""Cells along the longest side of a mesh, from fine to coarse."""
+"""Numbers of cells along the longest side of a mesh, from fine to coarse."""
 _LARGEST_PICTURE, _MOST_PIXELS = 256, 1 << 26
-"""Pixels of a side of a texture as it is kept, and of all of it as it is read."""
+"""Largest side of a texture in pixels after reduction, and largest number of pixels before it."""
 _MOST_HEIGHTS = 1 << 24
-"""Pixels of the picture of a height field, which is kept as it is: each becomes a height."""
+"""Largest number of pixels of a height field's picture, which is not reduced: each pixel is a height."""
 _PNG = b"\x89PNG\r\n\x1a\n"
 cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_ERROR)  # MuJoCo itself reports damaged pictures
 _DIGITS = 1e-5
-"""Rounding of places relative to the mesh's size, so that they pack well."""
+"""Rounding of coordinates relative to the mesh's size, for better compression."""
 
 
 def simplify(xml: str, assets: dict[str, bytes]) -> tuple[str, dict[str, bytes]]:
-    """Return the text and the files with simpler meshes and smaller textures; what can't be read is left as it is.
+    """Return the text and the files with simpler meshes and smaller textures; unreadable ones are left unchanged.
 
-    Raises UserError for a picture that would take gigabytes.
+    Raises UserError for a picture that would take gigabytes of memory.
     """
     root = ElementTree.fromstring(xml)
-    inertias = defaultdict[str, set[str]](set)  # by file; at "" those of defaults, which may apply to any
+    inertias = defaultdict[str, set[str]](set)  # by file; those of defaults, which may apply to any file, at ""
     for element in root.iter("mesh"):
         inertias[element.attrib.get("file", "")].update(filter(None, [element.attrib.get("inertia")]))
     of_defaults = inertias.pop("", set())
@@ -56,7 +56,7 @@ def simplify(xml: str, assets: dict[str, bytes]) -> tuple[str, dict[str, bytes]]
             continue
         simpler = _simpler_mesh(name, kept[name], most)
         kinds = inertias[name] | of_defaults
-        if simpler and all(_compiled("m.msh", simpler, kind) for kind in kinds):  # "exact" needs a closed one
+        if simpler and all(_compiled("m.msh", simpler, kind) for kind in kinds):  # "exact" requires a closed mesh
             renamed[name] = f"{PurePosixPath(name).stem}.msh"
             del kept[name]
             kept[renamed[name]] = simpler
@@ -94,7 +94,7 @@ def _simpler_mesh(name: str, content: bytes, most: int) -> bytes | None:
 
 
 def _compiled(name: str, content: bytes, inertia: str) -> mujoco.MjModel | None:
-    """Return a model of only this mesh; None if MuJoCo refuses it."""
+    """Return a model that consists of this mesh; None if MuJoCo can't compile it."""
     alone = (
         f'<mujoco><asset><mesh name="m" file="{name}" inertia="{inertia}"/></asset>'
         '<worldbody><body><geom type="mesh" mesh="m"/></body></worldbody></mujoco>'
@@ -106,15 +106,15 @@ def _compiled(name: str, content: bytes, inertia: str) -> mujoco.MjModel | None:
 
 
 def _merge(vertices: Float64, faces: Faces, fixed: Faces, cells: int) -> tuple[Faces, Faces]:
-    """Return the vertices (m,) that are kept, and the triangles (f, 3) among them that are left, in the old indices.
+    """Merge the vertices in each cell. Returns the kept vertices (m,) and remaining triangles (f, 3), as old indices.
 
-    fixed: vertices that stay
+    fixed: indices of vertices that are kept; cells: number of cells along the longest side
     """
     low, high = vertices.min(axis=0), vertices.max(axis=0)
     cell = np.floor((vertices - low) / max(1e-12, float((high - low).max())) * (cells - 1e-9)).astype(np.int64)
     keys = cell @ np.array([1, cells + 1, (cells + 1) ** 2])
     out = np.linalg.norm(vertices - (low + high) / 2, axis=1)
-    out[fixed] += 2 * float(out.max())  # a cell with a fixed vertex becomes that one
+    out[fixed] += 2 * float(out.max())  # so that a fixed vertex represents its cell
     order = np.lexsort((-out, keys))
     first = np.r_[True, np.diff(keys[order]) != 0]
     stands = np.zeros(len(vertices), np.int64)
@@ -129,7 +129,7 @@ def _merge(vertices: Float64, faces: Faces, fixed: Faces, cells: int) -> tuple[F
 
 
 def _write(vertices: Float64, kept: Faces, faces: Faces, texture: Float64 | None) -> bytes:
-    """Return MuJoCo's own format: four counts, then places, texture coordinates and triangles."""
+    """Return the mesh in MuJoCo's own format: four counts, then positions, texture coordinates and triangles."""
     places = vertices[kept]
     step = max(1e-9, float(np.ptp(places, axis=0).max()) * _DIGITS)
     places = (np.round(places / step) * step).astype(np.float32)
@@ -149,7 +149,7 @@ def _smaller_picture(content: bytes) -> bytes:
     """Return the picture as a PNG, halved until no side is longer than _LARGEST_PICTURE pixels, or a side is odd."""
     try:
         picture = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_UNCHANGED)
-    except cv2.error:  # an empty one
+    except cv2.error:  # an empty file
         return content
     if picture is None or max(picture.shape[:2]) <= _LARGEST_PICTURE:
         return content

@@ -1,7 +1,7 @@
-"""MJCF files with their meshes and textures, as one XML text and the files that it names, packed to keep in a session.
+"""MJCF files with their meshes and textures, as one XML text and the files that it names, packed for storage in a session.
 
-Only files in the folder of the MJCF file, or below it, are read. Includes are replaced by their content. What would take
-MuJoCo minutes or gigabytes is refused before it is asked.
+Only files in the folder of the MJCF file, or below it, are read. Includes are replaced by their content. Models for which
+MuJoCo would take minutes or gigabytes are rejected before they are compiled.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from core.io import files
 Element = ElementTree.Element
 _XML = "robot.xml"
 _MAX_XML, _MAX_FILE, _MAX_FILES, _MAX_ALL = 4 << 20, 32 << 20, 256, 128 << 20
-"""Bytes of the XML text and of one file; number and bytes of all files, unpacked."""
+"""Limits: bytes of the XML text and of one file; number and total bytes of all files, unpacked."""
 _FOLDERS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "flexcomp": "meshdir", "texture": "texturedir"}
-"""Elements that name files, and the compiler's attribute with the folder."""
+"""Elements that name files, with the compiler's attribute for their folder."""
 _MAX_ELEMENTS, _MAX_DEPTH, _MAX_INCLUDES = 20_000, 100, 256
 _MAX_COPIES = 1024
-"""Copies of one element by nested <replicate>."""
+"""Most copies of one element by nested <replicate>."""
 _USER_PARTS = ("body", "jnt", "geom", "site", "cam", "tendon", "actuator", "sensor")
 _LARGEST: dict[str, dict[str, float]] = {
     "texture": {"width": 4096, "height": 24_576},
@@ -47,7 +47,7 @@ _LARGEST: dict[str, dict[str, float]] = {
     },
     "lengthrange": {"inttotal": 20, "interval": 20},
 }
-"""Largest values of attributes that decide how much memory and time MuJoCo takes."""
+"""Largest values of attributes that determine how much memory and time MuJoCo takes."""
 _COPIES = {"composite": 4096, "flexcomp": 4096}
 """Largest product of the numbers in the attribute `count`."""
 _LARGEST_MEMORY = 1 << 30
@@ -58,7 +58,7 @@ _NAMED_BY_FILE = ("mesh", "hfield", "skin", "texture")
 
 
 def read_mjcf(path: Path) -> tuple[str, dict[str, bytes]]:
-    """Return the XML text of an MJCF file, in which files have new names, and those files by name.
+    """Return the XML text of an MJCF file, with new names for the files that it uses, and these files by new name.
 
     Raises UserError if a file can't be read or used, or is outside the folder.
     """
@@ -81,9 +81,9 @@ def read_mjcf(path: Path) -> tuple[str, dict[str, bytes]]:
                 )
             if element.tag not in _FOLDERS:
                 raise UserError(f"{path.name} has a {element.tag} with a file, which can't be used: leave it out.")
-            named = element.attrib[attribute].replace("\\", "/")  # as MuJoCo reads paths of Windows
+            named = element.attrib[attribute].replace("\\", "/")  # as MuJoCo reads Windows paths
             inside, place = folder / folders[_FOLDERS[element.tag]], places.get(element, "")
-            # MuJoCo finds the second with a relative path of the main file, and the third with an absolute one.
+            # MuJoCo uses the second place for a relative path of the main file, and the third for an absolute one.
             source = _first_found(inside / named, inside / place / named, folder / place / named)
             if attribute == "file" and element.tag in _NAMED_BY_FILE:
                 element.attrib.setdefault("name", PurePosixPath(named).stem)
@@ -98,7 +98,7 @@ def read_mjcf(path: Path) -> tuple[str, dict[str, bytes]]:
 
 
 def pack(xml: str, assets: dict[str, bytes]) -> bytes:
-    """Return the files as one zip. Raises UserError if it is too large to be kept in a session."""
+    """Return the files as one zip archive. Raises UserError if it is too large to be stored in a session."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_LZMA) as archive:
         for name, content in {_XML: xml.encode(), **assets}.items():
@@ -112,7 +112,7 @@ def pack(xml: str, assets: dict[str, bytes]) -> bytes:
 
 
 def unpack(content: bytes) -> tuple[str, dict[str, bytes]]:
-    """Return what `pack` was given. Raises UserError if it is damaged, or asks for other files than its own."""
+    """Return the XML text and files from `pack`. Raises UserError if they are damaged, or if the text names other files."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
@@ -142,7 +142,7 @@ def unpack(content: bytes) -> tuple[str, dict[str, bytes]]:
 
 
 def _require_own_files(root: Element, found: dict[str, bytes]) -> None:
-    """Raise ValueError if the text names a file that is not among those found, or a folder."""
+    """Raise ValueError if the text names a folder, or a file that is not in `found`."""
     for element in root.iter():
         named = {value for name, value in element.attrib.items() if name.startswith("file")}
         folders = element.tag == "compiler" and element.attrib.keys() & {"assetdir", "strippath", *_FOLDERS.values()}
@@ -155,7 +155,7 @@ def _read(path: Path, folder: Path, limit: int) -> bytes:
         real = path.resolve()
         if real.is_relative_to(folder):
             return bytes(files.read_regular(real, limit))
-    except (OSError, RuntimeError) as error:  # links in a ring
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
         if isinstance(error, OSError) and error.errno == errno.EFBIG:
             raise UserError(
                 f"{_shown(path)} is larger than {limit >> 20} MB: use a model with fewer parts, or simpler meshes."
@@ -170,7 +170,7 @@ def _read(path: Path, folder: Path, limit: int) -> bytes:
 
 
 def _shown(path: Path) -> str:
-    """Return the path as a part of a sentence."""
+    """Return the path in a form for error messages."""
     text = str(path)
     return (text if text.isprintable() else repr(text))[:300]
 
@@ -193,7 +193,7 @@ def _parse(path: Path, content: bytes) -> Element:
 
 
 def _require_few(root: Element) -> None:
-    """Raise UserError if there are more elements, or levels of them, than can be a robot."""
+    """Raise UserError if there are too many elements or levels of elements."""
     level, count = [root], 0
     for _ in range(_MAX_DEPTH):
         count += len(level)
@@ -205,19 +205,19 @@ def _require_few(root: Element) -> None:
 
 
 def _first_found(*paths: Path) -> Path:
-    """Return the first of these files that exists; if there is none, the first, so that its absence is reported."""
+    """Return the first of these paths that exists; if none does, the first one, so that its absence is reported."""
     return next(filter(os.path.exists, paths), paths[0])
 
 
 def _include(
     root: Element, folder: Path, done: list[str], places: dict[Element, str], outer: tuple[Path, ...] = ()
 ) -> None:
-    """Replace the includes below the element.
+    """Replace the includes below the element `root` by their content.
 
-    folder: of the main file
-    done: files included so far, which grows
-    places: the folder, in the main file's, of the included file that an element is from; it grows
-    outer: the included files that this element is part of
+    folder: folder of the main file
+    done: names of the files included so far; extended in place
+    places: for each element that names a file, the folder of its included file, relative to `folder`; extended in place
+    outer: the included files that contain this element
     """
     place = str(outer[-1].resolve().parent.relative_to(folder)) if outer else ""
     for parent in list(root.iter()):
@@ -241,7 +241,7 @@ def _include(
 
 
 def _require_affordable(root: Element) -> None:
-    """Raise UserError if MuJoCo would need a plugin, or far more memory or time than a robot does."""
+    """Raise UserError if MuJoCo would need a plugin, or far more memory or time than for a robot."""
     for element in root.iter():
         if element.tag in ("plugin", "extension"):
             raise UserError("it needs a MuJoCo plugin, which can't be used: leave it out.")
@@ -269,7 +269,7 @@ def _require_few_copies(root: Element) -> None:
 
 
 def _numbers(text: str) -> list[float]:
-    """Return the numbers in an attribute; words that are not numbers are left for MuJoCo to report."""
+    """Return the numbers in an attribute; MuJoCo reports words that are not numbers."""
     numbers = []
     for word in text.split()[:16]:
         try:
@@ -281,13 +281,13 @@ def _numbers(text: str) -> list[float]:
 
 
 def _bytes(text: str) -> float:
-    """Return the bytes that the attribute `memory` asks for, such as 15M."""
+    """Return the number of bytes in the attribute `memory`, such as 15M."""
     text = text.strip()
     return sum(_numbers(text.rstrip("".join(_UNITS)))) * _UNITS.get(text[-1:], 1)
 
 
 def _folders(root: Element) -> dict[str, str]:
-    """Return the folders of meshes and textures, and remove them from the compiler's settings."""
+    """Return the folders of meshes and textures, and remove them from the compiler's attributes."""
     folders = {"meshdir": "", "texturedir": ""}
     for compiler in root.iter("compiler"):
         both = compiler.attrib.pop("assetdir", None)

@@ -1,4 +1,4 @@
-"""MuJoCo models of the robots: Gymnasium's, and those of imported files; all look alike."""
+"""MuJoCo models of the robots, Gymnasium's and imported ones, with the same appearance."""
 
 import logging
 import re
@@ -25,14 +25,14 @@ mujoco.set_mju_user_warning(log.info)  # by default it writes MUJOCO_LOG.TXT int
 _DIVERGED = [int(getattr(mujoco.mjtWarning, f"mjWARN_{kind}")) for kind in ("BADQPOS", "BADQVEL", "BADQACC")]
 _FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS
 _FARTHEST, _FASTEST, _FASTEST_TURN = 5e4, 1e3, 1e5
-"""Distance from the start in m, which is that of a fall of 100 s, and speeds in m/s and rad/s that no robot exceeds."""
+"""Limits for any robot: distance from the start in m (a fall of 100 s), and speeds in m/s and rad/s."""
 _GRAVITY, _MILLIMETRES = 9.81, 1000.0
 _PLANE = mujoco.mjtGeom.mjGEOM_PLANE
 _TOTAL_MASS = re.compile(r'settotalmass="([0-9.]+)"')
 _START_KEYS = ("home", "stand", "standing", "default")
 """Keyframes to start from; without one of these, the first."""
 _LINE = re.compile(r",? ?\(?line \d+\)?")
-"""Line in a message of MuJoCo, which counts those of a text that was put together from several files."""
+"""Matches a line number in a message of MuJoCo, which is meaningless in a text assembled from several files."""
 
 
 def load_model(task: RobotTask) -> mujoco.MjModel:
@@ -58,17 +58,16 @@ def load_model(task: RobotTask) -> mujoco.MjModel:
 def compile_mjcf(
     xml: str, assets: dict[str, bytes], task: RobotTask | None = None, drawn_floor: float | None = None
 ) -> mujoco.MjModel:
-    """Compile an imported robot, with a floor if it has none. Raises UserError if MuJoCo refuses it.
+    """Compile an imported robot, with a floor if it has none. Raises UserError if MuJoCo can't compile it.
 
-    task: gives the timestep, and the names of signals and number of positions that the robot must have
-    drawn_floor: height in m of an added floor on which only loose objects lie; None for one at height 0 on which the
-        robot stands
+    task: defines the timestep, and the names of signals and number of positions that the robot must have
+    drawn_floor: height in m of an added floor for loose objects only; None for a floor on which the robot stands
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about outdated attributes, which change nothing
+            warnings.simplefilter("ignore")  # about deprecated attributes without effect
             spec = _read(xml, assets)
-            spec.compiler.discardvisual = False  # or the floor's material and all that is only seen would go
+            spec.compiler.discardvisual = False  # keep the floor's material and visual geoms
             for sensor in spec.sensors:  # nothing reads them
                 spec.delete(sensor)
             for light in spec.lights:
@@ -101,14 +100,16 @@ def compile_mjcf(
 
 
 def has_diverged(data: mujoco.MjData) -> bool:
-    """Return whether MuJoCo has reset a simulation that diverged, silently but for its counters of warnings."""
+    """Return whether MuJoCo has silently reset a simulation that diverged, by its counters of warnings."""
     return any(data.warning[kind].number for kind in _DIVERGED)
 
 
 def largest_state(model: mujoco.MjModel, start: Float64) -> Float64:
-    """Return the absolute values (S,) of a full physics state above which a robot that starts at `start` (nq,) has diverged.
+    """Return the largest absolute values (S,) of a full physics state; beyond them, a robot has diverged.
 
-    A model with a larger gravity, or with none, is taken to have a smaller unit of length, such as a millimetre.
+    A model with a larger gravity, or with none, is assumed to have a smaller unit of length, such as a millimetre.
+
+    start: positions (nq,) at the start
     """
     gravity = float(np.linalg.norm(model.opt.gravity))
     metre = max(1.0, gravity / _GRAVITY) if gravity else _MILLIMETRES
@@ -129,7 +130,7 @@ def start_key(model: mujoco.MjModel) -> int | None:
 
 
 def _place_mocap_bodies(model: mujoco.MjModel) -> None:
-    """Place the bodies that only a program moves where the keyframe to start from has them, for all of the simulation."""
+    """Place mocap bodies, which nothing moves, where the keyframe to start from has them."""
     key = start_key(model)
     for body in np.flatnonzero(model.body_mocapid >= 0) if key is not None else ():
         model.body_pos[body] = model.key_mpos[key].reshape(-1, 3)[model.body_mocapid[body]]
@@ -149,7 +150,7 @@ def _name_moving_bodies(spec: mujoco.MjSpec) -> None:
 
 
 def _read(xml: str, assets: dict[str, bytes] | None = None) -> mujoco.MjSpec:
-    """Read the XML text of a model. Its total mass is set here, as MuJoCo warns that the attribute is deprecated."""
+    """Read the XML text of a model. Its total mass is set here, as MuJoCo's attribute for it is deprecated."""
     spec = mujoco.MjSpec.from_string(_TOTAL_MASS.sub("", xml), assets=assets or {})
     total_mass = _TOTAL_MASS.search(xml)
     if total_mass and float(total_mass[1]) > 0:  # 0 leaves the masses as they are

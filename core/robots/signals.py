@@ -1,4 +1,4 @@
-"""Signals of MuJoCo robots (core.behaviours.signals has their list), computed from states when an expression reads them."""
+"""Signals of MuJoCo robots (listed in core.behaviours.signals), computed from states when an expression reads them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from core.robots.structure import (
 from core.types import Float32, Float64
 
 _POSES, _ROUNDING = 16, 1e-6
-"""Random poses in which signals are compared, and the largest difference of one that does not change."""
+"""Number of random poses in which signals are compared, and largest difference of a constant signal."""
 _MOMENT = 1e-5
-"""Seconds over which a velocity is computed from positions: it is then right to some nine digits."""
+"""Seconds over which a velocity is computed from positions, to an accuracy of about nine digits."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class StepSignals:
     """Signals of one step by name (core.behaviours.signals.Signals). Each is computed once, when first read."""
 
     def __init__(self, source: SignalSource, states: StepStates, poses: Poses | None = None) -> None:
-        """poses: after the step, if they have been computed"""
+        """poses: poses after the step, if they are already computed"""
         self.source, self.states = source, states
         self.count = len(states.positions)
         self.wrapped = source.wrapped
@@ -97,7 +97,7 @@ class SignalSource:
         return lambda step: (step.poses.body(root, k)[0] - step.earlier.body(root, k)[0]) / step.states.seconds
 
     def _mass_speed(self, step: StepSignals) -> Float64:
-        """Central difference of the centre of mass along the velocities."""
+        """Return the velocity (N,) of the centre of mass along x in m/s, by a central difference along the velocities."""
         ahead, behind = (self._mass_centre(self._moved(step.states, sign * _MOMENT)) for sign in (1, -1))
         return (ahead - behind) / (2 * _MOMENT)
 
@@ -111,7 +111,7 @@ class SignalSource:
         return moved
 
     def _mass_centre(self, positions: Float64) -> Float64:
-        """Return x of the centre of mass (N,) of the robot, which is all that moves with the root body."""
+        """Return the x coordinate (N,) in m of the robot's centre of mass; the robot is all that moves with the root body."""
         model, poses = self.model, Poses(self.kinematics, positions)
         own = np.flatnonzero(self.kinematics.own)
         sums = np.zeros(len(positions))
@@ -121,7 +121,7 @@ class SignalSource:
         return sums / model.body_mass[own].sum()
 
     def _rotations(self) -> dict[str, Signal]:
-        """Angles and rates: of the joint if the root turns about one axis of the world, else of its rotation matrix."""
+        """Return angles and rates: of the joint if the root turns about one world axis, else of its rotation matrix."""
         model, root = self.model, self.kinematics.root
         joints = base_joints(model, root)
         turning = [joint for joint in joints if model.jnt_type[joint] != SLIDE]
@@ -138,7 +138,7 @@ class SignalSource:
             turned = float(np.sign(axis[k]))
             sign = turned if k == 2 else turned * float(np.sign(frame[k, k]))  # roll and pitch are about its own axes
             zero = float(_angle(k, frame.__getitem__)) - sign * float(model.qpos0[index])
-            if k < 2:  # the other two jump by half a turn where the body's z axis is level
+            if k < 2:  # the other two jump by half a turn when the body's z axis is horizontal
                 constants = [0.0, 0.0, 0.0 if frame[k, k] > 0 else np.pi]
             name = ANGLES[k]
             planar = _still(constants)
@@ -264,7 +264,7 @@ def signal_series(model: mujoco.MjModel, states: Float64, actions: Float32, step
 
 
 def constant_signals(model: mujoco.MjModel) -> list[str]:
-    """Return the signals that are the same whatever the robot does."""
+    """Return the signals that never change, whatever the robot does."""
     source, rng = SignalSource(Kinematics(model)), np.random.default_rng(0)
     before, after = np.tile(model.qpos0, (2, _POSES, 1))
     for pose in (*before, *after):
@@ -280,14 +280,14 @@ def constant_signals(model: mujoco.MjModel) -> list[str]:
 
 
 def joint_names(model: mujoco.MjModel) -> dict[str, int]:
-    """Return the joints with one degree of freedom by name; one without a name has that of its body."""
+    """Return the joints with one degree of freedom by name; a joint without a name has that of its body."""
     joints = [joint for joint in range(model.njnt) if model.jnt_type[joint] in (SLIDE, HINGE)]
     bodies = [model.body(model.jnt_bodyid[joint]).name or f"joint_{joint}" for joint in joints]
     return dict(zip(unique_names([model.joint(joint).name for joint in joints], bodies), joints, strict=True))
 
 
 def actuator_names(model: mujoco.MjModel) -> dict[str, int]:
-    """Return the actuators by name; one without a name has that of its joint."""
+    """Return the actuators by name; an actuator without a name has that of its joint."""
     moved = []
     for index in range(model.nu):
         joint = model.joint(model.actuator_trnid[index, 0]).name if acts_on_joint(model, index) else ""
@@ -297,5 +297,5 @@ def actuator_names(model: mujoco.MjModel) -> dict[str, int]:
 
 
 def signal_names(model: mujoco.MjModel) -> SignalNames:
-    """Return the names in brackets of the model's signals."""
+    """Return the names that the model's signals can have in brackets."""
     return SignalNames(tuple(joint_names(model)), tuple(actuator_names(model)), tuple(geom_names(model)))

@@ -32,30 +32,31 @@ from core.types import Float64, Mask
 _MIXED = ("standing", "turned over", "tilted", "air")
 _LYING = "lying"
 _RANDOM = "random"
-"""Each joint anywhere within its limits, a hinge or ball without limits at any angle: as in the Control Suite."""
+"""Each joint is drawn uniformly within its limits, a hinge or ball joint without limits from all angles, as in the DeepMind
+Control Suite."""
 _LYING_ANGLES = (-np.pi / 2, np.pi / 2, np.pi)
-"""Angles in rad by which a robot may be turned to lie."""
+"""Angles in rad by which a robot may be rotated to lie."""
 _LYING_DIRECTIONS = 16
-"""Number of horizontal axes about which a free body may be turned to lie."""
+"""Number of horizontal axes about which a free body may be rotated to lie."""
 _LOW = 0.5
-"""A robot lies where its centre of mass is at most this share of its range of heights above the lowest."""
+"""Largest height of the centre of mass at which a robot counts as lying, as a share of the range of its heights."""
 _TILT = 0.8
 """Largest angle in rad of a tilted start."""
 _GAP = (0.0, 0.02)
-"""Heights in m of the lowest point at the start of a robot that lies or is tilted."""
+"""Smallest and largest height in m of the lowest point at the start of a robot that lies or is tilted."""
 _AIR = (0.3, 1.0)
 """The same for a robot in the air."""
 _DEEP = 0.01
-"""Depth in m within a table, a step or a wall, beyond that of the usual start, above which a placed robot is raised."""
+"""Penetration depth in m of a table, step or wall, beyond that of the usual start, above which a placed robot is raised."""
 _SLACK = 0.05
-"""Rad or m by which a joint may be beyond its limits at the start."""
+"""Rad or m by which a joint may exceed its limits at the start."""
 _RAISES, _RAISED = 5, 0.25
-"""Number of raises, or of further random poses, and metres of each raise.
+"""Number of raises, or of further random poses, and height in m of each raise.
 
-A robot that is still within an obstacle or itself afterwards starts as usual.
+A robot that then still penetrates an obstacle or itself starts as usual.
 """
 _SPIN, _RISE = 8.0, 2.0
-"""Largest speeds in rad/s and m/s, either way, of a robot thrown into the air."""
+"""Largest speeds in rad/s and m/s, in either direction, of a robot thrown into the air."""
 
 
 def can_lift_and_turn(kinematics: Kinematics) -> bool:
@@ -65,9 +66,9 @@ def can_lift_and_turn(kinematics: Kinematics) -> bool:
 
 
 def randomize(model: mujoco.MjModel, joints: Iterable[int], rng: np.random.Generator, positions: Float64) -> None:
-    """Draw these joints anywhere within their limits, in place, in positions (n, nq).
+    """Draw positions of these joints uniformly within their limits, in place, in `positions` (n, nq).
 
-    Hinges and balls without limits are at any angle, free bodies in any orientation; slides without limits stay.
+    Hinge and ball joints without limits get any angle, free bodies any orientation; slides without limits are unchanged.
     """
     count = len(positions)
     for joint in joints:
@@ -81,7 +82,7 @@ def randomize(model: mujoco.MjModel, joints: Iterable[int], rng: np.random.Gener
             continue
         first += 3 * (kind == FREE)
         turned = rng.standard_normal((count, 4))
-        if model.jnt_limited[joint]:  # a ball: its angle has a limit, whatever the axis
+        if model.jnt_limited[joint]:  # a ball joint: the limit is of its angle about any axis
             half = rng.uniform(0, model.jnt_range[joint, 1] / 2, (count, 1))
             axis = turned[:, 1:] / np.linalg.norm(turned[:, 1:], axis=1, keepdims=True)
             turned = np.concatenate([np.cos(half), np.sin(half) * axis], axis=1)
@@ -92,17 +93,20 @@ class Starts:
     """Places robots for a kind of start (core.behaviours.behaviour.STARTS)."""
 
     def __init__(self, kinematics: Kinematics, start: str, scale: float = 1.0) -> None:
-        """scale: of heights, for a small robot. Raises UserError if the robot can't be lifted and turned, as needed."""
+        """Raise UserError if the start requires that the robot can be lifted and turned, but it can't.
+
+        scale: factor of heights and speeds, less than 1 for a small robot
+        """
         self._kinematics, self._start, self._scale = kinematics, start, scale
         model, root = kinematics.model, kinematics.root
         lift, turn = lift_of(model, root), turn_of(model, root)
         self._data, self._movable, self._trees = mujoco.MjData(model), False, [int(model.body_treeid[root])]
         self._obstacles: list[int] = []
-        """Geoms that a robot which is placed elsewhere must not be within."""
+        """Geoms that a robot placed elsewhere must not penetrate."""
         self._barred: list[int] = []
-        """Geoms that a robot in a random pose must not be within."""
+        """Geoms that a robot in a random pose must not penetrate."""
         self._tendons = np.zeros(0, np.int64)
-        """Tendons with limits that a robot that can't be lifted keeps."""
+        """Tendons whose length limits a robot that can't be lifted must keep in a random pose."""
         if lift is not None and turn is not None:
             self._movable = True
             self._lift, self._lift_rate, self._lift_sign = lift
@@ -120,14 +124,14 @@ class Starts:
         else:
             raise UserError("The robot can't be lifted: set start to standing or random.")
         self._lying: list[tuple[float, float]] = []
-        """Turns with which the robot lies: angle and direction in rad."""
+        """Rotations with which the robot lies: angle and direction of the axis, in rad."""
         joints = _uncoupled_joints(model, self._trees)
         self._joints = joints if self._movable else [joint for joint in joints if model.jnt_type[joint] != FREE]
 
     def throw(self, rng: np.random.Generator, positions: Float64, velocities: Float64) -> None:
-        """Place robots, and let those that start above the floor turn and rise or fall.
+        """Place robots, and throw those that start above the floor, so that they turn and rise or fall.
 
-        Changes positions (n, nq) and velocities (n, nv) in place. For robots that can be lifted and turned.
+        Changes positions (n, nq) and velocities (n, nv) in place. Only for robots that can be lifted and turned.
         """
         blocked = self.place(rng, positions)
         count = len(positions)
@@ -143,9 +147,9 @@ class Starts:
             velocities[rows, self._turn_rate] += spin[rows]
 
     def place(self, rng: np.random.Generator, positions: Float64) -> Mask:
-        """Change the model's own starting positions (n, nq), with noise, in place.
+        """Change usual starting positions (n, nq) to this kind of start, in place.
 
-        Returns which robots (n,) keep theirs because of an obstacle.
+        Returns which robots (n,) keep their usual start because of an obstacle.
         """
         usual = positions.copy()
         blocked = np.zeros(len(positions), np.bool_)
@@ -169,9 +173,11 @@ class Starts:
         return blocked
 
     def _clear(self, positions: Float64, usual: Float64, geoms: list[int], move: Callable[[Mask], None]) -> Mask:
-        """Move robots at positions (n, nq) that are deeper within these geoms than in their usual starts (n, nq).
+        """Move robots at positions (n, nq) that penetrate these geoms deeper than in their usual starts (n, nq).
 
-        move: changes the positions of these rows in place. Returns which robots (n,) are still within a geom.
+        move: changes the positions of these rows in place
+
+        Returns which robots (n,) still penetrate a geom.
         """
         blocked = np.ones(len(positions), np.bool_)
         most = np.array([self._depth(own, geoms) + _DEEP for own in usual])
@@ -183,9 +189,9 @@ class Starts:
         return blocked
 
     def _depth(self, positions: Float64, geoms: list[int]) -> float:
-        """Return the depth in m to which one robot at these positions (nq,) is within these geoms; 0 if it is not.
+        """Return the depth in m to which a robot at positions (nq,) penetrates these geoms; 0 if it does not.
 
-        A tendon that is longer or shorter than it may be counts alike.
+        The length in m by which a tendon exceeds its limits counts in the same way.
         """
         model = self._kinematics.model
         self._data.qpos[:] = positions
@@ -199,9 +205,9 @@ class Starts:
         )
 
     def _bend(self, positions: Float64, rows: Mask) -> None:
-        """Bring the joints of these robots within their limits where they are beyond them by more than noise.
+        """Move the joints of these robots into their limits if they exceed them by more than noise.
 
-        The Ant's usual start, a drop, is beyond them: on the floor its legs would snap down and throw it metres high.
+        The Ant's usual start, a drop, exceeds them: on the floor its legs would snap down and throw it metres high.
         """
         model = self._kinematics.model
         for joint in self._joints:
@@ -212,7 +218,7 @@ class Starts:
                 place[beyond] = place[beyond].clip(low, high)
 
     def _ground(self, usual: Float64) -> float:
-        """Return the height in m above the floor of what is below the root body in its usual start (nq,), as a table."""
+        """Return the height in m above the floor of an obstacle, such as a table, below the root in its usual start (nq,)."""
         if not self._obstacles:
             return 0.0
         model, data = self._kinematics.model, self._data
@@ -256,9 +262,9 @@ class Starts:
             positions[rows, self._turn] += angles[rows]
 
     def _lying_turns(self, usual: Float64) -> list[tuple[float, float]]:
-        """Return the turns from the usual start (nq,) that bring the robot's centre of mass near to the floor.
+        """Return the rotations from the usual start (nq,) that bring the robot's centre of mass close to the floor.
 
-        So a robot that stands upright lies on its front or back, and one that stands level on its back, not on end.
+        So an upright robot lies on its front or back, and a robot with a horizontal body on its back, not on end.
         """
         model, data = self._kinematics.model, self._data
         directions = np.linspace(0, np.pi, _LYING_DIRECTIONS, endpoint=False).tolist() if self._free else [0.0]
@@ -277,7 +283,7 @@ class Starts:
         return [turn for turn, kept in zip(turns, low, strict=True) if kept]
 
     def _randomize(self, rng: np.random.Generator, positions: Float64) -> None:
-        """Draw the robot's joints, but for its place, and lift a robot that would be below the floor."""
+        """Draw the robot's joints, without changing its position, and lift a robot that would be below the floor."""
         randomize(self._kinematics.model, self._joints, rng, positions)
         if self._movable:
             below = np.maximum(0.0, -self._kinematics.lowest(positions))
@@ -285,7 +291,7 @@ class Starts:
 
 
 def _uncoupled_joints(model: mujoco.MjModel, trees: list[int]) -> list[int]:
-    """Return the joints of these trees of bodies, without those that a constraint couples to others, as in a linkage."""
+    """Return the joints of these trees of bodies, except those that a constraint couples to others, as in a linkage."""
     own = joints_in(model, trees)
     own[coupled_joints(model)] = False
     for one, other in joined_bodies(model):

@@ -1,4 +1,4 @@
-"""Structure of a MuJoCo model: the bodies, joints and geoms of the robot, and the joints and ties that hold it."""
+"""Structure of a MuJoCo model: bodies, joints and geoms of the robot, and the joints, constraints and tendons that hold it."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ FREE, BALL, SLIDE, HINGE = (
     int(getattr(mujoco.mjtJoint, f"mjJNT_{name}")) for name in ("FREE", "BALL", "SLIDE", "HINGE")
 )
 _SHOWN_GROUPS = 3
-"""Groups of geoms that MuJoCo draws."""
+"""Number of geom groups that MuJoCo draws, from 0 on."""
 _UPRIGHT, _LEVEL = 0.999, 0.5
-"""Minimum and maximum cosine to the vertical of an axis that counts as vertical, and as level."""
+"""Smallest cosine between the vertical and an axis that counts as vertical, and largest of one that counts as level."""
 _OF_JOINT, _OF_SITE = int(mujoco.mjtWrap.mjWRAP_JOINT), int(mujoco.mjtWrap.mjWRAP_SITE)
 
 
 def data_at_zero(model: mujoco.MjModel) -> mujoco.MjData:
-    """Return data with the poses of the model's bodies and geoms while all joints are at their zero."""
+    """Return data with the poses of the model's bodies and geoms for all joints at zero."""
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     return data
 
 
 def acts_on_joint(model: mujoco.MjModel, index: int) -> bool:
-    """Return whether the actuator acts on a joint, and not on a tendon, a site or a body."""
+    """Return whether the actuator acts on a joint, not on a tendon, a site or a body."""
     kinds = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
     return int(model.actuator_trntype[index]) in map(int, kinds)
 
 
 def extent(model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.NDArray[np.int64]) -> Float64:
-    """Return the lowest and highest places in m that the boxes around these geoms take, (2, 3)."""
+    """Return the lowest and highest coordinates (2, 3) in m of the bounding boxes of these geoms."""
     turned = data.geom_xmat[geoms].reshape(-1, 3, 3)
     centres = data.geom_xpos[geoms] + np.einsum("gij,gj->gi", turned, model.geom_aabb[geoms, :3])
     halves = np.einsum("gij,gj->gi", np.abs(turned), model.geom_aabb[geoms, 3:])
@@ -67,7 +67,7 @@ def _moved_by(model: mujoco.MjModel, index: int) -> list[int]:
 
 
 def _parts_of(model: mujoco.MjModel, tendon: int, kind: int) -> list[int]:
-    """Return the joints or sites that a tendon consists of. kind: _OF_JOINT or _OF_SITE"""
+    """Return the joints or sites of a tendon. kind: _OF_JOINT or _OF_SITE"""
     parts = slice(model.tendon_adr[tendon], model.tendon_adr[tendon] + model.tendon_num[tendon])
     return [int(number) for number in model.wrap_objid[parts][model.wrap_type[parts] == kind]]
 
@@ -75,8 +75,8 @@ def _parts_of(model: mujoco.MjModel, tendon: int, kind: int) -> list[int]:
 def root_of(model: mujoco.MjModel) -> int:
     """Return the root body: the first body with a joint in the tree that the first actuator moves.
 
-    A body without a shape that only holds joints for the next body, such as slides along x and y, is skipped: the root
-    is the body that it carries.
+    A body without geoms that only has joints for its child, such as slides along x and y, is skipped: the root is then
+    the child.
     """
     tree = moved_trees(model)[0]
     root = next(int(body) for body in model.jnt_bodyid if model.body_treeid[body] == tree)
@@ -89,12 +89,12 @@ def root_of(model: mujoco.MjModel) -> int:
 
 
 def base_joints(model: mujoco.MjModel, root: int) -> list[int]:
-    """Return the joints that move the root body in the world, those nearest to the world first."""
+    """Return the joints that move the root body in the world, from the world to the body."""
     return [joint for body in reversed(carriers(model, root)) for joint in _joints_of(model, body)]
 
 
 def carriers(model: mujoco.MjModel, body: int) -> list[int]:
-    """Return the body, the one that carries it, and so on, without the world."""
+    """Return the body, its parent, and so on, without the world."""
     found = list[int]()
     while body:
         found.append(body)
@@ -108,14 +108,14 @@ def _joints_of(model: mujoco.MjModel, body: int) -> list[int]:
 
 
 def joint_axes(model: mujoco.MjModel) -> Float64:
-    """Return the joints' axes in the world, (joints, 3), with all joints at their zero."""
+    """Return the joints' axes in the world, (joints, 3), with all joints at zero."""
     return np.array(data_at_zero(model).xaxis)
 
 
 def lift_of(model: mujoco.MjModel, root: int) -> tuple[int, int, float] | None:
-    """Return the indices of the position and velocity that raise the root body, and their sign; None if none do.
+    """Return the indices of the position and velocity that raise the root body, and their sign; None if there are none.
 
-    A joint with limits or a motor holds the robot where it is, as does what ties it to the world or another robot.
+    A robot can't be lifted by a joint with limits or a motor, or if it is tied to the world or another robot.
     """
     if _is_tied(model, int(model.body_treeid[root])):
         return None
@@ -132,7 +132,7 @@ def lift_of(model: mujoco.MjModel, root: int) -> tuple[int, int, float] | None:
 
 
 def turn_of(model: mujoco.MjModel, root: int) -> int | None:
-    """Return the joint by which the root body lies or stands: free, or a level hinge without limits. None if none is."""
+    """Return the joint that tips the root body over: a free joint, or a level hinge without limits; None if there is none."""
     axes = joint_axes(model)
     for joint in base_joints(model, root):
         level = model.jnt_type[joint] == HINGE and abs(axes[joint, 2]) < _LEVEL and not model.jnt_limited[joint]
@@ -142,7 +142,7 @@ def turn_of(model: mujoco.MjModel, root: int) -> int | None:
 
 
 def _driven_joints(model: mujoco.MjModel) -> list[int]:
-    """Return the joints that an actuator, also by a tendon, or another joint moves."""
+    """Return the joints moved by an actuator, directly or through a tendon, or by another joint."""
     joints = [int(model.actuator_trnid[index, 0]) for index in range(model.nu) if acts_on_joint(model, index)]
     for tendon in _actuated_tendons(model):
         joints += _parts_of(model, tendon, _OF_JOINT)
@@ -158,7 +158,7 @@ def coupled_joints(model: mujoco.MjModel) -> list[int]:
 
 
 def _constrained(model: mujoco.MjModel, kind: mujoco.mjtEq) -> npt.NDArray[np.int64]:
-    """Return the two objects (n, 2) of each constraint of a kind that is switched on; -1 where there is no second one."""
+    """Return the two objects (n, 2) of each active constraint of a kind; -1 if there is no second object."""
     chosen = (model.eq_type == int(kind)) & model.eq_active0.astype(bool)
     return np.stack([model.eq_obj1id[chosen], model.eq_obj2id[chosen]], axis=1).astype(np.int64)
 
@@ -199,7 +199,7 @@ def _strung_trees(model: mujoco.MjModel) -> list[set[int]]:
 
 
 def robot_trees(model: mujoco.MjModel, root: int) -> list[int]:
-    """Return the tree of the root body and those that equality constraints join to it: the robot, which may be several."""
+    """Return the robot's trees of bodies: that of the root body, and those that equality constraints join to it."""
     return _reached([int(model.body_treeid[root])], _joined_trees(model))
 
 
@@ -209,15 +209,15 @@ def shown_trees(model: mujoco.MjModel) -> list[int]:
 
 
 def _reached(trees: list[int], ties: list[set[int]]) -> list[int]:
-    """Return the trees and all that these ties join to them, directly or by others, but not by the world."""
+    """Return the trees and all trees that these ties join to them, directly or through others, but not through the world."""
     found = set(trees)
-    for _ in ties:  # each pass follows one tie or more
+    for _ in ties:  # each pass follows at least one tie
         found |= set().union(*(tied for tied in ties if found & tied)) - {-1}
     return sorted(found)
 
 
 def unique_names(own: Sequence[str], others: Sequence[str]) -> list[str]:
-    """Return a name for each part: its own, or the other one where that is ''. The second of a name gets a _2."""
+    """Return a unique name for each part: its own, or the other one if that is '', with _2, _3, ... if it is taken."""
     taken = {name for name in own if name}
     names = []
     for name, other in zip(own, others, strict=True):
@@ -229,7 +229,7 @@ def unique_names(own: Sequence[str], others: Sequence[str]) -> list[str]:
 
 
 def solid(model: mujoco.MjModel) -> Mask:
-    """Return which geoms (geoms,) can touch others: by their kinds, or as a pair that the model names."""
+    """Return which geoms (geoms,) can touch others: by their contact types, or as a pair that the model defines."""
     found: Mask = (model.geom_contype | model.geom_conaffinity) != 0
     found[model.pair_geom1] = found[model.pair_geom2] = True
     return found
@@ -253,9 +253,9 @@ def joints_in(model: mujoco.MjModel, trees: Sequence[int]) -> Mask:
 
 
 def geom_names(model: mujoco.MjModel) -> dict[str, int]:
-    """Return the geoms of the robot, not of the world, by name; one without a name has that of its body.
+    """Return the geoms of moving bodies by name; a geom without a name has that of its body.
 
-    Of several in a body, those that can touch something come first: an oracle of contact[calf] means them.
+    Of several in a body, those that can touch something come first, as contact[calf] in an oracle refers to them.
     """
     geoms = np.flatnonzero(model.geom_bodyid).tolist()
     ranked = sorted(geoms, key=(~solid(model)).__getitem__)
@@ -265,7 +265,7 @@ def geom_names(model: mujoco.MjModel) -> dict[str, int]:
 
 
 def ray_distance(model: mujoco.MjModel, data: mujoco.MjData, geom: int, place: Float64, way: Float64) -> float:
-    """Return the distance in m from a place (3,) to a geom along a unit vector (3,); -1 if it is not there."""
+    """Return the distance in m from a point (3,) to a geom along a unit vector (3,); -1 if the ray does not meet it."""
     match model.geom_type[geom]:
         case mujoco.mjtGeom.mjGEOM_MESH:
             return float(mujoco.mj_rayMesh(model, data, geom, place, way, None))

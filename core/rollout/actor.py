@@ -16,9 +16,9 @@ from core.types import Float32, Observations
 
 
 def build_policy(config: Config, device: torch.device | None = None, dtype: torch.dtype | None = None) -> ActorCritic:
-    """The untrained policy of a session, which depends only on config.seed.
+    """Return the untrained policy of a session, whose initial weights depend only on config.seed.
 
-    device: None for the config's; dtype: of convolutions, None for the device's best
+    device: None for the config's device; dtype: data type of the convolutions, None for the device's fastest
     """
     start = torch.Generator().manual_seed(seed_for(config.seed, "policy network"))
     space = spaces(config)
@@ -29,7 +29,7 @@ def build_policy(config: Config, device: torch.device | None = None, dtype: torc
 
 
 class Actor:
-    """Chooses actions with the weights that it was last given, on the CPU: its batches are too small for a GPU.
+    """Chooses actions with the weights loaded last, on the CPU: its batches are too small for a GPU.
 
     rng: samples the actions; None to choose the likeliest ones
     """
@@ -40,12 +40,12 @@ class Actor:
         self._numpy = NumpyActor(network) if isinstance(network, GaussianActorCritic) else None
 
     def load(self, weights: dict[str, np.ndarray]) -> None:
-        """Load published weights. Raises KeyError or ValueError where they are not of this network."""
+        """Load published weights. Raises KeyError or ValueError if they do not fit this network."""
         load_state_arrays(self._network, weights)
 
     @torch.no_grad()
     def __call__(self, observations: Observations) -> tuple[Float32, Float32]:
-        """Observations (N, o) -> actions (N, a) and their log probabilities (N,)."""
+        """Return actions (N, a) and their log probabilities (N,) for observations (N, o)."""
         if self._numpy is not None:
             return self._numpy(observations, self._rng)
         inputs = self._network.normalize(torch.as_tensor(observations))

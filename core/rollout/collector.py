@@ -1,4 +1,4 @@
-"""Collecting: acting in environments, and keeping what the policy and the labeller need of it."""
+"""Collecting: acting in environments, and recording batches for the policy and segments for the labeller."""
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -26,16 +26,16 @@ from core.types import Float32, Observations, Segment, Teacher, require_count
 
 T = TypeVar("T")
 FinishedEpisode = tuple[float, dict[str, float]]
-"""True return and measure."""
+"""True return and measures of an episode."""
 Act = Callable[[Observations], tuple[Float32, Float32]]
-"""(N, o) observations -> (N, a) actions and their (N,) log probabilities."""
+"""Maps observations (N, o) to actions (N, a) and their log probabilities (N,)."""
 _STEPS_PER_YIELD = 16
-"""Steps between two moments at which the caller may stop, pause or look at its inbox."""
+"""Steps between two yields, at which the caller may stop, pause or read its inbox."""
 _ROBOTS_TO_SHARE, _GAMES_TO_SHARE = 256, 8
 """Fewest environments for which two collectors are faster than one."""
 _CAPTURE_ONE_IN = 4
-"""Segments for each one that is captured as pictures, where clips can't be rendered later: drawing is slow.
-Fewer for environments of which not every step is drawn."""
+"""Number of segments of which one is captured as pictures, if clips can't be rendered later: drawing is slow. Less for
+environments of which not every step is drawn."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class RolloutBatch:
 
     observations (T, N, o): before each step
     actions (T, N, a) and log_probs (T, N): as sampled, before clipping
-    true_rewards (T, N): for the oracle, the metrics and the baseline alone
-    ends (T, N) bool; end_observations (count of ends, o): in order of time, then environment
+    true_rewards (T, N): only for the oracle, the metrics and the baseline
+    ends (T, N) bool; end_observations (number of ends, o): in order of time, then environment
     last_observations (N, o): after the last step
-    divergences: simulations that failed and were restarted, since the session began
+    divergences: number of simulations that failed and were restarted, since the session began
     """
 
     observations: Observations
@@ -63,18 +63,18 @@ class RolloutBatch:
 
     @property
     def carried_out(self) -> Float32:
-        """(T, N, a) actions as the motors took them: clipped to [-1, 1]."""
+        """(T, N, a), actions as the environments took them: clipped to [-1, 1]."""
         return np.clip(self.actions, -1, 1)
 
 
 def collect(
     env: VectorEnv, act: Act, steps: int, builder: SegmentBuilder | None = None, env_steps: int = 0, stride: int = 0
 ) -> Generator[None, None, RolloutBatch]:
-    """Take `steps` steps in each of N environments. Yields None now and then; returns the batch.
+    """Take `steps` steps in each of N environments. Yields None from time to time; returns the batch.
 
     builder: cuts the steps into segments; None if no query will be asked
-    env_steps: of the session when the batch starts; segments are stamped with the session's steps
-    stride: number of the session's steps that one step here adds; 0 for N
+    env_steps: the session's steps when the batch starts, from which the segments' env_steps are counted
+    stride: number by which one step increases the session's steps; 0 for N
     """
     count, size = env.count, env.sizes[1]
     seen = np.empty((steps, *env.observations.shape), env.observations.dtype)
@@ -123,7 +123,7 @@ def at_once(collecting: Generator[None, None, T]) -> T:
 
 
 def join_batches(parts: Sequence[RolloutBatch]) -> RolloutBatch:
-    """One batch of the environments of all parts, which have the same number of steps."""
+    """Join batches with the same number of steps to one batch of the environments of all."""
     if len(parts) == 1:
         return parts[0]
     joined: dict[str, Any] = {
@@ -143,21 +143,21 @@ def join_batches(parts: Sequence[RolloutBatch]) -> RolloutBatch:
 
 
 def shares(task: Task, environments: int) -> tuple[int, ...]:
-    """Return how many environments each collector has. The same on any machine, so that results are, too."""
+    """Return the number of environments of each collector; independent of the machine, so that results are too."""
     least = {RobotTask: _ROBOTS_TO_SHARE, AtariTask: _GAMES_TO_SHARE}
     shared = any(isinstance(task, kind) and environments >= count for kind, count in least.items())
     return _divide(environments, 2 if shared else 1)
 
 
 def _divide(total: int, parts: int) -> tuple[int, ...]:
-    """Divide into parts as equal as possible, the larger ones first."""
+    """Divide a number into parts that are as equal as possible, the larger ones first."""
     return tuple((total + parts - 1 - number) // parts for number in range(parts))
 
 
 def segment_period(config: Config, task: Task) -> int:
-    """Return the steps from the start of a robot's segment to that of its next one: at least the task's usual length.
+    """Return the steps from the start of a segment to that of the next one: for a robot, at least the task's usual length.
 
-    So with shorter segments the pool still covers as much time.
+    So the pool covers as much time if segments are shorter.
     """
     length = config.query.length(task.segment_steps)
     return max(length, task.segment_steps) if isinstance(task, RobotTask) else length
@@ -166,12 +166,12 @@ def segment_period(config: Config, task: Task) -> int:
 class Collector:
     """One collector's share of a session's environments, with its actor, random streams and segment builder.
 
-    What it collects depends on the configuration and its number alone: not on the process it runs in, nor on threads.
+    Its results depend only on the config and its number, not on the process in which it runs, nor on threads.
     """
 
     def __init__(self, config: Config, number: int, stagger: np.ndarray, threads: int = 0) -> None:
         """stagger (N,): steps that each of its environments skips before its first segment
-        threads: for the simulation; 0 for one per core
+        threads: number of threads for the simulation; 0 for one per core
         """
         task = get_task(config.task, config.true_reward)
         counts = shares(task, config.rollout.environments)
@@ -208,7 +208,7 @@ class Collector:
         load_state_arrays(self._ensemble, weights)
 
     def collect(self, env_steps: int) -> Generator[None, None, RolloutBatch]:
-        """Collect a batch. Yields None now and then; returns the batch. env_steps: of the session when the batch begins"""
+        """Collect a batch. Yields None from time to time; returns the batch. env_steps: the session's steps before it"""
         config = self._config
         builder = None if config.teacher == Teacher.NONE else self._builder
         steps, every = config.rollout.steps, self._environments
@@ -216,9 +216,9 @@ class Collector:
         return self._batch
 
     def predict(self) -> Float32:
-        """Return each member's rewards for the last batch, (M, T, N), by the reward weights that were loaded last.
+        """Return each member's rewards for the last batch, (M, T, N), with the reward weights loaded last.
 
-        To be called once for each batch: varied starts end when these rewards say that they show no more than the others.
+        Call it once for each batch: varied starts end if, by these rewards, they show no better behaviour than the others.
         """
         assert self._batch is not None
         raw = self._ensemble.predict(self._batch.observations, self._batch.carried_out)
@@ -233,7 +233,7 @@ class Collector:
         return JobState(arrays, {**values, "next_id": self._builder.last_id, "variety": self._variety.lead})
 
     def set_state(self, state: JobState) -> int:
-        """Restore `get_state`, and return the number of divergences. Raises ValueError if the sizes do not fit."""
+        """Restore the state from `get_state`; returns the number of divergences. Raises ValueError if sizes do not fit."""
         env, builder = state.under("env_"), state.under("builder_")
         if any(values.ndim and len(values) != self.env.count for values in env.values()):
             raise ValueError(f"the state is not one of {self.env.count} environments")

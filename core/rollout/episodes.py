@@ -35,7 +35,7 @@ class DemonstrationEpisode:
     """An episode to be shown.
 
     segment: the episode without its last step; measure: the task's own figures for the whole episode
-    signals: of a robot, by name, (k,) for each step of the segment
+    signals: a robot's signals by name, (k,) each, for the steps of the segment
     """
 
     segment: Segment
@@ -46,9 +46,9 @@ class DemonstrationEpisode:
 def demonstrate(
     task: Task, act: Act, rng: np.random.Generator, env_steps: int = 0
 ) -> Generator[None, None, DemonstrationEpisode | None]:
-    """Act for one episode. Yields None now and then; returns the episode, or None if its simulation failed.
+    """Act for one episode. Yields None from time to time; returns the episode, or None if its simulation failed.
 
-    rng: source of the episode's start; env_steps: stored with the segment
+    rng: random generator of the episode's start; env_steps: number to store with the segment
     """
     env = make_envs(task, 1, rng, threads=1, capture=CaptureSchedule(1, task.episode_steps))
     try:
@@ -72,9 +72,9 @@ def predicted_reward(ensemble: RewardEnsemble | ImageEnsemble | None, segment: S
 
 
 def mean_measure(episodes: list[tuple[float, dict[str, float]]]) -> dict[str, float]:
-    """Average every figure of the last episode over episodes of (true return, measure) that have it.
+    """Average each figure of the last episode over the episodes (true return, measures) that have it.
 
-    Episodes of a session that an earlier version of the program began may have other figures.
+    In a session from an earlier version of the program, earlier episodes may have other figures.
     """
     if not episodes:
         return {}
@@ -83,10 +83,10 @@ def mean_measure(episodes: list[tuple[float, dict[str, float]]]) -> dict[str, fl
 
 
 def run_episodes(env: VectorEnv, act: Act, each: int, limit: int, keep: int = 0) -> tuple[list[FinishedEpisode], Any]:
-    """Act until every environment has ended `each` episodes and `keep` steps are taken, or for `limit` steps.
+    """Act until every environment has finished `each` episodes and `keep` steps are taken, or for `limit` steps.
 
     Returns the episodes, all environments' first ones before their second ones, and environment 0's states (steps, S)
-    in the first `keep` steps. Further episodes don't count, since short ones would be counted too often.
+    in the first `keep` steps. Further episodes are not counted, as short ones would be overrepresented.
     """
     episodes: list[list[FinishedEpisode]] = [[] for _ in range(env.count)]
     states = np.zeros((min(keep, limit), env.states.shape[1]), env.states.dtype)
@@ -104,7 +104,7 @@ def run_episodes(env: VectorEnv, act: Act, each: int, limit: int, keep: int = 0)
 
 
 def random_return(config: Config) -> float:
-    """Mean true return of the untrained policy with its noise, over 32 episodes or 8 games."""
+    """Return the mean true return of the untrained policy with noise, over 32 episodes or 8 games; NaN if none finishes."""
     limit_threads(1)
     task = get_task(config.task, config.true_reward)
     actor = Actor(config, generator(config.seed, "random return actions"))
@@ -116,13 +116,13 @@ def random_return(config: Config) -> float:
 
 
 def evaluate(session: Session, episodes: int, task: Task | None = None, captured: bool = False) -> dict[str, Any]:
-    """Evaluate the saved policy (before the first checkpoint: the untrained one), acting without noise.
+    """Evaluate the saved policy (before the first checkpoint: the untrained one) without noise.
 
-    Returns env_steps that the policy was trained for, true_return, true_return_std and measure over `episodes` episodes,
-    their number, which is less if simulations diverge, that of divergences, states (steps, S) of one episode, and whether
-    the policy is untrained.
+    Returns a dict: env_steps, for which the policy was trained; true_return, true_return_std and measure over the episodes;
+    episodes, their number, which is less than `episodes` if simulations diverge; divergences; states (steps, S) of one
+    episode; untrained, whether the policy is untrained.
 
-    task: other physics to act in than the session's own
+    task: task with other physics than the session's own; None for the session's
     captured: record pictures as states if the task has no simulator state to draw
     """
     limit_threads(1)
@@ -131,7 +131,9 @@ def evaluate(session: Session, episodes: int, task: Task | None = None, captured
     actor = Actor(config, None)
     loaded = session.load()
     with checkpoint_errors("policy"):
-        saved = loaded[1].get("policy") if loaded else None  # a session may have begun with another's reward alone
+        saved = (
+            loaded[1].get("policy") if loaded else None
+        )  # a session may have begun with only the reward of another one
         actor.load(saved.arrays if saved else state_arrays(build_policy(config, CPU)))
     count = min(episodes, 64)
     rng, threads = generator(0, "evaluation"), config.rollout.threads
@@ -141,7 +143,9 @@ def evaluate(session: Session, episodes: int, task: Task | None = None, captured
     finished = finished[:episodes]
     returns = [total for total, _ in finished] or [math.nan]
     figures = {"true_return": float(np.mean(returns)), "true_return_std": float(np.std(returns))}
-    rollout = loaded[1].get("rollout") if loaded else None  # None beside a policy that was taken from another session
+    rollout = (
+        loaded[1].get("rollout") if loaded else None
+    )  # None with a policy that was taken over from another session
     trained = rollout.values["env_steps"] if rollout else 0
     untrained = saved is None or rollout is not None and not trained
     counts = {"env_steps": trained, "episodes": len(finished), "divergences": env.divergences}

@@ -1,7 +1,7 @@
-"""Exploration: a reward for novelty, and starts that show what the policy does not.
+"""Exploration: a reward for novelty, and varied starts that show behaviour which the policy does not reach.
 
 An untrained policy shows little worth asking about: a Hopper mostly falls. A policy that has sought rare states shows
-many behaviours, some of them near to the desired one, so that far fewer answers suffice. This is the unsupervised
+many behaviours, some of them close to the desired one, so that far fewer answers suffice. This is the unsupervised
 pre-training of Lee, Smith and Abbeel (PEBBLE, 2021), which is not in the paper.
 """
 
@@ -12,24 +12,24 @@ from core.reward.normalization import standardize_members
 from core.types import Float32
 
 _SAMPLE = 512
-"""Observations of the batch that all others are compared with."""
+"""Number of observations of the batch with which all are compared."""
 _NEIGHBOUR = 5
-"""Rank of the neighbour that counts; nearer ones are often of the same moment."""
+"""Rank of the neighbour whose distance is used; nearer ones are often from the same moment."""
 _LIMIT = 10.0
 """Observations are clipped to this many standard deviations."""
 _BEST = 0.9
-"""Quantile that the best tenth begins at."""
+"""Quantile at which the best tenth begins."""
 _FIRST_LEAD, _LEAD_RATE = 0.5, 0.04
-"""Lead at first, and the weight of one batch in it."""
+"""Initial lead, and the weight of one batch in it."""
 _CHUNK = 16384
-"""Rows of distances computed at once, of 2 kB each."""
+"""Number of rows of distances computed at once; each takes 2 kB."""
 
 
 def knn_entropy_bonus(observations: Float32) -> Float32:
-    """Observations (T, N, o) -> (T, N): log(1 + distance to the fifth nearest of a sample of the batch).
+    """Return log(1 + distance to the fifth nearest of a sample of the batch), (T, N), for observations (T, N, o).
 
     Distances are in standard deviations of the batch. Up to a constant, the mean is a nearest-neighbour estimate of the
-    observations' entropy, so that a policy which maximizes it visits many different states.
+    observations' entropy, so that a policy that maximizes it visits many different states.
     """
     steps, count, size = observations.shape
     rows = torch.as_tensor(observations.reshape(-1, size))
@@ -41,11 +41,11 @@ def knn_entropy_bonus(observations: Float32) -> Float32:
 
 
 class StartVariety:
-    """Decides whether starts that are turned over, tilted or thrown still show what the policy does not reach without them.
+    """Decides whether starts turned over, tilted or thrown still show behaviour that the policy does not reach otherwise.
 
     It compares the best tenth of the robots after such starts with the best tenth of the others, by the predicted
-    reward of one batch. A Hopper that is thrown turns backward long before it can leap; a Half-Cheetah that runs shows
-    more than one that was thrown.
+    reward of one batch. A thrown Hopper turns backward long before it can leap, whereas a running Half-Cheetah shows more
+    than a thrown one.
 
     lead: running difference of the two, in standard deviations of the predicted reward of a step
     """
@@ -56,7 +56,7 @@ class StartVariety:
     def shows_more(self, raw: Float32, varied: np.ndarray) -> bool:
         """Update the lead, and return whether it is positive; True if there is nothing to compare.
 
-        raw: (M, T, N), each member's predictions of a batch; varied: (N,) bool, the robots after such starts
+        raw: (M, T, N), each member's predictions for a batch; varied: (N,) bool, whether a robot had such a start
         """
         if not 0 < varied.sum() < len(varied):
             return True

@@ -1,6 +1,6 @@
 """Segments, cut from rollouts one after the other, from the start of each episode.
 
-What is left at its end, less than a segment, is in none.
+The remaining steps at the end of an episode, fewer than a segment has, are dropped.
 """
 
 import math
@@ -39,9 +39,9 @@ class SegmentBuilder:
 
         stagger (N,): steps that each environment skips at first
         pictures: shape of a stack of pictures (core.tasks.base.Task.pictures), or None
-        turn: (i, n) gives the segments IDs with remainder i modulo n, so that n builders never give the same one
-        gap: steps that each environment skips after each segment, so that short ones do not crowd the pool
-        shown: number of environments, the first ones, that clips can ever show; None for all
+        turn: (i, n) for segment IDs with remainder i modulo n, so that n builders never assign the same ID
+        gap: steps that each environment skips after each segment, so that short ones do not fill the pool
+        shown: number of environments, from the first on, of which clips can be shown; None for all
         """
         self._length, self._gap = length, gap
         n, k, sizes = env.count if shown is None else shown, length, env.sizes
@@ -67,11 +67,11 @@ class SegmentBuilder:
     ) -> Iterator[Segment]:
         """Add one step of all environments; yield the segments that it completes.
 
-        Where the simulation failed, the step and the segment in progress are dropped.
+        If a simulation failed, its step and its segment in progress are dropped.
 
-        observations (N, o), states (N, S): before the step; actions (N, a): as carried out; step: what came of them
-        clip_available (N,) bool: the steps and segments in progress of the other environments are dropped
-        env_steps: the session's count, stored with the segments
+        observations (N, o), states (N, S): before the step; actions (N, a): as carried out; step: result of the actions
+        clip_available (N,) bool: False for environments whose step and segment in progress are dropped
+        env_steps: number of the session's steps, stored with the segments
         """
         filled = self._filled
         clip_available = clip_available[: len(filled)]
@@ -88,7 +88,7 @@ class SegmentBuilder:
         for row in full:
             yield self._cut(int(row), env_steps)
         filled[full] = -self._gap
-        ended = step.ended[: len(filled)]  # a gap reaches beyond the end of an episode
+        ended = step.ended[: len(filled)]  # a gap continues beyond the end of an episode
         filled[ended] = np.minimum(filled[ended], 0) if self._gap else 0
 
     def _store_observations(
@@ -120,11 +120,11 @@ class SegmentBuilder:
         return {name: getattr(self, f"_{name}") for name in _KEPT}
 
     def set_state(self, arrays: Mapping[str, np.ndarray], last_id: int) -> None:
-        """Resume from `get_state` and the ID of the last segment.
+        """Restore the state from `get_state`, and the ID of the last segment.
 
-        Segments in progress are dropped if they have pictures and this builder's would not, or the reverse: a session
-        may be continued with a window or without. So are those of older checkpoints, which have all environments.
-        Raises ValueError if the state is not one of a builder.
+        Segments in progress are dropped if they have pictures and those of this builder have none, or the reverse: a
+        session may be continued with or without a window. Those of older checkpoints, which are of all environments, are
+        dropped too. Raises ValueError if the state does not fit.
         """
         self.last_id = last_id
         if arrays["states"].shape != self._states.shape:
@@ -142,17 +142,17 @@ class SegmentPool:
     """The latest segments, and a random sample of all earlier ones. Written by the rollout job only."""
 
     def __init__(self, capacity: int, old_share: float, rng: np.random.Generator) -> None:
-        """capacity: most segments in all; old_share: share of the sample; rng: draws the sample"""
+        """capacity: largest number of segments; old_share: share of the sample in it; rng: draws the sample"""
         self._most_old = round(capacity * old_share)
         self._most_recent = capacity - self._most_old
         self._recent: deque[Segment] = deque()
         self._old: list[Segment] = []
         self._rng = rng
         self._replaced = 0
-        """Number of segments that may be in the sample; each is with the same probability."""
+        """Number of segments from which the sample is drawn, each with the same probability."""
 
     def add(self, segment: Segment, before: float = math.inf) -> None:
-        """before: environment steps; a segment of later ones does not join the sample now"""
+        """Add a segment. If this displaces one from before `before` environment steps, that one may join the sample."""
         self._recent.append(segment)
         if len(self._recent) > self._most_recent:
             displaced = self._recent.popleft()
@@ -175,16 +175,16 @@ class SegmentPool:
 
     @property
     def added(self) -> int:
-        """Number of segments added so far, but for those that left without a chance to be sampled."""
+        """Number of segments added so far, except those dropped without a chance to be sampled."""
         return len(self._recent) + self._replaced
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Number of segments in the sample, and of those that it is a sample of."""
+        """Number of segments in the sample, and number of segments from which it was drawn."""
         return len(self._old), self._replaced
 
     def restore(self, segments: list[Segment], counts: tuple[int, int]) -> None:
-        """Set what iteration and `counts` returned, as far as there is room: a window may keep fewer segments."""
+        """Restore the segments from iteration, and `counts`, up to the capacity, which may be smaller in a window."""
         old, self._replaced = counts
         self._old = segments[: min(old, self._most_old)]
         self._recent = deque(segments[max(old, len(segments) - self._most_recent) :])

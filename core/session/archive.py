@@ -1,8 +1,9 @@
 """Export of a session to one file, and import of such a file as a new session.
 
-The file is a zip with the members in _ALLOWED only; somersault.json has the number of the format. It may come from
-another person: names and sizes are checked before anything is unpacked, and the session gets its name only after all of
-it was read and found undamaged. Damaged curves, earlier policies, votes and pictures are accepted, as no session needs them.
+The file is a zip archive with only the members in _ALLOWED; somersault.json has the format version. It may come from
+another person: names and sizes are checked before anything is unpacked, and the folder gets its name only after
+everything was read and found undamaged. Damaged curves, earlier policies, votes and pictures are accepted, as no session
+requires them.
 """
 
 import errno
@@ -40,19 +41,19 @@ _ALLOWED = re.compile(
     re.ASCII,
 )
 _MAX_OTHERS = 16
-"""Members other than answers and policies."""
+"""Most members other than answers and policies."""
 _MAX_SIZE = 4 << 30
-"""Bytes of all members together, unpacked."""
+"""Largest size of all members together in bytes, unpacked."""
 _MAX_RATIO = 100
-"""Largest compression of a member of more than _UNSUSPICIOUS bytes. Floating-point numbers compress little."""
+"""Largest compression ratio of a member of more than _UNSUSPICIOUS bytes. Floating-point numbers compress little."""
 _UNSUSPICIOUS = 16 << 20
 _MAX_READ = 8 << 20
-"""Bytes of a single read. zipfile reads the list of members at once, whatever size the file claims for it."""
+"""Most bytes of a single read. zipfile reads the list of members at once, with the size that the file claims."""
 _MAX_SMALL = 4 << 20
-"""Bytes of the format's number and of the config."""
+"""Largest size in bytes of the manifest and of the config."""
 _CHUNK = 1 << 18
 _PUT_BACK = "put a copy"
-"""Start of the advice in sentences about a session's damaged files, which is of no use about an exported session."""
+"""Start of the advice in error messages about a session's damaged files, which does not apply to an exported session."""
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -67,12 +68,13 @@ _DAMAGE = (
 
 
 def export_session(session: Session, target: Path, check_cancelled: Callable[[], None] = lambda: None) -> None:
-    """Write the session to one file, and replace an existing one.
+    """Write the session to one file, replacing an existing one.
 
-    Raises UserError if it cannot be written, or if an answer is damaged, as the file could not be imported then.
+    The session may be in use: a checkpoint that is replaced meanwhile is left out.
 
-    The session may be in use: a checkpoint that is replaced before its turn is left out.
-    check_cancelled: called many times a second; an exception that it raises ends the export without a trace.
+    check_cancelled: called many times per second; an exception from it cancels the export, and no file is left
+
+    Raises UserError if the file can't be written, or if an answer is damaged, as the file could not be imported then.
     """
     with files.replaced(target) as part, open(part, "wb", buffering=0) as raw, _Watched(raw, check_cancelled) as file:
         with (
@@ -81,7 +83,7 @@ def export_session(session: Session, target: Path, check_cancelled: Callable[[],
         ):
             files.add_to_zip(archive, _MANIFEST, json.dumps({"format": _FORMAT}))
             archive.write(session.folder / CONFIG, CONFIG)
-            with suppress(OSError):  # there is no picture yet, or what no session needs is damaged
+            with suppress(OSError):  # there is no picture yet, or it is damaged, and no session requires it
                 picture = files.read_regular(session.folder / summary.PICTURE, summary.MAX_PICTURE)
                 files.add_to_zip(archive, summary.PICTURE, picture)
             # Before the answers, so that the archive has every answer that the votes and checkpoints refer to.
@@ -111,7 +113,7 @@ class _Watched(io.BufferedWriter):
 
 
 def import_session(source: Path, folder: Path) -> None:
-    """Make `folder` from an exported session, or leave no trace. Raises UserError if the file is not one."""
+    """Create `folder` from an exported session. Raises UserError, and leaves no folder, if the file is not valid."""
     with files.new_folder(folder) as inside:
         _unpack(source, inside)
         try:
@@ -145,7 +147,7 @@ def _unpack(source: Path, inside: Path) -> None:
 
 @contextmanager
 def _opened(source: Path) -> Iterator[zipfile.ZipFile]:
-    """Open a zip file; errors within that come of its content are raised as UserError."""
+    """Open a zip file. Raises UserError for errors in the block that are caused by its content."""
     try:
         raw = io.FileIO(source)
     except OSError as error:
@@ -162,7 +164,7 @@ def _opened(source: Path) -> Iterator[zipfile.ZipFile]:
 
 
 class _Careful(io.BufferedReader):
-    """File that refuses large reads."""
+    """File that raises BadZipFile for large reads."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         left = os.fstat(self.fileno()).st_size - self.tell()
@@ -172,7 +174,7 @@ class _Careful(io.BufferedReader):
 
 
 def _check_members(source: Path, members: list[zipfile.ZipInfo]) -> None:
-    """Raise UserError unless the members are those of a session, once each: plain files of a believable size."""
+    """Raise UserError unless the members are those of a session, without duplicates, as plain files of plausible size."""
     names = {member.filename for member in members}
     for member in members:
         plain = member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) and not member.flag_bits & 1

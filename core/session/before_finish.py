@@ -1,4 +1,4 @@
-"""The way back from a finish: a copy of the checkpoint from before it."""
+"""A copy of the checkpoint from before a finish, with which the finish can be undone."""
 
 import logging
 from pathlib import Path
@@ -12,13 +12,13 @@ log = logging.getLogger(__name__)
 
 
 class BeforeFinish:
-    """Copy of the checkpoint to which an undone finish returns, in the folder of the checkpoints.
+    """Copy of the checkpoint that is restored when a finish is undone, in the folder of the checkpoints.
 
-    Checkpoints are listed, exported and thinned out without it.
+    It is not listed, exported or deleted with the checkpoints.
     """
 
     def __init__(self, folder: Path) -> None:
-        """folder: of the checkpoints"""
+        """folder: folder of the checkpoints"""
         self._folder, self._path = folder, folder / "before-finish.safetensors"
 
     @property
@@ -26,7 +26,7 @@ class BeforeFinish:
         return self._path.is_file()
 
     def keep(self, number: int) -> bool:
-        """Copy the checkpoint with this number, and return whether that succeeded; a failure is only logged."""
+        """Copy the checkpoint with this number. Returns whether that succeeded; a failure is only logged."""
         try:
             write_atomically(self._path, checkpoint.path_of(self._folder, number).read_bytes())
         except (UserError, OSError) as error:
@@ -44,7 +44,7 @@ class BeforeFinish:
     def restore(self) -> None:
         """Make the copy the newest checkpoint, and delete it.
 
-        Raises UserError if it can't be read, or the newest can't be written; all checkpoints are then as they were.
+        Raises UserError if it can't be read, or if the new checkpoint can't be written; the checkpoints are then unchanged.
         """
         try:
             _, states = checkpoint.load(self._path)

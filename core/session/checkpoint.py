@@ -16,7 +16,7 @@ from core.types import require_count
 log = logging.getLogger(__name__)
 _VERSION = 2
 _MAX_BYTES = 512 << 20
-"""Loading takes as much memory. A robot's checkpoint has some 4 MB, a game's 25 to 40."""
+"""Largest size in bytes, as loading takes as much memory. A robot's checkpoint has about 4 MB, a game's 25 to 40 MB."""
 _MAX_VALUES_BYTES = 16 << 20
 
 
@@ -25,9 +25,9 @@ class UnreadableError(UserError):
 
 
 def save_checkpoint(folder: Path, number: int, states: dict[str, JobState]) -> Path:
-    """Write the states of all jobs, by job name, and delete all checkpoints but the one before.
+    """Write the states of all jobs, by job name, and delete all other checkpoints except the previous one.
 
-    Raises UserError if it can't be written, or is too large to be loaded again.
+    Raises UserError if the checkpoint can't be written, or is too large to be loaded again.
     """
     arrays = {f"{job}/{name}": array for job, state in states.items() for name, array in state.arrays.items()}
     values = {job: state.values for job, state in states.items()}
@@ -40,7 +40,7 @@ def save_checkpoint(folder: Path, number: int, states: dict[str, JobState]) -> P
     make_inside(folder)
     write_atomically(path, tensor_file.as_file({"version": _VERSION, "number": number, "values": values}, arrays))
 
-    # A file with a higher number is damaged, or it would have been loaded.
+    # A file with a higher number is damaged: otherwise it would have been loaded.
     others = [other for other in checkpoint_files(folder) if other != path]
     before = max((other for other in others if other.name < path.name), default=None)
     for other in others:
@@ -58,15 +58,16 @@ def path_of(folder: Path, number: int) -> Path:
 
 
 def checkpoint_files(folder: Path) -> list[Path]:
-    """All checkpoints in the folder, damaged ones included, oldest first."""
+    """Return all checkpoints in the folder, including damaged ones, oldest first."""
     return sorted(path for path in folder.glob("*.safetensors") if path.stem.isdigit())
 
 
 def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tuple[int, dict[str, JobState]] | None:
-    """Load the newest undamaged checkpoint: its number and the states by job name; None if there are none.
+    """Load the newest undamaged checkpoint: its number and the states by job name; None if there is no checkpoint.
 
     tell: called with one sentence if a damaged checkpoint was skipped
-    Raises UnreadableError if there are checkpoints and none of them can be used, and UserError if the disk fails.
+
+    Raises UnreadableError if there are checkpoints, but none can be used, and UserError if the disk fails.
     """
     damaged: list[Exception] = []
     for path in reversed(checkpoint_files(folder)):
@@ -83,7 +84,7 @@ def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tupl
         return loaded
     if damaged:
         for cause in damaged:
-            if isinstance(cause, OSError):  # the files may be whole
+            if isinstance(cause, OSError):  # the files may be undamaged
                 raise UserError(
                     f"No checkpoint in {folder} can be read ({reason(cause)}): check the disk and that the files may be read."
                 ) from cause

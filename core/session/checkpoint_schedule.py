@@ -1,4 +1,4 @@
-"""Schedule of checkpoints: they follow the learning, so a kill costs little of it and a session at rest takes none."""
+"""Schedule of checkpoints by training progress: a kill loses little, and a session at rest saves no checkpoints."""
 
 import time
 from collections.abc import Callable
@@ -6,29 +6,29 @@ from collections.abc import Callable
 from core.events import Event, RewardFitted, RolloutReported
 
 INTERVAL = 20.0
-"""Seconds of work between two checkpoints."""
+"""Seconds between two checkpoints while batches are collected."""
 _MUCH = 1.25
-"""A fit has changed much if it has this many times the answers of the last one that was saved."""
+"""Ratio of a fit's number of answers to that of the last saved fit from which a checkpoint is due."""
 
 
 class CheckpointSchedule:
-    """Follows the events of the jobs. The clock decides when states are saved, and never what they are.
+    """Decides from the jobs' events when a checkpoint is due. The clock never affects the states themselves.
 
-    A checkpoint is due at the first fit, at a fit that has changed much, and after `interval` seconds in which a batch
-    was collected.
+    A checkpoint is due after the first fit, after a fit to far more answers (_MUCH), and after `interval` seconds in which
+    a batch was collected.
     """
 
     def __init__(self, interval: float = INTERVAL, clock: Callable[[], float] = time.monotonic) -> None:
         self._interval, self._clock = interval, clock
         self._fitted = self._fitted_then = 0
-        """Answers of the newest fit, and of the newest one in a checkpoint."""
+        """Number of answers of the newest fit, and of the newest fit in a checkpoint."""
         self._worked = False
         self.progress = 0
-        """Batches and fits that the jobs have reported."""
+        """Number of batches and fits that the jobs have reported."""
         self._saved_at = clock()
 
     def note(self, event: Event) -> None:
-        """Take an event of a job; those that say nothing of its progress are ignored."""
+        """Receive an event of a job; events that report no progress are ignored."""
         match event:
             case RolloutReported(batch_steps=steps):
                 self._worked |= steps > 0
@@ -44,7 +44,7 @@ class CheckpointSchedule:
         return changed_much or waited
 
     def saved(self) -> None:
-        """Count from here: the current states are being saved."""
+        """Restart the schedule; to be called when the current states are saved."""
         self._fitted_then = self._fitted
         self._worked = False
         self._saved_at = self._clock()

@@ -12,11 +12,12 @@ _REMEDY = f"put the session's own folder {FOLDER} back, or start a new session"
 def require_fitting(
     store: PreferenceStore, config: Config, sizes: tuple[int, int] | None = None, remedy: str = _REMEDY
 ) -> None:
-    """Raise UserError if a segment in the store does not have the sizes or the length that the config gives.
+    """Raise UserError if a segment in the store does not have the sizes or the length that the config requires.
 
     Reads no segment, so thousands of answers take little time.
-    sizes: of observation and action, from an environment; by default Task.sizes
-    remedy: what the person can do about it
+
+    sizes: widths of observation and action, from an environment; by default Task.sizes
+    remedy: advice for the user, the end of the error message
     """
     task, first = get_task(config.task), None
     steps, sizes = config.query.length(task.segment_steps), sizes or task.sizes
@@ -36,7 +37,7 @@ def require_fitting(
 
 
 def require_whole(store: PreferenceStore, config: Config, remedy: str) -> None:
-    """Raise UserError if an answer is damaged, packed or unpacked, or does not fit; remedy: what to do then."""
+    """Raise UserError if an answer, or a compressed array in it, is damaged, or does not fit. remedy: advice for the user"""
     require_fitting(store, config, remedy=remedy)
     for row in store.rows():
         query = store.answer(row.id).query

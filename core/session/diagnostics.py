@@ -19,13 +19,13 @@ from core.session.session import CHECKPOINTS, CONFIG
 from core.version import VERSION, library_versions
 
 _MAX_BYTES = 4 << 20
-"""Maximum number of bytes that are read, from the end of a file."""
+"""Largest number of bytes read from the end of a file."""
 
 
 def collect(folder: Path, target: Path, before_each: Callable[[], None] = lambda: None) -> None:
-    """Write the zip file, without answers or networks. Raises UserError if it can't be written.
+    """Write the zip file, without answers and networks. Raises UserError if it can't be written.
 
-    before_each: called before each file; an exception from it cancels, and leaves no file
+    before_each: called before each file; an exception from it cancels the work, and no file is left
     """
     with files.replaced(target) as part:
         sizes = dict[str, int]()

@@ -16,16 +16,16 @@ POOL = "pool_"
 SNAPSHOT = "snapshot_"
 """Prefix of the weights published last, in a reward state saved during a round."""
 ENSEMBLE = "ensemble_"
-"""Prefix of the ensemble's own weights in the reward's state, which are those published last outside a round."""
+"""Prefix of the ensemble's own weights in the reward's state; outside a round, they are the weights published last."""
 
 
 def has_reward(state: JobState) -> bool:
-    """Return whether the reward job, whose state this is, has published a fitted reward."""
+    """Return whether the reward job has published a fitted reward, from its state."""
     return bool(state.values.get("generation"))
 
 
 def published_weights(state: JobState) -> Arrays:
-    """Return the ensemble's weights published last, from the reward job's state; none if no reward has been fitted."""
+    """Return the ensemble's weights published last, from the reward job's state; empty if no reward has been fitted."""
     return (state.under(SNAPSHOT) or state.under(ENSEMBLE)) if has_reward(state) else {}
 
 
@@ -36,16 +36,16 @@ def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
 
 
 def request_publication(states: Mapping[str, JobState]) -> None:
-    """Let the reward job publish its reward again if the states are from between its first publication and the rollout's
-    receipt of it: the rollout would wait for the next answer."""
+    """Make the reward job publish its reward again if the states were saved after its first publication, but before the
+    rollout received it: otherwise the rollout would wait for the next answer."""
     if "reward" in states and has_reward(states["reward"]) and kept_reward(states) is None:
         states["reward"].values["unreceived"] = True
 
 
 def pool_arrays(segments: list[Segment]) -> Arrays:
-    """Return the segments of the pool in a few arrays, with POOL before their names.
+    """Return the segments of the pool as a few arrays, whose names have the prefix POOL.
 
-    They are stacked, or concatenated with their ends if their lengths differ (LOOSE).
+    Arrays of the segments are stacked, or concatenated and accompanied by their ends if their lengths differ (LOOSE).
     """
     if not segments:
         return {}

@@ -24,26 +24,27 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class SessionEntry:
-    """Session in a list. `problem`, if any, is a sentence that says why it cannot be opened."""
+    """Session in a list. problem: a sentence that says why it can't be opened, or ''"""
 
     folder: Path
     summary: Summary | None
     changed_at: float
-    """Seconds since the epoch: last used or, if that is unknown, last change of its folder."""
+    """Time of last use or, if that is unknown, of the last change of its folder, in seconds since the epoch."""
     problem: str = ""
 
 
 def sessions(root: Path, elsewhere: Iterable[Path] = ()) -> list[SessionEntry]:
-    """Sessions in the folder `root`, last used first; unreadable ones too.
+    """Return the sessions in the folder `root`, including unreadable ones, last used first.
 
-    elsewhere: sessions in other folders, which are listed as long as they exist
-    Raises UserError if `root` cannot be read.
+    elsewhere: sessions in other folders, which are listed if they exist
+
+    Raises UserError if `root` can't be read.
     """
     folders = [path for path in elsewhere if os.path.isdir(path) and path.parent != root]
     try:
         folders += [path for path in root.iterdir() if path.is_dir() and not path.name.endswith(".part")]
     except FileNotFoundError:
-        pass  # the first session makes the folder
+        pass  # the first session creates the folder
     except OSError as error:
         raise UserError(f"{root} can't be read ({files.reason(error)}): check that you may read it.") from error
     return sorted(map(entry, folders), key=lambda found: found.changed_at, reverse=True)
@@ -65,9 +66,11 @@ def entry(folder: Path) -> SessionEntry:
 
 
 def summary_of(folder: Path, config: Config, used_at: float = 0.0) -> Summary:
-    """Return the summary of a session or, if it can't be read, one without the best figure, from config and answers.
+    """Return the summary of a session or, if it can't be read, one derived from config and answers, without best figure.
 
-    used_at: of a session without a summary. Raises UserError if its answers are damaged.
+    used_at: time of last use of a session without a summary, in seconds since the epoch
+
+    Raises UserError if its answers are damaged.
     """
     try:
         found = summary.read(folder)
@@ -78,7 +81,7 @@ def summary_of(folder: Path, config: Config, used_at: float = 0.0) -> Summary:
 
 
 def derived_summary(folder: Path, config: Config, used_at: float) -> Summary:
-    """Summary of a session that has none, without its best figure. Raises UserError if the store is damaged."""
+    """Return a summary for a session without one; its best figure is None. Raises UserError if the store is damaged."""
     with closing(PreferenceStore(require_answers(folder), read_only=True)) as read:
         labels = read.labels()
     steps = max(PolicySnapshots(folder).env_steps(), default=0)
@@ -86,9 +89,9 @@ def derived_summary(folder: Path, config: Config, used_at: float) -> Summary:
 
 
 def teacher_of(labels: Sequence[PreferenceSummary], config: Config) -> Teacher:
-    """Teacher who gave the newest of a session's labels, apart from guests, or else the one in its config.
+    """Return the teacher who gave the newest of a session's labels, guests excluded, or else the one in its config.
 
-    The config's also if the session has only labels that it took over.
+    The latter also if the session has only labels taken over from another one.
     """
     own = [row.labeller for row in labels if not row.labeller.startswith(GUEST)]
     if not own or sum(row.choice is not Choice.CANT_TELL for row in labels) <= config.query.taken:
@@ -97,10 +100,11 @@ def teacher_of(labels: Sequence[PreferenceSummary], config: Config) -> Teacher:
 
 
 def duplicate(source: Path, target: Path, tell: Callable[[float], None] = lambda share: None) -> None:
-    """Make `target`, which must be empty or not exist, a copy of the session `source`, or leave no trace.
+    """Copy the session `source` to `target`, which must be empty or not exist; after an error no copy is left.
 
-    tell: called after each file with the share of the bytes that is copied. Raises UserError if another program has the
-    session open, if its list of answers is damaged, or if it cannot be copied.
+    tell: called after each file with the share of the bytes that has been copied
+
+    Raises UserError if another program has the session open, if its list of answers is damaged, or if it can't be copied.
     """
     with closing(Session.open(source)) as session, files.new_folder(target) as inside:
         session.store().close()

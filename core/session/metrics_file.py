@@ -1,4 +1,4 @@
-"""Saves the metrics of a session, so that its plots continue when it is opened again.
+"""File with the metrics of a session, so that its plots continue when it is opened again.
 
 One safetensors file: points (n, 2) float64 of each series, their strides, and a digest. A session may come from another
 person, so sizes are checked before memory is allocated. A damaged file counts as empty: the session itself is intact.
@@ -20,7 +20,7 @@ NAME = "metrics.safetensors"
 _VERSION = 1
 _MAX_SERIES = 512
 _MAX_BYTES = _MAX_SERIES * (CAPACITY * 16 + 1024)
-"""A session with three predictors has at most 1.3 MB."""
+"""Largest size of the file. In a session with three predictors it has at most 1.3 MB."""
 
 
 def save(folder: Path, metrics: Metrics) -> None:
@@ -35,7 +35,7 @@ def save(folder: Path, metrics: Metrics) -> None:
 
 
 def load(folder: Path, metrics: Metrics) -> None:
-    """Read what `save` wrote into `metrics`; a damaged file is logged and left alone."""
+    """Load the file written by `save` into `metrics`; a damaged file is only logged."""
     path = folder / NAME
     try:
         values, arrays = tensor_file.read(path, _MAX_BYTES)

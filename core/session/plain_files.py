@@ -1,8 +1,8 @@
 """Check that a session's folder holds only files of its own, before any of them is read or written.
 
-A session may come from another person. A pipe in a file's place would block the program forever, and through a link it
-would read or write a file elsewhere. `files.open_regular` refuses neither a folder that is a link, nor what is exported
-or copied without it.
+A session may come from another person. A pipe in place of a file would block the program forever, and through a link the
+program would read or write a file elsewhere. `files.open_regular` does not cover folders that are links, nor files that
+are exported or copied in other ways.
 """
 
 import os
@@ -16,7 +16,7 @@ from core.session import policy_snapshots
 
 CHECKPOINTS = "checkpoints"
 _FOLDERS = (CHECKPOINTS, policy_snapshots.FOLDER, store.FOLDER)
-"""Folders in a session's folder that the program reads and writes. It leaves others alone."""
+"""Folders in a session's folder that the program reads and writes. It ignores others."""
 _KINDS = (
     (stat.S_ISLNK, "a link"),
     (stat.S_ISFIFO, "a pipe"),
@@ -29,7 +29,7 @@ _KINDS = (
 def require_plain(folder: Path) -> None:
     """Raise UserError if a link, a pipe, a socket or a device is in a session's folder.
 
-    Opens no file. A missing folder passes, as its reader reports that; one that can't be listed raises UserError.
+    Opens no file. A missing folder passes, as its reader reports it. Also raises UserError if a folder can't be listed.
     """
     try:
         _check(folder)

@@ -1,4 +1,4 @@
-"""Policy snapshots: a bounded number of earlier policies, one small file each, so that they can act again."""
+"""Policy snapshots: a bounded number of earlier policies, one small file each, for films and for the live view."""
 
 import logging
 import math
@@ -18,15 +18,15 @@ from core.types import require_count
 log = logging.getLogger(__name__)
 FOLDER = "policies"
 KEPT = 60
-"""Snapshots that a session keeps: as many as a slider can tell apart."""
+"""Largest number of snapshots of a session: as many as can be distinguished on a slider."""
 _MIN_KEPT = 8
 _MAX_TOTAL_BYTES = 96 << 20
-"""Limit of all snapshots together: fewer are kept of large policies."""
+"""Largest size of all snapshots together in bytes: of large policies, fewer are kept."""
 _FIRST_SHARE = 1 / 200
 """Interval between the first snapshots, as a share of the session's steps."""
 _LATER_SHARE = 2 / KEPT
-"""Interval between later ones, as a share of the steps so far: half as many as fit, so that the early ones, which differ
-most, stay."""
+"""Interval between later ones, as a share of the steps so far: twice the even spacing of KEPT snapshots, so that the early
+ones, which differ most, are kept."""
 _MAX_BYTES = 64 << 20
 _VERSION = 1
 
@@ -35,9 +35,8 @@ _VERSION = 1
 class SnapshotInfo:
     """State of the session when a snapshot was taken.
 
-    seconds: of training so far, over all runs of the session
-    measure: mean of the task's measure over recent episodes; NaN before the first, which equals nothing, so it is not
-        compared
+    seconds: training time so far, over all runs of the session
+    measure: mean of the task's measure over recent episodes; NaN before the first. Not compared, as NaN != NaN
     """
 
     env_steps: int
@@ -52,15 +51,17 @@ class SnapshotInfo:
 
 
 class PolicySnapshots:
-    """The snapshots of one session, identified by the environment steps that their policies had learned from.
+    """The snapshots of one session, identified by the environment steps from which their policies had learned.
 
-    For use in one thread at a time. Each call reads the folder again.
+    Use it in one thread at a time. Each call reads the folder again.
     """
 
     def __init__(
         self, session: Path, min_steps: int = 1, limit: int = KEPT, max_total_bytes: int = _MAX_TOTAL_BYTES
     ) -> None:
-        """min_steps: environment steps between two snapshots; more once many were taken."""
+        """min_steps: fewest environment steps between two snapshots; later ones are farther apart
+        limit, max_total_bytes: largest number and total size of snapshots
+        """
         self.folder = session / FOLDER
         self.min_steps = min_steps
         self._limit, self._max_total_bytes = limit, max_total_bytes
@@ -70,16 +71,16 @@ class PolicySnapshots:
         return sorted(path for path in paths if re.fullmatch("[0-9]{12,13}", path.stem, re.ASCII))
 
     def env_steps(self) -> list[int]:
-        """Environment steps of each, ascending; damaged ones included."""
+        """Return the environment steps of all snapshots, including damaged ones, ascending."""
         return [int(path.stem) for path in self.files()]
 
     def next_due(self) -> int:
-        """Environment steps at which the next snapshot is due."""
+        """Return the environment steps at which the next snapshot is due."""
         steps = self.env_steps()
         return steps[-1] + max(self.min_steps, math.ceil(steps[-1] * _LATER_SHARE)) if steps else 0
 
     def seconds(self) -> float:
-        """Training time up to the newest undamaged snapshot; 0 if there is none."""
+        """Return the training time in seconds up to the newest undamaged snapshot; 0 if there is none."""
         for steps in reversed(self.env_steps()):
             try:
                 return self._read(steps)[0].seconds
@@ -88,9 +89,9 @@ class PolicySnapshots:
         return 0.0
 
     def add(self, info: SnapshotInfo, weights: Arrays, always: bool = False) -> bool:
-        """Save a policy if a snapshot is due, or `always`; returns whether it did. Raises UserError if it can't.
+        """Save a policy if a snapshot is due, or `always`. Returns whether it was saved. Raises UserError if that fails.
 
-        Later snapshots are deleted: the session was resumed from before them, and what they had learned is lost.
+        Snapshots with more steps are deleted: the session was resumed from an earlier checkpoint.
         """
         for steps in self.env_steps():
             if steps > info.env_steps:
@@ -109,7 +110,7 @@ class PolicySnapshots:
         return True
 
     def infos(self, tell: Callable[[str], None] | None = None) -> list[SnapshotInfo]:
-        """All undamaged snapshots, oldest first; tell: called with one sentence if some are damaged."""
+        """Return the states of all undamaged snapshots, oldest first. tell: called with one sentence if some are damaged"""
         infos, damaged = [], 0
         for steps in self.env_steps():
             try:
@@ -123,7 +124,7 @@ class PolicySnapshots:
         return infos
 
     def load(self, steps: int) -> tuple[SnapshotInfo, Arrays]:
-        """The snapshot taken at these environment steps. Raises UserError if it is missing or damaged."""
+        """Load the snapshot taken at these environment steps. Raises UserError if it is missing or damaged."""
         try:
             return self._read(steps)
         except tensor_file.DAMAGE as error:
@@ -152,9 +153,9 @@ class PolicySnapshots:
 
 
 def thinned(steps: list[int], limit: int) -> list[int]:
-    """Pick at most `limit` of ascending steps, evenly spread, always with the first and the last.
+    """Choose at most `limit` of ascending steps, evenly spread, always including the first and the last.
 
-    Repeatedly drops the one whose two neighbours are closest to each other; the earliest of equals.
+    Repeatedly drops the one whose two neighbours are closest to each other; of several, the earliest.
     """
     left = list(steps)
     while len(left) > max(2, limit):
@@ -164,8 +165,8 @@ def thinned(steps: list[int], limit: int) -> list[int]:
 
 
 def snapshots_of(session: Path, config: Config) -> PolicySnapshots:
-    """Return the snapshots of the session in this folder, spaced by its planned steps or by the steps of an answer."""
+    """Return the snapshots of the session in this folder, spaced by its planned steps or by its steps per answer."""
     spacing = config.planned_steps * _FIRST_SHARE
-    if config.query.schedule == "answers":  # a session in a window plans no end
+    if config.query.schedule == "answers":  # a session in a window has no planned end
         spacing = min(spacing, config.rollout.steps_per_answer or spacing)
     return PolicySnapshots(session, max(1, round(spacing)))

@@ -1,6 +1,6 @@
 """Export of the answers of a session to a folder, and import of such a folder as a new session.
 
-The folder has the session's config.json and a copy of its store of answers (docs/answers.md), without what is damaged.
+The folder has the session's config.json and a copy of its store of answers (docs/answers.md), without damaged answers.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from core.session.session import CONFIG, Session, read_config
 
 
 def export_preferences(session: Session, target: Path) -> tuple[int, int]:
-    """Copy all answers, withdrawn ones too, to a new or empty folder. Returns their number, and how many were damaged.
+    """Copy all answers, including withdrawn ones, to a new or empty folder. Returns their number, and how many are lost.
 
-    Raises UserError if no answer can be read, or if the folder cannot be written.
+    Raises UserError if no answer can be read, or if the folder can't be written.
     """
     with files.new_folder(target) as inside:
         (inside / CONFIG).write_text(json.dumps(session.config.to_dict(), indent=1))
@@ -28,10 +28,11 @@ def export_preferences(session: Session, target: Path) -> tuple[int, int]:
 
 
 def import_preferences(source: Path, folder: Path) -> int:
-    """Make a session in `folder` with the answers in `source` and return their number. It is trained from the start.
+    """Create an untrained session in `folder` with the answers in `source`, and return their number.
 
-    source: written by export_preferences, or a session. Raises UserError, and makes nothing, if an answer is damaged
-    or does not fit the config.
+    source: a folder written by `export_preferences`, or a session
+
+    Raises UserError, and leaves no folder, if an answer is damaged or does not fit the config.
     """
     config = read_config(source)
     with files.new_folder(folder) as inside:

@@ -1,4 +1,4 @@
-"""Routing: one table of the events and of who receives each. It closes the loop from the policy back to the rollout."""
+"""Routing: one table of the events and their receivers. It closes the loop from the policy back to the rollout."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -26,9 +26,9 @@ from core.types import Query, Segment
 JOBS = ("rollout", "reward", "policy")
 """The jobs of every run; a window runs "clips" as well."""
 SNAPSHOTS = "snapshots"
-"""Keeps earlier policies of the session."""
+"""Receiver that saves earlier policies of the session."""
 DRIVER = "driver"
-"""Runs the session: the window, or the headless run. It answers queries, shows figures and takes checkpoints."""
+"""Receiver that runs the session: the window or the headless run. It answers queries, shows figures and saves checkpoints."""
 
 ROUTES: dict[type[Event], tuple[str, ...]] = {
     RolloutBatchReady: ("policy",),
@@ -44,7 +44,7 @@ ROUTES: dict[type[Event], tuple[str, ...]] = {
     HoldChanged: ("rollout",),
     FinishRequested: ("rollout",),
 }
-"""The receivers of each event: jobs or SNAPSHOTS. All other events go to DRIVER, which batches and weights never reach."""
+"""The receivers of each event: jobs or SNAPSHOTS. All other events go to DRIVER, which never receives batches or weights."""
 
 _NOTHING = np.zeros((0, 0), np.float32)
 _NO_SEGMENT = Segment(0, _NOTHING, _NOTHING, _NOTHING, None, 0)
@@ -57,14 +57,15 @@ class Port(Protocol):
 
 
 def receivers(kind: type[Event]) -> tuple[str, ...]:
+    """Return the names of the receivers of this class of events."""
     return ROUTES.get(kind, (DRIVER,))
 
 
 def deliver(event: Event, ports: Mapping[str, Port]) -> None:
     """Send an event to those of its receivers that have a port.
 
-    An answer that repeats another one goes nowhere: the first is the label, and counted twice it would weigh double.
-    The rollout receives answers and waiting queries without their segments, since it only counts and compares them.
+    An answer that repeats another one is not delivered: only the first is a label, so that no pair has double weight. The
+    rollout receives answers and waiting queries without their segments, since it only counts and compares them.
     """
     if isinstance(event, PreferenceAdded) and event.preference.query.repeats is not None:
         return
@@ -83,6 +84,6 @@ def _without_segments(event: Event) -> Event:
 
 
 def _pair_only(query: Query) -> Query:
-    """The query with the fingerprint of its pair in place of the segments."""
+    """Return the query with the fingerprint of its pair in place of the segments."""
     pair = pair_of(fingerprint(query.left), fingerprint(query.right))
     return replace(query, left=_NO_SEGMENT, right=_NO_SEGMENT, pair=pair)

@@ -1,4 +1,4 @@
-"""The folder of one training run: its config, its lock, its preferences and its checkpoints."""
+"""The folder of one training run: config, lock, preferences and checkpoints."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from core.tasks import get_task
 log = logging.getLogger(__name__)
 
 CONFIG, LOCK = files.CONFIG, "lock"
-"""Names in a session's folder. The answers, policy snapshots, metrics, log and summary name their own."""
+"""Names of files in a session's folder. Those of answers, policy snapshots, metrics, log and summary are in their modules."""
 
 _REMEDY = "put a copy of it back, or that of a session of the same task; the answers are not affected"
 _MAX_CONFIG_BYTES = 4 << 20
-"""A real config has about two thousand bytes, and an imported robot up to 3 MB."""
+"""Largest size of a config in bytes. It usually has about two thousand, and with an imported robot up to 3 MB."""
 
 
 class Session:
     """The folder of one training run, locked by this process until `close`.
 
-    before_finish: the way back from a finish
+    before_finish: copy of the checkpoint with which a finish can be undone
     """
 
     def __init__(self, folder: Path, config: Config, lock: FileLock | None) -> None:
-        """lock: None to read only"""
+        """lock: lock of the folder; None for a session that is only read"""
         self.folder = folder.absolute()  # the diagnostics must recognize it in the log
         self.config = config
         self._lock = lock
@@ -54,7 +54,7 @@ class Session:
 
     @staticmethod
     def create(folder: Path, config: Config) -> Session:
-        """Make the folder. Raises UserError if it holds a session already, can't be made, or its disk is full."""
+        """Create a session. Raises UserError if the folder already holds one, can't be created, or its disk is full."""
         if os.path.exists(folder / CONFIG):
             raise UserError(f"{folder} already holds a session: name another folder, or continue it with --resume.")
         files.require_empty(folder)
@@ -81,14 +81,14 @@ class Session:
 
     @staticmethod
     def open(folder: Path) -> Session:
-        """Open an existing session. Raises UserError if there is none, it is too large, or another program has it."""
+        """Open an existing session. Raises UserError if there is none, it is too large, or another program has it open."""
         return Session(folder, Session.read(folder).config, acquire_lock(folder))
 
     @staticmethod
     def read(folder: Path) -> Session:
-        """Return an existing session to read from; it may be in use, or on a disk that can't be written.
+        """Open an existing session for reading only; it may be in use, or on a read-only disk.
 
-        Raises UserError if there is none, or it is too large.
+        Raises UserError if there is none, or if it is too large.
         """
         config = read_config(folder)
         check_size_limits(config, get_task(config.task, config.true_reward))
@@ -104,7 +104,7 @@ class Session:
             return store.count()
 
     def reader(self) -> PreferenceStore:
-        """Open the store read-only, while another thread writes. Raises UserError as `store` does."""
+        """Open the store for reading only; another thread may write meanwhile. Raises UserError as `store` does."""
         return PreferenceStore(require_answers(self.folder), read_only=True)
 
     def reconfigure(self, **changes: Any) -> None:
@@ -120,18 +120,20 @@ class Session:
         checkpoint.save_checkpoint(self.folder / CHECKPOINTS, number, states)
 
     def load(self, tell: Callable[[str], None] | None = None) -> tuple[int, dict[str, JobState]] | None:
-        """Number and job states of the newest undamaged checkpoint; see `checkpoint.load_newest`."""
+        """Load the number and job states of the newest undamaged checkpoint; see `checkpoint.load_newest`."""
         return checkpoint.load_newest(self.folder / CHECKPOINTS, tell)
 
     def resume(self, tell: Callable[[str], None] = log.warning) -> tuple[int, dict[str, JobState]]:
-        """Number and job states to continue training from; 0 and none if training is to start with the answers alone.
+        """Return the number and job states from which to continue training; (0, {}) to start with the answers alone.
 
-        That is the case without a checkpoint, and if none can be read; unreadable ones are set aside, and with them the
-        earlier policies, which training would overwrite.
-        tell: called with one sentence if a checkpoint was damaged or set aside. Raises UserError if the disk fails or the
-        folder is gone.
+        Training starts with the answers alone if there is no checkpoint, or if none can be read. Unreadable ones are then
+        set aside, together with the earlier policies, which training would overwrite.
+
+        tell: called with one sentence if a checkpoint was damaged or set aside
+
+        Raises UserError if the disk fails or the folder is gone.
         """
-        files.require_session(self.folder)  # else a folder that is away would look like one without a checkpoint
+        files.require_session(self.folder)  # a missing folder would look like one without a checkpoint
         try:
             number, states = self.load(tell) or (0, {})
         except checkpoint.UnreadableError as error:
@@ -150,7 +152,7 @@ class Session:
     def undo_finish(self) -> None:
         """Make the checkpoint from before the finish the newest one. Raises UserError as `BeforeFinish.restore` does.
 
-        The policy that is then published first deletes the snapshots of later ones.
+        When the restored policy is published, the snapshots of later policies are deleted.
         """
         self.require_folder()
         self.before_finish.restore()
@@ -163,7 +165,7 @@ class Session:
             self._lock.release()
 
     def require_folder(self) -> None:
-        """Raise UserError if the folder of this open session is gone, or another one has taken its place."""
+        """Raise UserError if the folder of this open session is gone or was replaced by another one."""
         files.require_session(self.folder)
         self._require_lock()
 
@@ -187,20 +189,20 @@ def set_aside(paths: Iterable[Path]) -> None:
 
 
 def _name_aside(path: Path) -> Path:
-    """Return the name that a file is given when it is set aside, which no other file has."""
+    """Return an unused path to which a file is renamed when it is set aside."""
     free = first_free(lambda number: f"{path.stem}-{number}.unreadable", lambda name: (path.parent / name).exists())
     return path.with_name(free)
 
 
 def training_files(folder: Path) -> list[Path]:
-    """Checkpoints, policy snapshots and, if present, metrics of the session in `folder`."""
+    """Return the checkpoints, policy snapshots and, if present, metrics file of the session in `folder`."""
     metrics = folder / metrics_file.NAME
     paths = [*checkpoint.checkpoint_files(folder / CHECKPOINTS), *PolicySnapshots(folder).files()]
     return [*paths, metrics] if metrics.is_file() else paths
 
 
 def require_answers(folder: Path) -> Path:
-    """Store of answers of the session in `folder`. Raises UserError if it is missing."""
+    """Return the folder of the store of answers of the session in `folder`. Raises UserError if it is missing."""
     path = folder / FOLDER
     if not os.path.lexists(path / LOG):
         raise UserError(f"{path / LOG}, the list of answers, is gone: put a copy of {path} back.")
@@ -208,9 +210,9 @@ def require_answers(folder: Path) -> Path:
 
 
 def read_config(folder: Path) -> Config:
-    """The config of the session in `folder`.
+    """Return the config of the session in `folder`.
 
-    Raises UserError if it is missing or damaged, or if something in the folder is no file of the session's own.
+    Raises UserError if it is missing or damaged, or if the folder contains a link, a pipe, a socket or a device.
     """
     require_plain(folder)
     path = folder / CONFIG
@@ -233,7 +235,7 @@ def _write_config(folder: Path, config: Config) -> None:
 def acquire_lock(folder: Path) -> FileLock:
     """Lock the folder. Raises UserError if another program holds the lock.
 
-    The operating system drops the lock when its owner dies, so it is never stale.
+    The operating system releases the lock when its owner dies, so it is never stale.
     """
     lock = FileLock(folder / LOCK, thread_local=False)  # a session may be opened in one thread and closed in another
     try:

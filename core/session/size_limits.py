@@ -1,4 +1,4 @@
-"""Limits that depend on the task: the length of a clip, and the memory for pictures, which need far more than numbers."""
+"""Limits that depend on the task: the length of a clip, and the memory for pictures, which is far more than for numbers."""
 
 import math
 
@@ -7,31 +7,31 @@ from core.errors import UserError
 from core.tasks.base import Task
 
 _MAX_CUT = 384 << 20
-"""Bytes of the unfinished segments, one for each environment, which checkpoints hold uncompressed."""
+"""Largest size in bytes of the unfinished segments, one for each environment, which are uncompressed in checkpoints."""
 _MAX_BATCH = 2 << 30
-"""Bytes of the pictures of a batch."""
+"""Largest size in bytes of the pictures of a batch."""
 _COLOUR_BYTES = 6144
-"""Bytes of a step's colour picture (core.io.image_codec.ROW_BYTES), stored in addition to the network's input."""
+"""Size in bytes of a step's colour picture (core.io.image_codec.ROW_BYTES), stored besides the network's input."""
 _GRAY_KEPT, _COLOUR_KEPT = 600, 1600
-"""Bytes of a step's compressed pictures in the pool, for a game that compresses badly (core.io.segment_codec)."""
+"""Size in bytes of a step's compressed pictures in the pool, for a game that compresses badly (core.io.segment_codec)."""
 _MAX_CHECKPOINT = 448 << 20
-"""Bytes of all segments in a checkpoint. Networks add about 12 MB; core.session.checkpoint limits files to 496 MB."""
+"""Largest size in bytes of all segments in a checkpoint. Networks add about 12 MB; core.session.checkpoint allows 496 MB."""
 _CAPTURED_POOL = 256
-"""Largest pool of a session in the window, where segments must be captured: 1,024 would take 400,000 steps."""
+"""Largest pool of a session in the window if segments must be captured: 1,024 would take 400,000 steps to fill."""
 _MAX_CAPTURED = 320 << 20
-"""Bytes of the colour pictures of that pool, which a checkpoint holds uncompressed if the networks see numbers."""
+"""Largest size in bytes of that pool's colour pictures, which are uncompressed in a checkpoint if networks see numbers."""
 
 
 def captured_pool(length: int) -> int:
-    """Return the largest pool of segments of this many steps in the window, where segments must be captured."""
+    """Return the largest pool in the window for captured segments of `length` steps."""
     return min(_CAPTURED_POOL, _MAX_CAPTURED // (length * _COLOUR_BYTES))
 
 
 def check_size_limits(config: Config, task: Task) -> None:
-    """Raise UserError if the task rules out this config.
+    """Raise UserError if the config is impossible for the task.
 
-    Clips must not be longer than an episode. Pictures must not exceed the memory limits (the config bounds the memory of
-    other tasks), and they rule out novelty and sparsity.
+    Clips must not be longer than an episode. Pictures must not exceed the memory limits (the config limits the memory of
+    other tasks), and exclude the settings novelty and sparsity.
     """
     if config.query.segment_steps > task.episode_steps:
         raise UserError(
@@ -71,7 +71,7 @@ def check_size_limits(config: Config, task: Task) -> None:
 
 
 def _pooled(config: Config, length: int) -> int:
-    """Bytes of the full pool. A headless session may still be taught in a window, which captures few segments."""
+    """Return the size in bytes of the full pool. A headless session may later be opened in a window, which captures some."""
     pool = config.query.pool
     captured = pool if config.rollout.captured_envs else min(pool, captured_pool(length))
     return max(pool * _GRAY_KEPT, captured * (_GRAY_KEPT + _COLOUR_KEPT)) * length

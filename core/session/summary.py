@@ -16,9 +16,9 @@ from core.types import is_number
 log = logging.getLogger(__name__)
 NAME, PICTURE = "summary.json", "picture.jpg"
 MAX_PICTURE = 1 << 20
-"""Bytes of the picture. Usual ones have some 5 kB."""
+"""Largest size of the picture in bytes; usually it has about 5 kB."""
 _MAX_BYTES = 4 << 20
-"""Most of this is for an imported robot, which the task's text contains."""
+"""Largest size of the summary in bytes, most of it for an imported robot, which is part of the task's text."""
 _FIELD_TYPES = {"str": str, "int": int, "float": int | float, "float | None": int | float | None}
 
 
@@ -29,13 +29,13 @@ class Summary:
     task: str
     teacher: str
     labels: int
-    """Preferences that count as labels."""
+    """Number of preferences that count as labels."""
     env_steps: int
     measure_title: str
     best: float | None
     """Best mean of the task's measure over recent episodes so far; None before the first."""
     used_at: float
-    """Time at which this was written, which is when the session was last used, in seconds since the epoch."""
+    """Time of writing, and so of the session's last use, in seconds since the epoch."""
 
 
 def write(folder: Path, summary: Summary) -> None:
@@ -44,7 +44,7 @@ def write(folder: Path, summary: Summary) -> None:
 
 
 def renew(folder: Path, current: Summary) -> None:
-    """Replace the summary of a session that is there; figures that this run does not know yet come from the earlier one.
+    """Replace the summary of an existing session; figures that this run does not know yet are kept from the earlier one.
 
     Raises UserError if it can't be written.
     """
@@ -62,7 +62,7 @@ def renew(folder: Path, current: Summary) -> None:
 
 
 def read(folder: Path) -> Summary | None:
-    """The summary, or None if there is no file. Raises UserError if it can't be read or is damaged."""
+    """Return the summary, or None if there is no file. Raises UserError if it can't be read or is damaged."""
     path = folder / NAME
     try:
         values = json.loads(files.read_regular(path, _MAX_BYTES))
@@ -76,14 +76,14 @@ def read(folder: Path) -> Summary | None:
 
 
 def better(figure: float, best: float | None) -> float | None:
-    """The larger of two figures. A figure that is not finite is ignored."""
+    """Return the larger of two figures; `best` if `figure` is not finite."""
     if not math.isfinite(figure):
         return best
     return figure if best is None else max(figure, best)
 
 
 def _checked(name: str, kind: object, value: Any) -> Any:
-    """The value, if it is of this type. Raises ValueError otherwise."""
+    """Return the value if it has this type. Raises ValueError otherwise."""
     if not isinstance(value, _FIELD_TYPES[str(kind)]) or isinstance(value, bool):
         raise ValueError(f"{name} is {value!r:.40}")
     if isinstance(value, int | float) and not is_number(value):

@@ -1,4 +1,4 @@
-"""A new session that begins from what another one learned: its reward, its policy, or its answers."""
+"""A new session that begins with the reward, the policy or the answers of another one."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from core.types import Choice
 
 PARTS = ("reward", "policy", "answers")
 Beginning = tuple[Path, frozenset[str]]
-"""Folder of a session, and what a new one takes of it."""
+"""Folder of a session, and the parts that a new one takes over."""
 _POLICY_SHAPE = ("algorithm", "hidden", "vision")
 _REWARD_SHAPE = ("members", "hidden", "inputs")
-"""Settings that decide what networks look like."""
+"""Settings that determine the architecture of the networks."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Taken:
     """Policy, reward and answers that a new session takes over from another one.
 
-    states: of the jobs, for its first checkpoint
-    answers: number of answers, can't tell not counted
+    states: job states for its first checkpoint
+    answers: number of answers, without "can't tell"
     """
 
     source: Path
@@ -49,7 +49,7 @@ class Taken:
 
 
 def parts_of(text: str) -> frozenset[str]:
-    """Read a list such as 'reward,policy'. Raises UserError if one is unknown or none is given."""
+    """Parse a list such as 'reward,policy'. Raises UserError if a part is unknown or none is given."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     for word in words:
         if word not in PARTS:
@@ -60,9 +60,9 @@ def parts_of(text: str) -> frozenset[str]:
 
 
 def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
-    """Read what a session with this config can begin with. Raises UserError if it does not fit, or is not there.
+    """Read the parts with which a session with this config begins. Raises UserError if a part is missing or does not fit.
 
-    source: folder of the session that has learned, which may be in use
+    source: folder of the session from which they are taken, which may be in use
     """
     old = read_config(source)
     if not same_body(get_task(old.task), get_task(config.task)):
@@ -86,7 +86,7 @@ def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
 
 
 def _learned(source: Path, parts: Collection[str]) -> dict[str, JobState]:
-    """States of the jobs among `parts`. Raises UserError if one is missing."""
+    """Return the states of the jobs in `parts`. Raises UserError if one is missing."""
     try:
         loaded = load_newest(source / CHECKPOINTS)
     except UnreadableError as error:
@@ -101,7 +101,7 @@ def _learned(source: Path, parts: Collection[str]) -> dict[str, JobState]:
 
 
 def _usable_answers(source: Path, config: Config) -> int:
-    """Number of answers that the new session begins with. Raises UserError if one is damaged or does not fit."""
+    """Return the number of answers with which the new session begins. Raises UserError if one is damaged or does not fit."""
     with closing(PreferenceStore(require_answers(source), read_only=True)) as store:
         require_fitting(store, config, remedy="take the reward and the policy alone")
         for row in store.rows():  # withdrawn ones are copied, too
@@ -118,7 +118,7 @@ def with_answers(config: Config, taken: Taken) -> Config:
 
 
 def create_from(folder: Path, config: Config, taken: Taken) -> Session:
-    """Make a session in `folder` that begins from what is taken, or leave no trace. Raises UserError if that fails."""
+    """Create a session in `folder` with the parts that are taken over. Raises UserError, and leaves no folder, if it fails."""
     with files.new_folder(folder) as inside, closing(Session.create(inside, config)) as session:
         _write(session, taken)
     return Session.open(folder)
@@ -131,12 +131,12 @@ def _write(session: Session, taken: Taken) -> None:
     if taken.states:
         with closing(session.store()) as store:
             newest = max((row.id for row in store.rows()), default=0)
-        # A run that is killed before its own first checkpoint gives the answers after these again.
+        # A run that is killed before its own first checkpoint takes its answers after these from the store.
         session.save(1, {**taken.states, DRIVER: JobState({}, {"answers": newest, "report": None})})
 
 
 def same_body(old: Task, new: Task) -> bool:
-    """Return whether networks have the same inputs in both tasks and act on the same motors, at the same rate."""
+    """Return whether networks have the same inputs in both tasks and control the same actuators, at the same rate."""
     if isinstance(old, RobotTask) and isinstance(new, RobotTask):
         seen = old.observe is new.observe or bool(old.packed_model)
         return seen and all(
@@ -166,7 +166,7 @@ def _fresh_policy(state: JobState, seed: int) -> JobState:
 
 
 def _fresh_reward(state: JobState, config: Config, with_answers: bool) -> JobState:
-    """Return the reward's state for a session that publishes it at once, and begins with its own weight decay."""
+    """Return the reward's state for a session that publishes it at once, and starts with its own weight decay."""
     rng = get_rng_state(generator(config.seed, "reward taken over"))
     began = {
         "round_due": False,

@@ -1,4 +1,4 @@
-"""Interface between the driver of a sweep and the backends that carry out its cells."""
+"""Interface between the driver of a sweep and the backends that compute its cells."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Progressed:
 
 @dataclass(frozen=True)
 class Ended:
-    """End of a cell. content: its document as core.sweep.cell.compute returns it"""
+    """End of a cell. content: its document from core.sweep.cell.compute"""
 
     digest: str
     content: bytes
@@ -38,7 +38,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Lost:
-    """Loss of the process or machine that carried out a cell. reason: one sentence"""
+    """Loss of the process or machine that computed a cell. reason: one sentence"""
 
     digest: str
     reason: str
@@ -48,10 +48,10 @@ Report = Started | Progressed | Ended | Lost
 
 
 class Backend(Protocol):
-    """Carries out cells in other processes, here or elsewhere. Used by one thread."""
+    """Computes cells in other processes, on this or other machines. Used by one thread."""
 
     def check(self) -> None:
-        """Raise UserError if cells would be carried out with another version of the program or its libraries."""
+        """Raise UserError if cells would be computed with another version of the program or its libraries."""
         ...
 
     @property
@@ -66,19 +66,19 @@ class Backend(Protocol):
         ...
 
     def close(self) -> None:
-        """End what still runs."""
+        """End all cells that are still running."""
         ...
 
 
 def probe() -> dict[str, str]:
-    """Return the versions in the process that runs this. Sent to other machines before the first cell."""
+    """Return the versions in the process that calls it. Sent to other machines before the first cell."""
     return versions()
 
 
 def compute_elsewhere(config: dict[str, object]) -> bytes:
-    """Carry out a cell in a folder that is deleted afterwards, with one thread: the task of a cluster.
+    """Compute a cell in a folder that is deleted afterwards, with one thread; the task of a cluster.
 
-    config: as Config.to_dict gives it
+    config: result of Config.to_dict
     """
     with tempfile.TemporaryDirectory(prefix="somersault-", ignore_cleanup_errors=True) as folder:
         content = compute(Config.from_dict(config), Path(folder) / "session", 1, lambda env_steps: None)

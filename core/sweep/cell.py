@@ -28,7 +28,7 @@ from core.system.child_process import ChildDiedError
 from core.types import Teacher
 
 Document = dict[str, Any]
-"""Content of a cell's file: config, versions it was made with, and state "done" and result, or "failed", reason and traceback."""
+"""Content of a cell's file: config, versions, and either state "done" and result, or state "failed", reason and traceback."""
 _CURVE = "curve.jsonl"
 
 
@@ -43,7 +43,7 @@ class CellState(StrEnum):
 
 @dataclass(frozen=True)
 class Cell:
-    """A run of a plan. Cells with the same config are one run, which has a place in several curves."""
+    """A run of a plan. Cells with the same config are one run, which is part of several curves."""
 
     task: str
     """Name of the task, as in tables."""
@@ -54,7 +54,7 @@ class Cell:
 
     @cached_property
     def digest(self) -> str:
-        """Name of the cell's file: 16 hexadecimal digits that follow from the config."""
+        """Name of the cell's file: 16 hexadecimal digits of a digest of the config."""
         text = json.dumps(self.config.to_dict(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -64,24 +64,26 @@ class Cell:
 
 
 def reduced(config: Config) -> Config:
-    """Return the config without what has no effect: another teacher's errors, and on the true reward all that is asked or fitted."""
+    """Return the config with settings that have no effect reset: another teacher's, and on the true reward those of answers."""
     if config.teacher == Teacher.ORACLE:
         return replace(config, person=PersonConfig())
     if config.teacher != Teacher.NONE:
         return replace(config, oracle=OracleConfig())
-    query = QueryConfig(schedule=config.query.schedule, horizon=config.query.horizon)  # they tell how training ends
+    query = QueryConfig(
+        schedule=config.query.schedule, horizon=config.query.horizon
+    )  # these two determine how training ends
     unused: dict[str, Any] = {"reward": RewardConfig(), "oracle": OracleConfig(), "person": PersonConfig()}
     unused["rollout"] = replace(config.rollout, varied_starts=0.0)
     return replace(config, labels=Config().labels, query=query, **unused)
 
 
 def compute(config: Config, folder: Path, threads: int, report: Callable[[int], None]) -> bytes:
-    """Carry out a cell and return its document as JSON. An error becomes part of the document.
+    """Compute a cell and return its document as JSON. An error becomes part of the document.
 
     Raises ChildDiedError if a process of the session was killed: the cell can be tried again.
 
-    folder: of its session, which continues if it was stopped there
-    threads: that may compute at once; the result does not depend on it
+    folder: folder of its session; a stopped session in it is continued
+    threads: number of threads that may compute at the same time; the result does not depend on it
     report: called with the environment steps taken so far
     """
     document: Document = {"state": "done", "config": config.to_dict()}
@@ -100,12 +102,12 @@ def failed(config: Config, reason: str, trace: str = "") -> Document:
 
 
 def encode(document: Document) -> bytes:
-    """Return the document as JSON, in which null stands for what is not a number."""
+    """Return the document as JSON, with null in place of NaN and infinity."""
     return json.dumps(without_nan(document), sort_keys=True, allow_nan=False).encode()
 
 
 def reason_of(error: BaseException) -> str:
-    """Return one sentence on what made a cell fail."""
+    """Return one sentence for the user with the reason why a cell failed."""
     causes = (error, error.__cause__) if error.__cause__ else (error,)
     for cause in causes:
         short = lack(cause)
@@ -113,7 +115,7 @@ def reason_of(error: BaseException) -> str:
             return f"There was not enough {short}: run fewer cells at once, or use smaller settings."
     told = (
         error.__cause__ if isinstance(error, StageFailedError) and error.__cause__ else error
-    )  # without what is saved
+    )  # without the part about saved work
     text = summary(told).rstrip(".")
     return f"{capitalized(text)}."
 
@@ -141,9 +143,9 @@ def _result(config: Config, folder: Path, threads: int, report: Callable[[int], 
 
 
 def _open_session(folder: Path, config: Config) -> Session:
-    """Return the session of a run that was stopped, which ends as if it had not stopped, or a new one."""
+    """Return the session of a stopped run, which continues with the same result, or a new one."""
     if (folder / CONFIG).exists():
         return Session.open(folder)
-    if folder.exists():  # stopped before it was made
+    if folder.exists():  # stopped before the session was complete
         remove_session(folder)
     return Session.create(folder, config)

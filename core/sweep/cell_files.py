@@ -22,7 +22,7 @@ class CellFiles:
     """The folder of one sweep. Only the process that submits cells writes to it."""
 
     def __init__(self, folder: Path) -> None:
-        """Make the folder if it does not exist. Raises UserError if that is not possible."""
+        """Create the folder if it does not exist. Raises UserError if that fails."""
         self.folder = folder
         try:
             (folder / _CELLS).mkdir(parents=True, exist_ok=True)
@@ -30,22 +30,23 @@ class CellFiles:
             raise unwritable(folder, error) from error
 
     def session(self, cell: Cell) -> Path:
-        """Return the folder of the session in which a cell is carried out on this machine.
+        """Return the folder of the session in which a cell is computed on this machine.
 
-        Its name also follows from the versions of the program and its libraries: a session continues only with those that it began with.
+        Its name also depends on the versions of the program and its libraries: a session is continued only with the
+        versions with which it began.
         """
         digest = hashlib.sha256(json.dumps(versions(), sort_keys=True).encode()).hexdigest()[:16]
         return self.folder / _SESSIONS / f"{cell.digest}-{digest}"
 
     def remove_sessions(self, cell: Cell) -> None:
-        """Remove the sessions of a cell, of other versions too. Errors are ignored."""
+        """Remove the sessions of a cell, including those of other versions. Errors are ignored."""
         folder = self.folder / _SESSIONS
         for session in folder.glob(f"{cell.digest}-*"):
             shutil.rmtree(session, ignore_errors=True)
 
     def remove_folder(self) -> None:
         """Remove the folder of all sessions if it is empty."""
-        with contextlib.suppress(OSError):  # failed cells have sessions there, which continue in the next run
+        with contextlib.suppress(OSError):  # not empty: sessions of failed cells are continued in the next run
             (self.folder / _SESSIONS).rmdir()
 
     def path(self, cell: Cell) -> Path:
@@ -69,7 +70,7 @@ class CellFiles:
         write_atomically(self.path(cell), encode({"made_with": versions(), **document}))
 
     def note(self, cell: Cell, state: str) -> None:
-        """Add a line to the journal: the cell has reached this state. Raises UserError if it can't be written."""
+        """Add the cell's new state to the journal. Raises UserError if it can't be written."""
         line = json.dumps({"cell": cell.digest, "title": cell.title, "state": state})
         path = self.folder / _JOURNAL
         try:
@@ -82,7 +83,7 @@ class CellFiles:
 
 
 def _require_whole(document: Document, cell: Cell) -> None:
-    """Raise ValueError, TypeError, KeyError or UserError unless it is the cell's, with all that tables and charts need."""
+    """Raise ValueError, TypeError, KeyError or UserError unless the document is the cell's, and complete."""
     if Config.from_dict(document["config"]) != cell.config:
         raise ValueError("the config is another one")
     if document["state"] == "failed":

@@ -1,4 +1,4 @@
-"""Line charts as PNG files, drawn with matplotlib, which is optional: the extra [figures]."""
+"""Line charts as PNG files, drawn with matplotlib, an optional dependency (the extra [figures])."""
 
 import io
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ _COLOURS = (
     *("tab:orange", "tab:blue", "tab:green", "tab:purple", "tab:red"),
     *("tab:gray", "tab:brown", "tab:pink", "tab:olive", "tab:cyan"),
 )
-"""Orange first, as the paper draws the true reward."""
+"""Orange is first: the paper's colour of the true reward."""
 _STYLES = ("-", "--", ":", "-.")
 
 
 @dataclass(frozen=True)
 class Curve:
-    """x, y and spread, each (k,) float64; the spread is drawn as a band around y."""
+    """A curve. x, y, spread: (k,) float64 each; the spread is drawn as a band around y"""
 
     label: str
     x: Float64
@@ -36,12 +36,15 @@ def require_matplotlib() -> None:
 
 
 def draw_chart(path: Path, title: str, curves: Sequence[Curve]) -> None:
-    """Draw true return against environment steps, mean and spread. Raises UserError without matplotlib, or if it can't be written."""
+    """Draw true return against environment steps, mean and spread.
+
+    Raises UserError if matplotlib is missing, or if the file can't be written.
+    """
     require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.6, 6.0), layout="constrained")  # inches, at 100 pixels an inch
+    figure = Figure(figsize=(9.6, 6.0), layout="constrained")  # inches, at 100 pixels per inch
     axes = figure.add_subplot(title=_plain(title), xlabel="time steps", ylabel="true reward per episode")
     axes.xaxis.set_major_formatter("{x:,.0f}")
     styles = [style for style in _STYLES for _ in _COLOURS]
@@ -59,5 +62,5 @@ def draw_chart(path: Path, title: str, curves: Sequence[Curve]) -> None:
 
 
 def _plain(text: str) -> str:
-    """Return a text in which matplotlib finds no formula."""
+    """Return the text with escaped dollar signs, which matplotlib would read as formulas."""
     return text.replace("$", r"\$")

@@ -1,4 +1,4 @@
-"""The commands `sweep` and `reproduce`; core.__main__ has their arguments."""
+"""The commands `sweep` and `reproduce`; core.__main__ defines their arguments."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ log = logging.getLogger(__name__)
 
 
 def run_sweep(args: argparse.Namespace) -> int:
-    """Carry out the plan that the arguments name, and print its table. Return 1 if a cell failed, else 0.
+    """Run the plan named by the arguments, and print its table. Returns 1 if a cell failed, else 0.
 
-    Raises UserError before the first cell if anything about the plan, the folder or the cluster is wrong.
+    Raises UserError before the first cell if the plan, the folder or the cluster can't be used.
     """
     warnings_to_stderr("%(message)s")
     resources.require_mujoco_gl()
@@ -91,9 +91,9 @@ def _chosen_plan(args: argparse.Namespace) -> Plan:
 
 
 def _require_runnable(cells: Sequence[Cell], here: bool) -> None:
-    """Check all tasks and sizes, to find an error now rather than after days. Raises UserError.
+    """Raise UserError if a task or size is invalid, before cells run for days.
 
-    here: the cells run on this machine, which needs the device that they name
+    here: whether the cells run on this machine, which then needs their device
     """
     for config in {cell.config.task: cell.config for cell in cells}.values():
         require_teachable(config)
@@ -107,7 +107,7 @@ def _require_runnable(cells: Sequence[Cell], here: bool) -> None:
 
 
 def _backend(word: str, cells: Sequence[Cell], folder: Path) -> Backend:
-    """Return the backend that --on names. Raises UserError if it is unknown, or does not answer."""
+    """Return the backend named by --on. Raises UserError if it is unknown, or does not answer."""
     kind, _, rest = word.partition(":")
     match kind:
         case "local":
@@ -148,7 +148,7 @@ def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, chart
         fewer = [cell for cell in cells if cell.curve == curve and _answers_missing(cell, sweep)]
         if fewer:
             log.warning(
-                "%s: %s got fewer answers than asked for, as there were too few clips to ask about; give more steps.",
+                "%s: %s got fewer answers than planned, as there were too few clips to ask about; give more steps.",
                 *(curve, pluralize(len(fewer), "run")),
             )
     if endless := [cell for cell in sweep.cells if _has_no_return(cell, sweep)]:
@@ -168,7 +168,7 @@ def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, chart
 
 
 def _answers_missing(cell: Cell, sweep: Sweep) -> bool:
-    """Return whether a cell that is done has fewer answers than its config asks for."""
+    """Return whether a cell that is done has fewer answers than its config specifies."""
     document = sweep.document(cell) or {}
     answers = document.get("result", {}).get("labels", math.inf)
     return cell.config.teacher != Teacher.NONE and answers < cell.config.labels
@@ -181,7 +181,7 @@ def _has_no_return(cell: Cell, sweep: Sweep) -> bool:
 
 
 def _entry(cell: Cell, sweep: Sweep) -> dict[str, Any]:
-    """Return the line of a cell in table.json."""
+    """Return the entry of a cell in table.json."""
     document = sweep.document(cell) or {}
     entry = {
         "cell": cell.digest,
@@ -196,7 +196,7 @@ def _entry(cell: Cell, sweep: Sweep) -> dict[str, Any]:
 
 
 def _result(plan: Plan, cell: Cell, sweep: Sweep) -> Result | None:
-    """Return the result of a cell that is done, as tables and charts take it."""
+    """Return the result of a cell for tables and charts; None if it is not done."""
     document = sweep.document(cell)
     if document is None or document["state"] != CellState.DONE:
         return None
@@ -208,5 +208,5 @@ def _result(plan: Plan, cell: Cell, sweep: Sweep) -> Result | None:
 
 
 def _label(plan: Plan, cell: Cell) -> str:
-    """Return the name of a cell's task, with the preset in brackets where the plan has several."""
+    """Return the name of a cell's task, with the preset in brackets if the plan has several presets."""
     return cell.task if len(plan.presets) == 1 else f"{cell.task} ({cell.preset})"

@@ -1,4 +1,4 @@
-"""The driver of a sweep: submits cells, follows their states, and keeps their documents."""
+"""The driver of a sweep: submits cells, tracks their states, and stores their documents."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from core.sweep.environment import versions
 from core.sweep.progress_bar import ProgressBar
 
 _ATTEMPTS = 3
-"""Number of attempts at a cell whose process or machine is lost each time."""
+"""Largest number of attempts at a cell whose process or machine is lost."""
 _POLL_SECONDS = 1.0
 
 
 class Sweep:
     """The cells of a plan, each computed at most once.
 
-    states: of each cell, by its digest
+    states: state of each cell, by digest
     """
 
     def __init__(self, cells: Sequence[Cell], files: CellFiles) -> None:
@@ -29,21 +29,21 @@ class Sweep:
         Raises UserError if a document is damaged.
         """
         self._files = files
-        versions()  # of the code that runs now: its files may change later
+        versions()  # cached now, as the files of the program may change later
         self._cells = {cell.digest: cell for cell in cells}
         self._documents: dict[str, Document] = {}
         for digest, cell in self._cells.items():
             document = files.read(cell)
             if document is not None and document["state"] == CellState.DONE:
                 self._documents[digest] = document
-                files.remove_sessions(cell)  # if the run that ended it was killed before
+                files.remove_sessions(cell)  # in case the run that finished it was killed before
         self.states = {
             digest: CellState.DONE if digest in self._documents else CellState.QUEUED for digest in self._cells
         }
 
     @property
     def cells(self) -> list[Cell]:
-        """Each distinct cell once, in the order of the plan."""
+        """The distinct cells, in the order of the plan."""
         return list(self._cells.values())
 
     @property
@@ -51,11 +51,11 @@ class Sweep:
         return Counter(self.states.values())
 
     def document(self, cell: Cell) -> Document | None:
-        """The document of a cell, if it has ended."""
+        """Return the document of a cell; None if it has not ended."""
         return self._documents.get(cell.digest)
 
     def made_otherwise(self) -> int:
-        """Number of documents made by other sources or libraries than this process's."""
+        """Return the number of documents made with other sources or libraries than those of this process."""
         return sum(document.get("made_with") != versions() for document in self._documents.values())
 
     def run(self, backend: Backend, bar: ProgressBar) -> None:
@@ -97,7 +97,7 @@ class Sweep:
         self._files.write(cell, document)
         self._documents[cell.digest] = document
         if done:
-            self._files.remove_sessions(cell)  # some ten megabytes each
+            self._files.remove_sessions(cell)  # about ten megabytes each
         self._change(cell.digest, CellState(document["state"]), bar, document.get("reason", ""))
 
     def _change(self, digest: str, state: CellState, bar: ProgressBar, reason: str = "") -> None:

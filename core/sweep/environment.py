@@ -1,4 +1,4 @@
-"""Fingerprint of the program's sources and the versions of its libraries, on which results depend besides the config."""
+"""Fingerprint of the program's sources, and versions of its libraries, on which results depend besides the config."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from core.errors import UserError
 from core.version import FROZEN, VERSION, library_versions
 
 _COMPUTING = ("numpy", "torch", "mujoco", "gymnasium", "ale-py", "opencv-python-headless")
-"""Libraries whose version results may depend on."""
+"""Libraries on whose versions results may depend."""
 _SOURCES = "sources"
 
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Return versions by name, and as `sources` a digest of the package's source files and the behaviours that ship."""
+    """Return versions by name, with a digest of the package's source files and shipped behaviours as `sources`."""
     installed = library_versions()
     libraries = {name: installed[name] or "none" for name in _COMPUTING}
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -28,7 +28,7 @@ def versions() -> dict[str, str]:
 
 
 def require_equal(theirs: dict[str, str], where: str) -> None:
-    """Raise UserError, one sentence, if these versions differ from this process's. where: the place they were found in"""
+    """Raise UserError if these versions differ from this process's. where: the machine, as the subject of the sentence"""
     for name, ours in versions().items():
         other = theirs.get(name, "none")
         if other == ours:

@@ -21,17 +21,17 @@ from core.system.child_process import ChildDiedError, ChildProcess, log_from_chi
 from core.system.link import Link
 
 _REPORT_SECONDS = 1.0
-"""Minimum time between two messages on how far a cell has come."""
+"""Shortest time in seconds between two progress messages of a cell."""
 
 
 class LocalBackend:
-    """Processes that carry out one cell after another and end with this one.
+    """Processes that compute one cell after another and end when this process ends.
 
     A cell that was stopped continues from its checkpoint. A process whose cell has failed is replaced by a new one.
     """
 
     def __init__(self, slots: int, folder_of: Callable[[Cell], Path]) -> None:
-        """slots: cells at the same time; folder_of: gives the folder of a cell's session"""
+        """slots: number of cells at the same time; folder_of: returns the folder of a cell's session"""
         self._slots, self._folder_of = slots, folder_of
         self._threads = max(1, resources.available_cores() // slots)
         self._busy: dict[str, ChildProcess] = {}
@@ -53,7 +53,7 @@ class LocalBackend:
         else:
             child = self._busy[cell.digest] = ChildProcess("cell", _run_cells, self._threads, torch=True)
             child.start()
-        with contextlib.suppress(ChildDiedError):  # noticed in `reports`
+        with contextlib.suppress(ChildDiedError):  # reported by `reports`
             child.send((cell.config.to_dict(), str(folder)))
         self._new.append(Started(cell.digest))
 
@@ -106,9 +106,11 @@ class LocalBackend:
 
 
 def slots_for(wanted: int | None, least_memory: int) -> int:
-    """Return how many cells to carry out at the same time: `wanted`, or else one per core if memory allows.
+    """Return the number of cells to compute at the same time: `wanted`, or else one per core if memory allows.
 
-    least_memory: bytes that one cell needs. Raises UserError if there is too little for as many as are wanted.
+    least_memory: memory in bytes that one cell needs
+
+    Raises UserError if there is too little memory for `wanted` cells, or for one.
     """
     if wanted is not None:
         resources.require_memory(wanted * least_memory)
@@ -119,7 +121,7 @@ def slots_for(wanted: int | None, least_memory: int) -> int:
 
 
 def parse_slots(text: str) -> int | None:
-    """Return N of local:N, or None if it is ''. Raises UserError if it is not a number of at least 1."""
+    """Return N of local:N, or None if the text is ''. Raises UserError if it is not a number from 1 to 1024."""
     if text == "":
         return None
     if not re.fullmatch("[0-9]{1,4}", text) or not 1 <= int(text) <= 1024:
@@ -128,10 +130,10 @@ def parse_slots(text: str) -> int | None:
 
 
 def _run_cells(link: Link, threads: int) -> None:
-    """Receive configs with folders, carry out their cells, and send how far each has come and then its document.
+    """Receive configs with folders, compute their cells, and send the progress of each and then its document.
 
-    The document is sent with whether another cell may follow in this process. If a process of the cell's session was
-    killed, that ChildDiedError is sent instead.
+    The document is sent with a bool, whether another cell may follow in this process. If a process of the cell's session
+    was killed, the ChildDiedError is sent instead.
     """
     sent_at = 0.0
 

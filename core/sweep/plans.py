@@ -1,4 +1,4 @@
-"""Plans of sweeps: which tasks, curves and seeds. Those of the paper's figures by name, others from a small file."""
+"""Plans of sweeps: tasks, curves and seeds. Those of the paper's figures have names, others are read from a small file."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ _PLACES = {
     "teacher": "use --teachers, or teacher of a curve in the plan's file",
     "query.taken": "it belongs to sessions that begin from another one",
 }
-"""By setting that has a place of its own: what to do instead."""
+"""Settings that have to be given in another way, with the advice how."""
 
 
 @dataclass(frozen=True)
 class PlannedCurve:
     """One line of a chart: runs that differ only in their seed.
 
-    labels: 0 for the preset's own number. On the true reward, 0 stands for the largest number of the other curves: if
-        environment steps follow from the labels, it then takes as many as the curves that it is compared with
+    labels: 0 for the preset's own number. On the true reward, 0 means the largest number of the other curves: if the
+        environment steps depend on the labels, it then has as many steps as the curves with which it is compared
     ablation: a name in core.presets.ABLATIONS, or ''
     """
 
@@ -59,10 +59,10 @@ class PlannedCurve:
 class Plan:
     """Every curve for every task, preset and seed.
 
-    tasks: as in Config.task
+    tasks: values of Config.task
     steps: environment steps of each run; None for those of the preset
-    settings: of all runs; a curve's ablation and its own settings override them
-    teachers: of the curves that are run
+    settings: settings of all runs; a curve's ablation and its own settings override them
+    teachers: teachers whose curves are run
     """
 
     name: str
@@ -75,7 +75,7 @@ class Plan:
     teachers: tuple[str, ...] = tuple(Teacher)
 
     def cells(self) -> list[Cell]:
-        """Return the runs, those of one task and seed after another. Raises UserError if a setting is wrong."""
+        """Return the runs, grouped by task and seed. Raises UserError if a setting is invalid."""
         refuse_settings(self.settings, _PLACES)
         names = [get_task(task).name for task in self.tasks]
         for doubled in {name for name in names if names.count(name) > 1}:
@@ -94,7 +94,7 @@ class Plan:
         if not known.has_true_reward:
             raise UserError(f"{known.name} has no true reward, so nothing can be compared: leave it out of the plan.")
         labels = curve.labels
-        if curve.teacher == Teacher.NONE and not labels:  # as many steps as what it is compared with
+        if curve.teacher == Teacher.NONE and not labels:  # as many steps as the curves with which it is compared
             others = [each for each in self.curves if each.teacher != Teacher.NONE]
             labels = max((self._config(task, seed, preset, each, each.labels).labels for each in others), default=0)
         config = self._config(task, seed, preset, curve, labels)
@@ -112,7 +112,7 @@ class Plan:
 
 
 def labels_curves(labels: Sequence[int], teachers: Sequence[str] = _TEACHERS[:2]) -> tuple[PlannedCurve, ...]:
-    """Return the true reward, and for each number of labels a curve of each other teacher."""
+    """Return the curve of the true reward, and for each number of labels a curve of each other teacher."""
     names = {Teacher.ORACLE.value: "{} labels", Teacher.PERSON.value: "person, {} labels"}
     answered = [(count, teacher) for count in labels for teacher in teachers if teacher in names]
     true = (PlannedCurve(TRUE, Teacher.NONE.value, max(labels)),) if Teacher.NONE.value in teachers else ()
@@ -120,9 +120,9 @@ def labels_curves(labels: Sequence[int], teachers: Sequence[str] = _TEACHERS[:2]
 
 
 def ablation_curves(labels: Sequence[int], segments: bool) -> tuple[PlannedCurve, ...]:
-    """Return the true reward, and for each number of labels the whole method and its ablations.
+    """Return the curve of the true reward, and for each number of labels those of the whole method and its ablations.
 
-    segments: with the ablation of segments, which the paper has for robots alone (3.3)
+    segments: include the ablation of segments, which the paper has only for robots (3.3)
     """
     names = [name for name in ABLATIONS if segments or name != "no-segments"]
     ablated = [
@@ -145,7 +145,7 @@ def _yardstick() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Named:
-    """A plan by name: its tasks (or behaviour files), labels, number of seeds, and what makes its curves from the labels.
+    """A named plan: its tasks (or behaviour files), labels, number of seeds, and function from labels to curves.
 
     steps: environment steps of each run; None for those of the preset
     """
@@ -158,7 +158,7 @@ class _Named:
 
 
 _ROBOT_STEPS = 2_000_000
-"""With the many labels of the paper's figures, what the answers allow would take hours."""
+"""Steps of a run in the paper's figures. Their many labels would otherwise allow steps that take hours."""
 _NAMED: dict[str, _Named] = {
     # The 5,500 labels in the paper's figures 3 and 6 were given by people, and by the oracle.
     "fig2": _Named(lambda: PAPER_ROBOTS, (350, 700, 1400), 5, steps=_ROBOT_STEPS),
@@ -178,11 +178,12 @@ NAMES = tuple(_NAMED)
 
 
 def find_plan(word: str, task_text: Callable[[str], str], labels: Sequence[int] | None = None) -> Plan:
-    """Return the plan of this name, or of a file whose name ends in .json or .toml.
+    """Return the plan with this name, or from a file whose name ends in .json or .toml.
 
-    task_text: what Config.task holds for a task's name or behaviour file
-    labels: in place of a named plan's own
-    Raises UserError, one sentence, if there is none or something in it is unknown.
+    task_text: returns the value of Config.task for a task's name or behaviour file
+    labels: numbers of labels in place of a named plan's own
+
+    Raises UserError if there is no such plan, or if its content is invalid.
     """
     path = Path(word)
     if path.suffix in (".json", ".toml"):
@@ -224,7 +225,7 @@ def _read(path: Path, task_text: Callable[[str], str]) -> Plan:
 
 
 def _beside(path: Path, word: str) -> str:
-    """Return the name of a behaviour file as seen from here; in a plan it is relative to the plan."""
+    """Return the path of a behaviour file, which a plan gives relative to its own folder; other words unchanged."""
     return str(path.parent / word) if word.endswith(".json") else word
 
 

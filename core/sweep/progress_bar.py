@@ -13,10 +13,10 @@ from core.sweep.cell import Cell, CellState
 
 
 class ProgressBar:
-    """A progress bar on stderr: environment steps of the cells, the time that they will take, and the four states."""
+    """A progress bar on stderr: environment steps of the cells, remaining time, and number of cells in each state."""
 
     def __init__(self, cells: Sequence[Cell], states: Mapping[str, CellState]) -> None:
-        """states: of each cell, by its digest"""
+        """states: state of each cell, by digest"""
         self._taken = {cell.digest: 0 for cell in cells}
         done = 0
         for cell in cells:
@@ -24,9 +24,9 @@ class ProgressBar:
                 self._taken[cell.digest] = cell.config.steps
                 done += cell.config.steps
         self._unreported: set[str] = set()
-        """Running cells that have reported no steps yet: the first steps of a cell that continues were taken before."""
+        """Running cells that have reported no steps yet; the first steps that a continued cell reports were taken before."""
         total = sum(cell.config.steps for cell in cells)
-        # Cells end together, so only the mean speed since the start tells how long the others will take.
+        # Cells end together, so only the mean speed since the start predicts the remaining time.
         self._bar: Any = tqdm(
             total=total,
             initial=done,
@@ -42,7 +42,7 @@ class ProgressBar:
         self._bar.close()
 
     def changed(self, cell: Cell, state: CellState, counts: Counter[CellState], reason: str = "") -> None:
-        """Show that a cell has reached this state. counts: cells in each state; reason: why it failed or was queued again"""
+        """Show a cell's new state. counts: number of cells in each state; reason: why it failed or was queued again"""
         if reason:
             what = "failed" if state == CellState.FAILED else "restarts"
             self._bar.write(f"{cell.title} {what}: {reason}", file=sys.stderr)
@@ -63,7 +63,7 @@ class ProgressBar:
         self._unreported.discard(cell.digest)
 
     def _move(self, cell: Cell, env_steps: int, worked: bool = True) -> None:
-        """Set the steps of a cell. worked: whether the difference was taken by this run, and so tells its speed"""
+        """Set the steps of a cell. worked: whether this run took the additional steps, so that they count for its speed"""
         more = env_steps - self._taken[cell.digest]
         self._taken[cell.digest] = env_steps
         if not worked:

@@ -1,4 +1,4 @@
-"""Cells on a Ray cluster. Ray is an optional dependency, and this module is imported only when it is named."""
+"""Cells on a Ray cluster. Ray is an optional dependency; this module is imported only for --on ray."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.sweep.environment import require_equal
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 if os.path.isfile(os.path.expanduser("~/.ray/auth_token")):
-    # Ray makes this file at its first start. From then on a cluster asks for it, and a driver sends it only if told to.
+    # Ray creates this file at its first start. From then on clusters require the token; drivers send it in this mode only.
     os.environ.setdefault("RAY_AUTH_MODE", "token")
 try:
     import ray
@@ -28,21 +28,21 @@ except ImportError as missing:
 _ANSWER_SECONDS = 5.0
 _PROBE_SECONDS = 600.0
 _HEAD_SECONDS = 20.0
-"""Longest silence of the head of the cluster. After a minute Ray would end this process itself, with a dump."""
+"""Longest time in seconds without an answer of the cluster's head. After a minute Ray would abort this process."""
 _HEAD_POLL_SECONDS = 1.0
 
 
 class RayBackend:
-    """A task of one core for each cell. Results come back as bytes.
+    """Runs each cell as a task with one core. Results are returned as bytes.
 
-    As many cells are submitted as the cluster has cores at the moment. The cluster's machines have the program
-    installed; nothing but configs and results is sent.
+    As many cells are submitted as the cluster currently has cores. The program must be installed on the cluster's
+    machines; only configs and results are sent.
     """
 
     def __init__(self, address: str) -> None:
-        """address: HOST:PORT of a cluster, or '' for one that is started here (or named by RAY_ADDRESS).
+        """address: HOST:PORT of a cluster, or '' for the one named by RAY_ADDRESS or else one started on this machine
 
-        Raises UserError if nothing answers there, or it runs another version of Ray or Python.
+        Raises UserError if no cluster answers there, or if it runs another version of Ray or Python.
         """
         if named := address or os.environ.get("RAY_ADDRESS", ""):
             _require_answer(named)
@@ -50,7 +50,7 @@ class RayBackend:
         try:
             ray.init(address=address or None, log_to_driver=False, logging_level=logging.ERROR, **own)
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
-            where = f"the Ray cluster at {address}" if address else "Ray"
+            where = f"The Ray cluster at {address}" if address else "Ray"
             raise UserError(f"{where} can't be used: {_one_line(error)}") from error
         self._head = address if address.startswith("ray://") else str(ray.get_runtime_context().gcs_address)
         self._task = ray.remote(num_cpus=1, max_retries=0)(compute_elsewhere)
@@ -58,7 +58,7 @@ class RayBackend:
         self._new: list[Report] = []
 
     def check(self) -> None:
-        """Ask every machine of the cluster for its versions. Raise UserError if one differs or does not answer."""
+        """Request the versions of every machine in the cluster. Raises UserError if one differs or does not answer."""
         ask = ray.remote(num_cpus=0, max_retries=0)(probe)
         for node in (node for node in ray.nodes() if node["Alive"]):
             where = f"The machine {node['NodeManagerAddress']} of the Ray cluster"
@@ -96,7 +96,7 @@ class RayBackend:
         return reports
 
     def _await_head(self) -> None:
-        """Wait until the head of the cluster answers: without it Ray's own calls block. Raise UserError if it is gone."""
+        """Wait until the cluster's head answers, without which Ray's calls block. Raises UserError if it is gone."""
         given_up = time.monotonic() + _HEAD_SECONDS
         while not _answers(self._head):
             if time.monotonic() > given_up:
@@ -119,7 +119,7 @@ def _outcome(cell: Cell, reference: Any) -> Report:
     except ray.exceptions.OutOfMemoryError as error:
         reason = "There was not enough memory: run fewer cells at once, or on machines with more of it."
         return Ended(cell.digest, encode(failed(cell.config, reason, str(error))))
-    except ray.exceptions.RayTaskError as error:  # outside of the cell's own boundary
+    except ray.exceptions.RayTaskError as error:  # raised outside of the cell itself
         cause = error.cause if isinstance(error.cause, Exception) else error
         return Ended(cell.digest, encode(failed(cell.config, reason_of(cause), str(error))))
     except ray.exceptions.RayError as error:
@@ -129,7 +129,7 @@ def _outcome(cell: Cell, reference: Any) -> Report:
 
 @contextlib.contextmanager
 def _cluster_errors() -> Iterator[None]:
-    """Turn errors of the cluster itself into a UserError."""
+    """Raise UserError for errors of the cluster itself."""
     try:
         yield
     except (ray.exceptions.RayError, ConnectionError) as error:

@@ -1,4 +1,4 @@
-"""Results of a sweep: as a table for people, as one for programs, and averaged to curves."""
+"""Results of a sweep: as a table for people, as rows for programs, and as averaged curves."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from core.sweep.charts import Curve
 from core.types import Float64
 
 _GRID = 200
-"""Points of an averaged curve."""
+"""Number of points of an averaged curve."""
 TRUE, RANDOM = "true reward", "random"
-"""Names of the curve that others are compared with, and of the untrained policy."""
+"""Names of the curve with which others are compared, and of the untrained policy."""
 
 
 @dataclass(frozen=True)
 class Result:
     """Returns and learning curve of one cell.
 
-    task: its name, with the preset in brackets where a plan has several; curve: the name of its curve
+    task: name of the task, with the preset in brackets if the plan has several presets; curve: name of the curve
     points: [env_steps, true_return] pairs of the curve, ascending
     true_return, random_return: NaN without an episode
     """
@@ -55,7 +55,7 @@ class Results:
         }
 
     def untrained(self, task: str) -> list[float]:
-        """Return the untrained policy's return for each seed that any curve has: of the true reward's cells, or of the first curve's."""
+        """Return the untrained policy's return for each seed, from the true reward's cells, or else the first curve's."""
         found: dict[int, Result] = {}
         for curve in (*reversed(self.curves), TRUE):
             found |= self.of(task, curve)
@@ -63,10 +63,10 @@ class Results:
 
 
 def read_curve(path: Path) -> list[tuple[int, float]]:
-    """(env_steps, true_return) of each line `[env_steps, true_return]`, ascending.
+    """Return (env_steps, true_return) of each line `[env_steps, true_return]`, ascending.
 
-    The last of several lines for the same step counts: it was repeated after a resume. Incomplete lines are skipped:
-    the program was killed while it wrote them.
+    Of several lines with the same steps, repeated after a resume, the last is used. Incomplete lines, from a killed
+    program, are skipped.
     """
     points: dict[int, float] = {}
     for line in path.read_text(errors="replace").splitlines():
@@ -81,7 +81,7 @@ def read_curve(path: Path) -> list[tuple[int, float]]:
 def to_table(results: Results) -> str:
     """Return a Markdown table: mean and standard deviation over the seeds, and share of the true reward's gain over random.
 
-    A mean over fewer seeds than the plan has says so. Shares are of the seeds that both curves have.
+    A mean over fewer seeds than the plan's is marked. Shares are over the seeds that both curves have.
     """
     shared = [curve for curve in results.curves if curve != TRUE and TRUE in results.curves]
     columns = ["task", "seeds", RANDOM]
@@ -103,7 +103,7 @@ def to_table(results: Results) -> str:
 
 
 def to_rows(results: Results) -> list[dict[str, Any]]:
-    """Return the table's numbers: of each task and curve the seeds, their returns, mean, deviation, and share."""
+    """Return the table's numbers: for each task and curve, the seeds, their returns, mean, standard deviation and share."""
     rows: list[dict[str, Any]] = []
     for task in results.tasks:
         for curve in results.curves:
@@ -123,7 +123,7 @@ def _fewer(values: Sequence[Any], results: Results) -> str:
 
 
 def _share(own: Mapping[int, Result], true: Mapping[int, Result]) -> float:
-    """Return the share of the true reward's mean gain over random, of the seeds that both have.
+    """Return the share of the true reward's mean gain over random, over the seeds that both have.
 
     NaN if there are none, or if the true reward gained nothing.
     """
@@ -138,7 +138,7 @@ def _share(own: Mapping[int, Result], true: Mapping[int, Result]) -> float:
 
 
 def average_curves(results: Results, task: str) -> list[Curve]:
-    """A curve for each kind of run, mean and standard deviation over the seeds, and one for the random policy."""
+    """Return a curve for each kind of run, mean and standard deviation over the seeds, and one for the untrained policy."""
     drawn = {curve: [each for each in results.of(task, curve).values() if each.points] for curve in results.curves}
     ends = [result.points[-1][0] for found in drawn.values() for result in found]
     if not ends:
@@ -160,7 +160,7 @@ def _on_grid(result: Result, steps: Float64) -> Float64:
 
 
 def _mean_and_deviation(values: Sequence[float]) -> str:
-    """Format both with as many decimals as give three digits of the larger one, and at least one."""
+    """Format mean and standard deviation with three digits of the larger one, and at least one decimal."""
     mean, deviation = float(np.mean(values)), float(np.std(values))
     largest = max(abs(mean), deviation)
     decimals = max(1, 2 - math.floor(math.log10(largest))) if 0 < largest < math.inf else 1

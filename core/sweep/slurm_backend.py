@@ -1,4 +1,4 @@
-"""Cells as jobs of Slurm, through submitit, an optional dependency. Imported only when it is named."""
+"""Cells as Slurm jobs, through submitit, an optional dependency. Imported only for --on slurm."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ except ImportError as missing:
     raise missing_packages("--on slurm", "submitit>=1.5,<2") from missing
 
 _ROOM = 256
-"""Maximum number of jobs that wait or run at the same time."""
+"""Largest number of jobs that wait or run at the same time."""
 _LOOK_SECONDS = 0.25
 _PATIENCE_SECONDS = 60.0
-"""Time after the end of the last job in which sbatch may still refuse the next one: Slurm counts jobs until it has tidied up."""
+"""Seconds after the end of the last job in which sbatch may still reject the next one, as Slurm counts ended jobs for a while."""
 _HOURS = 24
 _MEMORY_GB = 4
 _TOO_LONG = f"It did not finish within {_HOURS} hours, the limit for its job: give it fewer steps."
@@ -33,27 +33,27 @@ _FINAL = {
     "TIMEOUT": _TOO_LONG,
     "CANCELLED": "Its job was cancelled.",
 }
-"""Reasons why a cell has failed, by the beginning of its job's state; it would fail again. Other jobs are submitted again."""
+"""Reasons of final failures, by the start of the job's state. Jobs with other states are submitted again."""
 
 
 class SlurmBackend:
-    """A job of one core for each cell. submitit carries configs and results through files in a shared folder."""
+    """Runs each cell as a job with one core. submitit passes configs and results through files in a shared folder."""
 
     def __init__(self, executor: Any, where: str) -> None:
-        """executor: of submitit; where: its name in sentences"""
+        """executor: an executor of submitit; where: its name in error messages"""
         self._executor, self._where = executor, where
         self._jobs: dict[str, tuple[Cell, Any]] = {}
         self._last_end = -math.inf
         self._room = _ROOM
         self._refused: list[Cell] = []
-        """Cells that sbatch refused, as it does at a user's limit of jobs, to be submitted again."""
+        """Cells that sbatch rejected, for example at a user's limit of jobs; they are submitted again."""
         self._running: set[str] = set()
 
     @staticmethod
     def of_partition(partition: str, folder: Path) -> SlurmBackend:
         """Return a backend for a partition. Raises UserError if this machine has no Slurm.
 
-        folder: for submitit's files, on a disk that all machines share
+        folder: folder for submitit's files, on a disk that all machines share
         """
         for program in ("sbatch", "srun"):  # submitit needs both
             if shutil.which(program) is None:
@@ -67,7 +67,7 @@ class SlurmBackend:
         return SlurmBackend(executor, f"A machine of the Slurm partition {partition}")
 
     def check(self) -> None:
-        """Ask one machine for its versions by a job of its own. Raise UserError if they differ."""
+        """Request the versions of one machine with a separate job. Raises UserError if they differ."""
         job = self._submit(probe)
         try:
             theirs = job.result()
@@ -87,7 +87,7 @@ class SlurmBackend:
         return self._room
 
     def submit(self, cell: Cell) -> None:
-        """Raise UserError if sbatch refuses the job although there has been no other one for a while."""
+        """Submit a cell. Raises UserError if sbatch rejects the job although no other job has existed for a while."""
         try:
             self._jobs[cell.digest] = cell, self._submit(compute_elsewhere, cell.config.to_dict())
         except UserError:
@@ -99,7 +99,7 @@ class SlurmBackend:
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
             return self._executor.submit(function, *arguments)
-        except (submitit.core.utils.FailedJobError, OSError) as error:  # sbatch refused it
+        except (submitit.core.utils.FailedJobError, OSError) as error:  # sbatch rejected it
             last = " ".join(str(error).strip().splitlines()[-1:])
             raise UserError(f"{self._where} rejected the job: {last}") from error
 

@@ -1,1 +1,1 @@
-"""The operating system: child processes, shared memory, signals, memory and disk checks."""
+"""Operating system: child processes, shared memory, signals, memory and disk checks."""

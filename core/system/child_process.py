@@ -1,14 +1,14 @@
-"""Child processes: spawned or forked, connected by a link, and never left behind.
+"""Child processes: spawned or forked, connected by a link, and ended with their parent.
 
-Importing torch takes seconds and a hundred megabytes. Children that need it are forked from one process that has
-imported it and does nothing else, on Linux; the others are spawned.
+Importing torch takes seconds and a hundred megabytes. On Linux, children that need it are forked from one process that
+has imported it and does nothing else; all others are spawned.
 
-A child ignores requests to stop (core.system.interrupts), which reach the whole group of processes and are the parent's
-to answer, and ends with its parent, however that ends. What it logs at level WARNING or above goes to its parent, and
-so does the exception that ends it. There is no Qt here, and nothing heavy: the window imports this module.
+A child ignores the signals to stop (core.system.interrupts), which reach the whole process group and are handled by the
+parent, and it ends whenever its parent ends. Its log messages of level WARNING or above are sent to its parent, as is the
+exception that ends it. This module imports neither Qt nor large libraries, as the window imports it.
 
-A child is used in one of two ways. One that runs a job for the window (core.jobs.job_process) sends events when it likes. One that
-computes on request (`serve`) answers each Request with one Result.
+There are two kinds of children. One that runs a job for the window (core.jobs.job_process) sends events at any time. One
+that computes on request (`serve`) answers each Request with one Result.
 """
 
 import atexit
@@ -36,18 +36,18 @@ from core.system.shared_memory import Envelope
 
 log = logging.getLogger(__name__)
 _EXIT_SECONDS = 1.0
-"""A killed child needs less to exit; if it does not, the system itself hangs."""
+"""Longest time in seconds to wait for the exit of a killed child."""
 _IMPORTED = ("core.jobs.policy", "core.jobs.reward")
-"""Modules that forked children have from the start: torch, and nothing that opens a display of OpenGL or a GPU, which
-forks can't share.
+"""Modules already imported in forked children: torch, but nothing that opens an OpenGL display or a GPU, which forked
+processes can't share.
 """
 _NICE_VARIABLE = "SOMERSAULT_NICE"
-"""Environment variable with the niceness of all children instead. Tests set it to 0: where other programs compute, a
-nicer process gets next to no time."""
+"""Environment variable that overrides the niceness of all children. Tests set it to 0: on a busy machine, a process with a
+higher niceness gets almost no time."""
 
 
 class ChildDiedError(Exception):
-    """A child process has ended. exit_code: negative for a signal, None if it was never started."""
+    """A child process has ended. exit_code: negative for a signal, None if it was never started"""
 
     def __init__(self, name: str, exit_code: int | None) -> None:
         super().__init__(name, exit_code)  # so that it can be sent to another process
@@ -59,7 +59,7 @@ class ChildDiedError(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """Asks a child for the result of one of its server's methods."""
+    """Request for the result of a method of the child's server."""
 
     method: str
     arguments: tuple[Any, ...]
@@ -79,9 +79,8 @@ class ChildProcess:
     def __init__(
         self, name: str, target: Callable[..., None], *arguments: Any, nice: int = 0, torch: bool = False
     ) -> None:
-        """arguments: small ones; large ones must be sent, since a child that hangs would block its own start
-
-        torch: the child needs it
+        """arguments: small objects only; large ones must be sent, since a child that hangs would block its own start
+        nice: niceness of the process; torch: whether the child needs torch
         """
         self.name = name
         self._link, self._child_end = Link.pair()
@@ -101,13 +100,13 @@ class ChildProcess:
         return made
 
     def start(self) -> None:
-        """Start the process. If that fails, or `kill` was called meanwhile, the child is dead for all other methods."""
+        """Start the process. If that fails, or if `kill` was called meanwhile, all other methods treat the child as dead."""
         with _requests_blocked():
             if self._torch and _can_fork():
                 self._process = self._make("forkserver")
-            with contextlib.suppress(EOFError, ConnectionError):  # the process that forks has died; so has the child
+            with contextlib.suppress(EOFError, ConnectionError):  # the forking process has died, and so has the child
                 self._process.start()
-        self._child_end.close()  # the pipe now ends with the child
+        self._child_end.close()  # so that the pipe is closed when the child ends
         if self._killed:
             self.kill()
 
@@ -125,7 +124,7 @@ class ChildProcess:
         return ChildDiedError(self.name, self._process.exitcode)
 
     def receive(self, timeout: float | None) -> Envelope | None:
-        """Return the next message, or None after `timeout` seconds. Raises ChildDiedError when none can come any more.
+        """Return the next message, or None after `timeout` seconds. Raises ChildDiedError if no more messages can arrive.
 
         A child that stops in the middle of a message blocks this call until it is killed.
         """
@@ -135,21 +134,21 @@ class ChildProcess:
             raise self._death() from error
 
     def request(self, method: str, *arguments: Any) -> None:
-        """Ask for the result of a method of the child's server; `answer` returns it."""
-        with contextlib.suppress(ChildDiedError):  # noticed where the answer is missing
+        """Request the result of a method of the child's server; `answer` returns it."""
+        with contextlib.suppress(ChildDiedError):  # raised by `answer`
             self.send(Request(method, arguments))
 
     def answer(self, method: str) -> Any:
         """Wait for the result of the last request of this method.
 
-        Raises what the method raised, with the child's traceback as a note, or ChildDiedError.
+        Raises the method's exception, with the child's traceback as a note, or ChildDiedError.
         """
         while not self.answered(method, None):
             pass
         return self._answers.pop(method)
 
     def answered(self, method: str, timeout: float | None) -> bool:
-        """Wait up to `timeout` seconds for the next message; return whether the answer has come. Raises as `answer`."""
+        """Wait up to `timeout` seconds for the next message; return whether the answer has arrived. Raises as `answer`."""
         if method not in self._answers and (envelope := self.receive(timeout)):
             with contextlib.closing(envelope):
                 message = envelope.decode()
@@ -164,36 +163,37 @@ class ChildProcess:
         return method in self._answers
 
     def kill(self) -> None:
-        """End the child at once, whatever it does; `receive` then raises ChildDiedError."""
+        """Kill the child; `receive` then raises ChildDiedError."""
         self._killed = True
         if self._process.pid is not None:
             self._process.kill()
 
     def close(self) -> None:
-        """Kill the child, wait for its end and close the link. Safe to call twice, and if it was never started."""
+        """Kill the child, wait for its end and close the link. Safe to call twice, or if the child was never started."""
         self.kill()
         if self._process.pid is None:
             self._child_end.close()
         else:
             self._process.join(_EXIT_SECONDS)
-        if self._sending.acquire(timeout=_EXIT_SECONDS):  # not while another thread writes
+        if self._sending.acquire(timeout=_EXIT_SECONDS):  # waits while another thread writes
             self._link.close()
             self._sending.release()
 
 
 def log_from_child(event: Logged) -> None:
+    """Log a message received from a child."""
     logging.getLogger(f"core.jobs.{event.job}").log(event.level, "%s", event.text)
 
 
 @contextlib.contextmanager
 def _requests_blocked() -> Iterator[None]:
-    """Block requests to stop while a child is made, which inherits the signals that its parent has blocked."""
-    if not hasattr(signal, "pthread_sigmask"):  # on Windows, where _run alone ignores it
+    """Block the signals to stop while a child is created, which inherits its parent's blocked signals."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows, where only _run ignores the signals
         yield
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # else it starts with the first child, and unblocks signals
+    resource_tracker.ensure_running()  # otherwise it starts with the first child, and unblocks signals
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     try:
         yield
@@ -202,30 +202,30 @@ def _requests_blocked() -> Iterator[None]:
 
 
 def preload() -> None:
-    """Start the process from which children are forked, where there is one: the first of them then wait less for torch.
+    """Start the process from which children are forked, on Linux, so that the first children wait less for torch.
 
-    Blocks for some ten milliseconds; the process itself needs seconds, and ends with this one only after them.
+    Blocks for about ten milliseconds; the process itself imports torch for seconds, and can't end before that.
     """
     with _requests_blocked():
         _can_fork()
 
 
 def _can_fork() -> bool:
-    """Start the process from which children are forked, unless it runs. Return False if this system has none.
+    """Start the process from which children are forked, unless it is running. Returns False if children can't be forked.
 
-    Elsewhere than on Linux, libraries of graphics may not be used in a process that was forked without being replaced.
+    On systems other than Linux, graphics libraries can't be used in a forked process without exec.
     """
     if sys.platform != "linux":
         return False
     from multiprocessing import forkserver
 
     forkserver.set_forkserver_preload(list(_IMPORTED))
-    # Python's own paths, as for a spawned child: it would look for modules in the user's current folder first.
+    # The paths of this process, as in a spawned child; by default it would search the current folder first.
     paths = os.pathsep.join(dict.fromkeys(map(os.path.abspath, sys.path)))
     with _server_starts, _environment(PYTHONPATH=paths, PYTHONSAFEPATH="1"):
         try:
             forkserver.ensure_running()
-        except OSError:  # no socket can be made in the folder for temporary files, such as one with a long path
+        except OSError:  # no socket can be created in the temporary folder, for example as its path is too long
             log.warning("Each child process imports torch for itself.", exc_info=True)
             return False
     return True
@@ -236,7 +236,7 @@ _server_starts = threading.Lock()
 
 @contextlib.contextmanager
 def _environment(**values: str) -> Iterator[None]:
-    """Change environment variables for what is started meanwhile."""
+    """Set environment variables for processes started in the block."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -250,7 +250,7 @@ def _environment(**values: str) -> Iterator[None]:
 
 
 class ChildLink(Link):
-    """A child's end of the link. It sends the log messages that wait before each message."""
+    """A child's end of the link. Before each message, it sends the waiting log messages."""
 
     def __init__(self, pipe: Connection, name: str) -> None:
         super().__init__(pipe)
@@ -265,6 +265,7 @@ class ChildLink(Link):
         super().send(message)
 
     def send_log(self) -> None:
+        """Send the waiting log messages."""
         while not self._log.empty():
             record = self._log.get()
             super().send(Logged(self._name, record.levelno, record.getMessage()))
@@ -283,14 +284,14 @@ def _run(pipe: Connection, name: str, nice: int, target: Callable[..., None], ar
             target(link, *arguments)
         except LinkEndedError:
             raise
-        except Exception as error:  # the boundary of the process: the parent learns of everything
+        except Exception as error:  # the boundary of the process: all exceptions are reported to the parent
             link.send(Failed(name, summary(error), traceback.format_exc(), lack(error), _portable(error)))
         finally:
             _kill_children()
 
 
 def _kill_children() -> None:
-    """Kill the children of this process: at exit, multiprocessing would ask them to stop and then hang."""
+    """Kill the children of this process: at exit, multiprocessing would terminate and join them, and hang."""
     for child in multiprocessing.active_children():
         child.kill()
 
@@ -306,7 +307,7 @@ def _exit_with_parent() -> None:
 
 
 def _portable(error: Exception) -> Exception:
-    """An exception that can be pickled, and raised in another process."""
+    """Return the exception in a form that can be pickled and raised in another process."""
     if isinstance(error, UserError):
         return UserError(str(error))
     if isinstance(error, NotFiniteError | MemoryError) or type(error) is RuntimeError:
@@ -315,12 +316,12 @@ def _portable(error: Exception) -> Exception:
 
 
 def serve(link: Link, server: Any) -> None:
-    """Answer requests with the methods of `server`, and give it all other messages by its `send`.
+    """Answer requests with the methods of `server`, and pass all other messages to its method `send`.
 
-    This continues until the link ends or a method raises.
+    Continues until the link ends or a method raises an exception.
 
-    A method that is a generator answers with its result. Between two yields other requests are served, so
-    that a child that works for seconds can say what its state is.
+    A method that is a generator answers with its return value. Between two yields other requests are served, so that a
+    child can return its state during a longer computation.
     """
     while True:
         _serve_one(link, server)

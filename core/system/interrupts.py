@@ -1,7 +1,7 @@
-"""Requests to stop a run without a window: it ends between two steps, so that what is saved resumes bit for bit.
+"""Signals that stop a run without a window between two steps, so that it can be resumed exactly.
 
-Ctrl+C comes from a person, SIGTERM from a log-out, a service manager or a job scheduler, and SIGHUP from a terminal that
-is closed.
+SIGINT (Ctrl+C) comes from the user, SIGTERM from a logout, a service manager or a job scheduler, and SIGHUP from a closed
+terminal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MESSAGE = b"\nStopping after this step. Press Ctrl+C again to stop at once with
 class Interrupts:
     """Context manager for the main thread: the first signal sets `asked`, the second raises CutShortError.
 
-    asked: number of the signal that has come, or 0
+    asked: number of the received signal, or 0
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Interrupts:
             raise CutShortError(number)
         self.asked = number
         with contextlib.suppress(OSError):
-            os.write(_STDERR, _MESSAGE)  # a stream may be in the middle of a write of its own, and refuse another
+            os.write(_STDERR, _MESSAGE)  # a stream may be in the middle of a write, and is not reentrant
 
 
 @contextlib.contextmanager
@@ -59,7 +59,7 @@ def stopped_by_signals() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _handled(numbers: Iterable[int], handler: Callable[[int, Any], None]) -> Iterator[None]:
-    """Within the context, call `handler` on these signals, except on those that are ignored, as a parent such as nohup may have chosen."""
+    """Within the context, call `handler` on these signals, except ignored ones, as set by a parent such as nohup."""
     heard = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, handler) for number in heard}
     try:

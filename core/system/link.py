@@ -16,11 +16,11 @@ from core.system.shared_memory import Envelope, encode
 
 
 class LinkEndedError(Exception):
-    """The process at the other end is gone. Not an OSError, since a job may raise one of its own."""
+    """The process at the other end is gone. Not an OSError, since jobs may raise those."""
 
 
 class Link:
-    """Sends and receives objects; large arrays travel in shared memory. One thread may send while another receives."""
+    """Sends and receives objects, with large messages in shared memory. One thread may send while another receives."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
@@ -34,7 +34,7 @@ class Link:
     def send(self, message: object) -> None:
         """Send a message, or forward the one in an Envelope, which stays open.
 
-        Raises LinkEndedError if the other process is gone, and MemoryError or OSError if there is no room.
+        Raises LinkEndedError if the other process is gone, and MemoryError or OSError if there is too little memory.
         """
         if isinstance(message, Envelope):
             self._send(message)
@@ -51,7 +51,7 @@ class Link:
                     socket.send_fds(pipe, [b"f"], [file.fileno()])
 
     def poll(self, timeout: float | None = 0.0) -> bool:
-        """Return whether a message can be received, or the other process is gone, within `timeout` seconds."""
+        """Return whether a message can be received, or the other process is gone, after at most `timeout` seconds."""
         with _peer_errors():
             return self._pipe.poll(timeout)
 
@@ -62,7 +62,7 @@ class Link:
             return Envelope(kind, sizes, self._receive_file() if content is None else content)
 
     def receive(self) -> Any:
-        """Wait for the next message and decode it. Raises LinkEndedError, and what decoding raises."""
+        """Wait for the next message and decode it. Raises LinkEndedError, or any exception of decoding."""
         with contextlib.closing(self.receive_envelope()) as envelope:
             return envelope.decode()
 
@@ -83,7 +83,7 @@ class Link:
 
 @contextlib.contextmanager
 def _peer_errors() -> Iterator[None]:
-    """Turn what the end of the other process causes into LinkEndedError; any other error, say of memory, stays."""
+    """Raise LinkEndedError for errors caused by the end of the other process; others, for example of memory, pass through."""
     try:
         yield
     except (EOFError, ConnectionError) as error:

@@ -1,4 +1,4 @@
-"""Memory, cores, disk space and rendering: what this machine has, and checks that raise a UserError before work starts."""
+"""Memory, cores, disk space and rendering of this machine, and checks that raise UserError before work starts."""
 
 import ctypes
 import ctypes.util
@@ -10,15 +10,15 @@ from pathlib import Path
 from core.errors import UserError
 
 ROBOT_MEMORY, GAME_MEMORY = 600_000_000, 1_100_000_000
-"""Bytes that a headless run takes in one process. A game takes 650 MB at the start, and its 3,300 answers 100 to 360."""
+"""Memory in bytes of a headless run in one process. A game takes 650 MB at first, and its 3,300 answers 100 to 360 MB."""
 WINDOW_MEMORY = 2_200_000_000
-"""Bytes that the window and its five child processes take at most in some minutes of teaching a robot."""
+"""Largest memory in bytes of the window and its five child processes in some minutes of teaching a robot."""
 GAME_WINDOW_MEMORY = WINDOW_MEMORY + GAME_MEMORY - ROBOT_MEMORY
-"""The same for a game. 3,000 answers, of two clips of 49 kB each, take 0.3 GB of it."""
+"""The same for a game. 3,000 answers, with two clips of 49 kB each, take 0.3 GB of it."""
 ROBOT_ROOM, GAME_ROOM = 100_000_000, 900_000_000
-"""Bytes on disk for a few thousand answers, three checkpoints, the policy snapshots and the log.
+"""Disk space in bytes for a few thousand answers, three checkpoints, the policy snapshots and the log.
 
-Of a game, 5,500 answers take 650 MB, three checkpoints 120 and the snapshots 100.
+For a game, 5,500 answers take 650 MB, three checkpoints 120 MB and the snapshots 100 MB.
 """
 _MEMINFO = Path("/proc/meminfo")
 _GL_BACKENDS = {"egl", "osmesa", "glfw", "glx", "enable", "enabled", "on", "true", "1", ""}
@@ -27,7 +27,7 @@ _GL_BACKENDS |= {"disable", "disabled", "off", "false", "0"}
 
 
 def require_memory(least: int, meminfo: Path = _MEMINFO) -> None:
-    """Raise UserError if fewer than `least` bytes are free. Systems without meminfo pass."""
+    """Raise UserError if fewer than `least` bytes of memory are free. Does nothing on systems without meminfo."""
     free = free_memory(meminfo)
     if free is not None and free < least:
         raise UserError(
@@ -36,7 +36,7 @@ def require_memory(least: int, meminfo: Path = _MEMINFO) -> None:
 
 
 def free_memory(meminfo: Path = _MEMINFO) -> int | None:
-    """Bytes available to programs, swap included; None if the system has no such file or does not say."""
+    """Return the memory in bytes available to programs, including swap; None if the system does not report it."""
     try:
         lines = meminfo.read_text("ascii").splitlines()
     except OSError:
@@ -48,12 +48,12 @@ def free_memory(meminfo: Path = _MEMINFO) -> int | None:
 
 
 def available_cores() -> int:
-    """Return the number of cores that this process may use, on systems that report it, otherwise of all cores."""
+    """Return the number of cores that this process may use on Linux, and the number of all cores on other systems."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def require_mujoco_gl() -> None:
-    """Raise UserError if MUJOCO_GL is a backend that MuJoCo does not know or this machine lacks (Linux only)."""
+    """Raise UserError if MUJOCO_GL names a backend that is unknown to MuJoCo or not installed (Linux only)."""
     chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
     if not sys.platform.startswith("linux"):
         return
@@ -64,10 +64,10 @@ def require_mujoco_gl() -> None:
 
 
 def release_memory() -> None:
-    """Return freed memory to the operating system, if the C library can (glibc). Takes some ten milliseconds.
+    """Return freed memory to the operating system, if the C library supports it (glibc). Takes about ten milliseconds.
 
-    Otherwise the holes between live blocks stay: a reward fit of 1,350 answers held 1.2 GB after fifty minutes, most
-    of it holes.
+    Otherwise free memory between used blocks is not returned: a reward fit of 1,350 answers held 1.2 GB after fifty
+    minutes, most of it free.
     """
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

@@ -1,8 +1,8 @@
 """Messages between processes: pickled objects whose arrays travel in anonymous shared memory.
 
-A message of more than a few kilobytes is written to a file that lies in memory and has no name. The pipe carries only
-the sizes of its parts and the file's descriptor. The operating system frees the file with its last descriptor, so
-nothing is left behind by a process that is killed, a message that cannot be sent or one that is never read.
+A message of 16 kB or more is written to an unnamed file in memory. The pipe carries only the sizes of its parts and the
+file's descriptor. The operating system frees the file with its last descriptor, so nothing is left behind by a process
+that is killed, or a message that can't be sent or is never read.
 
 Pickling a pair of clips through a pipe took 143 to 292 ms and stalled the window; through shared memory it takes 8 ms.
 """
@@ -19,20 +19,20 @@ from typing import Any
 from core.system.resources import free_memory
 
 _INLINE_BYTES = 1 << 14
-"""Smaller messages go through the pipe as a whole."""
+"""Size in bytes below which a message is sent through the pipe as a whole."""
 _CHECKED_BYTES = 1 << 27
-"""Larger messages are compared with the memory that is free. Linux grants any size, and later kills a process for it."""
+"""Size in bytes above which a message is compared with free memory: Linux grants any size, but may kill a process later."""
 CAN_SHARE = hasattr(socket, "send_fds")
-"""False on Windows, where a pipe carries no descriptors and every message goes through it as a whole."""
+"""False on Windows, where a pipe can't carry descriptors, so that every message is sent through it as a whole."""
 
 
 @dataclass(frozen=True)
 class Envelope:
     """A pickled message. It can be decoded any number of times and sent to several processes, until it is closed.
 
-    kind: the class of the message, readable without decoding it
-    sizes: number of bytes of the pickle, and of each array's buffer if the content is a file
-    content: these parts end to end, as bytes or as a file in memory
+    kind: class of the message, available without decoding it
+    sizes: size in bytes of the pickle, and of each array's buffer if the content is a file
+    content: these parts concatenated, as bytes or as a file in memory
     """
 
     kind: type[Any]
@@ -55,7 +55,7 @@ class Envelope:
 
 
 def encode(message: object) -> Envelope:
-    """Pickle a message. Raises MemoryError or OSError if there is no room for it."""
+    """Pickle a message. Raises MemoryError or OSError if there is too little memory for it."""
     buffers: list[pickle.PickleBuffer] = []
     body = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
     parts = [memoryview(body), *(buffer.raw() for buffer in buffers)]
@@ -82,7 +82,7 @@ def _memory_file() -> io.FileIO:
 
 
 def _read(handle: int, parts: Sequence[bytearray]) -> None:
-    """Fill the parts. Receivers share the file's position, so each read states its own."""
+    """Read the file into the parts. Receivers share the file's position, so each read gives its own offset."""
     start = 0
     for part in parts:
         left = memoryview(part)

@@ -31,9 +31,9 @@ CATALOGUE: dict[str, Task] = {
 
 
 def get_task(name: str, true_reward: str = "task") -> Task:
-    """Return the task of this name. Raises UserError, which lists all names, if there is none.
+    """Return the task with this name. Raises UserError, with advice, if there is none.
 
-    name: of the catalogue or of a behaviour that ships, gym:ENV_ID, or the text of a behaviour file
+    name: name in the catalogue or of a behaviour that ships, gym:ENV_ID, or the text of a behaviour file
     true_reward: 'task' for the task's own, or the name of another one; UserError if the task does not have it
     """
     if name.startswith(PREFIX):
@@ -61,6 +61,6 @@ def get_task(name: str, true_reward: str = "task") -> Task:
 
 @functools.cache
 def behaviours() -> dict[str, Task]:
-    """Return the behaviours that ship, by name: those that are not the paper's."""
+    """Return the behaviours that ship, by name, except those of the paper, which are in CATALOGUE."""
     own = {name: behaviour for name, behaviour in shipped_behaviours().items() if name not in CATALOGUE}
     return {name: behaviour_task(behaviour) for name, behaviour in own.items()}

@@ -1,13 +1,13 @@
 """The seven Atari games of figure 3, and Enduro in even mode, the third behaviour of section 3.2.
 
-A step is four frames of a console that shows 60 a second, so clips play at 15 fps and 25 steps last 1.7 s (A.2).
+A step is four frames at 60 frames per second, so clips play at 15 fps and 25 steps last 1.7 s (A.2).
 
-The paper contradicts itself about lost lives: by A nothing tells the agent that a life or a game has ended, by A.2 a
-lost life ends an episode. Here both hold: policy and predictor see one episode without end, while for the oracle an
-episode ends with each life and each game, which costs `penalty`, except in Pong (A). The paper doesn't say how much;
-here it is as much as the best step brings, in Breakout less. As in A.2 rewards are clipped to [-1, 1], so the oracle
+The paper contradicts itself about lost lives: in A, the agent can't observe that a life or a game has ended; in A.2, a
+lost life ends an episode. Here both hold: policy and predictors see one endless episode, while for the oracle an episode
+ends with each life and each game, which costs `penalty`, except in Pong (A). The paper does not specify the amount; here
+it equals the largest reward of a step, and less in Breakout. As in A.2, rewards are clipped to [-1, 1], so the oracle
 counts scoring steps rather than points; games are reported by their unclipped score. Training on the true reward
-(`--teacher none`) uses exactly what the oracle judges by, penalty included, so that the two can be compared.
+(`--teacher none`) uses exactly the oracle's reward, including the penalty, so that the two can be compared.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,16 +23,16 @@ from core.types import Float64
 FRAME_SKIP = 4
 FRAMES_A_SECOND = 60
 STACK, SIDE = 4, 84
-"""Pictures in an observation, and their sides in pixels (A.2)."""
+"""Number of pictures in an observation, and their width and height in pixels (A.2)."""
 PIXELS = STACK * SIDE * SIDE
 NO_OPS = 30
-"""Maximum frames of a new game before the first action (A.2)."""
+"""Largest number of frames of a new game before the first action (A.2)."""
 GAME_STEPS = 18_000 // FRAME_SKIP
-"""Steps in five minutes, after which a game is ended, as in Mnih et al. (2015); some would never end otherwise."""
+"""Steps in five minutes, after which a game is ended, as in Mnih et al. (2015); otherwise some would never end."""
 _TRAFFIC = 24
 """Enduro: speed of all other cars, in the unit of the console's memory."""
 _SPEED = 22
-"""Enduro: address of the player's speed in the console's memory, from 6 to 120 once the car has moved."""
+"""Enduro: address of the player's speed in the console's memory; it is from 6 to 120 after the car has moved."""
 _SLOWEST = 6
 
 
@@ -40,8 +40,8 @@ _SLOWEST = 6
 class GameInfo:
     """One step of N games: the input of true reward and measure.
 
-    points (N,) int64: scored in the step
-    memory (N, 128) uint8: the console's; (N, 0) unless AtariTask.needs_memory
+    points (N,) int64: points scored in the step
+    memory (N, 128) uint8: the console's memory; (N, 0) unless AtariTask.needs_memory
     """
 
     points: npt.NDArray[np.int64]
@@ -49,7 +49,7 @@ class GameInfo:
 
 
 Figure = Callable[[GameInfo], Float64]
-"""Value of each game in one step, (N,)."""
+"""Maps one step of N games to a value for each, (N,)."""
 
 
 @dataclass(frozen=True)
@@ -63,26 +63,26 @@ class Box:
 
 
 def points(info: GameInfo) -> Float64:
-    """(N,) points scored."""
+    """Return the points scored, (N,)."""
     return info.points.astype(np.float64)
 
 
 def clipped_points(info: GameInfo) -> Float64:
-    """(N,) points scored, clipped to [-1, 1] (A.2)."""
+    """Return the points scored, clipped to [-1, 1], (N,) (A.2)."""
     return np.clip(points(info), -1, 1)
 
 
 def pace(info: GameInfo) -> Float64:
-    """(N,) from 1 at the traffic's speed to 0 at walking speed, or as much above.
+    """Return the pace (N,): 1 at the traffic's speed, falling linearly to 0 at the slowest speed, or as much above.
 
-    Speed alone counts. Passing cars would not do: the game ignores cars that pass the player before the player has
-    passed any, so standing still would be enough.
+    Only the speed counts. Passing cars can't be counted: the game ignores cars that pass the player before the player has
+    passed one, so standing still would be enough.
     """
     return np.clip(1 - _off_pace(info) / (_TRAFFIC - _SLOWEST), 0, 1)
 
 
 def level(info: GameInfo) -> Float64:
-    """(N,) 1 if a car in sight moves by less than its length in a second, else 0."""
+    """Return 1 if a visible car moves by less than its length in a second, else 0, (N,)."""
     return (_off_pace(info) <= 2).astype(np.float64)
 
 
@@ -99,9 +99,9 @@ class AtariTask(Task):
     controls: str
     """Effect of the arrow keys and Space for a person who plays; keys not mentioned do nothing."""
     turned: bool = False
-    """The joystick's right is up on the screen, and its left is down."""
+    """Whether the joystick's right means up on the screen, and its left down."""
     blanked: tuple[Box, ...]
-    """Areas that tell the score: black in the pictures for the networks and for the labeller (A.2)."""
+    """Areas that show the score: black in the pictures for the networks and for the labeller (A.2)."""
     penalty: float = 1.0
     """Cost of the end of a life or a game in the true reward."""
     reward: Figure = clipped_points
@@ -111,11 +111,11 @@ class AtariTask(Task):
     counted: Figure = points
     """Contribution of a step to the game's reported true return: unclipped and without the penalty."""
     needs_memory: bool = False
-    """Reward or figures read the console's memory."""
+    """Whether reward or figures read the console's memory."""
 
     segment_steps: int = 25
     episode_steps: int = 300
-    """Length of the live view, 20 s. The learner sees no end at all, and games end on their own."""
+    """Length of an episode in the live view, 20 s. The learner sees no end, and games end by themselves."""
     measure_name: str = "score_per_game"
     measure_title: str = "Score per game"
     pictures: tuple[int, int, int] | None = (STACK, SIDE, SIDE)
@@ -151,7 +151,7 @@ PRESETS: dict[str, Any] = {
     "reward.dropout": 0.0,
     "reward.epochs_first": 30,
     "reward.epochs": 1,
-    "reward.steps_per_label": 20,  # A.2 has 10, on 16 cores and a GPU; on two cores this is half of the work
+    "reward.steps_per_label": 20,  # A.2 has 10, on 16 cores and a GPU; on two cores, this halves the work
     "reward.minibatch": 8,
     "query.first_share": 0.15,  # A.2's 500 of 3,300, as a share so that later answers remain in shorter sessions
     "query.half_life": 1.25e6,  # 5 million frames
@@ -216,7 +216,7 @@ PONG = AtariTask(
         **PRESETS,
         "labels": 3000,
         "steps": 3_000_000,
-        # Decided in docs/experiments/games.md, Pong: with these it wins, with those of A.2 or the other games not.
+        # Decided in docs/experiments/games.md, Pong: with these it wins, but not with those of A.2 or of the other games.
         "query.first_share": 0.2,
         "query.horizon": 2_000_000,  # points are seldom won before, so that answers have to come evenly until then
         "query.half_life": 2e6,

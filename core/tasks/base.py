@@ -36,7 +36,7 @@ class Physics:
     positions (N, nq), velocities (N, nv): after the step, in m, rad, m/s and rad/s
     before (N, nq), velocities_before (N, nv): before the step
     actions (N, a): clipped to [-1, 1]
-    signals: by name, if RobotTask.needs_signals
+    signals: signals by name, if RobotTask.needs_signals
     """
 
     positions: Float64
@@ -52,7 +52,7 @@ class Measure(Protocol):
 
     def step(self, physics: Physics) -> None: ...
     def finish(self, index: int) -> dict[str, float]:
-        """Return the figures of the episode that environment `index` has ended, and start its next one."""
+        """Return the figures of the episode that has ended in environment `index`, and start its next episode."""
         ...
 
     def get_state(self) -> dict[str, Any]: ...
@@ -61,7 +61,7 @@ class Measure(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Task(ABC):
-    """Entry of the catalogue: what all kinds of environments have in common."""
+    """Entry of the catalogue: the properties that all kinds of environments have in common."""
 
     name: str
     title: str
@@ -69,19 +69,19 @@ class Task(ABC):
     """Shown to the labeller above the clips."""
     segment_steps: int
     episode_steps: int
-    """Fixed length of every episode (A)."""
+    """Fixed length of every episode in steps (A)."""
     measure_name: str
-    """Figure of the measure that is plotted and reported first; larger values are better."""
+    """Name of the figure that is plotted and reported first; larger values are better."""
     measure_title: str
     plots: Mapping[str, str] = field(default_factory=dict)
-    """Titles of further figures of the measure that are worth a plot, by the figures' names."""
+    """Titles of further figures to plot, by the figures' names."""
     paper_presets: Mapping[str, Any] = field(default_factory=dict)
-    """The paper's numbers, used with an optimizer other than the preset's (core.presets.merge_presets)."""
+    """The paper's settings, used with an optimizer other than the preset's (core.presets.merge_presets)."""
     pictures: tuple[int, int, int] | None = None
     """(frames, height, width) if observations are pictures: flat rows of uint8 pixels, the oldest frame first, which
     the networks scale to [0, 1]. None if observations are float32 numbers."""
     sizes: tuple[int, int] | None = None
-    """Widths of an observation and an action; None if only the environment knows."""
+    """Widths of an observation and an action; None if they are known only from the environment."""
 
     @property
     def presets(self) -> Mapping[str, Any]:
@@ -91,16 +91,16 @@ class Task(ABC):
     @property
     @abstractmethod
     def step_seconds(self) -> float:
-        """Duration of one environment step in a clip."""
+        """Duration of one environment step in a clip, in seconds."""
 
     @property
     @abstractmethod
     def has_true_reward(self) -> bool:
-        """True if the task has an oracle."""
+        """Whether the task has a true reward, and so an oracle."""
 
     @property
     def longest_episode(self) -> int:
-        """Maximum steps of an episode as the metrics count them."""
+        """Largest number of steps of an episode, as counted in the metrics."""
         return self.episode_steps
 
     @property
@@ -110,37 +110,37 @@ class Task(ABC):
 
 @dataclass(frozen=True)
 class Camera:
-    """Camera of the clips. It follows the robot sideways, and up or down only where the robot would leave the picture.
+    """Camera of the clips. It follows the robot horizontally, and vertically only if the robot would leave the picture.
 
-    So a jump is seen as a jump.
+    So a jump looks like a jump.
     """
 
     body: str
-    """Body whose centre of mass, with all that it carries, is followed and leaves a trace."""
+    """Body that is followed and leaves a trace: the centre of mass of its subtree."""
     height: float
     """Height in m of the point at the centre of the picture."""
     distance: float
-    """Distance in m to that point. A picture shows some 0.65 m, in width and height, for each metre of distance."""
+    """Distance in m to that point. A picture shows about 0.65 m, in width and height, per metre of distance."""
     elevation: float = 12.0
     """Angle in degrees by which the camera looks down."""
     azimuth: float = 90.0
     """Direction of view in degrees: 0 along x, 90 along y."""
     fixed: bool = False
-    """The camera stands still and looks at `centre`."""
+    """Whether the camera stands still and looks at `centre`."""
     centre: tuple[float, float] = (0.0, 0.0)
-    """Place (x, y) in m that a fixed camera looks at."""
+    """Point (x, y) in m at which a fixed camera looks."""
 
 
 Observe = Callable[[Float64, Float64], Float64]
-"""(positions (N, nq), velocities (N, nv)) -> observations (N, o)"""
+"""Maps positions (N, nq) and velocities (N, nv) to observations (N, o)."""
 FASTEST = 10.0
-"""Velocities in m/s and rad/s beyond which networks see no difference, as in Gymnasium's Hopper and Walker."""
+"""Limit in m/s and rad/s to which observed velocities are clipped, as in Gymnasium's Hopper and Walker."""
 
 
 def observe_turning(first: int, start: int, stop: int) -> Observe:
     """Return a function that observes positions from index `first` on, velocities, and some angles as sine and cosine.
 
-    start, stop: indices of those angles, a full turn of which leads back to the same values
+    start, stop: range of the indices of these angles, which are periodic
     """
 
     def observe(positions: Float64, velocities: Float64) -> Float64:
@@ -163,13 +163,13 @@ def quaternion_row(quaternions: Float64, k: int) -> Float64:
 
 
 ORIENTATION = ((2, 0), (2, 1), (2, 2), (0, 0), (1, 0))
-"""Row and column, in the matrix from the body's axes to the world's, of each number of `orientation`."""
+"""Row and column, in the rotation matrix from body to world, of each number of `orientation`."""
 
 
 def orientation(quaternions: Float64) -> Float64:
-    """Quaternions (N, 4), as MuJoCo has them -> (N, 5): how far each axis of the body points up, and its x axis along x and y.
+    """Return the orientation (N, 5) of MuJoCo's quaternions (N, 4): the z component of each body axis, and x and y of its x axis.
 
-    From quaternions a network would have to learn everything twice: a quaternion and its negative are the same
+    With quaternions, a network would have to learn everything twice: a quaternion and its negative are the same
     orientation, and a full turn leads from one to the other.
     """
     rows = [quaternion_row(quaternions, k) for k in range(3)]
@@ -177,15 +177,15 @@ def orientation(quaternions: Float64) -> Float64:
 
 
 def clipped_velocities(velocities: Float64) -> Float64:
-    """Velocities of any shape, limited to what networks tell apart."""
+    """Return velocities of any shape, clipped to ±FASTEST."""
     return np.clip(velocities, -FASTEST, FASTEST)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RobotTask(Task):
-    """A MuJoCo robot, altered as in Appendix A.1: the body alone, or with what is wanted of it.
+    """A MuJoCo robot, modified as in Appendix A.1: the body alone, or with a behaviour.
 
-    The defaults of instruction, true reward and measure are those of a body alone.
+    The defaults of instruction, true reward and measure are for a body alone.
     """
 
     instruction: str = INSTRUCTION
@@ -202,45 +202,45 @@ class RobotTask(Task):
     start_positions: tuple[float, ...] = ()
     """Positions (nq) at the start of an episode, before noise; () for the model's own."""
     rest_controls: tuple[float, ...] = ()
-    """Motor controls that the action 0 stands for; () for the middle of their ranges."""
+    """Controls of the actuators for the action 0; () for the middle of their ranges."""
     timestep: float
     """Duration of one physics step in seconds."""
     integrator: str
-    """euler, rk4, implicit or implicitfast"""
+    """MuJoCo's integrator: euler, rk4, implicit or implicitfast."""
     frame_skip: int
     """Physics steps in one environment step."""
     observe: Observe
-    """Input of the networks, the same in all tasks of a robot. An angle that can go round is seen as sine and cosine."""
+    """Input of the networks, the same in all tasks of a robot. Angles without limits are observed as sine and cosine."""
     true_reward: Callable[[Physics], Float64] | None = None
     """Reward (N,) of one step; None if the task has none."""
     other_rewards: Mapping[str, Callable[[Physics], Float64]] = field(default_factory=dict)
     """Alternatives to the true reward, by their names in Config.true_reward."""
     measure: Callable[[int, float], Measure] = partial(EpisodeFigures, {})
-    """(environments, seconds of a step) -> new measure"""
+    """Creates a measure for a number of environments and a step duration in seconds."""
     paper_presets: Mapping[str, Any] = field(default_factory=lambda: {"policy.entropy_bonus": 0.01})
-    """A.1, for all robots but the Swimmer."""
+    """A.1, for all robots except the Swimmer."""
     activations: int = 0
     """Number of states of actuators, which are the last inputs of the networks."""
     unseen_joints: tuple[str, ...] = ()
-    """Slides that move the robot about, whose positions `observe` leaves out."""
+    """Slide joints that move the whole robot, whose positions `observe` leaves out."""
     surroundings: tuple[str, ...] = ()
-    """Geoms that are not the robot's own, whose places `observe` includes."""
+    """Geoms that do not belong to the robot, whose positions `observe` includes."""
     exploration_std: float = 1.0
-    """Standard deviation of an untrained policy's actions, which reach from -1 to 1 (docs/experiments/person.md)."""
+    """Standard deviation of an untrained policy's actions, which are in [-1, 1] (docs/experiments/person.md)."""
     reset_noise: float = 5e-3
-    """Starting positions are uniform within this distance of the model's own."""
+    """Largest deviation of uniformly distributed starting positions from the model's own, in m and rad."""
     normal_speeds: bool = False
-    """Starting velocities are normal with standard deviation `reset_noise`, instead of uniform within it."""
+    """Whether starting velocities are normal with standard deviation `reset_noise`, instead of uniform within it."""
     reset_hook: Callable[[np.random.Generator, Float64, Float64], None] | None = None
-    """Changes starting positions (n, nq) and velocities (n, nv) in place, for starts that are more than noise."""
+    """Changes starting positions (n, nq) and velocities (n, nv) in place, for starts that need more than noise."""
     start: str = "standing"
     """Start of episodes: one of `starts`."""
     start_scale: float = 1.0
-    """Heights of starts in the air, in relation to those of the paper's robots: less for a small robot."""
+    """Heights of starts in the air, relative to those of the paper's robots: less for a small robot."""
     needs_signals: bool = False
-    """True reward or measure reads Physics.signals."""
+    """Whether true reward or measure read Physics.signals."""
     floor_sense: bool = False
-    """The networks also see, after `observe`, how near each geom that can touch the floor is to it."""
+    """Whether the networks also observe, after `observe`, the height above the floor of each geom that can touch it."""
     behaviour: Behaviour | None = None
     """The behaviour file from which the task was made."""
     camera: Camera
@@ -249,7 +249,7 @@ class RobotTask(Task):
     floor_pattern: float = 1.0
     """Period of the floor's pattern in m."""
     colours: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
-    """Red, green and blue of geoms by name, in place of the model's own."""
+    """Red, green and blue, from 0 to 1, of geoms by name, in place of the model's own."""
 
     @property
     def presets(self) -> Mapping[str, Any]:
@@ -261,7 +261,7 @@ class RobotTask(Task):
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """The ways in which episodes can start (core.behaviours.behaviour.STARTS)."""
+        """Possible starts of episodes (core.behaviours.behaviour.STARTS)."""
         return STARTS if self.floor_sense else STARTS_ANYWHERE
 
     @property

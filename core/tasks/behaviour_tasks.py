@@ -1,4 +1,4 @@
-"""Tasks from behaviour files: the robot of the file, with the file's oracle as true reward, its figures and its clips."""
+"""Tasks from behaviour files: the file's robot, with the file's oracle as true reward, its figures and its clips."""
 
 from __future__ import annotations
 
@@ -33,15 +33,16 @@ from core.words import suggestion
 
 _CLIP_SECONDS = 1.5
 _UNMEASURED = NamedFigure("forward_speed", "Forward speed (m/s)", "mean(forward_speed)")
-"""Measure of a behaviour that names none and plots nothing."""
+"""Measure of a behaviour without measure and plots."""
 
 
 def task_text(word: str, import_robot: Callable[[Path], RobotModel] | None = None) -> str:
-    """Return what Config.task holds for a task that a person names: the word itself, or the text of a behaviour.
+    """Return the value of Config.task for a task named by the user: the word itself, or the text of a behaviour.
 
-    word: also the name of a behaviour file, or mjcf:FILE, a robot without a behaviour
-    import_robot: reads an MJCF file (core.robots.importing), where MuJoCo may be loaded
-    Raises UserError if the word names a file and that is no behaviour file, or its robot can't be used.
+    word: name of a task, path of a behaviour file, or mjcf:FILE for a robot without a behaviour
+    import_robot: reads an MJCF file (core.robots.importing); None if MuJoCo must not be loaded
+
+    Raises UserError if the word names a file that is not a behaviour file, or if its robot can't be used.
     """
     if word.startswith(MJCF) and import_robot is not None:
         return behaviour_without_goal(_file_of(word), import_robot).to_text()
@@ -49,7 +50,7 @@ def task_text(word: str, import_robot: Callable[[Path], RobotModel] | None = Non
 
 
 def behaviour_without_goal(path: Path, import_robot: Callable[[Path], RobotModel]) -> Behaviour:
-    """Return a behaviour without a particular goal, for the robot in an MJCF file. Errors are import_robot's."""
+    """Return a behaviour without a particular goal, for the robot in an MJCF file. Raises UserError as `import_robot`."""
     model = import_robot(path)
     name = plain_name(path.stem, "-") or "robot"
     title = " ".join(path.stem.split())[:MAX_TITLE]
@@ -58,7 +59,7 @@ def behaviour_without_goal(path: Path, import_robot: Callable[[Path], RobotModel
 
 
 def checked_file(path: Path, import_robot: Callable[[Path], RobotModel] | None = None) -> Behaviour:
-    """Read a behaviour file with its robot, and check that they fit. Arguments and errors are those of `task_text`."""
+    """Read a behaviour file with its robot, and check that they fit. For arguments and errors, see `task_text`."""
     behaviour = read_file(path)
     try:
         if behaviour.robot.startswith(MJCF) and behaviour.model is None and import_robot is not None:
@@ -70,7 +71,7 @@ def checked_file(path: Path, import_robot: Callable[[Path], RobotModel] | None =
 
 
 def _file_of(robot: str) -> Path:
-    """Return the path in mjcf:FILE, where ~ is the home folder. Raises UserError if there is none."""
+    """Return the path in mjcf:FILE, in which ~ is the home folder. Raises UserError if there is none."""
     name = robot.removeprefix(MJCF)
     if not name.strip():
         raise UserError(f"{MJCF} names no file: write {MJCF}FILE.xml.")
@@ -81,10 +82,11 @@ def _file_of(robot: str) -> Path:
 
 
 def with_own_rate(task: str, rate_of: Callable[[str], float]) -> str:
-    """Return the value of Config.task with the rate of its Gymnasium environment, if it is of one and gives no rate.
+    """Return the value of Config.task with the rate of its Gymnasium environment added, if it has one without a rate.
 
-    rate_of: returns the steps per second of an environment ID (core.envs.gymnasium), where Gymnasium may be loaded
-    Raises UserError if the task is wrong, or as rate_of does.
+    rate_of: returns the steps per second of an environment ID (core.envs.gymnasium)
+
+    Raises UserError if the task is invalid, or as `rate_of` does.
     """
 
     def named(robot: str) -> str:
@@ -94,12 +96,12 @@ def with_own_rate(task: str, rate_of: Callable[[str], float]) -> str:
 
 
 def without_own_rate(task: str) -> str:
-    """Return the value of Config.task without the rate of its Gymnasium environment, if it is of one."""
+    """Return the value of Config.task without the rate of its Gymnasium environment, if it has one."""
     return _renamed(task, without_rate)
 
 
 def _renamed(task: str, rename: Callable[[str], str]) -> str:
-    """Return the task with another name of its Gymnasium environment, if it is of one."""
+    """Return the value of Config.task with its Gymnasium environment renamed, if it has one."""
     behaviour = parse(task) if is_behaviour_text(task) else None
     robot = behaviour.robot if behaviour else task
     if not robot.startswith(GYM) or (name := rename(robot)) == robot:
@@ -108,13 +110,13 @@ def _renamed(task: str, rename: Callable[[str], str]) -> str:
 
 
 def is_behaviour_text(name: str) -> bool:
-    """Return whether Config.task holds the text of a behaviour file instead of a name."""
+    """Return whether a value of Config.task is the text of a behaviour file instead of a name."""
     return name.startswith("{")
 
 
 @functools.lru_cache(maxsize=256)
 def behaviour_text_task(text: str) -> Task:
-    """Return the task that the text of a behaviour file describes. Raises UserError if it is wrong."""
+    """Return the task described by the text of a behaviour file. Raises UserError if the text is invalid."""
     return behaviour_task(parse(text))
 
 
@@ -174,7 +176,7 @@ def _robot_of(behaviour: Behaviour) -> RobotTask:
 
 
 def _timed(robot: RobotTask, behaviour: Behaviour) -> RobotTask:
-    """Return the robot with the behaviour's control rate and length of an episode. Raises UserError if it has none such."""
+    """Return the robot with the behaviour's control rate and episode length. Raises UserError if the rate is impossible."""
     seconds = behaviour.episode_seconds or robot.episode_steps * robot.step_seconds
     asked = behaviour.control_rate
     if asked is not None:
@@ -193,9 +195,9 @@ def _timed(robot: RobotTask, behaviour: Behaviour) -> RobotTask:
 
 
 def unseen_by_predictors(task: RobotTask, oracle: str, see_actions: bool = False) -> str:
-    """Return a warning about signals of a correct oracle that the predictors do not see; '' if they see all of them.
+    """Return a warning about signals in a valid oracle that the predictors do not see; '' if they see all of them.
 
-    A place counts as seen if the robot can't move away, or the oracle may compare it with another place on the robot.
+    A position counts as seen if the robot can't move away, or if the oracle reads several positions on the same axis.
     """
     signals = compile_expression(oracle, task.names).signals
     geoms = [name for name in task.names.geoms if name not in task.surroundings]
@@ -216,7 +218,7 @@ def _reward(oracle: Expression) -> Callable[[Physics], Float64]:
 
 
 def _segment_steps(behaviour: Behaviour, task: Task) -> int:
-    """Return the steps of a clip. Raises UserError if an episode is shorter."""
+    """Return the number of steps of a clip. Raises UserError if an episode is shorter."""
     steps = max(1, round(behaviour.clip_seconds / task.step_seconds))
     if steps > task.episode_steps:
         longest = task.episode_steps * task.step_seconds

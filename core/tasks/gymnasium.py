@@ -1,7 +1,7 @@
-"""Any other Gymnasium environment, as the task gym:ENV_ID, or gym:ENV_ID@RATE with its steps per second.
+"""Any other Gymnasium environment, as the task gym:ENV_ID, or gym:ENV_ID@RATE with a number of steps per second.
 
-Gymnasium is too heavy for the window, so nothing is looked up here: an unknown ID is reported when the environment is
-made, and its rate (core.envs.gymnasium.steps_per_second) is added to the name when a session is created.
+Gymnasium is too large to import in the window, so nothing is looked up here: an unknown ID is reported when the
+environment is made, and its rate (core.envs.gymnasium.steps_per_second) is added to the name when a session is created.
 """
 
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from core.tasks.base import INSTRUCTION, Task
 
 PREFIX = "gym:"
 RATES = (1.0, 125.0)
-"""Lowest and highest steps per second. The highest one is Gymnasium's own for the Hopper; a clip of it has a megabyte."""
+"""Lowest and highest number of steps per second. The highest is that of Gymnasium's Hopper; a clip of it has a megabyte."""
 USUAL_RATE = 20.0
-"""Steps per second where neither the name nor the environment gives a rate."""
+"""Steps per second if neither the name nor the environment gives a rate."""
 _AT = "@"
 _PICTURES_PER_SECOND = 25.0
-"""Least number of pictures of a second of a clip."""
+"""Smallest number of pictures per second of a clip."""
 _CLIP = 30, 1.0
-"""Fewest steps and shortest time in seconds of a clip; those of episodes and of rests follow."""
+"""Fewest steps and shortest time in seconds of a clip; below, the same of an episode and of a rest."""
 _EPISODE = 300, 10.0
 _REST = 15, 0.25
 
@@ -29,9 +29,9 @@ class GymTask(Task):
 
     env_id: str
     rate: float
-    """Steps per second, in clips and in the lengths of clips and episodes."""
+    """Steps per second, which determines the speed of clips and the lengths of clips and episodes."""
     rest_steps: int
-    """Steps for which an attempt that the environment has ended is held still before the next one."""
+    """Number of steps for which the end of an attempt is held still before the next attempt."""
 
     @property
     def step_seconds(self) -> float:
@@ -39,7 +39,7 @@ class GymTask(Task):
 
     @property
     def steps_per_picture(self) -> int:
-        """Steps for which a clip's picture stays the same: some in a fast environment, as drawing takes long."""
+        """Number of steps per picture of a clip: several in a fast environment, as drawing is slow."""
         return max(1, int(self.rate / _PICTURES_PER_SECOND))
 
     @property
@@ -48,7 +48,7 @@ class GymTask(Task):
 
 
 def gym_task(name: str) -> GymTask:
-    """Return the task of this name. Raises UserError if its rate is not a number within RATES."""
+    """Return the task with this name. Raises UserError if its rate is not a number within RATES."""
     env_id, at, text = name.removeprefix(PREFIX).partition(_AT)
     rate = _rate(name, text) if at else USUAL_RATE
     clip, episode, rest = (max(steps, round(seconds * rate)) for steps, seconds in (_CLIP, _EPISODE, _REST))
@@ -83,5 +83,5 @@ def with_rate(name: str, rate: float) -> str:
 
 
 def without_rate(name: str) -> str:
-    """Return the name gym:ENV_ID of a name with or without a rate."""
+    """Return the name without its rate, if it has one: gym:ENV_ID."""
     return name.partition(_AT)[0]

@@ -1,7 +1,7 @@
-"""The Hopper doing backflips: the behaviour of section 3.2 that is hard to write a reward for.
+"""The Hopper doing backflips: the behaviour of section 3.2 for which it is hard to write a reward.
 
-The oracle pays for what the instruction asks of a person. The reward that OpenAI wrote by hand in two hours for the
-announcement of the paper is there for comparison, as true_reward=openai: it pays for any turning backward.
+The oracle rewards the same things as the instruction to a human. The reward that OpenAI wrote by hand in two hours for the
+announcement of the paper is available for comparison, as true_reward=openai: it rewards any turning backward.
 
 A clip of 40 steps lasts one second (the paper: 1 to 2 s, 15 to 60 steps).
 """
@@ -25,39 +25,39 @@ _CONTACT_HEIGHT = 0.01
 """Height in m below which a point touches the floor."""
 _KEPT = ("next", "flips", "clean", "landed", "clean_landed", "touched", "window", "window_clean")
 _FAST_ENOUGH = 10.0
-"""Backward turning in rad/s from which the reward grows no further: a person can follow it."""
+"""Backward angular velocity in rad/s above which the reward is constant: a person can still follow it."""
 _WELL_OFF = 0.2
-"""Height in m of the lowest point from which the reward grows no further."""
+"""Height in m of the lowest point above which the reward is constant."""
 
 
 def standard_observation(positions: Float64, velocities: Float64) -> Float64:
-    """Gymnasium's observation of the Hopper: height, torso angle, joints, and velocities clipped to 10.
+    """Return Gymnasium's observation (N, 11) of the Hopper: height, torso angle, joints, and velocities clipped to 10.
 
-    (N, 6), (N, 6) -> (N, 11)
+    positions, velocities: (N, 6) each
     """
     return np.concatenate([positions[:, 1:], clipped_velocities(velocities)], axis=1)
 
 
 def _foot(signals: Signals) -> Float64:
-    """Height of the foot's lowest point, (N,) in m."""
+    """Return the height of the foot's lowest point, (N,) in m."""
     return signals["height[foot_geom]"]
 
 
 def _rest(signals: Signals) -> Float64:
-    """Height of the lowest of head, hip and knee, (N,) in m.
+    """Return the height of the lowest of head, hip and knee, (N,) in m.
 
-    The leg is left out: its upper end is the knee, and its lower one, the ankle, is inside the foot's capsule.
+    The leg is left out: its upper end is the knee, and its lower end, the ankle, is inside the foot's capsule.
     """
     return np.minimum(signals["height[torso_geom]"], signals["height[thigh_geom]"])
 
 
 def backflip_reward(physics: Physics) -> Float64:
-    """(N,) pay for turning backward, most of it for landing upright on the foot, less a fine for other parts.
+    """Return the reward (N,) for turning backward, highest for landing upright on the foot, minus a penalty for contacts.
 
-    Turning at 10 rad/s or faster pays 0.4 on the floor, 1 from 20 cm above it, and 2.4 on the foot with the torso
-    upright (less the more it leans). Turning forward at that rate costs 1.25 anywhere, so that nodding gains nothing.
-    Whenever anything but the foot touches the floor, 0.3 is taken off and nothing counts as landing. So a clumsy turn
-    is worth more than standing still, which pays nothing: otherwise a policy that has learned not to fall stays there.
+    Turning at 10 rad/s or faster yields 0.4 on the floor, 1 from 20 cm above it, and 2.4 on the foot with the torso
+    upright (less the more it leans). Turning forward at 10 rad/s costs 1.25 anywhere, so that nodding gains nothing. If
+    anything but the foot touches the floor, 0.3 is subtracted and nothing counts as landing. So a clumsy turn is worth
+    more than standing still, which yields 0: otherwise a policy that has learned not to fall would never turn.
     """
     foot, rest = _foot(physics.signals), _rest(physics.signals)
     turning = np.minimum(-physics.velocities[:, _ANGLE] / _FAST_ENOUGH, 1)
@@ -68,7 +68,7 @@ def backflip_reward(physics: Physics) -> Float64:
 
 
 def openai_reward(physics: Physics) -> Float64:
-    """(N,) OpenAI's handwritten backflip reward, of Gymnasium's observation before the step and the action."""
+    """Return OpenAI's handwritten backflip reward (N,), of Gymnasium's observation before the step and the action."""
     o, a = standard_observation(physics.before, physics.velocities_before), physics.actions
     push = a[:, 0] * o[:, 8] + a[:, 1] * o[:, 9] + a[:, 2] * o[:, 10]
     return -o[:, 7] * (1 + 0.3 * o[:, 0] + 0.1 * push + 0.05 * -o[:, 5])
@@ -79,7 +79,7 @@ class BackflipCounter:
 
     A backflip is a full turn of the torso backward since the last one (or the start). It is clean if nothing but the
     foot touched the floor during this turn. It is landed upright if, within half a second, the foot touches the floor
-    with the torso within 0.5 rad of upright. A clean landing is that of a clean flip before anything else touches.
+    with the torso within 0.5 rad of upright. A landing is clean if the flip was, and nothing else has touched the floor.
     """
 
     def __init__(self, environments: int, step_seconds: float) -> None:
@@ -87,11 +87,11 @@ class BackflipCounter:
         """Angle at which each robot completes its next flip."""
         self._flips, self._clean, self._landed, self._clean_landed = np.zeros((4, environments))
         self._touched = np.zeros(environments, np.bool_)
-        """Anything but the foot has touched the floor since the last flip."""
+        """Whether anything but the foot has touched the floor since the last flip."""
         self._window_clean = np.zeros(environments, np.bool_)
-        """The last flip was clean, and nothing but the foot has touched the floor since."""
+        """Whether the last flip was clean, and nothing but the foot has touched the floor since then."""
         self._window = np.zeros(environments, np.int64)
-        """Steps left in which the last flip may be landed."""
+        """Number of steps left in which the last flip may be landed."""
         self._window_steps = round(_LANDING_SECONDS / step_seconds)
 
     def step(self, physics: Physics) -> None:

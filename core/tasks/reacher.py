@@ -1,4 +1,4 @@
-"""The Reacher's observation and colours, and its target, which moves with each episode."""
+"""The Reacher's observation and colours, and its target, which is placed anew in each episode."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ _INNER, _OUTER = 0.1, 0.11
 """Distances in m between the joints, and from the outer joint to the fingertip."""
 _TARGET_RADIUS = 0.2
 _START_JOINTS, START_SPEEDS = 0.1, 5e-3
-"""Ranges of the starting joint angles and of everything else."""
+"""Largest deviations of the starting joint angles, in rad, and of all other starting values."""
 _FRAME, _ARM = (0.45, 0.48, 0.55), (0.15, 0.4, 0.75)
 COLOURS = {
     **dict.fromkeys(("sideN", "sideE", "sideS", "sideW", "root"), _FRAME),
@@ -19,7 +19,7 @@ COLOURS = {
 
 
 def fingertip_to_target(positions: Float64) -> Float64:
-    """Vector from the target to the fingertip, positions (N, 4) -> (N, 2) in m."""
+    """Return the vector (N, 2) in m from the target to the fingertip, for positions (N, 4)."""
     first, both = positions[:, 0], positions[:, 0] + positions[:, 1]
     x = _INNER * np.cos(first) + _OUTER * np.cos(both)
     y = _INNER * np.sin(first) + _OUTER * np.sin(both)
@@ -27,9 +27,9 @@ def fingertip_to_target(positions: Float64) -> Float64:
 
 
 def observation(positions: Float64, velocities: Float64) -> Float64:
-    """Gymnasium's observation, and the distance to the target, which a person sees at once: (N, 4), (N, 4) -> (N, 11).
+    """Return Gymnasium's observation and the distance to the target, (N, 11), for positions and velocities (N, 4).
 
-    These are cosines and sines of the joints, the target, the joints' speeds, and vector and distance to the target.
+    The numbers are cosines and sines of the joints, the target, the joints' speeds, and vector and distance to the target.
     """
     joints, way = positions[:, :2], fingertip_to_target(positions)
     far = np.linalg.norm(way, axis=1, keepdims=True)
@@ -37,7 +37,7 @@ def observation(positions: Float64, velocities: Float64) -> Float64:
 
 
 def place_target(rng: np.random.Generator, positions: Float64, velocities: Float64) -> None:
-    """Place the target, at rest, uniformly on the disc within reach, in place: positions (n, 4), velocities (n, 4)."""
+    """Place the target, at rest, uniformly on the disc within reach. Changes positions and velocities (n, 4) in place."""
     radius = _TARGET_RADIUS * np.sqrt(rng.uniform(size=len(positions)))
     angle = rng.uniform(-np.pi, np.pi, len(positions))
     positions[:, 2], positions[:, 3] = radius * np.cos(angle), radius * np.sin(angle)

@@ -1,22 +1,22 @@
-"""Robots: the bodies that behaviours can be taught to, with observations that suit any behaviour.
+"""Robots: the bodies to which behaviours can be taught, with observations that suit any behaviour.
 
-Each is a RobotTask without reward and figures. Observations differ from Gymnasium's where these suit one behaviour only:
-an angle that can go round is seen as sine and cosine, contact forces and forces of a rail's end are left out, and robots
-on a floor see the height of each part above it, up to ten centimetres.
+Each is a RobotTask without reward and figures. Observations differ from Gymnasium's if those suit one behaviour only:
+angles without limits are observed as sine and cosine, contact forces and forces at a rail's end are left out, and robots
+on a floor observe the height of each part above it, up to ten centimetres.
 
-The paper's clips last 1.5 s (A.1), and control rates follow from that:
+The paper's clips last 1.5 s (A.1), which determines the control rates:
 
-Reacher: 10 Hz, so that a clip has 15 steps. Physics steps are twice as long as Gymnasium's, which makes no difference to
+Reacher: 10 Hz, so that a clip has 15 steps. Physics steps are twice as long as Gymnasium's, which makes no difference for
     an arm that touches nothing.
 Pendulums: Gymnasium's 20 Hz. The authors' 15 steps at 10 Hz last as long, but a pole falls within a quarter of a second,
-    too fast to balance it at 10 Hz, let alone two. Episodes are short, as the authors' were: a single pole can't be swung
-    up again, and clips of fallen poles teach nothing. With episodes of 5 s these were two thirds of all clips.
+    too fast to balance one pole at 10 Hz, let alone two. Episodes are short, as the authors' were: a single pole can't be
+    swung up again, and clips of fallen poles teach nothing. With episodes of 5 s these were two thirds of all clips.
 Swimmer: 40 Hz.
 Half-Cheetah, Ant: Gymnasium's 20 Hz, at which the authors played the Half-Cheetah's clips. The Ant's physics steps are as
-    long as Gymnasium's, but with implicitfast: four times as fast.
-Hopper, Walker: Gymnasium runs them at 125 Hz with the fourth-order Runge-Kutta integrator, at which 1.5 s would be 188
-    steps. Here they run at the 40 and 30 Hz at which the authors played their clips, with implicitfast at some 5 ms:
-    several times faster. tests/benchmarks/physics.py tries what was learned in Gymnasium's own physics.
+    long as Gymnasium's, but use implicitfast, which is four times as fast.
+Hopper, Walker: Gymnasium runs them at 125 Hz with the fourth-order Runge-Kutta integrator, so 1.5 s would be 188 steps.
+    Here they run at the 40 and 30 Hz at which the authors played their clips, with implicitfast at about 5 ms, which is
+    several times faster. tests/benchmarks/physics.py evaluates trained policies in Gymnasium's own physics.
 """
 
 import functools
@@ -31,13 +31,13 @@ from core.tasks.base import FASTEST, ORIENTATION, Camera, RobotTask, observe_tur
 from core.types import Float64
 
 _LARGE = 4.0
-"""Distance in m of the camera from a robot that starts as high in the air as the paper's do."""
+"""Distance in m of the camera from a robot for which starts in the air are as high as for the paper's robots."""
 _SQUARES = 4.0
 """Ratio of the camera's distance to the size of two of the floor's squares: 5 to 13 squares fit into a picture's width."""
 _SPINNING = 100.0
-"""Speed in rad/s beyond which networks see no difference in a hinge that can go round, such as a wheel's."""
+"""Limit in rad/s to which the observed speed of a hinge without limits, such as a wheel's, is clipped."""
 _NOISE = 5e-3
-"""Largest distance of the starting positions and velocities of an imported robot from its own."""
+"""Largest deviation of the starting positions and velocities of an imported robot from its own."""
 _CLIP_SECONDS, _EPISODE_SECONDS = 1.5, 8.0
 
 _ROOT = ("rootx", "rootz", "rooty")
@@ -49,7 +49,7 @@ _ANT = ("hip_4", "ankle_4", "hip_1", "ankle_1", "hip_2", "ankle_2", "hip_3", "an
 
 
 def ant_observation(positions: Float64, velocities: Float64) -> Float64:
-    """All but the place: height, orientation, joints and velocities, (N, 15), (N, 14) -> (N, 28)."""
+    """Return height, orientation, joints and velocities, (N, 28), for positions (N, 15) and velocities (N, 14)."""
     return np.concatenate([positions[:, 2:3], orientation(positions[:, 3:7]), positions[:, 7:], velocities], axis=1)
 
 
@@ -235,14 +235,14 @@ ANT = RobotTask(
 ROBOTS = {
     robot.name: robot for robot in (REACHER, PENDULUM, DOUBLE_PENDULUM, SWIMMER, HALF_CHEETAH, HOPPER, WALKER, ANT)
 }
-"""By name. tests/core/robots/test_signals.py compares the names of joints, actuators and geoms with the models'."""
+"""Robots by name. tests/core/robots/test_signals.py compares the names of joints, actuators and geoms with the models'."""
 
 
 @functools.lru_cache(maxsize=4)
 def imported_robot(name: str, model: RobotModel) -> RobotTask:
-    """Return a robot that was read from an MJCF file, in episodes of 8 s.
+    """Return the task of a robot from an MJCF file, with episodes of 8 s.
 
-    The latest are kept: unpacking megabytes takes milliseconds, and the window asks at each key press.
+    The latest results are cached: unpacking megabytes takes milliseconds, and the window calls this at each key press.
     """
 
     fastest = np.full(model.velocities, FASTEST)
@@ -291,6 +291,6 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
 
 
 def _round_down(metres: float) -> float:
-    """Return the largest size of the series 1, 2, 5, 10, 20, ... and its tenths that is at most this one."""
+    """Return the largest number of the series ..., 0.1, 0.2, 0.5, 1, 2, 5, 10, ... that is at most `metres`."""
     decade = 10.0 ** math.floor(math.log10(metres))
     return decade * max((step for step in (1, 2, 5) if step * decade <= metres), default=1)

@@ -1,1 +1,1 @@
-"""Votes of a room: guests choose the better clip on their phones, and the majority is one answer."""
+"""Votes of an audience: guests choose the better clip on their phones, and the majority is one answer."""

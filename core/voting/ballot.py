@@ -24,7 +24,7 @@ class Verdict(StrEnum):
 
 
 class Ballot:
-    """One round after another, each about one pair. A voter counts once in a round, with the last choice."""
+    """Votes in rounds, each about one pair. In a round, only the last choice of each voter counts."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._lock = clock, threading.Lock()
@@ -33,13 +33,13 @@ class Ballot:
         self._votes: dict[str, Choice] = {}
 
     def open(self, number: int, seconds: float) -> None:
-        """Open a round of this number; votes on any other are late from now on."""
+        """Open the round with this number; votes in any other round are late from now on."""
         with self._lock:
             self.round, self._until = number, self._clock() + seconds
             self._votes = {}
 
     def extend(self, seconds: float) -> None:
-        """Let the round, with its votes, end `seconds` from now."""
+        """Extend the round, keeping its votes: it ends `seconds` from now."""
         with self._lock:
             self._until = self._clock() + seconds
 
@@ -48,6 +48,7 @@ class Ballot:
         return max(0.0, self._until - self._clock())
 
     def vote(self, voter: str, number: int, choice: Choice) -> Verdict:
+        """Record a vote in the round with this number, and return its outcome."""
         with self._lock:
             if number != self.round or self._clock() >= self._until:
                 return Verdict.LATE
@@ -58,17 +59,18 @@ class Ballot:
             return Verdict.COUNTED if before in (None, choice) else Verdict.CHANGED
 
     def votes(self) -> dict[str, Choice]:
-        """Copy of the choices by voter."""
+        """Return a copy of the choices by voter."""
         with self._lock:
             return dict(self._votes)
 
     def counts(self) -> dict[str, int]:
+        """Return the number of votes by choice."""
         found = Counter(self.votes().values())
         return {str(choice): found[choice] for choice in CHOICES}
 
 
 def majority(counts: Mapping[str, int]) -> Choice | None:
-    """Return the choice with the most votes; a tie if several have equally many; None without votes."""
+    """Return the choice with the most votes; a tie if several have the most; None without votes."""
     most = max(counts.values(), default=0)
     best = [choice for choice in CHOICES if counts.get(choice, 0) == most]
     if not most:

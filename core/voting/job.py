@@ -1,4 +1,4 @@
-"""The voting job: serves the page in a child process, counts the votes of each round, and writes them down."""
+"""The voting job: serves the page in a child process, counts the votes of each round, and stores them."""
 
 import ipaddress
 from collections import deque
@@ -15,9 +15,9 @@ from core.voting.server import VotingServer, local_address
 
 
 class VotingJob(Job):
-    """Yields VotingServed once, then VotesCounted when something has changed; the last of a round is final.
+    """Yields VotingServed once, then VotesCounted after each change; the last one of a round is final.
 
-    A round without a vote continues for as long again.
+    A round without votes is extended by its duration.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class VotingJob(Job):
                     case VoteKept(folder, number, answer, choice) if number == ballot.round:
                         try:
                             append_votes(Path(folder), answer, Choice(choice), ballot.votes())
-                        except UserError as error:  # the answer itself is stored: the room votes on
+                        except UserError as error:  # the answer itself is stored: voting continues
                             yield VotesNotStored(str(error))
             ended = ballot.seconds_left <= 0
             counts = ballot.counts()
@@ -68,7 +68,7 @@ def _served(host: str, ballot: Ballot) -> VotingServer:
 
 
 def _network_address() -> str:
-    """This machine's address. Raises UserError without a network, or in one that is not private."""
+    """Return this machine's address. Raises UserError without a network, or if the address is public."""
     try:
         address = local_address()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The page that guests see on their phones: three buttons and a countdown, in one file without anything from elsewhere."""
+"""The page that guests see on their phones: three buttons and a countdown, in one file without external resources."""
 
 import json
 
@@ -56,6 +56,6 @@ take(state);setInterval(draw,200);setTimeout(look,1000);
 
 
 def page(number: int, seconds: float, nonce: str) -> bytes:
-    """The page of this round. nonce: the only value with which scripts and styles are allowed"""
+    """Return the page of round `number` as HTML. nonce: value with which the Content-Security-Policy allows the page's code"""
     state = json.dumps({"round": number, "seconds": round(seconds, 1)})
     return _PAGE.replace("@NONCE@", nonce).replace("@STATE@", state).encode()

@@ -1,4 +1,4 @@
-"""votes.jsonl in a session's folder: the votes behind an answer, one line each."""
+"""votes.jsonl in a session's folder: one line for each answer of an audience, with its votes."""
 
 import json
 import os
@@ -17,7 +17,7 @@ MAX_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Votes:
-    """Votes on the pair of one answer. counts: by choice; voters: choice of each, by random identifier"""
+    """Votes on the pair of one answer. counts: number of votes by choice; voters: choices by random voter identifier"""
 
     answer: int
     choice: Choice
@@ -26,14 +26,14 @@ class Votes:
 
 
 def append_votes(folder: Path, answer: int, choice: Choice, voters: Mapping[str, Choice]) -> None:
-    """Add a line on the answer with this number. Raises UserError if it can't be written."""
+    """Append the votes for the answer with this number. Raises UserError if they can't be written."""
     files.require_session(folder)
     line = {"answer": answer, "choice": str(choice), "voters": {name: str(vote) for name, vote in voters.items()}}
     try:
         with open(folder / NAME, "ab+", opener=files.open_regular) as file:
             end = file.seek(0, os.SEEK_END)
             file.seek(max(0, end - 1))
-            cut_off = file.read(1) not in (b"", b"\n")  # by a crash; the new line must not be joined to it
+            cut_off = file.read(1) not in (b"", b"\n")  # by a crash; the new line must not be appended to it
             file.write((b"\n" if cut_off else b"") + json.dumps(line).encode() + b"\n")
             file.flush()
     except OSError as error:
@@ -41,9 +41,9 @@ def append_votes(folder: Path, answer: int, choice: Choice, voters: Mapping[str,
 
 
 def read_votes(folder: Path) -> dict[int, Votes]:
-    """Votes by the number of their answer; none if the room never voted. Lines that can't be read are left out.
+    """Return the votes by the number of their answer; empty if there were none. Damaged lines are left out.
 
-    Raises UserError if the file can't be read at all.
+    Raises UserError if the file can't be read.
     """
     try:
         lines = files.read_regular(folder / NAME, MAX_BYTES).splitlines()
@@ -55,7 +55,7 @@ def read_votes(folder: Path) -> dict[int, Votes]:
 
 
 def _parse(line: bytearray) -> Votes | None:
-    """Read one line; None if it is damaged, such as one that was cut off by a crash."""
+    """Parse one line; None if it is damaged, for example cut off by a crash."""
     try:
         values = json.loads(line)
         voters = {str(name): str(Choice(vote)) for name, vote in values["voters"].items()}

@@ -1,7 +1,7 @@
-"""The server of the page: GET of one page and POST of one vote, and nothing else.
+"""The server of the voting page, which handles only GET of the page and POST of a vote.
 
-It is open to a room, so nothing is taken for granted: sizes, waits and the number of connections are limited, and what
-does not look like a vote is refused. It keeps no cookies and writes no addresses.
+It is reachable by all devices in the local network, so sizes, waiting times and the number of connections are limited,
+and anything that is not a valid vote is rejected. It sets no cookies and logs no addresses.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from core.voting.page import page
 _MAX_BODY = 256
 _MAX_HEAD = 8192
 _ELSEWHERE = "192.0.2.1"
-"""Address, for documentation only, to which no route leads but the default one: a VPN may have routes of its own."""
+"""Address reserved for documentation, reachable only by the default route; for others, a VPN may have routes of its own."""
 _GET_ADDRESS = 0x8915
 """Linux's SIOCGIFADDR: the IPv4 address of an interface."""
 _WRONG_ADDRESS = b"There is no page here: check the address, in small letters and without anything after it.\n"
@@ -34,17 +34,17 @@ _VOTER = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 
 class VotingServer(ThreadingHTTPServer):
-    """Serves one page at `url` until `close`; a thread of its own, and one for each connection."""
+    """Serves one page at `url` until `close`, in a thread of its own and one for each connection."""
 
     daemon_threads = True
     block_on_close = False
     request_queue_size = 512
 
     def __init__(self, host: str, ballot: Ballot, connections: int = 512, seconds: float = 5.0) -> None:
-        """Listen on the address `host`, and no other. Raises OSError.
+        """Listen on the address `host` only. Raises OSError if that fails.
 
-        connections: most that are open at once
-        seconds: longest time in which a client may send its request, and take each part of the reply
+        connections: largest number of open connections
+        seconds: longest time in which a client must send its request, and receive each part of the reply
         """
         super().__init__((host, 0), _Handler)
         self.ballot, self._connections, self.seconds = ballot, connections, seconds
@@ -60,10 +60,12 @@ class VotingServer(ThreadingHTTPServer):
         return f"http://{self.authority}{self.path}"
 
     def server_bind(self) -> None:
-        socketserver.TCPServer.server_bind(self)  # HTTPServer's asks the name server for this machine's name
+        socketserver.TCPServer.server_bind(
+            self
+        )  # HTTPServer's method would query the name server for this machine's name
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Refuse a connection if too many are open, before the process has no file handles left."""
+        """Reject a connection if too many are open, before the process runs out of file descriptors."""
         with self._lock:
             if len(self._open) >= self._connections:
                 return False
@@ -76,7 +78,7 @@ class VotingServer(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore what clients do to their connections; each has been closed already."""
+        """Ignore errors of a connection, which has already been closed."""
 
     def close(self) -> None:
         """Stop listening, and end all connections."""
@@ -85,13 +87,13 @@ class VotingServer(ThreadingHTTPServer):
         with self._lock:
             left = [*self._open]
         for request in left:
-            with contextlib.suppress(OSError):  # it has ended already
+            with contextlib.suppress(OSError):  # it has already ended
                 request.shutdown(socket.SHUT_RDWR)
         self._thread.join()
 
 
 class _Request(io.RawIOBase):
-    """Bytes of one request, at most as many as head and body may have, and only until its time is over."""
+    """Reader of one request's bytes, limited to the largest size of head and body, and in time."""
 
     def __init__(self, raw: socket.socket, seconds: float) -> None:
         self._raw, self._left = raw, _MAX_HEAD + _MAX_BODY
@@ -120,7 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
         return "Somersault"
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing, so that no guest's address is written anywhere."""
+        """Log nothing, so that no address of a guest is written anywhere."""
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         self._reply(code, _WRONG_ADDRESS if code == 404 else b"refused\n", "text/plain")
@@ -148,10 +150,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(200, f"{verdict}\n".encode(), "text/plain")
 
     def _is_expected(self) -> bool:
-        """Return False, after sending an error, for another page or another host's name."""
+        """Return whether the request is for the page and this host; otherwise send an error."""
         if self.path == self.server.path and self.headers.get("Host") == self.server.authority:
             return True
-        self.send_error(404)  # a site that has this address under a name of its own is refused too
+        self.send_error(404)  # also for another host name that resolves to this address (DNS rebinding)
         return False
 
     def _reply(self, code: int, content: bytes, kind: str, rules: str = "default-src 'none'") -> None:
@@ -172,7 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _parse_vote(content: bytes) -> tuple[str, int, Choice] | None:
-    """Voter, round and choice; None if it is not exactly that."""
+    """Return voter, round and choice of a vote; None if the content is not exactly a vote."""
     try:
         values = json.loads(content)
     except (ValueError, RecursionError):
@@ -185,7 +187,7 @@ def _parse_vote(content: bytes) -> tuple[str, int, Choice] | None:
 
 
 def local_address() -> str:
-    """Return this machine's address in its network, without sending anything. Raises OSError without a network."""
+    """Return this machine's address in its network, without sending data. Raises OSError without a network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((_ELSEWHERE, 1))
@@ -199,11 +201,11 @@ def local_address() -> str:
 def _address_without_route(probe: socket.socket) -> str:
     """Return the first private address of an interface on Linux; '' if there is none.
 
-    A network without a way out, such as this machine's own hotspot, has no route to elsewhere.
+    In a network without internet access, such as this machine's own hotspot, there is no default route.
     """
     if sys.platform != "linux":
         return ""
-    import fcntl  # other systems have none
+    import fcntl  # not available on Windows
 
     for _, name in socket.if_nameindex():
         with contextlib.suppress(OSError):  # it has no address

@@ -276,7 +276,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(words: list[str], reason: str
 def test_a_folder_without_a_name_is_none(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         make_parser().parse_args([*command.split(), ""])
-    assert "it is empty, and should name a folder" in capsys.readouterr().err
+    assert "expected a folder, got an empty string" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")

@@ -146,7 +146,7 @@ def test_simulations_that_diverged_are_reported(tmp_path: Path, cli: Run) -> Non
     small = ["--set", "rollout.environments=8", "--set", "rollout.steps=64", "--steps", "6000", "--teacher", "none"]
     printed = cli("teach", tmp_path / "stool.json", *small, "--session", "s", "--json")
     diverged = json.loads(printed.out)["divergences"]
-    assert diverged > 1 and f"{diverged} simulations diverged and began again." in printed.err
+    assert diverged > 1 and f"{diverged} simulations diverged and were reset." in printed.err
 
 
 def test_an_oracle_to_which_all_clips_are_alike_is_reported(tmp_path: Path, cli: Run) -> None:

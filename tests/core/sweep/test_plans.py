@@ -225,7 +225,7 @@ def test_two_tasks_of_one_name_are_refused() -> None:
 
 BAD: dict[str, tuple[Any, str]] = {
     "no JSON": ("{", "is not valid JSON"),
-    "a list": ([], "has to be an object with tasks and curves"),
+    "a list": ([], "must be an object with tasks and curves"),
     "a field": ({**plan_values(), "sedes": 3}, "did you mean seeds?"),
     "no tasks": ({"curves": CURVES}, "'tasks' is missing"),
     "seeds": (plan_values(seeds=[0.5]), "seeds is [0.5]: give a list of whole numbers, or a count from 1 to 1000."),

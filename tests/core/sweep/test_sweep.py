@@ -396,7 +396,7 @@ def test_fewer_answers_than_a_curve_is_named_after_are_reported(
         path.write_text(path.read_text().replace('"labels": 4, "measure"', '"labels": 3, "measure"'))
     assert sweep(tmp_path / "out").computed == []
     assert [record.message.partition(",")[0] for record in caplog.records] == [
-        "4 labels: 1 run got fewer answers than asked for"
+        "4 labels: 1 run got fewer answers than planned"
     ]
 
 
