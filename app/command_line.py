@@ -44,7 +44,7 @@ def add_options(parser: argparse._ActionsContainer) -> None:
         help="teacher at the start (default: the last one of the session; human in a new one)",
     )
     parser.add_argument("--labels", type=int, help="number of answers after which the computer stops answering")
-    parser.add_argument("--seed", type=int, help="random seed; same seed, same start")
+    parser.add_argument("--seed", type=int, help="random seed; the same seed gives the same start")
     parser.add_argument("--quit-after", type=float, metavar="SECONDS", help="quit after this time")
     parser.add_argument(
         "--self-test",

@@ -27,6 +27,8 @@ class Series:
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._points = np.zeros((capacity, 2))
         self._count = 0
+        self._latest = -math.inf
+        """x of the newest point, kept or left out."""
         self.stride, self._skipped = 1, 0
         """Number of appended points per kept point, and number of points left out since the last kept one."""
         self._lock = threading.Lock()
@@ -42,16 +44,17 @@ class Series:
         series = Series()
         series._points[: len(points)] = points
         series._count, series.stride = len(points), stride
+        series._latest = series._newest_kept()
         return series
 
     def append(self, x: float, y: float) -> None:
         """Add a point; a point whose x is before the latest is dropped. To be called by the writer only."""
         with self._lock:
-            latest = self._points[self._count - 1, 0] if self._count else -math.inf
-            if x == latest and not math.isnan(y):
+            if x == self._latest and not self._skipped and not math.isnan(y):
                 self._points[self._count - 1, 1] = y
-            if not x > latest:  # NaN too
+            if not x > self._latest:  # NaN too
                 return
+            self._latest = x
             self._skipped += 1
             if self._skipped < self.stride:
                 return
@@ -68,6 +71,10 @@ class Series:
         """Drop all points after x, for a training that was set back to x."""
         with self._lock:
             self._count = int(np.searchsorted(self._points[: self._count, 0], x, side="right"))
+            self._latest, self._skipped = self._newest_kept(), 0
+
+    def _newest_kept(self) -> float:
+        return float(self._points[self._count - 1, 0]) if self._count else -math.inf
 
     def __len__(self) -> int:
         return self._count

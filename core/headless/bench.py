@@ -3,7 +3,7 @@
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -183,12 +183,12 @@ def _at_random(env: VectorEnv, rng: np.random.Generator) -> Act:
 
 
 def _teaching(config: Config, steps: int | None) -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        session = Session.create(Path(folder) / "bench", _session_config(config, steps))
-        run = HeadlessRun(session, lambda event: None)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(Session.create(Path(folder) / "bench", _session_config(config, steps))) as session,
+        closing(HeadlessRun(session, lambda event: None)) as run,
+    ):
         outcome = run.run()
-        run.close()
-        session.close()
     return outcome.steps_taken / outcome.seconds
 
 

@@ -107,8 +107,8 @@ class RayBackend:
             time.sleep(_HEAD_POLL_SECONDS)
 
     def close(self) -> None:
-        with contextlib.suppress(ray.exceptions.RayError, ConnectionError):  # the cluster is gone
-            for reference in self._cells:
+        for reference in self._cells:
+            with contextlib.suppress(ray.exceptions.RayError, ConnectionError):  # the cluster is gone
                 ray.cancel(reference, force=True)
         ray.shutdown()
 

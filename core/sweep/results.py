@@ -47,11 +47,13 @@ class Results:
     found: Sequence[Result]
 
     def of(self, task: str, curve: str) -> dict[int, Result]:
-        """Return the results of a task and curve by seed, without those that have no true return."""
+        """Return the results of a task and curve by seed, without those that lack the true or the untrained return."""
         return {
             result.seed: result
             for result in self.found
-            if (result.task, result.curve) == (task, curve) and math.isfinite(result.true_return)
+            if (result.task, result.curve) == (task, curve)
+            and math.isfinite(result.true_return)
+            and math.isfinite(result.random_return)
         }
 
     def untrained(self, task: str) -> list[float]:

@@ -52,6 +52,21 @@ def test_a_reader_beside_the_writer_sees_whole_points() -> None:
         writer.join()
 
 
+def test_a_series_that_leaves_points_out_drops_earlier_x_too_and_counts_each_x_once() -> None:
+    series = Series(capacity=4)
+    for x in (0, 1, 2, 3, 4):
+        series.append(x, x)
+    assert series.stride == 2 and series.points()[:, 0].tolist() == [0, 2, 4]
+    for x in (5, 5, 4.5):
+        series.append(x, x)
+    assert series.points()[:, 0].tolist() == [0, 2, 4]
+    series.append(6, 6)
+    assert series.points()[:, 0].tolist() == [0, 2, 4, 6]
+    series.rewind(2)
+    series.append(2, 20)
+    assert series.points().tolist() == [[0, 0], [2, 20]]
+
+
 def test_the_latest_number_at_an_x_is_kept_and_earlier_x_are_dropped() -> None:
     series = Series()
     for x, y in ((1, 3.0), (1, 4.0), (1, np.nan), (3, 30.0), (2, 20.0)):

@@ -89,9 +89,9 @@ def test_what_has_no_result_says_so() -> None:
     other = replace(made_up("700 labels", 50), task="reacher")
     _, _, ant, reacher = to_table(results([made_up("true reward", 110), other])).splitlines()
     assert ant.endswith("| none |  |") and reacher == "| reacher | 1 | 10.0 ± 0.0 | none | 50.0 ± 0.0 |  |"
-    lost = Results(
-        ("ant", "hopper"), ("700 labels",), (0, 1, 2), [made_up("700 labels", 50), made_up("700 labels", nan, seed=1)]
-    )
+    untrained_lost = replace(made_up("700 labels", 70, seed=2), random_return=nan)
+    found = [made_up("700 labels", 50), made_up("700 labels", nan, seed=1), untrained_lost]
+    lost = Results(("ant", "hopper"), ("700 labels",), (0, 1, 2), found)
     assert to_table(lost).splitlines()[2:] == [
         "| ant | 3 | 10.0 ± 0.0 (1 of 3) | 50.0 ± 0.0 (1 of 3) |",
         "| hopper | 3 |  | none |",
