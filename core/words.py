@@ -46,7 +46,7 @@ def suggestion(word: str, known: Sequence[str]) -> str:
     found = nearest(word, known)
     if found:
         return f"did you mean {found}?"
-    return f"choose one of {', '.join(known)}." if known else "the robot has none."
+    return f"choose one of {', '.join(dict.fromkeys(known))}." if known else "the robot has none."
 
 
 def require_fields(what: str, values: Any, required: Sequence[str], optional: Sequence[str] = ()) -> None:

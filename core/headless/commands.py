@@ -26,6 +26,7 @@ from core.tasks import get_task
 from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import MJCF
 from core.tasks.robots import ROBOTS
+from core.words import suggestion
 
 
 def run_command(args: argparse.Namespace) -> int:
@@ -59,7 +60,8 @@ def _robots(args: argparse.Namespace) -> None:
         robots = {args.robot: ROBOTS[args.robot]}
     elif args.robot:
         if not args.robot.startswith(MJCF):
-            raise UserError(f"There is no robot {args.robot!r:.60}: choose one of {', '.join(ROBOTS)}, or mjcf:FILE.")
+            known = suggestion(args.robot, (*ROBOTS, f"{MJCF}FILE"))
+            raise UserError(f"There is no robot {args.robot!r:.60}: {known}")
         task = get_task(named_task(args.robot))
         assert isinstance(task, RobotTask)
         robots = {args.robot: task}

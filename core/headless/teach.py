@@ -5,7 +5,7 @@ import dataclasses
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from shlex import quote
@@ -33,7 +33,7 @@ from core.presets import ABLATIONS
 from core.session.library import teacher_of
 from core.session.session import Session, read_config
 from core.session.size_limits import check_size_limits
-from core.session.taking import PARTS, create_from, parts_of, take, with_answers
+from core.session.taking import PARTS, Taken, create_from, parts_of, take, with_answers
 from core.tasks import CATALOGUE, behaviours, get_task
 from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import is_behaviour_text, unseen_by_predictors
@@ -66,12 +66,13 @@ def teach(args: argparse.Namespace) -> None:
     if args.video and name:
         require_renderer(name)
     from core.headless.run import HeadlessRun
-    from core.rollout.episodes import evaluate, random_return
+    from core.rollout.episodes import evaluate, mean_return, random_returns
 
     session = _resumed_session(args) if args.resume else new_session(args)
     args.folder = session.folder
     with closing(session):
-        untrained = random_return(session.config)
+        untrained = random_returns(session.config)
+        _report_constant_reward(session.config, untrained)
         with closing(session.reader()) as store:
             labels = [row.id for row in store.labels()]
         with (
@@ -93,7 +94,7 @@ def teach(args: argparse.Namespace) -> None:
             "steps_per_second": round(outcome.steps_taken / outcome.seconds, 1),
             "true_return": outcome.true_return,
             "measure": outcome.measure,
-            "random_return": untrained,
+            "random_return": mean_return(untrained),
             "divergences": outcome.divergences,
             "session": str(session.folder),
         }
@@ -112,6 +113,19 @@ def teach(args: argparse.Namespace) -> None:
             )
         if args.video:
             write_pictures(session, evaluate(session, 1, captured=True)["states"], args.video)
+
+
+def _report_constant_reward(config: Config, untrained: Sequence[float]) -> None:
+    """Print a warning to stderr if a behaviour's oracle seems to give every episode the same true return.
+
+    untrained: true returns of episodes of the untrained policy
+    """
+    if is_behaviour_text(config.task) and len(untrained) > 1 and len(set(untrained)) == 1:
+        print(
+            f"The true return is the same in all {len(untrained)} episodes of the untrained policy: {untrained[0]:g}."
+            " If no clip differs, no answer can teach anything: check the oracle's expression.",
+            file=sys.stderr,
+        )
 
 
 def _report_lacking_answers(session: Session) -> None:
@@ -177,7 +191,8 @@ def new_session(args: argparse.Namespace) -> Session:
     device_for(config)  # fails here if there is no such device
     if not task.has_true_reward:
         lacking = "to learn from" if args.teacher == "none" else "for the oracle"
-        raise UserError(f"{task.name} has no true reward {lacking}: teach it yourself in the window.")
+        advice = "name a behaviour file with an oracle, or " if isinstance(task, RobotTask) else ""
+        raise UserError(f"{task.name} has no true reward {lacking}: {advice}teach it yourself in the window.")
     check_size_limits(config, task)
     require_whole_clips(config)
     require_teachable(config)
@@ -186,10 +201,7 @@ def new_session(args: argparse.Namespace) -> Session:
         raise UserError("--take needs --from DIR: name the session to take from.")
     taken = None
     if args.begin_from:
-        parts = parts_of(",".join(PARTS) if args.take is None else args.take)
-        if args.teacher == "none" and parts != {"policy"}:
-            raise UserError("With --teacher none neither a reward nor answers are used: give --take policy.")
-        taken = take(Path(args.begin_from), config, parts)
+        taken = _take(args, config)
         config = with_answers(config, taken)
     if isinstance(task, RobotTask) and task.behaviour:
         warnings = [unchanging_signals(task.behaviour, task)]
@@ -200,6 +212,29 @@ def new_session(args: argparse.Namespace) -> Session:
             print(warning, file=sys.stderr)
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     return create_from(folder, config, taken) if taken else Session.create(folder, config)
+
+
+def _take(args: argparse.Namespace, config: Config) -> Taken:
+    """Return what the session begins with. Prints a note to stderr if it takes answers about another behaviour."""
+    parts = parts_of(",".join(PARTS) if args.take is None else args.take)
+    if args.teacher == "none" and parts != {"policy"}:
+        raise UserError("With --teacher none neither a reward nor answers are used: give --take policy.")
+    source = Path(args.begin_from)
+    taken = take(source, config, parts)
+    if taken.answers and _wanted(read_config(source).task) != _wanted(config.task):
+        print(
+            f"{pluralize(taken.answers, 'answer')} of {source} were given for another behaviour: leave them out with"
+            " --take reward,policy or --take policy if they contradict the new one.",
+            file=sys.stderr,
+        )
+    return taken
+
+
+def _wanted(name: str) -> tuple[str, str]:
+    """Return the instruction and the oracle of a task; '' without an oracle in a behaviour file."""
+    task = get_task(name)
+    behaviour = task.behaviour if isinstance(task, RobotTask) else None
+    return task.instruction, (behaviour.oracle or "") if behaviour else ""
 
 
 def _refuse_undone_ablations(flags: Iterable[str], settings: Mapping[str, Any]) -> None:

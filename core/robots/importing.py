@@ -130,7 +130,7 @@ def _require_actuators(model: mujoco.MjModel) -> None:
         name = _actuator_name(model, index)
         if low[index] > high[index]:
             raise UserError(f"the ctrlrange of actuator {name} has its larger end first: swap the two.")
-        raise UserError(f"actuator {name} has no ctrlrange: give it one, to define full effort.")
+        raise UserError(f"actuator {name} has no ctrlrange of positive width: give it one, to define full effort.")
     if not np.isfinite(model.actuator_ctrlrange).all() or np.abs(model.actuator_ctrlrange).max() > 1e6:
         raise UserError("an actuator's ctrlrange is larger than 1e6: give a smaller one.")
 

@@ -1,7 +1,7 @@
 """Whole episodes of a policy: demonstrations, evaluation, and the untrained policy's return."""
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -104,7 +104,17 @@ def run_episodes(env: VectorEnv, act: Act, each: int, limit: int, keep: int = 0)
 
 
 def random_return(config: Config) -> float:
-    """Return the mean true return of the untrained policy with noise, over 32 episodes or 8 games; NaN if none finishes."""
+    """Return the mean of `random_returns`; NaN if no episode finishes."""
+    return mean_return(random_returns(config))
+
+
+def mean_return(returns: Sequence[float]) -> float:
+    """Return the mean; NaN without returns."""
+    return float(np.mean(returns)) if returns else math.nan
+
+
+def random_returns(config: Config) -> list[float]:
+    """Return the true returns of the untrained policy with noise, in 32 episodes or 8 games; fewer if some diverge."""
     limit_threads(1)
     task = get_task(config.task, config.true_reward)
     actor = Actor(config, generator(config.seed, "random return actions"))
@@ -112,7 +122,7 @@ def random_return(config: Config) -> float:
     count = 8 if task.pictures else 32
     with closing(make_envs(task, count, rng, config.rollout.threads, staggered=False)) as env:
         finished, _ = run_episodes(env, actor, 1, task.longest_episode)
-    return float(np.mean([total for total, _ in finished])) if finished else math.nan
+    return [total for total, _ in finished]
 
 
 def evaluate(session: Session, episodes: int, task: Task | None = None, captured: bool = False) -> dict[str, Any]:

@@ -66,10 +66,8 @@ def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
     """
     old = read_config(source)
     if not same_body(get_task(old.task), get_task(config.task)):
-        raise UserError(
-            f"{source} teaches {get_task(old.task).title}, which uses a different robot or"
-            f" control rate from {get_task(config.task).title}: name a session of the same robot and rate."
-        )
+        difference = _difference(get_task(old.task), get_task(config.task))
+        raise UserError(f"{source} has {difference}: name a session of the same robot and control rate.")
     states = _learned(source, parts) if {"reward", "policy"} & set(parts) else {}
     if "policy" in parts:
         _require_same("policy", old.policy, config.policy, _POLICY_SHAPE)
@@ -146,6 +144,15 @@ def same_body(old: Task, new: Task) -> bool:
     if isinstance(old, AtariTask) and isinstance(new, AtariTask):
         return old.game == new.game
     return type(old) is type(new) and getattr(old, "env_id", old.name) == getattr(new, "env_id", new.name)
+
+
+def _difference(old: Task, new: Task) -> str:
+    """Return what the old task has instead of the new one's robot, for two tasks without the same body."""
+    if not isinstance(old, RobotTask) or not isinstance(new, RobotTask) or old.robot != new.robot:
+        return f"another robot than {new.title}"
+    if old.step_seconds != new.step_seconds:
+        return f"a control rate of {1 / old.step_seconds:g} per second instead of {1 / new.step_seconds:g}"
+    return "another version of the robot's file"
 
 
 def _require_same(part: str, old: PolicyConfig | RewardConfig, new: object, names: Collection[str]) -> None:

@@ -18,7 +18,7 @@ from core.behaviours.behaviour import (
     plain_name,
     read_file,
 )
-from core.behaviours.expressions import Expression, compile_expression
+from core.behaviours.expressions import MAX_TEXT, Expression, compile_expression
 from core.behaviours.figures import EpisodeFigures, compile_figure
 from core.behaviours.robot_model import PREFIX as MJCF
 from core.behaviours.robot_model import RobotModel
@@ -33,7 +33,7 @@ from core.words import suggestion
 
 _CLIP_SECONDS = 1.5
 _UNMEASURED = NamedFigure("forward_speed", "Forward speed (m/s)", "mean(forward_speed)")
-"""Measure of a behaviour without measure and plots."""
+"""Measure of a behaviour without measure and plots, if its robot can move forward or it has no oracle."""
 
 
 def task_text(word: str, import_robot: Callable[[Path], RobotModel] | None = None) -> str:
@@ -130,7 +130,7 @@ def behaviour_task(behaviour: Behaviour) -> Task:
     oracle = compile_expression(behaviour.oracle, robot.names, "oracle") if behaviour.oracle else None
     if oracle and not oracle.signals:
         raise UserError("The oracle gives the same reward at every step: use a signal in it, such as height.")
-    first = behaviour.measure or next(iter(behaviour.plots), _UNMEASURED)
+    first = behaviour.measure or next(iter(behaviour.plots), None) or _default_measure(behaviour, robot)
     place = "measure" if behaviour.measure else f"plot {first.title!r}"
     figures = {first.name: compile_figure(first.expression, robot.names, place)}
     plots = [plot for plot in behaviour.plots if plot == first or plot.expression != first.expression]
@@ -156,6 +156,12 @@ def behaviour_task(behaviour: Behaviour) -> Task:
     )
 
 
+def _default_measure(behaviour: Behaviour, robot: RobotTask) -> NamedFigure:
+    if behaviour.oracle and robot.camera.fixed and len(text := f"mean({behaviour.oracle})") <= MAX_TEXT:
+        return NamedFigure("mean_reward", "Mean true reward", text)
+    return _UNMEASURED
+
+
 def _robot_of(behaviour: Behaviour) -> RobotTask:
     """Return the robot of the behaviour. Raises UserError if there is none."""
     if behaviour.robot.startswith(MJCF):
@@ -168,7 +174,7 @@ def _robot_of(behaviour: Behaviour) -> RobotTask:
         file = behaviour.robot.rpartition(":")[2]
         known = (
             f"write {MJCF}{file}."
-            if file.endswith(".xml")
+            if file.endswith(".xml") and not file.startswith("mjcf")
             else suggestion(behaviour.robot, (*ROBOTS, f"{MJCF}FILE", f"{GYM}ENV_ID"))
         )
         raise UserError(f"There is no robot {behaviour.robot!r:.60}: {known}")

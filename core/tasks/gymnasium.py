@@ -73,7 +73,9 @@ def _rate(name: str, text: str) -> float:
         rate = 0.0
     if not RATES[0] <= rate <= RATES[1]:
         low, high = RATES
-        raise UserError(f"{name:.80} has no rate: after {_AT}, write the steps per second, {low:g} to {high:g}.")
+        raise UserError(
+            f"{name:.80} has no rate that can be used: after {_AT}, write the steps per second, {low:g} to {high:g}."
+        )
     return rate
 
 

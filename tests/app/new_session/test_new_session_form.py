@@ -271,7 +271,9 @@ def test_an_environment_of_gymnasium_is_typed_and_looked_for(form: Form, qtbot: 
 def test_a_rate_can_be_typed_and_what_is_none_is_said_at_the_field(form: Form, qtbot: QtBot) -> None:
     form.page.open("gym:")
     QTest.keyClicks(form.page.env_id, "CartPole-v1@")
-    assert form.problem == "gym:CartPole-v1@ has no rate: after @, write the steps per second, 1 to 125."
+    assert (
+        form.problem == "gym:CartPole-v1@ has no rate that can be used: after @, write the steps per second, 1 to 125."
+    )
     assert not form.page.create_button.isEnabled()
     QTest.keyClicks(form.page.env_id, "15")
     qtbot.waitUntil(lambda: form.wanted == ["reacher", "gym:CartPole-v1@15"])

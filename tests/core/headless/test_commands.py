@@ -106,7 +106,7 @@ def test_the_page_of_signals_is_current_and_a_robots_signals_are_listed(cli: Run
     Path("swing.xml").write_text(f"<mujoco><worldbody>{swing}</worldbody>{actuator}</mujoco>")
     assert "joint_rate[swing]" in cli("robots", "mjcf:swing.xml").out
     assert '"height[arm]"' in cli("robots", "mjcf:swing.xml", "--json").out
-    assert "choose one of" in cli("robots", "hoper", code=2).err
+    assert "did you mean hopper?" in cli("robots", "hoper", code=2).err
 
 
 LOW = {**BEHAVIOUR, "name": "low", "robot": "pendulum", "clip_seconds": 1}

@@ -155,6 +155,7 @@ def test_an_oracle_to_which_all_clips_are_alike_is_reported(tmp_path: Path, cli:
     small = ["--set", "rollout.environments=8", "--set", "rollout.steps=64", "--labels", "4", "--steps", "1536"]
     printed = cli("teach", file, "--teacher", "oracle", *small, "--session", "s")
     assert "All answers were ties" in printed.err
+    assert "The true return is the same in all 32 episodes of the untrained policy: 0." in printed.err
 
 
 def test_signals_that_never_change_on_the_robot_are_warned_about(tmp_path: Path, cli: Run) -> None:

@@ -127,7 +127,9 @@ def test_a_reward_that_was_taken_stays_until_there_is_enough_to_fit(source: Path
 
 def test_answers_are_copied_and_new_ones_asked_for(source: Path, cli: Run) -> None:
     words = ["teach", behaviour("high", oracle="height[cpole]"), "--from", "old", "--labels", "3", "--session", "new"]
-    result = json.loads(cli(*words, "--json", *SMALL).out)
+    printed = cli(*words, "--json", *SMALL)
+    assert "4 answers of old were given for another behaviour" in printed.err
+    result = json.loads(printed.out)
     assert (result["labels"], result["env_steps"], result["divergences"]) == (4 + 3, 8 * 32 * 6, 0)
     answers, before = ([(a.id, a.choice) for a in _answers(folder)] for folder in (Path("new"), source))
     assert answers[:4] == before and len(answers) == 7
@@ -193,7 +195,8 @@ def _answers(folder: Path) -> list[Any]:
 
 REFUSED = [
     (["low.json", "--from", "nowhere"], "nowhere is not a session"),
-    (["other.json", "--from", "old"], "a different robot"),
+    (["other.json", "--from", "old"], "old has another robot than "),
+    (["fast.json", "--from", "old"], "old has a control rate of 20 per second instead of 50:"),
     (["low.json", "--from", "old", "--take", "reward,brain"], "'brain' can't be taken"),
     (["low.json", "--from", "old", "--take", ","], "--take is empty"),
     (["low.json", "--from", "old", "--take", ""], "--take is empty"),
@@ -219,6 +222,7 @@ REFUSED = [
 def test_what_does_not_fit_is_refused_in_one_sentence(source: Path, cli: Run) -> None:
     behaviour("other", "walker", oracle="height")
     behaviour("long", clip_seconds=2)
+    behaviour("fast", control_rate=50)
     asked = ["teach", "low.json", "--session", "silent", *SMALL]
     new_session(make_parser().parse_args(asked)).close()
     for words, expected in REFUSED:

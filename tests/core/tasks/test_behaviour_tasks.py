@@ -75,6 +75,10 @@ def test_the_oracle_sees_the_state_after_the_step(batch: MakeBatch) -> None:
 def test_without_a_measure_the_first_plot_is_reported() -> None:
     assert task_of(measure=None).measure_name == "height_m"
     assert task_of(measure=None, plots=[]).measure_name == "forward_speed"
+    arm = {"measure": None, "plots": [], "robot": "reacher", "start": "standing"}
+    assert task_of(**arm, oracle="joint_rate[joint0] > 2").measure_name == "mean_reward"
+    assert task_of(**arm, oracle=None).measure_name == "forward_speed"
+    assert task_of(**arm, oracle=" + ".join(["height[fingertip]"] * 25)).measure_name == "forward_speed"
 
 
 def test_a_plot_of_the_measure_is_reported_once() -> None:
@@ -166,7 +170,9 @@ def test_a_gymnasium_environment_has_steps_of_its_rate(name: str, seconds: float
 
 @pytest.mark.parametrize("rate", ["", "fast", "0", "126", "nan", "1e400", "5@5"])
 def test_a_wrong_rate_is_one_sentence(rate: str) -> None:
-    with pytest.raises(UserError, match=r"has no rate: after @, write the steps per second, 1 to 125\.$"):
+    with pytest.raises(
+        UserError, match=r"has no rate that can be used: after @, write the steps per second, 1 to 125\.$"
+    ):
         get_task(f"gym:CartPole-v1@{rate}")
 
 
