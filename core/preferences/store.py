@@ -220,7 +220,7 @@ class PreferenceStore:
         """Change the choice and labeller of an answer. Raises UserError if it is withdrawn or a repeat."""
         row = self.row(key)
         if row.withdrawn or row.repeats is not None:
-            raise UserError(f"Answer {key} was taken back, or repeats another one: change one that counts.")
+            raise UserError(f"Answer {key} was undone, or repeats another one: change one that counts.")
         before = self._append_change(key, "change", choice=str(choice), labeller=labeller, at=time.time())
         return replace(before, choice=choice, labeller=labeller)
 

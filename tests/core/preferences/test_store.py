@@ -122,8 +122,8 @@ def test_what_makes_no_sense_is_refused_and_not_written(
     attempts: list[tuple[str, Callable[[], object]]] = [
         ("not the pair of answer 1", lambda: store.add(replace(query(5), repeats=1), LEFT, "human")),
         ("not the pair of answer 4", lambda: store.add(replace(again(store, 1), repeats=4), LEFT, "human")),
-        ("Answer 4 was taken back, or repeats another one", lambda: store.change(4, TIE, "human")),
-        ("Answer 5 was taken back", lambda: store.change(5, TIE, "human")),
+        ("Answer 4 was undone, or repeats another one", lambda: store.change(4, TIE, "human")),
+        ("Answer 5 was undone", lambda: store.change(5, TIE, "human")),
         ("no answer 77", lambda: store.change(77, TIE, "human")),
     ]
     for words, attempt in attempts:

@@ -31,7 +31,7 @@ from tests.core.builders import query, tiny
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    """Four answers, the last taken back, and two checkpoints; open."""
+    """Four answers, the last undone, and two checkpoints; open."""
     made = Session.create(tmp_path / "s", tiny(seed=3, query__segment_steps=5))
     store = made.store()
     for number in range(4):
@@ -70,7 +70,7 @@ def test_what_was_exported_comes_back_whole(session: Session, tmp_path: Path) ->
         for mine, its in zip(store.each(), original.each(), strict=True):
             assert (mine.id, mine.choice, mine.answered_at) == (its.id, its.choice, its.answered_at)
             assert (mine.query.left.states == its.query.left.states).all()
-        assert store.add(query(9), Choice.TIE, "human").id == 5  # one was taken back, and its number is used
+        assert store.add(query(9), Choice.TIE, "human").id == 5  # one was undone, and its number is used
     loaded = again.load()
     assert loaded and loaded[0] == 2 and loaded[1]["policy"].values == {"n": 2}
     again.close()
