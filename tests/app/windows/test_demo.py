@@ -107,7 +107,7 @@ def test_after_a_crash_it_starts_again_by_itself_and_says_so(face: Face, demo: D
     face.wait_until(lambda: bool(set(parts()) - known))
     (set(parts()) - known).pop().kill()
     face.wait_until(lambda: len(real) == 2 and face.controller.state == State.RUNNING)
-    assert "started again" in demo.notice.text() and "Undo" in demo.hints.text()
+    assert "was restarted" in demo.notice.text() and "Undo" in demo.hints.text()
     assert not face.window.banner.isVisible() and demo.isVisible()
 
 
