@@ -91,6 +91,6 @@ class IdlePause(QObject):
         self.timer.stop()
         self._listen(True)
         self.text.adjustSize()
-        self.text.move((self._clips.width() - self.text.width()) // 2, self._clips.height() - 2 * self.text.height())
+        self.text.move((self._clips.width() - self.text.width()) // 2, self.text.height())
         self.text.show()
         self.rest_changed.emit(True)

@@ -7,12 +7,15 @@ from PySide6.QtWidgets import QWidget
 from app.style import theme
 from app.style.painting import LEFT, RIGHT, set_font, write_line
 
-_HEIGHT, _WIDEST, _BAR = 68, 460, 14
+_HEIGHT, _WIDEST, _BAR, _MARGIN = 68, 460, 14, 16
 _TITLE = "Predicted answer to the last pair"
 
 
 class PredictionOverlay(QWidget):
-    """Bar split between left and right at the ensemble's mean, with a tick for each member."""
+    """Bar split between left and right at the ensemble's mean, with a tick for each member.
+
+    It is at the top of the clips, where there is sky: the robots are at the bottom.
+    """
 
     def __init__(self, over: QWidget) -> None:
         super().__init__(over)
@@ -43,7 +46,7 @@ class PredictionOverlay(QWidget):
     def place(self) -> None:
         area = self._over.rect()
         width = min(_WIDEST, area.width())
-        self.setGeometry((area.width() - width) // 2, area.height() - _HEIGHT - 16, width, _HEIGHT)
+        self.setGeometry((area.width() - width) // 2, _MARGIN, width, _HEIGHT)
 
     def _percent(self) -> tuple[str, str]:
         left = round(100 * self.left)
