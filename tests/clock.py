@@ -1,4 +1,4 @@
-"""Time that a test sets."""
+"""Clock whose time a test sets."""
 
 
 class Clock:

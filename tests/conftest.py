@@ -1,4 +1,4 @@
-"""Signals and virtual screens of the processes that run the tests, and the command line in one of them."""
+"""Signals and virtual screens for the processes that run the tests, and a fixture for the command line."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ _stderr = 2
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Gives each process that runs tests a screen of its own: windows in two processes would take each other's focus.
+    """Give each process that runs tests its own screen, as windows in two processes would take each other's focus.
 
-    Also restores Ctrl+C, as a shell that starts the tests in the background has SIGINT ignored, and keeps the tests'
-    files in memory: sessions wait for the disk after each answer, which is a fifth of the time of tests with sessions.
+    Also restores Ctrl+C, because a shell that starts the tests in the background ignores SIGINT, and keeps the files of
+    the tests in memory: sessions sync each answer to disk, which is a fifth of the time of tests with sessions.
     """
     if os.path.isdir(_IN_MEMORY) and shutil.disk_usage(_IN_MEMORY).free > _ROOM and _runs_programs(_IN_MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _IN_MEMORY)
-    os.environ["SOMERSAULT_NICE"] = "0"  # else a busy machine does not slow the tests' children down but stops them
+    # At a lower priority a busy machine would stop the tests' children instead of slowing them down.
+    os.environ["SOMERSAULT_NICE"] = "0"
     global _stderr
     _stderr = os.dup(2)  # while a test runs, its output is captured
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -52,7 +53,7 @@ def _runs_programs(folder: str) -> bool:
 
 
 def pytest_collection_finish() -> None:
-    """Leaves what is loaded by now, with all tests, out of later garbage collections, which take longer the more there is."""
+    """Exclude everything loaded with the tests from later garbage collections, which would take longer."""
     gc.collect()
     gc.freeze()
 
@@ -62,7 +63,7 @@ def pytest_unconfigure() -> None:
 
 
 def _watch(seconds: float) -> None:
-    """Ends this process with the stacks of all threads unless the next event comes in time.
+    """End this process with the stacks of all threads unless the next event comes in time.
 
     Python calls the handler of pytest-timeout only between two of its instructions, and only once: a test that hangs in
     native code, or again while it is being ended, would hold up the whole run.
@@ -71,7 +72,7 @@ def _watch(seconds: float) -> None:
 
 
 def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> None:
-    """A hook of pytest-timeout, which sets its own timer too."""
+    """Start the watchdog; a hook of pytest-timeout, which also sets its own timer."""
     _watch(settings.timeout + _GRACE_SECONDS)
 
 
@@ -81,15 +82,15 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 
 def pytest_timeout_cancel_timer(item: pytest.Item) -> None:
-    """The test has ended, with its fixtures."""
+    """Stop the watchdog; the test and its fixtures have ended."""
     faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture
 def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    """Runs a command of the engine in this process; returns what it printed, as `out` and `err`.
+    """Run a command of the engine in this process; return what it printed, as `out` and `err`.
 
-    code: exit code that it must have; with 2 it must have printed one sentence, to stderr, after any progress bar.
+    code: expected exit code; with 2 the command must print one sentence to stderr, after any progress bar.
     """
 
     def run(*words: object, code: int = 0) -> Any:

@@ -1,4 +1,4 @@
-"""Whether this machine is in a network of its own, found out without the code under test."""
+"""Detection of a local network, independent of the code under test."""
 
 import ipaddress
 import socket
@@ -10,7 +10,7 @@ _ROUTES = Path("/proc/net/route")
 def _is_networked() -> bool:
     if not _ROUTES.exists() or not any(line.split()[1] == "0" * 8 for line in _ROUTES.read_text().splitlines()[1:]):
         return False
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:  # which sends nothing
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:  # sends nothing
         probe.connect(("192.0.2.1", 1))
         return not ipaddress.ip_address(probe.getsockname()[0]).is_global
 

@@ -1,4 +1,4 @@
-"""The child processes that tests count, kill and wait for."""
+"""Child processes that tests count, kill and wait for."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ _SECONDS = 60
 
 
 def children(parent: int | None = None, recursive: bool = False) -> dict[psutil.Process, str]:
-    """Running children of a process, by default of this one, with their command lines.
+    """Return the running children of a process, by default of this one, with their command lines.
 
-    A child may end while the others are being looked at; such a child is not among them, nor is one that has ended and
-    waits for its parent to take note.
+    Children that end during the search and zombies are left out.
     """
     found = dict[psutil.Process, str]()
     with suppress(psutil.NoSuchProcess):
@@ -26,7 +25,7 @@ def children(parent: int | None = None, recursive: bool = False) -> dict[psutil.
 
 
 def parts(parent: int | None = None, recursive: bool = False) -> list[psutil.Process]:
-    """Children that run a part of the program: spawned, or forked from the process that has imported torch."""
+    """Return children that run a part of the program: spawned, or forked from the process that has imported torch."""
     found = list[psutil.Process]()
     for child, command in children(parent).items():
         if "forkserver import main" in command:
@@ -37,7 +36,7 @@ def parts(parent: int | None = None, recursive: bool = False) -> list[psutil.Pro
 
 
 def kill(program: subprocess.Popen[str], said: str = "") -> list[str]:
-    """Kill the program and require that no child survives; return its whole lines of output, starting with `said`."""
+    """Kill the program, require that no child survives, and return its complete lines of output, starting with `said`."""
     family = psutil.Process(program.pid).children(recursive=True)
     program.kill()
     said += program.stdout.read()

@@ -1,4 +1,4 @@
-"""Displays that only the tests draw on, and programs that have one or none."""
+"""Displays for the tests, and programs started with or without one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @contextmanager
 def x_server(size: str, *options: str) -> Iterator[str]:
-    """The DISPLAY of an X server of this size, as 640x480, that only listens on its socket."""
+    """Yield the DISPLAY of an X server of this size, such as 640x480, that listens only on its socket."""
     reader, writer = os.pipe()
     command = ["Xvfb", "-displayfd", str(writer), "-screen", "0", f"{size}x24", "-nolisten", "tcp", *options]
     with subprocess.Popen(command, pass_fds=[writer], stderr=subprocess.DEVNULL) as server:
@@ -39,7 +39,7 @@ def run_python(*arguments: object, **environ: str) -> subprocess.CompletedProces
 
 @contextmanager
 def pipe_that_nobody_reads() -> Iterator[int]:
-    """The end of a pipe to write to, whose reader has ended."""
+    """Yield the writing end of a pipe whose reading end is closed."""
     reader, writer = os.pipe()
     os.close(reader)
     yield writer
@@ -48,9 +48,9 @@ def pipe_that_nobody_reads() -> Iterator[int]:
 
 @contextmanager
 def running(command: Sequence[object], **options: Any) -> Iterator[subprocess.Popen[str]]:
-    """Starts a program; `options` are Popen's. At the end it is killed, with all processes that it has started.
+    """Start a program; `options` are Popen's. At the end it is killed with all processes that it has started.
 
-    Popen alone would wait for it, without a limit, where a test that has failed asks nothing of it any more.
+    Popen alone would wait for it without a limit after a failed test.
     """
     with subprocess.Popen([*map(str, command)], text=True, **options) as program:
         try:

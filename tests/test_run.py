@@ -1,4 +1,4 @@
-"""The parts of run.py that decide; nothing here installs anything."""
+"""The decisions of run.py; nothing is installed."""
 
 import http.server
 import importlib
@@ -23,7 +23,7 @@ def run() -> ModuleType:
 
 @pytest.fixture
 def elsewhere(run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """run.py as if it lay in an empty folder with a finished .venv."""
+    """run.py as if in an empty folder with a complete .venv."""
     (tmp_path / "pyproject.toml").write_text(
         '[project]\ndependencies = ["numpy>=2", "torch>=2.6,<3"]\n[project.optional-dependencies]\ntest = ["pytest"]\n'
     )
@@ -40,7 +40,7 @@ def elsewhere(run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def calls(elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Commands that run.py would have run, in order; each succeeds."""
+    """Commands that run.py would run, in order; each succeeds."""
     calls: list[list[str]] = []
 
     def succeed(command: list[str], **_: object) -> int:
@@ -74,7 +74,7 @@ def test_a_display_is_known_by_its_variables(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="an X server is asked on Linux only")
-def test_a_display_that_does_not_answer_is_none(run: ModuleType) -> None:
+def test_an_unresponsive_display_counts_as_none(run: ModuleType) -> None:
     if not run.system_libraries.loads("libxcb.so.1"):
         pytest.skip("there is no libxcb to ask with")
     assert not run.display_answers({"DISPLAY": ":987"})
@@ -89,7 +89,7 @@ def test_a_display_decides_between_the_window_and_teaching_headless(run: ModuleT
     assert run.start_command(False, [], NOW.replace(microsecond=1))[-3] != command[-3]  # a session folder of its own
 
 
-def test_only_what_is_missing_is_asked_for(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_missing_packages_are_requested(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISPLAY", ":0")
     rendering, window = [*RENDERING], [*WIDGETS, *X11]
     no_library_but(run, monkeypatch, *(set(rendering + window) - {"libGL.so.1", "libxcb-cursor.so.0"}))
@@ -98,7 +98,7 @@ def test_only_what_is_missing_is_asked_for(run: ModuleType, monkeypatch: pytest.
     assert run.missing_packages(window=False, virtual_screen=False) == []
     no_library_but(run, monkeypatch, *rendering, *window)  # tests without a display
     assert run.missing_packages(window=True, virtual_screen=True) == ["xvfb"]
-    monkeypatch.delenv("DISPLAY")  # Wayland alone
+    monkeypatch.delenv("DISPLAY")  # Wayland only
     no_library_but(run, monkeypatch, *rendering, *WIDGETS, "libwayland-client.so.0")
     assert run.missing_packages(window=True, virtual_screen=False) == ["libwayland-cursor0"]
 
@@ -121,7 +121,7 @@ def test_root_installs_the_packages_at_once(
     assert calls[-1][-1] == "libgl1"
 
 
-def test_the_version_without_a_gpu_is_one_that_the_project_accepts(run: ModuleType) -> None:
+def test_the_cpu_version_of_torch_satisfies_the_project(run: ModuleType) -> None:
     from packaging.requirements import Requirement
 
     wanted = run.requirements(())
@@ -138,14 +138,14 @@ def test_the_version_without_a_gpu_is_one_that_the_project_accepts(run: ModuleTy
         (False, "win32", True, False),
     ],
 )
-def test_linux_without_a_gpu_gets_the_small_build_where_it_can(
+def test_linux_without_a_gpu_gets_the_small_build_if_available(
     run: ModuleType, monkeypatch: pytest.MonkeyPatch, gpu: bool, platform: str, reachable: bool, asked: bool
 ) -> None:
     monkeypatch.setattr(run, "answers", lambda index: reachable)
     assert run.torch_index({}, gpu, platform) == (["--extra-index-url", run.TORCH_CPU_INDEX] if asked else [])
 
 
-def test_an_index_is_asked_whether_it_is_there(
+def test_the_reachability_of_an_index_is_tested(
     run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
@@ -171,7 +171,7 @@ def test_an_index_is_asked_whether_it_is_there(
     assert not run.answers(address)
 
 
-def test_torch_is_installed_before_what_depends_on_it(
+def test_torch_is_installed_before_its_dependents(
     elsewhere: ModuleType, calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(elsewhere, "has_gpu", lambda: False)
@@ -180,16 +180,16 @@ def test_torch_is_installed_before_what_depends_on_it(
     first, second = (command for command in calls if "install" in command)
     assert first[-1] == "torch==2.13.0"
     assert second[-3:] == ["numpy>=2", "torch>=2.6,<3", "pytest"]
-    assert "find_spec" in calls[-1][-1]  # pip may have been told to install elsewhere
+    assert "find_spec" in calls[-1][-1]  # pip may be configured to install elsewhere
 
 
-def test_it_installs_again_only_when_requirements_change_or_the_environment_is_lost(
+def test_the_installation_repeats_only_for_new_requirements_or_a_lost_environment(
     elsewhere: ModuleType, calls: list[list[str]]
 ) -> None:
     elsewhere.install(())
     assert not elsewhere.is_installed(("test",))
     elsewhere.install(("test",))
-    assert elsewhere.is_installed(())  # the window starts at once after a test run
+    assert elsewhere.is_installed(())  # the window starts immediately after a test run
     calls.clear()
     elsewhere.install(())
     assert calls == []
@@ -201,7 +201,7 @@ def test_it_installs_again_only_when_requirements_change_or_the_environment_is_l
     assert "venv" in calls[0]
 
 
-def test_the_environment_is_made_again_for_another_python_or_in_another_place(
+def test_the_environment_is_recreated_for_another_python_or_place(
     elsewhere: ModuleType, calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for place in ("python 3 11 /here/.venv", "python 3 13 /here/.venv", "python 3 13 /there/.venv"):
@@ -213,9 +213,7 @@ def test_the_environment_is_made_again_for_another_python_or_in_another_place(
         calls.clear()
 
 
-def test_paths_are_those_of_the_folder_where_it_was_called(
-    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_are_relative_to_the_callers_folder(elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, Any] = {}
     monkeypatch.setattr(elsewhere.os, "execve", lambda path, command, environ: given.update(environ))
     monkeypatch.setattr(elsewhere.sys, "platform", "linux")
@@ -229,7 +227,7 @@ def test_paths_are_those_of_the_folder_where_it_was_called(
 @pytest.mark.parametrize(
     ("present", "remedy"), [("python3.13", "start it with python3.13 run.py"), ("", "install one")]
 )
-def test_another_python_is_refused_with_what_to_do(
+def test_an_unsupported_python_is_refused_with_advice(
     run: ModuleType, monkeypatch: pytest.MonkeyPatch, present: str, remedy: str
 ) -> None:
     monkeypatch.setattr(run.shutil, "which", lambda name: name if name == present else None)
@@ -239,16 +237,16 @@ def test_another_python_is_refused_with_what_to_do(
             run.main([])
 
 
-def test_what_is_asked_for_is_started_without_a_display_too(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explicit_commands_start_without_a_display(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []
     monkeypatch.setattr(run, "has_display", lambda environ: False)
     monkeypatch.setattr(run, "set_up", lambda *_, **__: None)
     monkeypatch.setattr(run, "hand_over", lambda command: started.append(command) or 0)
     run.start(["--version"])
-    assert started[0][1:] == ["-m", "app", "--version"]  # it ends with one sentence if it needs the display
+    assert started[0][1:] == ["-m", "app", "--version"]  # the program itself reports a missing display
 
 
-def test_a_failed_installation_is_not_taken_for_a_finished_one(
+def test_a_failed_installation_does_not_count_as_finished(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(elsewhere.subprocess, "call", lambda command, **_: int("install" in command))
@@ -258,7 +256,7 @@ def test_a_failed_installation_is_not_taken_for_a_finished_one(
 
 
 @pytest.mark.parametrize(("checks", "tests", "expected"), [(0, 0, 0), (1, 0, 1), (0, 5, 5), (1, 2, 2)])
-def test_the_exit_code_tells_of_failed_checks_and_tests(
+def test_the_exit_code_reports_failed_checks_and_tests(
     run: ModuleType, monkeypatch: pytest.MonkeyPatch, checks: int, tests: int, expected: int
 ) -> None:
     monkeypatch.setattr(run, "set_up", lambda *_, **__: None)

@@ -1,4 +1,4 @@
-"""The page of behaviours in tests: how it is opened and filled in."""
+"""Driver of the page of behaviours: opens it and fills it in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of a window that can't be read because they have too little room."""
+"""Search for texts of a window that are cut off."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _MNEMONIC = Qt.TextFlag.TextShowMnemonic
 
 
 def clipped(window: QWidget) -> list[str]:
-    """Texts that are cut off, or stand outside the window."""
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)  # else parts are still at their old places
+    """Return the texts that are cut off or lie outside the window."""
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)  # otherwise parts are still at their old places
     found: list[str] = []
     for part in window.findChildren(QWidget):
         if isinstance(part, QLabel | QAbstractButton) and part.isVisible() and part.text() and _cut(part, window):
@@ -19,12 +19,12 @@ def clipped(window: QWidget) -> list[str]:
 
 
 def _area(part: QWidget | None) -> QAbstractScrollArea | None:
-    """The area that can bring it into view."""
+    """Return the scroll area that can bring the widget into view."""
     return part if part is None or isinstance(part, QAbstractScrollArea) else _area(part.parentWidget())
 
 
 def _out_of_reach(part: QWidget, area: QAbstractScrollArea) -> bool:
-    """True if it stands left or right of what can be seen, and the area does not scroll sideways."""
+    """Return whether the widget lies left or right of the visible part of an area that does not scroll sideways."""
     left = part.mapTo(area, QPoint(0, 0)).x()
     sideways = area.horizontalScrollBarPolicy() != Qt.ScrollBarPolicy.ScrollBarAlwaysOff
     return part is not area and not sideways and not 0 <= left <= left + part.width() <= area.width()

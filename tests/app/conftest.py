@@ -35,7 +35,7 @@ _PATIENCE_MS = 30_000
 
 @pytest.fixture(autouse=True)
 def style(qapp: Any, own_settings: None) -> None:
-    """Applies the style of a fresh installation, whatever the test before has chosen."""
+    """Apply the style of a fresh installation, whatever the previous test has chosen."""
     if qapp.styleSheet():
         theme.choose(Appearance.SYSTEM)
     else:
@@ -46,14 +46,14 @@ def style(qapp: Any, own_settings: None) -> None:
 def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep tests and the processes that they start from reading or changing the user's own settings."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # with the trash, if a test makes it
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # contains the trash, if a test creates one
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, str(tmp_path / "settings"))
 
 
 @pytest.fixture
 def qtbot(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> QtBot:
-    """pytest-qt's, which waits as long as a busy machine needs: five seconds are too few where others compute."""
+    """pytest-qt's qtbot with a longer timeout: its five seconds are too few on a busy machine."""
     for name in ("waitUntil", "waitSignal"):
         monkeypatch.setattr(qtbot, name, partial(getattr(qtbot, name), timeout=_PATIENCE_MS))
     return qtbot
@@ -61,7 +61,7 @@ def qtbot(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> QtBot:
 
 @pytest.fixture
 def picture() -> Callable[[QWidget, str], None]:
-    """Keeps a picture of a page, to be looked at: build/pictures/NAME.png, or where SOMERSAULT_PICTURES says."""
+    """Save a picture of a page for inspection, as NAME.png in build/pictures or the folder in SOMERSAULT_PICTURES."""
     folder = Path(os.environ.get("SOMERSAULT_PICTURES", "build/pictures"))
 
     def take(widget: QWidget, name: str) -> None:
@@ -73,10 +73,10 @@ def picture() -> Callable[[QWidget, str], None]:
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind() -> Iterator[None]:
-    """Fail a test that leaves a thread or a part of the program; delete its windows, which Qt does only in an event loop."""
+    """Fail a test that leaves a thread or child process behind, and delete its windows as an event loop would."""
     threads = set(threading.enumerate())
     known = set(parts(recursive=True))
-    gc.disable()  # as in the program, no thread but this one deletes widgets
+    gc.disable()  # as in the program, only this thread deletes widgets
     yield
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     if gc.get_count()[0] > _MUCH_GARBAGE:
@@ -101,7 +101,7 @@ def engine() -> Engine:
 
 @pytest.fixture
 def open_face(qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[..., Face]]:
-    """Opens windows over a session: made at first, opened again later. All are closed at the end."""
+    """Open windows over a session, which is created the first time and opened again later. All are closed at the end."""
     faces: list[Face] = []
 
     def make(folder: Path = tmp_path / "session", **changes: Any) -> Face:
@@ -127,7 +127,7 @@ def face(open_face: Callable[..., Face]) -> Face:
 
 @pytest.fixture
 def make_page(qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[..., Page]]:
-    """Start windows over one folder of sessions, all closed at the end. Arguments: attributes of the drawers."""
+    """Make start windows over one folder of sessions, all closed at the end. Arguments: attributes of the drawers."""
     pages: list[Page] = []
 
     def made(**whims: object) -> Page:
@@ -146,7 +146,7 @@ def page(make_page: Callable[..., Page]) -> Page:
 
 @pytest.fixture
 def opened(open_face: Callable[..., Face], tmp_path: Path) -> Callable[..., Face]:
-    """A window over a session in which these answers were given before."""
+    """Open a window over a session that already has these answers."""
 
     def make(given: Given, **changes: object) -> Face:
         folder = tmp_path / "session"

@@ -1,4 +1,4 @@
-"""A fake engine: processes that play what a test tells them to and record what they are sent; and a window over it."""
+"""A fake engine, whose processes play the events of a test and record what they receive, and a window over it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def make_frames(size: int = 24, count: int = 8) -> Frames:
 
 @dataclass
 class FakeMessage:
-    """An event on its way from a fake process, in place of core.system.shared_memory.Envelope."""
+    """Message of a fake process that carries an event, in place of core.system.shared_memory.Envelope."""
 
     event: Event
     error: Exception | None = None
@@ -106,7 +106,7 @@ class FakeMessage:
 
 
 class FakeProcess:
-    """Stands in for core.system.child_process.JobProcess."""
+    """Stand-in for core.system.child_process.JobProcess."""
 
     def __init__(self, spec: JobSpec) -> None:
         self.spec = spec
@@ -162,7 +162,7 @@ class FakeProcess:
 
 
 class Engine:
-    """Makes fake processes and remembers the newest of each name."""
+    """Factory of fake processes that remembers the newest of each name."""
 
     def __init__(self) -> None:
         self.made: list[FakeProcess] = []
@@ -191,14 +191,14 @@ def take_file(window: QWidget, path: Path) -> None:
 
 
 def endless(session: Session, target: Path, check_cancelled: Callable[[], None]) -> None:
-    """Stands in for core.session.archive.export_session."""
+    """Stand-in for core.session.archive.export_session that runs until it is cancelled."""
     while True:
         check_cancelled()
         time.sleep(0.01)
 
 
 class Face:
-    """A shown window with its controller, engine and session's folder."""
+    """A shown window with its controller, its engine and the folder of its session."""
 
     def __init__(self, qtbot: QtBot, folder: Path, session: Session) -> None:
         self.qtbot, self.folder, self.engine = qtbot, folder, Engine()
@@ -208,7 +208,7 @@ class Face:
         self.wait_until, self.wait_signal = qtbot.waitUntil, qtbot.waitSignal
 
     def activate(self, window: QWidget | None = None) -> None:
-        """Gives the keys to the window, or to another one."""
+        """Give the keyboard focus to the window, or to another one."""
         window = window or self.window
         window.activateWindow()
         self.wait_until(window.isActiveWindow)
@@ -218,8 +218,8 @@ class Face:
         self.activate()
         self.controller.start()
         self.wait_until(lambda: self.controller.state == State.RUNNING)
-        self.wait_until(lambda: bool(self.engine["reward"].got(AnswersReplayed)))  # the store is made and open
-        QCoreApplication.sendPostedEvents()  # the number of answers, sent before them by the writer's thread
+        self.wait_until(lambda: bool(self.engine["reward"].got(AnswersReplayed)))  # the store is created and open
+        QCoreApplication.sendPostedEvents()  # delivers the number of answers, which the writer's thread sent before
 
     def save(self, action: str, path: Path) -> None:
         """Choose this entry of the menu, and this file in its dialog."""
@@ -230,13 +230,13 @@ class Face:
         QTest.keyClick(self.window, key, modifier)
 
     def offer(self, *queries: Query) -> tuple[Query, ...]:
-        """Offers queries, waits until the first of them is on screen, and returns them."""
+        """Offer queries, wait until the first of them is on screen, and return them."""
         self.engine.offer(*queries)
         self.wait_until(lambda: self.labelling.pairs.shown is not None)
         return queries
 
     def answered(self, key: Qt.Key = Qt.Key.Key_Left) -> tuple[Query, Query]:
-        """Two pairs: the first is answered by this key and stored, the second is on screen."""
+        """Offer two pairs, answer the first with this key, and wait until it is stored and the second is on screen."""
         first, second = self.offer(make_query(), make_query())
         self.press(key)
         self.wait_until(lambda: self.query is second)
@@ -244,30 +244,30 @@ class Face:
         return first, second
 
     def answer_another(self) -> None:
-        """Answers one more pair, and waits until the answer is stored."""
+        """Answer one more pair, and wait until the answer is stored."""
         before = len(self.answers())
         self.offer(make_query())
         self.press(Qt.Key.Key_Left)
         self.wait_until(lambda: len(self.answers()) == before + 1)
 
     def learn(self) -> None:
-        """Plays the report of a batch that was collected."""
+        """Play the report of a batch that was collected."""
         steps = self.controller.progress.env_steps + 1000
         self.engine["rollout"].play(RolloutReported(steps, 1000, math.nan, math.nan, {}, math.nan, 0))
         self.wait_until(lambda: self.controller.progress.env_steps == steps)
 
     def stop(self) -> None:
-        """Stops the session by its menu, and waits until it has."""
+        """Stop the session by its menu, and wait until it has stopped."""
         with self.wait_signal(self.controller.stopped):
             self.window.stop_action.trigger()
 
     def die(self, name: str) -> None:
-        """The process of this job dies, and the window reports it."""
+        """Let the process of this job die, and wait until the window reports it."""
         self.engine[name].die()
         self.wait_until(lambda: self.window.banner.shows_failure)
 
     def restart(self) -> None:
-        """Presses the banner's button, and waits until all jobs run again."""
+        """Press the banner's button, and wait until all jobs run again."""
         press_restart(self)
         self.wait_until(lambda: self.controller.state == State.RUNNING)
 
@@ -278,7 +278,7 @@ class Face:
         return shown.query if shown and self.window.pair_page.currentWidget() is self.window.clips else None
 
     def answers(self) -> list[Preference]:
-        self.wait_until(lambda: self.labelling.idle)  # none is on its way to the disk
+        self.wait_until(lambda: self.labelling.idle)  # all answers have reached the disk
         store = self.controller.session.store()
         try:
             return list(store.each())
@@ -296,13 +296,13 @@ def press_restart(face: Face) -> None:
 
 
 def numbers(face: Face) -> dict[str, int]:
-    """Return, for each job in the newest checkpoint, the number of the request that its state answered."""
+    """Return the number of the request that the state of each job in the newest checkpoint answered."""
     loaded = face.controller.session.load()
     return {name: state.values["n"] for name, state in loaded[1].items()}
 
 
 class FullSystem:
-    """Makes a limited number of the engine's processes, then fails as with too many open files."""
+    """Factory of a limited number of the engine's processes, which then fails as with too many open files."""
 
     def __init__(self, face: Face, left: int) -> None:
         self._make, self._left = face.engine, left

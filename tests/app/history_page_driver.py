@@ -1,4 +1,4 @@
-"""The answer history in tests: how its page is opened and read."""
+"""Driver of the answer history: opens its page and reads it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def fill(store: PreferenceStore, given: Given) -> None:
 
 
 def page_of(face: Face) -> HistoryPage:
-    """Opens the page by its key and waits until it lists what there is."""
+    """Open the page by its key, and wait until it lists the answers."""
     face.press(Qt.Key.Key_H, Qt.KeyboardModifier.ControlModifier)
     page = face.window.history_commands.page
     face.wait_until(page.isActiveWindow)
@@ -51,7 +51,7 @@ def disagreements(face: Face) -> HistoryPage:
 
 
 def judge(face: Face, generation: int, left: dict[int, float], times: int = 1) -> None:
-    """Answer the request with this number as the reward job. left: P[left preferred] by answer"""
+    """Answer the request with this number as the reward job does. left: P[left preferred] by answer"""
     reward = face.engine["reward"]
     face.wait_until(lambda: len(reward.got(PredictionsRequested)) == times)
     token = reward.got(PredictionsRequested)[-1].token
@@ -64,13 +64,15 @@ def listed(page: HistoryPage) -> list[int]:
 
 
 def row_of(page: HistoryPage, key: int) -> PreferenceSummary:
-    """The answer of that number, listed or not."""
+    """Return the answer with that number, listed or not."""
     return next(row for row in page.model.rows if row.id == key)
 
 
 def choose(face: Face, key: int) -> None:
-    """Clicks the answer of that number, and waits until it is shown: on a busy machine a click after this one came
-    before the page was laid out, and changed nothing."""
+    """Click the answer with that number, and wait until it is shown.
+
+    On a busy machine an immediate second click would come before the page is laid out, and have no effect.
+    """
     page = face.window.history_commands.page
     index = page.model.index_of(key)
     page.list.scrollTo(index)

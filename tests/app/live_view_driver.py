@@ -1,4 +1,4 @@
-"""The live view and demo mode in tests: policies that learn, their demonstrations, and how the mode is opened."""
+"""Driver of the live view and of demo mode: lets policies learn, plays their demonstrations, and opens the mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shown start window over a folder of sessions, with stand-ins for what draws."""
+"""A shown start window over a folder of sessions, with stand-ins for the renderers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def practice_segment(task: Task, number: int) -> Segment:
 
 
 class Drawer(FakeProcess):
-    """Draws every task at once, but refuses those of `refused`, dies at the `deadly` and never draws the `ignored`."""
+    """Stand-in renderer that draws at once, refuses tasks in `refused`, dies at `deadly` and never draws `ignored` ones."""
 
     refused: dict[str, str] = {}
     deadly: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class Drawer(FakeProcess):
 
 
 class Drawers:
-    """Makes drawers, all with these attributes, and remembers them."""
+    """Factory of drawers with these attributes that remembers them."""
 
     def __init__(self, **whims: object) -> None:
         self.whims = whims
@@ -124,7 +124,7 @@ SWINGER = RobotModel(
 
 
 class Page:
-    """A shown start window over a folder of sessions; what was opened is in `opened`."""
+    """A shown start window over a folder of sessions; `opened` lists the sessions that were opened."""
 
     def __init__(self, qtbot: QtBot, folder: Path, **whims: object) -> None:
         self.wait_until, self.root = qtbot.waitUntil, folder / "sessions"
@@ -148,19 +148,19 @@ class Page:
 
     @property
     def trashed(self) -> list[str]:
-        """Names of what is in the desktop's trash, as its own records have them."""
+        """Names of the sessions in the desktop's trash, from its own records."""
         records = sorted((self.trash / "info").glob("*.trashinfo"))
         assert all((self.trash / "files" / record.stem).exists() for record in records)
         return [record.stem for record in records]
 
     @property
     def scenes(self) -> list[SceneRequested]:
-        """The scenes that were requested."""
+        """Requested scenes."""
         return [event for drawer in self.drawers.made for event in drawer.got(SceneRequested)]
 
     @property
     def practices(self) -> list[PracticeRequested]:
-        """The practice pairs that were requested."""
+        """Requested practice pairs."""
         return [event for drawer in self.drawers.made for event in drawer.got(PracticeRequested)]
 
     def show(self, width: int = 1280, height: int = 720) -> Page:

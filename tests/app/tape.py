@@ -1,4 +1,4 @@
-"""A tape of events for the plots, and what can be seen of them afterwards."""
+"""A tape of events for the plots, and access to what they draw."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def report(
 
 
 def play(face: Face) -> None:
-    """Three reports, a fit and an episode; none of the true figures can be met by chance."""
+    """Play three reports, a fit and an episode, in which no other figure equals a true one by chance."""
     for number, true in enumerate(TRUE_RETURNS):
         face.engine["rollout"].play(report(1000 * (number + 1), true, 4.5 + number, 0.5 + number))
     face.wait_until(lambda: face.controller.progress.env_steps == 3000)
@@ -58,31 +58,31 @@ def play(face: Face) -> None:
 
 
 def teaching(open_face: Callable[..., Face], **changes: Any) -> Face:
-    """A window over a session in which the jobs have reported some progress."""
+    """Open a window over a session in which the jobs have reported some progress."""
     face = open_face(**{**SCHEDULE, **changes})
     play(face)
     return face
 
 
 def plot(face: Face, key: str) -> Plot:
-    """The plot, in the tab in front and drawn."""
+    """Return the plot after bringing its tab to the front and drawing it."""
     plots = face.window.plots
     found = plots.all_plots()[key]
     plots.setCurrentIndex(next(i for i in range(plots.count()) if plots.widget(i).isAncestorOf(found)))
     face.wait_until(lambda: found.isVisible() and found.canvas.inside().width() > 50)
     refresh(face)
-    found.grab()  # scales are fitted when they are painted
+    found.grab()  # scales are fitted when a plot is painted
     return found
 
 
 def refresh(face: Face) -> None:
-    """Refreshes until no plot has news."""
+    """Refresh until no plot has new data."""
     while face.window.plots.refresh(face.controller.metrics, face.controller.episode):
         pass
 
 
 def drawn(shown: Plot) -> dict[str, tuple[list[float], list[float]]]:
-    """Curves on screen by name: x and y as the drawing library has them, with None for a gap."""
+    """Return the curves on screen by name: x and y of the drawing library, with None for a gap."""
     found = {}
     for curve, item in shown.items.items():
         x, y = item.getOriginalDataset()
@@ -92,7 +92,7 @@ def drawn(shown: Plot) -> dict[str, tuple[list[float], list[float]]]:
 
 
 def words(widget: QWidget) -> str:
-    """Every text that is on it or read by a screen reader."""
+    """Return every text on the widget, including those for screen readers."""
     texts = [widget, *widget.findChildren(QWidget)]
     said = [child.text() for child in texts if callable(getattr(child, "text", None))]
     return "\n".join([*said, *(t.accessibleName() + t.accessibleDescription() + t.toolTip() for t in texts)])
@@ -105,14 +105,14 @@ def show_true_reward(face: Face) -> None:
 
 
 def has_colour(image: QImage, colour: str) -> bool:
-    """True if any pixel has exactly this colour."""
-    plain = image.convertToFormat(QImage.Format.Format_RGB32)  # named, or its pixels would be gone
+    """Return whether any pixel has exactly this colour."""
+    plain = image.convertToFormat(QImage.Format.Format_RGB32)  # named, so that its pixels stay alive
     pixels = np.frombuffer(plain.constBits(), np.uint32) & 0xFFFFFF
     return bool((pixels == int(colour[1:], 16)).any())
 
 
 def flashed(clips: ClipPair) -> Choice | None:
-    """The choice that a pair of clips confirms, read from its pictures."""
+    """Return the choice that a pair of clips confirms, read from its pictures."""
     pictures = clips.left.grab().toImage(), clips.right.grab().toImage()
     colours = theme.palette().choice_colours
     for choice in (Choice.TIE, Choice.CANT_TELL):

@@ -1,4 +1,4 @@
-"""The program from the outside: bad input, signals, and the libraries that a process with a window loads."""
+"""The program as a process: bad input, signals, and the libraries that a process with a window loads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fresh_user(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def refusal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Runs the program and returns the one sentence with which it ends."""
+    """Run the program, and return the one sentence with which it ends."""
     monkeypatch.setattr(application, "warnings_to_stderr", lambda _: None)
 
     def run(*arguments: object) -> str:
@@ -65,7 +65,7 @@ def test_a_folder_that_is_no_session_is_refused_and_left_alone(refusal: Callable
     assert "settings are not of this version" in refusal("--session", folder)
 
 
-def test_a_session_that_can_not_be_opened_is_refused(refusal: Callable[..., str], tmp_path: Path) -> None:
+def test_a_session_that_cannot_be_opened_is_refused(refusal: Callable[..., str], tmp_path: Path) -> None:
     with closing(Session.create(tmp_path / "s", Config(teacher="human", labels=100))):
         assert "open in another Somersault" in refusal("--session", tmp_path / "s")
     assert "--labels 100" in refusal("--session", tmp_path / "s", "--labels", 50)
@@ -135,24 +135,26 @@ def test_a_process_with_a_window_loads_no_heavy_library(tmp_path: Path, script: 
     done = run_python("-W", "error", tmp_path / "look.py", **fresh_user(tmp_path))
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-2:] == [*output, "[]"]
-    drawn = {path.stem for path in tmp_path.rglob("*.jpg")}  # more of them, if the next one is quick
+    drawn = {path.stem for path in tmp_path.rglob("*.jpg")}  # more than one if the next picture is quick
     assert {line.split()[1] for line in output} <= drawn and bool(drawn) == bool(output)
 
 
-def test_the_window_needs_its_memory(refusal: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_window_is_refused_without_enough_memory(
+    refusal: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(resources, "free_memory", lambda *_: 2_100_000_000)
     assert "2.2 GB is needed" in refusal()
 
 
 @pytest.mark.parametrize("number", [*STOPPING[1:], 0])
-def test_a_signal_or_the_time_given_closes_the_window_cleanly(tmp_path: Path, number: int) -> None:
+def test_a_signal_or_quit_after_closes_the_window_cleanly(tmp_path: Path, number: int) -> None:
     script = (
         "import os, app.application as p, tests.app.fakes as f; p.JobProcess = f.FakeProcess\n"
         "from PySide6.QtCore import QTimer\n"
         "start = p.Controller.start\n"
         f"kill = lambda: {int(number)} and os.kill(os.getpid(), {int(number)})\n"
         "from app.session.controller import State\n"
-        "begun = lambda state: state == State.RUNNING and QTimer.singleShot(0, kill)\n"  # before, there is nothing to save
+        "begun = lambda state: state == State.RUNNING and QTimer.singleShot(0, kill)\n"  # before this there is nothing to save
         "p.Controller.start = lambda c: (c.state_changed.connect(begun), start(c))\n"
         f"raise SystemExit(p.run(['--session', {str(tmp_path / 's')!r}, *{[] if number else ['--quit-after', '1']}]))"
     )
@@ -181,7 +183,7 @@ app.display_check.show_error(UserError('Only a little is free: make room.'))
 @pytest.mark.parametrize(
     ("variable", "boxes"), [("1", "[('Only a little is free: make room.', 'PlainText')]\n"), ("", "")]
 )
-def test_started_from_a_menu_it_shows_the_sentence_in_a_box_too(variable: str, boxes: str) -> None:
+def test_without_a_terminal_errors_are_also_shown_in_a_message_box(variable: str, boxes: str) -> None:
     done = run_python("-c", _FROM_MENU, SOMERSAULT_FROM_MENU=variable)
     assert (done.returncode, done.stdout) == (0, boxes)
     assert done.stderr.splitlines()[0] == "Only a little is free: make room."

@@ -72,7 +72,7 @@ def test_an_error_in_any_thread_is_one_sentence_in_a_dialog(
     picture(dialog, "crash")
 
 
-def test_it_shows_and_copies_the_log(reporter: CrashReporter, qtbot: QtBot, picture: Any) -> None:
+def test_the_dialog_shows_and_copies_the_log(reporter: CrashReporter, qtbot: QtBot, picture: Any) -> None:
     logging.getLogger("app.session.controller").info("running, 12 answers")
     dialog = crashed(reporter, qtbot)
     log, buttons = dialog.findChild(QTextEdit), {button.text(): button for button in dialog.buttons()}
@@ -91,7 +91,7 @@ def test_it_shows_and_copies_the_log(reporter: CrashReporter, qtbot: QtBot, pict
     assert reporter.dialog is None
 
 
-def test_ctrl_c_is_no_crash(reporter: CrashReporter, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_is_not_reported_as_a_crash(reporter: CrashReporter, monkeypatch: pytest.MonkeyPatch) -> None:
     passed: list[object] = []
     reporter.remove()
     with monkeypatch.context() as patch:

@@ -1,4 +1,4 @@
-"""One of each event that a child may send to the window."""
+"""Examples of every event that a child may send to the window."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PLAY = (GameShown(np.zeros((210, 160, 3), np.uint8), 7, 3),)
 
 
 def events() -> list[tuple[str, Event]]:
-    """One of each event that a stage's child may send, with the stage."""
+    """Return one example of each event that the child of a job may send, with the job."""
     query = make_query()
     return [
         ("rollout", Waited("rollout", "it waits")),

@@ -58,7 +58,7 @@ def _of(folder: Path) -> dict[str, object]:
 
 
 def _episodes(config: Config, weights: dict[str, np.ndarray]) -> RolloutBatch:
-    """Collects one whole episode of each of the robots."""
+    """Collect one whole episode of each of the robots."""
     task = get_task(config.task, config.true_reward)
     env = make_envs(task, _ROBOTS, generator(config.seed, "agreement"), staggered=False)
     actor = Actor(config, generator(config.seed, "agreement's actions"))
@@ -69,13 +69,13 @@ def _episodes(config: Config, weights: dict[str, np.ndarray]) -> RolloutBatch:
 
 
 def _gains(config: Config, played: RolloutBatch, rewards: Float32) -> Float32:
-    """Computes (T, N) advantages from rewards (T, N) of standard deviation 1; fits a value function to their returns."""
+    """Compute (T, N) advantages from rewards (T, N) of standard deviation 1, with a value function fitted to their returns."""
     torch.manual_seed(config.seed)
     seen = played.observations
     # The observation after the last step is the last row: its value counts, because an episode ends at a time limit.
     rows = np.concatenate([seen, played.end_observations[None]])
     inputs = torch.as_tensor((rows - seen.mean((0, 1))) / (seen.std((0, 1)) + 1e-6), dtype=torch.float32)
-    network = build_policy(config, CPU)  # for its value function
+    network = build_policy(config, CPU)  # only its value function is used
     network.enable_gradients()
     values = np.zeros(inputs.shape[:-1], np.float32)
     for _ in range(_PASSES):
@@ -87,7 +87,7 @@ def _gains(config: Config, played: RolloutBatch, rewards: Float32) -> Float32:
 
 
 def _judged(config: Config, played: RolloutBatch, rewards: Float32, values: Float32) -> Float32:
-    """Computes (T, N) advantages from values (T + 1, N), the last row of which follows the last step."""
+    """Compute (T, N) advantages from values (T + 1, N), the last row of which follows the last step."""
     policy = config.policy
     return advantages(rewards, values[:-1], values[1:], played.ends, policy.discount, policy.gae_lambda)
 

@@ -27,7 +27,7 @@ _ANSWERS = 300
 
 
 def game_segment() -> Segment:
-    """Pictures in which some pixels change from step to step, with colour pictures of 6,144 bytes."""
+    """Return a segment of pictures in which some pixels change at each step, with colour pictures of 6,144 bytes."""
     rng, steps = np.random.default_rng(0), 25
     pictures = np.repeat(rng.integers(0, 256, (1, 84, 84), np.uint8), steps + 3, 0)
     pictures[:, 40:44] = rng.integers(0, 256, (steps + 3, 4, 84), np.uint8)

@@ -26,7 +26,7 @@ _RESET_NOISE = 5e-3
 
 
 def load_model(physics: str) -> mujoco.MjModel:
-    """Loads Gymnasium's Hopper with the integrator and timestep of PHYSICS."""
+    """Load Gymnasium's Hopper with the integrator and timestep of PHYSICS."""
     assets = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
     model = mujoco.MjModel.from_xml_path(str(assets / "hopper.xml"))
     model.opt.integrator, model.opt.timestep, _ = PHYSICS[physics]
@@ -34,7 +34,7 @@ def load_model(physics: str) -> mujoco.MjModel:
 
 
 def prepare() -> dict[str, Any]:
-    """Registers the environment as TASK and sets torch's number of threads (0: torch's own choice).
+    """Register the environment as TASK, and set torch's number of threads (0: torch's own choice).
 
     Returns the other options that Peer.run was given.
     """
@@ -47,7 +47,7 @@ def prepare() -> dict[str, Any]:
 
 
 class HopperBackflip(gymnasium.Env[np.ndarray, np.ndarray]):
-    """One Hopper. gymnasium.register sets its episode length; it never terminates. `backflips` counts this episode's."""
+    """One Hopper that never terminates; gymnasium.register sets its episode length. `backflips` counts those of the episode."""
 
     def __init__(self, physics: str) -> None:
         self._model = load_model(physics)
@@ -74,17 +74,17 @@ class HopperBackflip(gymnasium.Env[np.ndarray, np.ndarray]):
         return self._observation(), reward, False, False, {}
 
     def _observation(self) -> np.ndarray:
-        """Observation (12,) float32 as in core: the angle as sine and cosine, so that a full turn returns to the same values."""
+        """Return the observation (12,) float32 as in core, with sine and cosine of the angle, so that it repeats after a turn."""
         position, velocity = self._data.qpos, np.clip(self._data.qvel, -10, 10)
         turn = [np.sin(position[2]), np.cos(position[2])]
         return np.concatenate([position[1:2], turn, position[3:], velocity]).astype(np.float32)
 
     def _reward(self, a: np.ndarray) -> float:
-        """OpenAI's backflip reward (true_reward=openai in core), on Gymnasium's standard observation before the step."""
+        """Return OpenAI's backflip reward (true_reward=openai in core) from Gymnasium's standard observation before the step."""
         o = np.concatenate([self._data.qpos[1:], np.clip(self._data.qvel, -10, 10)])
         push = a[0] * o[8] + a[1] * o[9] + a[2] * o[10]
         return float(-o[7] * (1 + 0.3 * o[0] + 0.1 * push + 0.05 * -o[5]))
 
     def _count(self) -> None:
-        """Counts full backward turns as core's BackflipCounter does."""
+        """Count full backward turns as core's BackflipCounter does."""
         self.backflips += int(self._data.qpos[2] <= -2 * np.pi * (self.backflips + 1))

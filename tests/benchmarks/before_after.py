@@ -1,4 +1,4 @@
-"""Compares the throughput of two checkouts: `core bench` in each in turn, so that both meet the same machine.
+"""Throughput of two checkouts, compared by running `core bench` in each in turn on the same machine.
 
     .venv/bin/python -m tests.benchmarks.before_after OLD_CHECKOUT --tasks hopper ant --rounds 2 --steps 600000
 
@@ -23,7 +23,7 @@ FIGURES = ("collecting", "teaching")
 
 
 def bench(checkout: Path, task: str, steps: int) -> dict[str, float]:
-    """Steps per second by figure: raw_steps_per_second, collecting_steps_per_second, teaching_steps_per_second."""
+    """Return raw_steps_per_second, collecting_steps_per_second and teaching_steps_per_second by name."""
     command = [sys.executable, "-m", "core", "bench", "--task", task, "--json"]
     command += ["--steps", str(steps)] if steps else []
     output = subprocess.run(command, cwd=checkout, check=True, capture_output=True, text=True).stdout
@@ -31,7 +31,7 @@ def bench(checkout: Path, task: str, steps: int) -> dict[str, float]:
 
 
 def compare(old: Path, task: str, rounds: int, steps: int) -> str:
-    """A row of the table for one task."""
+    """Return a row of the table for one task."""
     pairs = [(bench(old, task, steps), bench(ROOT, task, steps)) for _ in range(rounds)]
     cells = []
     for figure in FIGURES:

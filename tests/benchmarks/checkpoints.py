@@ -1,8 +1,8 @@
 """Cost of a checkpoint: python -m tests.benchmarks.checkpoints [--task TASK]
 
 Teaches a task by its oracle in one process until its pool is full, and saves its states several times. Prints, as JSON,
-the size of the file, the median processor and wall time of a checkpoint in milliseconds, how much of the wall time is the
-writing of as many bytes to disk, and the share of a core's time that it takes at one every twenty seconds.
+the size of the file, the median processor and wall time of a checkpoint in milliseconds, the part of the wall time spent
+writing that many bytes to disk, and the share of a core that checkpoints every twenty seconds take.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SAVES = 15
 
 
 def _taught(session: Session) -> HeadlessRun:
-    """A run to all steps of the session."""
+    """Return a run that has taken all steps of its session."""
     run, rollout = HeadlessRun(session, lambda event: None, threads=1, apart=False), session.config.rollout
     for _ in range(session.config.steps // (rollout.environments * rollout.steps)):
         run.cycle()

@@ -1,4 +1,4 @@
-"""Compares the yardstick's rewards and physics with DeepMind Control's own, on random states.
+"""Comparison of the yardstick's rewards and physics with DeepMind Control's own, on random states.
 
     python3 -m venv PEER && PEER/bin/pip install dm_control==1.0.50 'mujoco<4'
     .venv/bin/python -m tests.benchmarks.control_suite PEER/bin/python
@@ -29,7 +29,7 @@ TASKS = {"walker-walk": ("walker", "walk"), "walker-run": ("walker", "run"), "ch
 
 
 def rewards_of(task: RobotTask, env: MujocoVectorEnv, positions: np.ndarray, velocities: np.ndarray) -> np.ndarray:
-    """Rewards (N,) of states."""
+    """Return the rewards (N,) of states."""
     count = len(positions)
     actions, seconds = np.zeros((count, env.model.nu), np.float32), np.zeros(count)
     states = StepStates(positions, positions, velocities, actions, seconds, task.step_seconds)

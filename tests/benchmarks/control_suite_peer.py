@@ -1,4 +1,4 @@
-"""Random states of DeepMind Control's tasks with its rewards: run by control_suite.py in an environment of dm_control's.
+"""Random states of DeepMind Control's tasks with its rewards. control_suite.py runs this file in dm_control's environment.
 
 python control_suite_peer.py DOMAIN TASK STATES SEED FILE.npz
 """

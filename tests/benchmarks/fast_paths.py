@@ -1,10 +1,10 @@
-"""Paired benchmark of the hand-written actor of NumPy arrays against the plain torch expression.
+"""Paired benchmark of the hand-written NumPy actor and the plain torch expression.
 
     python -m tests.benchmarks.fast_paths [--pairs 20]
 
-Both forms act for twenty steps of 128 robots in turn, in one process and one thread; printed are the medians of their
-CPU times and of the ratios. The path's share of a run is (1 - 1 / ratio) times the share of acting in the run; a path
-that saves less than 5 % of a run should go.
+Both forms act for twenty steps of 128 robots in turn, in one process and one thread. Prints the medians of their CPU
+times and of the ratios. The path saves (1 - 1 / ratio) times the share of acting in a run; a path that saves less than
+5 % of a run should be removed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OBSERVED, ACTED = 11, 3
 
 
 def acting(with_numpy: bool) -> Callable[[], object]:
-    """Twenty steps of 128 environments."""
+    """Act for twenty steps of 128 environments."""
     config, start = Config(), torch.Generator().manual_seed(0)
     actor = GaussianActorCritic(OBSERVED, ACTED, config.policy.hidden, config.policy.initial_std, start)
     rng = np.random.default_rng(0)

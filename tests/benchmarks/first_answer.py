@@ -2,7 +2,7 @@
 
     xvfb-run -a -s '-screen 0 1600x1000x24' .venv/bin/python -m tests.benchmarks.first_answer
 
-The real program with its child processes and empty folders. Nothing is typed but a name and a sentence; five practice
+Runs the real program with its child processes and empty folders. Only a name and an instruction are typed; five practice
 pairs are answered first, and kept. Prints the seconds after each step, and the load of the machine.
 """
 
@@ -25,7 +25,7 @@ NAME, SENTENCE = "Kneeling", "Choose the clip in which the robot kneels more ste
 
 
 def press(key: Qt.Key) -> None:
-    """On what has the focus, which must be in the active window, as with a real keyboard."""
+    """Press a key on the focused control, which must be in the active window, as with a real keyboard."""
     wait(lambda: QApplication.activeWindow() is not None)
     QTest.keyClick(QApplication.focusWidget() or QApplication.activeWindow(), key)
 

@@ -1,9 +1,9 @@
-"""Seconds from starting a new session to its first pair on screen, and what its child processes have cost by then.
+"""Seconds from starting a new session to its first pair on screen, and the cost of its child processes until then.
 
     xvfb-run -a -s '-screen 0 1600x1000x24' .venv/bin/python -m tests.benchmarks.first_pair
 
-The real window over real child processes. Prints one JSON object: seconds, the children's processor time in seconds, and
-their memory in MB, shared pages counted once. Run it in turn with another version: machines and their load differ.
+Runs the real window over real child processes. Prints one JSON object: seconds, the children's processor time in seconds,
+and their memory in MB, shared pages counted once. Run it alternately with another version: machines and loads differ.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Clips of what is to be reached, for the cards of the start page: a robot's behaviour, or points in a game.
+"""Clips of the goal for the cards of the start page: a robot's behaviour, or points in a game.
 
     .venv/bin/python -m tests.benchmarks.goal_clips [TASK ...] [--sessions DIR] [--out resources/goals]
 
 Trains each behaviour with `core teach --teacher none`, films an episode of the policy without noise,
-and writes the stretch of it that earns most and closes best as a loop: TASK.jpg, the frames of the loop below each other
-as in the start page's cache, and its figures in clips.json. A policy that does not show the goal gets no clip, and its
-card keeps the picture of the untrained robot. --sessions keeps the trained sessions; those already there are not trained
-again. About two minutes a behaviour on a quiet core. Look at `contact-sheet.png` in the sessions' folder.
+and writes the stretch with the highest reward that closes best as a loop: TASK.jpg has the frames below each other, as in
+the start page's cache, and clips.json the figures. A policy that does not show the goal gets no clip, and its card keeps
+the picture of the untrained robot. --sessions keeps the trained sessions; existing ones are not trained again. Takes
+about two minutes per behaviour on an idle core. Inspect `contact-sheet.png` in the sessions' folder.
 
 A game takes hours to learn. Its clip is the best stretch of many games with random actions, by the true reward.
 """
@@ -51,10 +51,12 @@ _LEAD_IN_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Recipe:
-    """steps: environment steps of training; seconds: of the loop; whole: it begins with the episode
+    """Settings for the clip of a task.
+
+    steps: environment steps of training; seconds: length of the loop; whole: whether it begins with the episode
 
     reached: figure of the filmed episode and the least value at which it shows what the card says
-    behaviour: fields of a behaviour file that is trained instead, where the task's own true reward leads elsewhere
+    behaviour: fields of a behaviour file to train instead, if the task's own true reward leads elsewhere
     """
 
     steps: int = 1_500_000
@@ -126,7 +128,7 @@ def main() -> None:
 
 
 def train(name: str, folder: Path) -> None:
-    """Train a policy on the true reward, unless the session is there."""
+    """Train a policy on the true reward, unless the session exists."""
     if folder.exists():
         return
     recipe = RECIPES[name]

@@ -3,8 +3,8 @@
     xvfb-run -a .venv/bin/python -m tests.benchmarks.history
 
 Prints one JSON object. Times are in milliseconds from the menu's action until the list is painted with all answers,
-until the first still picture is in it, and until the selected answer plays. Memory is the window's own (unique set
-size, MB): before, after everything on screen is drawn, after scrolling through everything, and after closing.
+until it shows the first still picture, and until the selected answer plays. Memory is the window's own (unique set
+size, MB): before opening, after everything on screen is drawn, after scrolling through the whole list, and after closing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _STOPS = 60
 
 
 def make_session(folder: Path) -> None:
-    """Makes the session, of random segments: a simulator in this process would count as the window's memory."""
+    """Make a session of random segments, as a simulator in this process would count as the window's memory."""
     config = replaced(Config(), teacher="human", labels=2 * _ANSWERS, steps=10**12)
     sides = [segment(number, get_task(config.task).segment_steps) for number in range(1, _DISTINCT + 1)]
     started = time.time()

@@ -3,8 +3,8 @@
     xvfb-run -a -s '-screen 0 1600x1000x24' .venv/bin/python -m tests.benchmarks.idle --seconds 600 --session DIR
 
 Gives the first answers of a session of hopper-backflip with the oracle's keys, waits until every job waits for the next
-answer, and measures from then on. With --session the session is kept there: the next run continues it and soon holds.
-Prints one JSON object. The display's own server is not counted. Counts of processor time do not need an idle machine.
+answer, and measures from then on. --session keeps the session: the next run continues it and holds sooner.
+Prints one JSON object. The X server is not counted. Processor time can be measured on a busy machine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SETTLE_SECONDS = 10.0
 
 
 def processor_seconds() -> dict[str, float]:
-    """Processor seconds so far by process: the window, and each child that is still running."""
+    """Return the processor seconds so far by process: the window, and each child that is still running."""
     processes = {"window": psutil.Process()} | {
         c.name: psutil.Process(c.pid) for c in multiprocessing.active_children()
     }
@@ -34,7 +34,7 @@ def processor_seconds() -> dict[str, float]:
 
 
 def answer_until_held(controller: Controller, window: MainWindow) -> None:
-    """Presses keys until training has started, and waits until no job has anything to do."""
+    """Press keys until training has started, and wait until no job has anything to do."""
     progress = controller.progress
 
     def held() -> bool:

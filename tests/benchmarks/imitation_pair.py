@@ -7,8 +7,8 @@ environment of its own, `.venv-imitation`; making it takes some minutes. Prints 
 steps per second; the peer's include cheap ones that only fill its queries. `trained_ratio` counts the steps that the
 policy learned from. Run it on an idle machine; it asserts nothing.
 
-By default the peer runs as its users have it: Gymnasium's physics, torch's own number of threads, and the 60 turns
-between policy and reward that its tutorial recommends (the tutorial itself has 5, to be quick). With
+By default the peer runs as its users run it: Gymnasium's physics, torch's default number of threads, and the 60
+iterations that its tutorial recommends (the tutorial itself uses 5, to be quick). With
 `--peer-iterations 5 --peer-physics ours --peer-threads 1` it has every advantage that we found for its speed.
 """
 
@@ -28,11 +28,11 @@ PEER = Peer(
     pythons=((3, 11), (3, 12)),
     packages=(
         "imitation==1.0.1",
-        "mujoco<3.2",  # what the peer's Gymnasium can load
+        "mujoco<3.2",  # the newest version that the peer's Gymnasium can load
         "numpy<2",
         "pandas<2.3",
         "datasets<3",
-        "setuptools>=77.0.3,<81",  # as torch asks; a newer one lacks pkg_resources, which the peer's sacred imports
+        "setuptools>=77.0.3,<81",  # required by torch; newer versions lack pkg_resources, which the peer's sacred imports
         "imageio",  # imported by Gymnasium's MuJoCo tasks
     ),
 )
@@ -61,7 +61,7 @@ def run_ours(options: argparse.Namespace, seed: int) -> Result:
 
 
 def run_round(number: int, options: argparse.Namespace) -> Result:
-    """Runs the peer, then ours, with the number as the seed."""
+    """Run the peer, then our program, with the number as the seed."""
     sides = {"imitation": run_peer, "somersault": run_ours}
     results: Result = {"seed": number}
     for name, side in sides.items():
@@ -81,7 +81,7 @@ def main() -> None:
     made.add_argument("--rounds", type=int, default=2, help="pairs of runs, each pair with its own seed")
     made.add_argument("--peer-iterations", type=int, default=60, help="alternations of the peer's policy and reward")
     options = made.parse_args()
-    if options.labels < options.peer_iterations + 15:  # it asks a tenth first, and at least one in each turn
+    if options.labels < options.peer_iterations + 15:  # it asks a tenth first, and at least one in each iteration
         made.error("give more labels or fewer --peer-iterations: the peer asks in each of its iterations")
     set_up(PEER)
     rounds = [run_round(number, options) for number in range(options.rounds)]

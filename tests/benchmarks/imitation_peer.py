@@ -69,7 +69,7 @@ def build_agent(venv: VecEnv, seed: int) -> PPO:
 
 
 def build(segment: int, iterations: int, seed: int) -> pc.PreferenceComparisons:
-    """Builds the comparisons. Differs from the tutorial in the ensemble (it has one network), the task and the fragment length."""
+    """Build the comparisons. The ensemble (instead of one network), task and fragment length differ from the tutorial."""
     rng = np.random.default_rng(seed)
     venv = make_vec_env(TASK, rng=rng, n_envs=_ENVIRONMENTS, post_wrappers=[lambda env, _: Reporter(env)])
     spaces = venv.observation_space, venv.action_space
@@ -94,7 +94,7 @@ def build(segment: int, iterations: int, seed: int) -> pc.PreferenceComparisons:
 
 
 def measure(steps: int, labels: int, segment: int, iterations: int, seed: int) -> dict[str, float | int | None]:
-    """Trains and measures. Steps are those taken: whole batches, and whole episodes where queries lack segments.
+    """Train and measure. Steps are those taken: whole batches, and whole episodes where queries lack segments.
 
     Requests fewer steps than `steps`, because the library trains once more than it has iterations.
     """

@@ -27,7 +27,7 @@ _LIMIT = 1e-6
 
 
 def rewards() -> Any:
-    """Rewards (_PAIRS, 2, _STEPS) float64 whose scales span several decades; every tenth pair is a tie."""
+    """Return rewards (_PAIRS, 2, _STEPS) float64 whose scales span several decades; every tenth pair is a tie."""
     import torch
 
     start = torch.Generator().manual_seed(0)

@@ -1,9 +1,9 @@
-"""Sessions that are killed and lose all their checkpoints, and the same sessions undisturbed.
+"""Sessions that are killed and lose all their checkpoints, compared with the same sessions undisturbed.
 
     .venv/bin/python -m tests.benchmarks.lost_checkpoints --labels 100 --steps 1000000 --seeds 0 1 2 3 4
 
-Each session is taught in one go, and once more: killed after half of its answers, left without checkpoints, and
-resumed. Prints a row of figures for each seed and says whether the two ended alike.
+Each session is taught without interruption, and a second time: killed after half of its answers, stripped of its
+checkpoints, and resumed. Prints a row of figures for each seed, and whether the two ended alike.
 """
 
 from __future__ import annotations

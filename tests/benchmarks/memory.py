@@ -1,11 +1,11 @@
-"""Memory, threads and open files of the real window and its child processes, labelled without a pause.
+"""Memory, threads and open files of the real window and its child processes under continuous labelling.
 
     xvfb-run -a .venv/bin/python -m tests.benchmarks.memory --minutes 60 --labels-a-minute 30
 
 The oracle chooses, and its answers are given at even intervals by the keys that a person would press. Every ten seconds
-it records proportional set size (shared pages counted once), threads and open files of the window and its children. At
-the end it prints one JSON object with the values after ten minutes (or a sixth of the time) and at the end, and their
-ratio; then one sentence. The exit code is 1 if memory at the end differs by more than 15 %, or threads or files grew.
+the benchmark records proportional set size (shared pages counted once), threads and open files of the window and its
+children. At the end it prints one JSON object with the values after ten minutes (or a sixth of the time) and at the end,
+and their ratio; then one sentence. The exit code is 1 if memory changed by more than 15 %, or threads or files grew.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Sample = dict[str, Any]
 
 
 def sample(controller: Controller, started: float) -> Sample:
-    """One measurement of window and children together; `megabytes` lists them separately, the window first."""
+    """Measure window and children together; `megabytes` lists them separately, the window first."""
     own = psutil.Process()
     processes = [own, *own.children(recursive=True)]
     megabytes = [round(process.memory_full_info().pss / 1e6) for process in processes]
@@ -48,7 +48,7 @@ def sample(controller: Controller, started: float) -> Sample:
 
 
 def faults(samples: list[Sample], early: Sample, late: Sample) -> list[str]:
-    """Returns a description of everything that grew or shrank beyond its limit; empty if nothing did.
+    """Return a description of everything that changed beyond its limit; empty if nothing did.
 
     Threads and files come and go with each checkpoint: they have grown if the minimum of the last minute exceeds the
     maximum of the minute around the early sample.
@@ -65,7 +65,7 @@ def faults(samples: list[Sample], early: Sample, late: Sample) -> list[str]:
 
 
 def verdict(samples: list[Sample], seconds: float) -> int:
-    """Prints the figures and the verdict. Returns the exit code."""
+    """Print the figures and the verdict; return the exit code."""
     if len(samples) < 2:
         print("failed: there are too few samples, so give it more minutes.")
         return 1

@@ -1,11 +1,11 @@
-"""Models in MJCF files as robots: whether they can be imported, their speed, whether clips show them, what they learn.
+"""Models in MJCF files as robots: import, speed, visibility in clips, and learning.
 
     .venv/bin/python -m tests.benchmarks.models FOLDER_OR_FILE... --out build/models [--teach STEPS]
 
-Prints a table, and writes to --out a strip of stills for each model: the start, random motion, and the start 0.4 of the
-robot's own size higher, as in a jump. With --teach each robot that moves about is taught by 40 answers of an oracle to go
-forward, and others to raise their last part; "learned" is how far the taught policy's return is from the untrained one's,
-in standard deviations of the latter's episodes.
+Prints a table, and writes a strip of stills of each model to --out: the start, random motion, and the start raised by
+0.4 of the robot's size, as in a jump. With --teach, 40 answers of an oracle teach each mobile robot to go forward, and
+the others to raise their last part; "learned" is the difference between the returns of the taught and the untrained
+policy, in standard deviations of the latter's episodes.
 """
 
 from __future__ import annotations

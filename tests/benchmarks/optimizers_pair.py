@@ -7,11 +7,11 @@ Both sides learn from OpenAI's handwritten reward. Prints one JSON object: the m
 episodes, its mean and standard deviation over the seeds, and steps per second. Run it on an idle
 machine; it asserts nothing.
 
-By default both sides have our physics, so returns compare. `--peer-physics gymnasium` gives the peers Gymnasium's, as
-their users have it: then speeds compare, and returns nearly.
+By default both sides have our physics, so that their returns are comparable. `--peer-physics gymnasium` gives the peers
+Gymnasium's, as their users have it: then speeds are comparable, and returns nearly so.
 
-Our PPO has batches of 12,288 steps, for a reward that is learned on the way. With the true reward smaller batches, like
-the peer's, learn faster:
+Our PPO has batches of 12,288 steps, for a reward that is learned meanwhile. With the true reward, smaller batches like
+the peers' learn faster:
 `--algorithms ppo --ours rollout.environments=64 rollout.steps=32 policy.minibatch=256`.
 """
 
@@ -51,7 +51,7 @@ def run_ours(asked: Result) -> Result:
 
 
 def run_all(options: argparse.Namespace) -> list[Result]:
-    """Runs both sides in turn, for each seed of each algorithm."""
+    """Run both sides in turn, for each seed of each algorithm."""
     episode, runs = task_sizes(_TASK)[1], []
     for algorithm in options.algorithms:
         for seed in options.seeds:
@@ -64,7 +64,7 @@ def run_all(options: argparse.Namespace) -> list[Result]:
 
 
 def summary(runs: list[Result]) -> dict[str, Result]:
-    """Returns by algorithm the means, the spread of the returns, and the ratio of our steps per second to the peer's."""
+    """Return by algorithm the means, the spread of the returns, and the ratio of our steps per second to the peer's."""
     found: dict[str, Result] = {}
     for algorithm in dict.fromkeys(run["algorithm"] for run in runs):
         sides: Result = {}

@@ -34,7 +34,7 @@ def build(algorithm: str, seed: int) -> BaseAlgorithm:
 
 
 def measure(algorithm: str, steps: int, seed: int) -> dict[str, float | int | None]:
-    """Trains and measures. Returns are taken before normalization."""
+    """Train and measure. Returns are taken before normalization."""
     model = build(algorithm, seed)
     started = time.perf_counter()
     model.learn(steps)

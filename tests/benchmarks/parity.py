@@ -2,8 +2,8 @@
 
     .venv/bin/python -m tests.benchmarks.parity --steps 100000
 
-Teaches the paper's eight robots, a robot from an MJCF file (Gymnasium's humanoid) and Pong for a moment, each with the
-settings of the window, and exports each. Prints a line for each and one JSON object at the end.
+Teaches the paper's eight robots, a robot from an MJCF file (Gymnasium's humanoid) and Pong briefly with the settings of
+the window, and exports each. Prints a line for each and one JSON object at the end.
 """
 
 from __future__ import annotations

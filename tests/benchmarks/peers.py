@@ -34,11 +34,11 @@ class Peer:
         return ROOT / self.folder / PYTHON.relative_to(PYTHON.parents[1])
 
     def run(self, script: str, **given: object) -> Any:
-        """Runs a script of this folder in the peer's environment; it reads what is given as JSON."""
+        """Run a script of this folder in the peer's environment, with these values as JSON."""
         return last_line(self.python, Path(__file__).with_name(script), json.dumps(given))
 
     def install(self) -> None:
-        """Makes the environment unless it exists. Raises SetupError if it cannot be made."""
+        """Make the environment unless it exists. Raises SetupError if it cannot be made."""
         stamp = ROOT / self.folder / "installed.txt"
         digest = hashlib.sha256("\n".join((_TORCH, *self.packages)).encode()).hexdigest()
         if self.python.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == digest:
@@ -56,7 +56,7 @@ class Peer:
 
 
 def last_line(python: Path, *words: object) -> Any:
-    """Runs Python in a temporary folder and returns the JSON of its last output line. Exits if it fails."""
+    """Run Python in a temporary folder, and return the JSON of its last output line. Exits if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         environ = {**os.environ, "TMPDIR": folder, "TEMP": folder, "PYTHONPATH": str(ROOT)}
         command = [str(python), "-P", *map(str, words)]
@@ -67,18 +67,18 @@ def last_line(python: Path, *words: object) -> Any:
 
 
 def core(*words: object) -> Any:
-    """Runs `python -m core ... --json` of this program. Returns what it prints."""
+    """Run `python -m core ... --json` of this program, and return what it prints."""
     return last_line(PYTHON, "-m", "core", *words, "--json")
 
 
 def task_sizes(name: str) -> tuple[int, int]:
-    """Steps of a segment and of an episode of the task."""
+    """Return the steps of a segment and of an episode of the task."""
     task = next(task for task in core("tasks") if task["name"] == name)
     return task["segment_steps"], task["episode_steps"]
 
 
 def parser(description: str | None, steps: int, peer_threads: int, peer_physics: str) -> argparse.ArgumentParser:
-    """Argument parser of a comparison, with the options that all have and these defaults."""
+    """Return the argument parser of a comparison, with the common options and these defaults."""
     made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--steps", type=int, default=steps, help="environment steps of each run, at least")
     made.add_argument(
@@ -89,7 +89,7 @@ def parser(description: str | None, steps: int, peer_threads: int, peer_physics:
 
 
 def set_up(peer: Peer) -> None:
-    """Makes the environments of both sides. Exits if that fails."""
+    """Make the environments of both sides. Exits if that fails."""
     try:
         with contextlib.redirect_stdout(sys.stderr):
             install(())

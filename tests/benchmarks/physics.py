@@ -1,9 +1,9 @@
-"""Evaluation of a taught policy in other physics than its own.
+"""Evaluation of a taught policy under different physics.
 
     .venv/bin/python -m tests.benchmarks.physics SESSION
 
-The task steps with the implicitfast integrator at 5 ms. The others are Gymnasium's fourth-order Runge-Kutta at its own
-2 ms (control at 41.7 Hz, the nearest to 40), and the same four times finer.
+The task uses the implicitfast integrator with steps of 5 ms. The alternatives are Gymnasium's fourth-order Runge-Kutta
+with its own steps of 2 ms (control at 41.7 Hz, the nearest to 40), and the same with steps four times finer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pages that something has to happen for: exports, a pause, a crash, votes, an import, a robot from a file, a lost folder.
+"""Pages that appear after an event: exports, a pause, a crash, votes, an import, a robot from a file, a lost folder.
 
 camera: the Photographer of pictures.py
 """
@@ -78,7 +78,7 @@ def take_failure(camera: Any, window: MainWindow, controller: Controller, until:
 
 
 def take_demo_failure(camera: Any, demo: DemoWindow, controller: Controller, until: Until) -> None:
-    """Take pictures of demo mode while training has failed, and after it has started again by itself."""
+    """Take pictures of demo mode while training has failed, and after its automatic restart."""
     interval = demo.restart_timer.interval()
     demo.restart_timer.setInterval(600_000)
     kill_stage("policy")
@@ -91,7 +91,7 @@ def take_demo_failure(camera: Any, demo: DemoWindow, controller: Controller, unt
 
 
 def take_votes(camera: Any, window: MainWindow, controller: Controller, until: Until) -> None:
-    """Take pictures of the question before a vote, the code, and a round of real votes from its beginning to the answer."""
+    """Take pictures of the question before a vote, the code, and a round of real votes from start to answer."""
     window.run_action(Command.VOTE)
     box = next(box for box in window.findChildren(QMessageBox) if box.isVisible())
     wait_seconds(0.5)
@@ -99,7 +99,7 @@ def take_votes(camera: Any, window: MainWindow, controller: Controller, until: U
     box.button(QMessageBox.StandardButton.Yes).click()
     demo = window.watching_commands.demo
     until(lambda: bool(controller.room.url) or bool(demo.notice.text()))
-    if not controller.room.url:  # this machine is in no network
+    if not controller.room.url:  # this machine is not in a network
         camera.take(demo, "vote-no-network")
         demo.close()
         return
@@ -117,7 +117,7 @@ def take_votes(camera: Any, window: MainWindow, controller: Controller, until: U
 
 
 def take_import(camera: Any, program: Application, archive: Path, until: Until) -> None:
-    """Take pictures of the start page with an imported session, and that session as soon as it is open."""
+    """Take pictures of the start page with an imported session, and of that session as soon as it is open."""
     start = program.start
     start.library.import_file(archive)
     until(lambda: "Imported" in start.banner.text.text())
@@ -135,7 +135,7 @@ def take_import(camera: Any, program: Application, archive: Path, until: Until) 
 
 
 def take_robot_file(camera: Any, start: StartWindow, until: Until) -> None:
-    """Take pictures of the page of behaviours with a robot from an MJCF file, its expressions, a mistake in them, and practice."""
+    """Take pictures of the page of behaviours: a robot from an MJCF file, expressions, a mistake in them, and practice."""
     found = find_spec("gymnasium")
     assert found and found.origin
     page, model = start.behaviour_page, Path(found.origin).parent / "envs" / "mujoco" / "assets" / "humanoid.xml"
@@ -162,7 +162,7 @@ def take_robot_file(camera: Any, start: StartWindow, until: Until) -> None:
 
 
 def take_lost_folder(camera: Any, program: Application, until: Until) -> None:
-    """Take a picture of a session whose folder is deleted, when an answer is refused."""
+    """Take a picture of a session that refuses an answer because its folder was deleted."""
     window, folder = program.open.window, program.open.controller.session.folder
     until(lambda: not folder.exists() or shutil.rmtree(folder, ignore_errors=True) or not folder.exists())
     window.run_action(Choice.LEFT)
@@ -172,7 +172,7 @@ def take_lost_folder(camera: Any, program: Application, until: Until) -> None:
 
 
 def kill_stage(name: str) -> None:
-    """Send SIGKILL to the child process that carries out this stage."""
+    """Send SIGKILL to the child process of this job."""
     found = [child for child in multiprocessing.active_children() if child.name == f"somersault-{name}"]
     pid = found[-1].pid
     os.kill(pid, signal.SIGKILL)

@@ -2,9 +2,9 @@
 
     python3 -m tests.benchmarks.picture_session --task enduro --labels 5500
 
-The clips show random play: a thousand of them, repeated under new numbers; the oracle answers. A fresh process then
-resumes the session for two batches and a round of the reward fit. Prints one JSON object: MB of the store and of the
-whole folder, the peak resident size of the process in MB, and the mean kB of a segment.
+A thousand clips of random play are repeated under new numbers and answered by the oracle. A fresh process then resumes
+the session for two batches and a round of the reward fit. Prints one JSON object: MB of the store and of the whole
+folder, the peak resident size of the process in MB, and the mean kB of a segment.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def _fill(folder: Path, name: str, labels: int) -> float:
-    """Makes the session. Returns the mean size of a segment in bytes."""
+    """Make the session; return the mean size of a segment in bytes."""
     task = get_task(name)
     config = replaced(Config(task=name), **{**task.presets, "labels": labels, "rollout.captured_envs": _AT_ONCE})
     batch = config.rollout.environments * config.rollout.steps
@@ -84,7 +84,7 @@ def _random_play(config: Config) -> Iterator[Segment]:
 
 
 def _resumed(folder: Path) -> int:
-    """Resumes the session. Returns the peak resident size of this process in kB."""
+    """Resume the session; return the peak resident size of this process in kB."""
     import resource
 
     session = Session.open(folder)

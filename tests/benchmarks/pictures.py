@@ -2,10 +2,9 @@
 
     .venv/bin/python -m tests.benchmarks.pictures --out build/pictures
 
-Makes its own virtual screens with xvfb-run: 1280x720, and 3840x2160 with a scale of 2; each page light and dark. First a
-person's session of the Hopper is taught for some minutes by pressing the keys of the oracle's answers; --session DIR
-takes a session of the window in its place. --readme also renews resources/readme/window.png. About ten minutes on two
-cores.
+Makes its own virtual screens with xvfb-run: 1280x720, and 3840x2160 with a scale of 2; each page light and dark. First
+teaches a person's session of the Hopper for some minutes by pressing the keys of the oracle's answers; --session DIR uses
+an existing session instead. --readme also updates resources/readme/window.png. Takes about ten minutes on two cores.
 """
 
 from __future__ import annotations
@@ -88,9 +87,9 @@ def make(out: Path, session: Path | None, answers: int, readme: bool, only: str 
 
 
 def _run(part: str, screen: Screen, session: Path, out: Path, answers: int, cache: Path) -> None:
-    """Run this file again on a screen of its own, with settings and data that are not the user's.
+    """Run this file again on its own screen, with its own settings and data.
 
-    cache: folder of the start page's previews, which all screens share
+    cache: folder of the start page's previews, shared by all screens
     """
     with tempfile.TemporaryDirectory(prefix="somersault-pictures-") as home:
         size = f"-screen 0 {screen.width}x{screen.height}x24"
@@ -103,7 +102,7 @@ def _run(part: str, screen: Screen, session: Path, out: Path, answers: int, cach
 
 
 def until(done: Callable[[], bool], seconds: float = _LONGEST_SECONDS) -> None:
-    """Process events until the condition holds, asking seldom: the children need the processor. Raises SystemExit."""
+    """Process events until the condition holds, polling rarely, as the children need the processor. Raises SystemExit."""
     end = time.monotonic() + seconds
     while not done():
         if time.monotonic() > end:
@@ -112,7 +111,7 @@ def until(done: Callable[[], bool], seconds: float = _LONGEST_SECONDS) -> None:
 
 
 def teach(folder: Path, answers: int) -> None:
-    """Answer so many pairs in the window, and train on each answer as far as it allows."""
+    """Answer this number of pairs in the window, and train as far as each answer allows."""
     with application():
         controller, window = show(create_session(folder, session_config("hopper-backflip")))
         controller.start()
@@ -125,13 +124,13 @@ def teach(folder: Path, answers: int) -> None:
 
 
 class Photographer:
-    """Saves each page light and dark."""
+    """Camera that saves a page in light and in dark colours."""
 
     def __init__(self, screen: Screen, out: Path) -> None:
         self._screen, self._out = screen, out
 
     def take(self, widget: QWidget, name: str, screen: bool = False) -> None:
-        """screen: all of the screen, with what lies over the window"""
+        """Save a picture. screen: the whole screen, including dialogs over the window"""
         for appearance in (Appearance.LIGHT, Appearance.DARK):
             theme.choose(appearance)
             wait_seconds(0.5)  # plots and previews follow
@@ -209,7 +208,7 @@ def _take_session(photographer: Photographer, folder: Path) -> None:
 
 
 def _take_progress(photographer: Photographer, window: MainWindow, controller: Controller) -> None:
-    """The groups of plots, and an earlier policy."""
+    """Take pictures of the groups of plots, and of an earlier policy."""
     until(lambda: window.pair_page.has_pair and window.live.policy.shown is not None)
     window.true_reward.hide(False)
     before = controller.progress.labels
@@ -244,7 +243,7 @@ def _take_demo(photographer: Photographer, window: MainWindow, controller: Contr
 
 
 def _dialogs(window: MainWindow) -> Iterator[tuple[str, QWidget]]:
-    """The windows that a session opens."""
+    """Take pictures of the dialogs of a session."""
     window.run_action(Command.HISTORY)
     page = window.history_commands.page
     until(lambda: page.pane.clips.shown is not None)
@@ -279,7 +278,7 @@ def _take_game(photographer: Photographer, folder: Path) -> None:
 
 
 def contact_sheet(out: Path) -> None:
-    """Join all pictures of the folder, one row a page, under their names: contact-sheet.png."""
+    """Join all pictures of the folder to contact-sheet.png, one row per page, with their names."""
     looks = [f"{screen.name}-{appearance}" for screen in SCREENS for appearance in (Appearance.LIGHT, Appearance.DARK)]
     names = sorted({path.stem.removesuffix(f"-{look}") for look in looks for path in out.glob(f"*-{look}.png")})
     row_height = _THUMBNAIL * 9 // 16 + _LINE + _GAP

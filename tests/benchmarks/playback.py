@@ -4,7 +4,7 @@
     xvfb-run -a -s '-screen 0 1920x1080x24' .venv/bin/python -m tests.benchmarks.playback --voters 200
 
 With --voters no keys are pressed: an audience votes on each pair in demo mode, every guest once a second over the network,
-and votes.jsonl is compared with what the guests were told. Prints one JSON object. Run it on an idle machine; it asserts
+and votes.jsonl is compared with the replies to the guests. Prints one JSON object. Run it on an idle machine; it asserts
 nothing.
 """
 
@@ -40,7 +40,7 @@ _LABEL_EVERY_MS = 2500
 
 
 class Probe(QObject):
-    """Records when each clip was painted, when keys were pressed, and how long the event loop stalled."""
+    """Record of when clips were painted, when keys were pressed, and how long the event loop stalled."""
 
     def __init__(self, window: MainWindow, controller: Controller, presses: bool = True) -> None:
         """presses: whether a key is pressed for each pair"""
@@ -64,7 +64,7 @@ class Probe(QObject):
             controller.labelling.pair_shown.connect(lambda pair: self._press.start(_LABEL_EVERY_MS))
 
     def painted(self, player: ClipPlayer) -> None:
-        """Records a paint of a clip. An interval runs between two frames of one loop of a pair."""
+        """Record a paint of a clip. An interval runs between two frames of one loop of a pair."""
         now, frames = time.perf_counter(), player.frames
         before = self._painted.get(player)
         if before and before[0] == id(frames) and before[1] < player.index:
@@ -73,7 +73,7 @@ class Probe(QObject):
             self._painted[player] = (id(frames), player.index, now)
         shown = self.clips.shown
         if self._pressed and shown is not None and shown is not self._pressed[1] and frames is shown.right:
-            flash = self._controller.labelling.flash_timer.interval()  # the answered pair stays for it, with its tick
+            flash = self._controller.labelling.flash_timer.interval()  # the answered pair stays meanwhile
             self.waits.append(1000 * (now - self._pressed[0]) - flash)
             self._pressed = None
 
@@ -94,15 +94,15 @@ class Probe(QObject):
 
 
 def watch(probe: Probe) -> None:
-    """Reports each paint of the two clips to their probe."""
+    """Report each paint of the two clips to their probe."""
     paint = ClipPlayer.paintEvent
 
-    def paint_and_tell(player: ClipPlayer, event: QPaintEvent) -> None:
+    def paint_and_report(player: ClipPlayer, event: QPaintEvent) -> None:
         paint(player, event)
         if player in (probe.clips.left, probe.clips.right):
             probe.painted(player)
 
-    ClipPlayer.paintEvent = paint_and_tell
+    ClipPlayer.paintEvent = paint_and_report
 
 
 def figures(probe: Probe, controller: Controller, seconds: float) -> dict[str, object]:
@@ -126,7 +126,7 @@ def figures(probe: Probe, controller: Controller, seconds: float) -> dict[str, o
 
 
 def begin_votes(controller: Controller, window: MainWindow) -> ClipPair:
-    """Opens demo mode with the page for votes, once training is under way. Returns the clips on screen."""
+    """Open demo mode with the page for votes once training runs; return the clips on screen."""
     controller.labelling.set_teacher(Teacher.ORACLE)
     wait(lambda: trains(controller))
     window.commands[Command.VOTE].trigger()
@@ -154,12 +154,13 @@ def main() -> None:
         config = replaced(Config(), teacher="human", labels=100, steps=10**12)
         controller, window = show(Session.create(scratch / "session", config))
         probe = Probe(window, controller, presses=not options.voters)
-        watch(probe)  # before the first paint, from which on Qt calls the method that it has found
+        watch(probe)  # before the first paint, after which Qt keeps calling the method that it found
         controller.start()
         audience = None
         if options.voters:
             probe.clips = begin_votes(controller, window)
-            command = ["nice", sys.executable, Path(__file__).with_name("voters.py"), controller.room.url]  # not phones
+            # A lower priority: real phones would use no processor of this machine.
+            command = ["nice", sys.executable, Path(__file__).with_name("voters.py"), controller.room.url]
             command += ["--voters", options.voters, "--seconds", options.warm_up + options.seconds]
             audience = subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, text=True)
         wait_seconds(options.warm_up)
@@ -170,7 +171,7 @@ def main() -> None:
         if audience is not None:
             rounds = controller.progress.labels
             wait(lambda: audience.poll() is not None)
-            wait(lambda: controller.progress.labels > rounds)  # the round that the guests left ends
+            wait(lambda: controller.progress.labels > rounds)  # until the round that the guests left has ended
             report = json.loads(audience.communicate()[0])
             wait_seconds(1)
             result["votes"] = compare_votes(report, controller.session.folder)

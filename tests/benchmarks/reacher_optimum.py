@@ -2,9 +2,9 @@
 
     .venv/bin/python -m tests.benchmarks.reacher_optimum SESSION ...
 
-Prints one JSON object for each session: the mean distance in m from the target to the fingertip in the pose, at rest,
-that is ranked highest among a grid of both joint angles. If it is near and the policy's mean distance is not, the
-policy is stuck and the reward is not to blame.
+Prints one JSON object for each session: the mean distance in m from the target to the fingertip in the resting pose
+that is ranked highest in a grid of both joint angles. If this distance is small and the policy's mean distance is not,
+the policy is stuck and the reward is not to blame.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def distance_at_optimum(folder: Path) -> float:
-    """Raises UserError for a session of another robot."""
+    """Return the mean distance for a session. Raises UserError for a session of another robot."""
     config, states = load_session(folder)
     if get_task(config.task).name != "reacher":
         raise UserError(f"{folder} does not teach the Reacher: name a session that does.")

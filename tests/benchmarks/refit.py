@@ -1,4 +1,4 @@
-"""Accuracy with which predictors fitted again to a finished session's answers predict the true returns of its clips.
+"""Accuracy of predictors refitted to a finished session's answers in predicting the true returns of its clips.
 
     .venv/bin/python -m tests.benchmarks.refit SESSION ... [--taught SESSION ...] [--answers N] [--set NAME=VALUE ...]
 
@@ -9,7 +9,7 @@ learns more from a better fit is another question.
 
 With --taught, one session for each, begun from a policy that the true reward has taught: the correlation over the clips
 of both, and by how many standard deviations the taught policy's clips are better on average than the newer half of the
-session's own, as predicted and in truth. A reward that ranks them below teaches something else.
+session's own, as predicted and in truth. A reward that ranks them lower teaches something else.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def fitted(config: Config, answers: list[Preference], epochs: int) -> RewardEnse
 
 
 def figures(ensemble: RewardEnsemble, own: list[Segment], taught: list[Segment]) -> dict[str, float]:
-    """Correlations over the session's own clips and, if there are any, those of a taught policy, and its lead."""
+    """Return the correlations over the session's own clips and those of a taught policy, if any, and the latter's lead."""
     segments, half = own + taught, len(own) // 2
     raw = ensemble.predict(np.stack([s.observations for s in segments]), np.stack([s.actions for s in segments]))
     predicted, true = standardize_members(raw).mean(axis=0), np.stack([s.true_rewards for s in segments])

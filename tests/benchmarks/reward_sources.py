@@ -1,4 +1,4 @@
-"""Inputs that the predicted reward of policies depends on, and whether the true reward agrees. For robots' sessions.
+"""Inputs on which the predicted reward of policies depends, compared with the true reward; for sessions of robots.
 
     .venv/bin/python -m tests.benchmarks.reward_sources SESSION [OTHER ...]
 
@@ -9,7 +9,7 @@ predicted reward most in comparison with the untrained policy: by how much, and 
 are by a linear fit to the predicted reward, whose share of the variance is `linear`. Predicted rewards and inputs are
 in standard deviations of a step, over all policies and over the answered clips.
 
-A source that the true reward does not pay for is an error of the fit that the policy has found.
+A source that the true reward does not reward is an error of the fit that the policy exploits.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def played_steps(folder: Path, config: Config, first: bool = False) -> tuple[Float32, Float32, Float32]:
-    """Observations (T, N, o), actions (T, N, a) and true rewards (T, N) of the session's first or last kept policy."""
+    """Return observations (T, N, o), actions (T, N, a) and true rewards (T, N) of the session's first or last saved policy."""
     snapshots = snapshots_of(folder, config)
     _, weights = snapshots.load(snapshots.env_steps()[0 if first else -1])
     return _play(config, weights)
@@ -93,7 +93,7 @@ def _play(config: Config, weights: Arrays) -> tuple[Float32, Float32, Float32]:
 
 
 def linear_fit(inputs: Float32, targets: Float32) -> tuple[Float64, float]:
-    """Inputs (n, i), targets (n,) -> slope of each input (i,) and the share of the variance that they explain."""
+    """Fit targets (n,) to inputs (n, i); return the slope of each input (i,) and the share of variance explained."""
     rows = np.column_stack([inputs, np.ones(len(inputs))])
     slopes = np.asarray(np.linalg.lstsq(rows, targets, rcond=None)[0], np.float64)
     return slopes[:-1], float(1 - np.var(targets - rows @ slopes) / np.var(targets))

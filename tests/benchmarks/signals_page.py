@@ -1,4 +1,4 @@
-"""docs/signals.md, which lists each robot's signals: printed from the robots themselves.
+"""Generator of docs/signals.md, which lists the signals of each robot.
 
 python -m tests.benchmarks.signals_page > docs/signals.md
 """

@@ -4,7 +4,7 @@
     .venv/bin/python -m tests.benchmarks.startup packaging/dist/somersault-*/somersault the bundle
 
 Prints one JSON object: seconds until the screen shows more than a few colours, for each run after a first one that warms
-the disk cache; and the processor time of the window's process until then, which other load changes little.
+the disk cache; and the processor time of the window's process until then, which depends little on other load.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _LONGEST = 120.0
 
 
 def seconds_until_drawn(command: list[str], folder: Path, display: str) -> tuple[float, float]:
-    """Returns wall-clock and processor seconds until the window is drawn. Raises SystemExit if it never is."""
+    """Return wall-clock and processor seconds until the window is drawn. Raises SystemExit if that never happens."""
     environ = environment(folder / "home", display)
     started = time.monotonic()
     with subprocess.Popen(command, cwd=ROOT, env=environ) as program:
         taken, colours = started, 0
         while colours < _DRAWN and time.monotonic() - started < _LONGEST:
-            taken = time.monotonic()  # the picture shows the screen of this moment or shortly after
+            taken = time.monotonic()  # the picture is taken at this moment or shortly after
             colours = _colours(display)
         used = psutil.Process(program.pid).cpu_times()
         program.terminate()

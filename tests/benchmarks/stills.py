@@ -1,9 +1,9 @@
-"""Sheets of stills of each robot, to see whether its height can be told from a picture.
+"""Sheets of stills of each robot, for judging whether its height is visible in a picture.
 
     .venv/bin/python -m tests.benchmarks.stills --out build/pictures
 
-Writes stills-TASK.png for each robot: standing, tilted and lying, and at three heights of a backflip, each with the true height
-of the root. Robots that can't rise are shown in six random poses. Every still ends a clip of one second, with its trace.
+Writes stills-TASK.png for each robot: standing, tilted and lying, and at three heights of a backflip, each with the true
+height of the root. Robots that can't rise are shown in six random poses. Every still is the end of a clip of one second.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def clip(task: RobotTask, lift: float, angle: float, rng: np.random.Generator) -
 
 
 def rises(model: mujoco.MjModel) -> bool:
-    """True if the root can move up and down."""
+    """Return whether the root can move up and down."""
     first, second = model.jnt_type[:2]
     return bool(first == _FREE or (second == mujoco.mjtJoint.mjJNT_SLIDE and model.jnt_axis[1, 2]))
 

@@ -2,8 +2,8 @@
 
     .venv/bin/python -m tests.benchmarks.stopping [--times 10]
 
-Stop is acknowledged when the window shows it (half a second is promised), and done when the last checkpoint is written
-and no child is left. Closing ends when every child and thread is gone (three seconds).
+Stop is acknowledged when the window shows it (half a second is promised), and complete when the last checkpoint is
+written and no child is left. Closing is complete when every child and thread has ended (three seconds).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.benchmarks.windowed import application, close, create_session, parser
 
 
 def measure(session: Session, rng: random.Random) -> dict[str, float]:
-    """Stops once and closes once, each at a random moment of the training. Returns the latencies in seconds."""
+    """Stop once and close once, each at a random moment of training; return the latencies in seconds."""
     controller, window = show(session)
     controller.start()
     controller.labelling.set_teacher(Teacher.ORACLE)
@@ -37,7 +37,7 @@ def main() -> None:
     options = parser(__doc__, times=(10, "number of stops and closings")).parse_args()
     rng = random.Random(1)
     with application() as (_, scratch):
-        create_session(scratch / "s", labels=500).close()  # so many that training never waits for an answer
+        create_session(scratch / "s", labels=500).close()  # enough that training never waits for an answer
         taken = [measure(Session.open(scratch / "s"), rng) for _ in range(options.times)]
     figures = {name: sorted(round(seconds[name], 3) for seconds in taken) for name in taken[0]}
     print(json.dumps({name: {"median": all[len(all) // 2], "worst": all[-1]} for name, all in figures.items()}))

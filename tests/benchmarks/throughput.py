@@ -1,10 +1,10 @@
-"""Cost of the window to the training: steps per second with the window, and of the same children without it, in turn.
+"""Cost of the window for training: steps per second with the window and of the same children without it, in turn.
 
     xvfb-run -a .venv/bin/python -m tests.benchmarks.throughput --rounds 3 --seconds 40
 
-With the window, clips play, plots move, the live view acts and a key is pressed every few seconds. Without it the
-children are the same, and neither pairs nor the live view are drawn. Prints one JSON object. Run it on an idle machine;
-it asserts nothing.
+With the window, clips play, plots and live view update, and a key is pressed every few seconds. Without it the children
+are the same, and neither pairs nor the live view are drawn. Prints one JSON object. Run it on an idle machine; it
+asserts nothing.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def main() -> None:
     with application() as (_, scratch):
         folder, pairs = scratch / "session", []
         create_session(folder, labels=20).close()
-        with_window(Session.open(folder), 30, 0.8)  # the first answers, so that the measured runs train
+        with_window(Session.open(folder), 30, 0.8)  # gives the first answers, so that the measured runs train
         for _ in range(options.rounds):
             seen = with_window(Session.open(folder), options.seconds)
             pairs.append((seen, without(Session.open(folder), options.seconds)))

@@ -2,8 +2,8 @@
 
     .venv/bin/python -m tests.benchmarks.voters URL --voters 200 --seconds 60
 
-Starts in a process of its own, next to the window that serves the page, and prints one JSON object: the replies, how long
-they took, the requests without a reply, and the last vote of each guest that counted, by round.
+Runs in its own process next to the window that serves the page. Prints one JSON object: the replies and their times, the
+requests without a reply, and the last counted vote of each guest, by round.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TIMEOUT_SECONDS = 20.0
 
 
 class Audience:
-    """All guests, and what became of their votes."""
+    """All guests, and the outcome of their votes."""
 
     def __init__(self, url: str) -> None:
         found = re.fullmatch(r"http://([\d.]+):(\d+)(/.*)", url)

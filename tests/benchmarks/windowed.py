@@ -28,7 +28,7 @@ _KEYS = {Choice.LEFT: Qt.Key.Key_Left, Choice.RIGHT: Qt.Key.Key_Right, Choice.TI
 
 
 def parser(description: str | None, **numbers: tuple[float, str]) -> argparse.ArgumentParser:
-    """Argument parser with an option for each number: its default, which fixes its type, and its help."""
+    """Return an argument parser with an option for each number: its default, which fixes its type, and its help."""
     made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, (default, text) in numbers.items():
         made.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default, help=text)
@@ -37,7 +37,7 @@ def parser(description: str | None, **numbers: tuple[float, str]) -> argparse.Ar
 
 @contextmanager
 def application() -> Iterator[tuple[QApplication, Path]]:
-    """The application in its style, and a scratch folder, which also has the settings (not the user's)."""
+    """Yield the application in its style, and a scratch folder with its own settings instead of the user's."""
     app = QApplication([])
     app.setQuitOnLastWindowClosed(False)
     theme.apply(app)
@@ -47,12 +47,12 @@ def application() -> Iterator[tuple[QApplication, Path]]:
 
 
 def create_session(folder: Path, **changes: object) -> Session:
-    """A session of the default task with its presets that never reaches its last step."""
+    """Create a session of the default task with its presets that never reaches its last step."""
     return Session.create(folder, replaced(Config(), **{**get_task(Config().task).presets, "steps": 10**12, **changes}))
 
 
 def show(session: Session) -> tuple[Controller, MainWindow]:
-    """Shows the window of a session; `controller.start()` then starts its children."""
+    """Show the window of a session; `controller.start()` then starts its children."""
     controller = Controller(session, JobProcess)
     window = MainWindow(controller)
     window.show()
@@ -61,7 +61,7 @@ def show(session: Session) -> tuple[Controller, MainWindow]:
 
 
 def wait(done: Callable[[], bool], seconds: float = 300) -> float:
-    """Processes events until the condition holds. Returns the seconds it took. Raises SystemExit if it never does."""
+    """Process events until the condition holds; return the seconds it took. Raises SystemExit after too long."""
     started, loop, timer = time.perf_counter(), QEventLoop(), QTimer(interval=1)
     timer.timeout.connect(lambda: loop.quit() if done() else None)
     QTimer.singleShot(round(1000 * seconds), loop.quit)
@@ -73,14 +73,14 @@ def wait(done: Callable[[], bool], seconds: float = 300) -> float:
 
 
 def wait_seconds(seconds: float) -> None:
-    """Processes events for so long, without asking in between."""
+    """Process events for this time, without polling a condition."""
     loop = QEventLoop()
     QTimer.singleShot(round(1000 * seconds), loop.quit)
     loop.exec()
 
 
 def close(window: MainWindow) -> float:
-    """Closes the window. Returns the seconds until every child and thread has ended."""
+    """Close the window; return the seconds until every child and thread has ended."""
     closed: list[bool] = []
     window.closed.connect(lambda: closed.append(True))
     window.close()
@@ -90,12 +90,12 @@ def close(window: MainWindow) -> float:
 
 
 def press_oracle_key(controller: Controller, window: MainWindow) -> None:
-    """Presses the key of the oracle's answer to the pair shown, if there is one."""
+    """Press the key of the oracle's answer to the pair shown, if there is one."""
     shown = window.clips.shown
     if shown is not None:
         QTest.keyClick(window, _KEYS[oracle.answer(shown.query, controller.session.config).choice])
 
 
 def trains(controller: Controller) -> bool:
-    """True if the first reward fit is done and steps are collected."""
+    """Return whether the first reward fit is done and steps are collected."""
     return "train loss 0" in controller.metrics.series() and controller.progress.steps_per_second > 0

@@ -1,4 +1,4 @@
-"""Small made-up records, and the smallest behaviour and config with which everything still happens."""
+"""Small synthetic records, and the smallest behaviour and config that still exercise everything."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ STATES = {"policy": JobState({"x": np.ones(4, np.float32)}, {"n": 1})}
 
 
 def tiny(**changes: object) -> Config:
-    """A session of a second or two: 8 robots, 32 steps a batch, 24 batches, 12 labels."""
+    """Return the config of a session of a second or two: 8 robots, 32 steps a batch, 24 batches, 12 labels."""
     small: dict[str, object] = {
         "labels": 12,
         "steps": 8 * 32 * 24,
@@ -66,7 +66,7 @@ def tiny(**changes: object) -> Config:
 
 
 def segment(number: int, steps: int = 5, rewards: list[float] | None = None) -> Segment:
-    """Random numbers that depend on `number` alone; `rewards` are its true ones."""
+    """Return a segment of random numbers that depend only on `number`; `rewards` are its true rewards."""
     rng = np.random.default_rng(number)
     observations = rng.standard_normal((steps, OBSERVED)).astype(np.float32)
     actions = rng.uniform(-1, 1, (steps, ACTED)).astype(np.float32)
@@ -86,7 +86,7 @@ Arrays = dict[str, np.ndarray]
 
 
 def packed(session: Session, target: Path) -> None:
-    """Writes the session to a file as an export does, but without a look at its answers."""
+    """Write the session to a file like an export, but without checking its answers."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("somersault.json", '{"format": 2}')
         for path in (session.folder / "config.json", *(session.folder / "preferences").iterdir()):
@@ -94,7 +94,7 @@ def packed(session: Session, target: Path) -> None:
 
 
 def saved_state(made: Any) -> Arrays:
-    """A copy of the state of a trainer or an optimizer, which later training does not change."""
+    """Return a copy of the state of a trainer or optimizer, independent of later training."""
     return {name: np.array(array) for name, array in made.get_state().items()}
 
 
@@ -103,7 +103,7 @@ def same(one: Arrays, other: Arrays) -> bool:
 
 
 def raising(error: Exception) -> Callable[..., Never]:
-    """A function that raises this error, whatever it is called with."""
+    """Return a function that raises this error for any arguments."""
 
     def fail(*_: Any, **__: Any) -> Never:
         raise error
@@ -112,7 +112,7 @@ def raising(error: Exception) -> Callable[..., Never]:
 
 
 def one_sentence(error: Exception) -> str:
-    """Its text, which must be one for a person."""
+    """Return the text of an error, which must be one sentence for the user."""
     text = str(error)
     assert "\n" not in text and text.endswith((".", "?"))
     return text

@@ -1,4 +1,4 @@
-"""Helpers for tests of child processes: waiting for messages, finding processes, counting what is left open."""
+"""Helpers for tests of child processes: waiting for messages, finding processes, counting open descriptors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Start = Callable[..., JobProcess]
 
 
 def next_of(process: ChildProcess, kind: type[Event], wanted: Callable[[Any], bool] = lambda _: True) -> Any:
-    """Return the next event of this kind that is wanted. Any failure that is not waited for fails the test."""
+    """Wait for the next wanted event of this kind, and return it. Any other failure event fails the test."""
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
         envelope = process.receive(1.0)
@@ -44,7 +44,7 @@ def pid_of(name: str) -> int:
 
 
 def is_gone(pid: int) -> bool:
-    """Wait until the process has ended, or waits only for its parent to notice."""
+    """Return whether the process ends, or becomes a zombie, in time."""
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
         try:
@@ -57,20 +57,20 @@ def is_gone(pid: int) -> bool:
 
 
 def left_open() -> int:
-    """Return the number of this process's open descriptors. Memory files have no name, and go with their last one.
+    """Return the number of open descriptors of this process. Memory files have no name, and end with their last one.
 
-    Descriptors of garbage are closed first: an earlier test's, and the two that multiprocessing keeps with each process
-    that it remembers. It forgets some later, so that there may be fewer after a test than before it.
+    Descriptors of garbage are closed first: those of earlier tests, and the two that multiprocessing keeps for each
+    process that it remembers. It drops some later, so there may be fewer after a test than before it.
     """
     gc.collect()
     return len(os.listdir("/proc/self/fd"))
 
 
 def left_open_falls_to(count: int) -> bool:
-    """Wait until no more descriptors are open, as a process that was killed may take a moment to end."""
+    """Return whether the number of open descriptors falls to this in time; a killed process may take a moment to end."""
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
-        multiprocessing.active_children()  # takes note of those that have ended
+        multiprocessing.active_children()  # reaps processes that have ended
         if left_open() <= count:
             return True
         time.sleep(0.01)

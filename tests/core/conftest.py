@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import core  # noqa: F401 - before a test module imports mujoco: it chooses how MuJoCo draws without a display
+import core  # noqa: F401 - before any test imports mujoco: chooses how MuJoCo renders without a display
 from core.envs.mujoco import MujocoVectorEnv
 from core.events import JobSpec, JobState
 from core.jobs.job_process import JobProcess
@@ -20,19 +20,19 @@ from tests.core.children import Start
 
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
-    """Use one thread, as the children do: on few cores, threads wait for each other. A test may choose more."""
+    """Use one thread like the children, as threads wait for each other on few cores. A test may choose more."""
     limit_threads(1)
 
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes a folder of the test's own the current one."""
+    """Make the test's own folder the current one."""
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
 def block_task(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A task of pictures, put into the catalogue; its name."""
+    """Name of a task of pictures that is added to the catalogue."""
     monkeypatch.setitem(CATALOGUE, picture_toys.TASK.name, picture_toys.TASK)
     monkeypatch.setattr("core.envs.gymnasium.GymVectorEnv", picture_toys.BlockBatch)
     return picture_toys.TASK.name
@@ -40,7 +40,7 @@ def block_task(monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Starts jobs in processes of their own, which all end with the test."""
+    """Start jobs in their own processes, which all end with the test."""
     made: list[JobProcess] = []
 
     def run(name: str, state: JobState | None = None, config: dict[str, Any] | None = None) -> JobProcess:
@@ -55,7 +55,7 @@ def start() -> Iterator[Start]:
 
 @pytest.fixture
 def batch() -> Iterator[Callable[..., MujocoVectorEnv]]:
-    """Makes environments of robots, by default four Hoppers that start together; all are closed at the end."""
+    """Make environments of robots, by default four Hoppers that start together; all are closed at the end."""
     made: list[MujocoVectorEnv] = []
 
     def make(task: Any = None, environments: int = 4, rng: Any = None, **given: Any) -> MujocoVectorEnv:

@@ -1,4 +1,4 @@
-"""A server for light child processes in tests: its methods answer, raise, log and hang."""
+"""A server for light child processes in tests, with methods that answer, raise, log and hang."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Server:
         logging.getLogger("core.anywhere").info("not worth sending")
 
     def work(self, until: int) -> Generator[None, None, int]:
-        """Work until `advance` was called so often."""
+        """Work until `advance` was called this many times."""
         while self.steps < until:
             yield None
         return self.steps

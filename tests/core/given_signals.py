@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Given:
-    """Signals with these values, of two environments if there are none."""
+    """Signals with these values; of two environments if no values are given."""
 
     def __init__(self, **values: list[float]) -> None:
         self.values: Mapping[str, np.ndarray] = {name: np.array(value, np.float64) for name, value in values.items()}

@@ -1,4 +1,4 @@
-"""An environment of Gymnasium's kind that does what a test tells it to."""
+"""A Gymnasium environment with behaviour chosen by a test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NUMBERS = Box(-10, 10, (2,), np.float64)
 
 
 class Walk(gymnasium.Env[Any, Any]):
-    """Counts its steps; an attempt ends after `life` of them. The reward is the first number of the action."""
+    """Environment that counts its steps and ends after `life` of them. The reward is the first number of the action."""
 
     metadata = {"render_modes": ["rgb_array"]}
 

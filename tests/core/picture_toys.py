@@ -1,4 +1,4 @@
-"""Small worlds of pictures: a bright block that moves from column to column, the better the farther to the right."""
+"""Small environments of pictures: a bright block that moves between columns, with rewards that rise to the right."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ TASK = GymTask(
 
 
 def drawn(places: np.ndarray) -> np.ndarray:
-    """(...) places of the block -> (..., height, width)"""
+    """Draw pictures (..., height, width) of the block at places (...)."""
     columns = np.arange(SHAPE[2]) // 8 == places[..., None] + 0 * places[..., None]
     return np.broadcast_to(np.where(columns, 200, 0)[..., None, :], (*places.shape, *SHAPE[1:])).astype(np.uint8)
 
 
 def block_segment(number: int, places: np.ndarray) -> CompressedSegment:
-    """places (k + 1,): of the block before the first step and at each."""
+    """Return a segment. places (k + 1,): of the block before the first step and after each."""
     pictures, steps = drawn(places), len(places) - 1
     stacks = np.stack([pictures[:-1], pictures[1:]], axis=1).reshape(steps, -1)
     actions = np.eye(3, dtype=np.float32)[np.zeros(steps, np.int64)]
@@ -51,7 +51,7 @@ def block_segment(number: int, places: np.ndarray) -> CompressedSegment:
 
 
 def block_preference(number: int) -> Preference:
-    """Between two random segments, the better one preferred."""
+    """Return a preference for the better of two random segments."""
     rng = np.random.default_rng(number)
     left, right = (block_segment(2 * number + i, rng.integers(0, PLACES, 5)) for i in range(2))
     better = [float(np.sum(side.true_rewards)) for side in (left, right) if side.true_rewards is not None]
@@ -66,7 +66,7 @@ def block_trainer(seed: int = 0, rng: np.random.Generator | None = None, **setti
 
 
 class BlockBatch:
-    """N blocks; action 0 moves to the left, 2 to the right. states: a colour picture, if captured."""
+    """Batch of N blocks; action 0 moves left, 2 right. The states are a colour picture if captured."""
 
     discrete = True
     divergences = 0
@@ -124,11 +124,11 @@ class BlockBatch:
 
 
 def block_config(**changes: object) -> Config:
-    """A session of a few seconds: 8 blocks, 16 steps a batch."""
+    """Return the config of a session of a few seconds: 8 blocks, 16 steps a batch."""
     small = {"task": TASK.name, "labels": 16, "steps": 8 * 16 * 8, "rollout__steps": 16, "reward__minibatch": 8}
     return replaced(tiny(), **{**small, "reward__epochs_first": 3, "policy__minibatch": 64, **changes})
 
 
 def difference(one: np.ndarray, other: np.ndarray) -> float:
-    """Mean difference of two pictures of bytes."""
+    """Return the mean difference of two pictures of bytes."""
     return float(np.abs(one.astype(int) - other.astype(int)).mean())

@@ -1,4 +1,4 @@
-"""A job by itself, played by hand; all of them, as a session is taught without a window."""
+"""Single jobs driven by hand, and all jobs of a session taught without a window."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from tests.core.builders import preference, tiny
 
 
 class Played:
-    """A job, and its events turn by turn. said: the events of the last turn, also of one that raised"""
+    """A job and its events turn by turn. said: the events of the last turn, even if it raised"""
 
     def __init__(self, name: str, state: Any = None, **changes: Any) -> None:
         self.config = tiny(**changes)
         self.job = build(JobSpec(name, self.config.to_dict(), state))
         if name == "rollout":
-            self.job.receive(AnswersReplayed())  # there was none, or the test replays them itself
+            self.job.receive(AnswersReplayed())  # there are none, or the test replays them itself
         self.said: list[Event] = []
         self._events: Iterator[Event | None] = self.job.run()
 
     def turn(self, *received: Event) -> list[Event]:
-        """Its events after these, until it waits; the reason to wait comes last."""
+        """Send these events; return the job's events until it waits, with the reason to wait last."""
         for event in received:
             self.job.receive(event)
         self.said = []
@@ -42,7 +42,7 @@ class Played:
 
 
 def answers(job: Job, *requests: Event) -> list[Event]:
-    """Its events after these requests, until it has nothing more to do."""
+    """Send these requests; return the job's events until it has nothing more to do."""
     for request in requests:
         job.receive(request)
     events = takewhile(lambda event: not isinstance(event, Waited), job.run())
@@ -58,7 +58,7 @@ def published(played: Played, version: int) -> PolicyPublished:
 
 
 def rewarded(rollout: Played) -> RewardPublished:
-    """The snapshot of a reward fitted to a few answers."""
+    """Return the snapshot of a reward fitted to a few answers."""
     reward = Played("reward", labels=4)
     answers = [PreferenceAdded(preference(number)) for number in range(2)]
     return of(RewardPublished, reward.turn(AnswersReplayed(), *answers))[0]
@@ -71,7 +71,7 @@ def trained_reward(**changes: Any) -> Played:
 
 
 def taught(folder: Path, config: Config | None, cycles: int = 0) -> list[Event]:
-    """Teaches a new session in this process, or continues one, and returns its events.
+    """Teach a new session in this process, or continue one, and return its events.
 
     config: that of the new session; None for one that exists
     cycles: those after which the session is saved and stops; 0 for all of them

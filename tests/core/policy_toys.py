@@ -1,4 +1,4 @@
-"""Small worlds in which a policy optimizer shows within a second what it does."""
+"""Small problems on which a policy optimizer shows its effect within a second."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def optimizer(
     rng: np.random.Generator | None = None,
     **settings: Any,
 ) -> OnPolicyOptimizer:
-    """For observations of 2 numbers and actions of 1, or 3 to choose from. settings: PolicyConfig's, steps."""
+    """Return an optimizer for 2 observed numbers and 1 action, or a choice of 3. settings: of PolicyConfig, and steps."""
     steps = settings.pop("steps", 1_000_000)
     changes = {f"policy__{name}": value for name, value in {**_SMALL, "algorithm": algorithm, **settings}.items()}
     config = replaced(Config(), steps=steps, **changes)
@@ -34,14 +34,14 @@ def optimizer(
 
 @torch.no_grad()
 def acted(network: ActorCritic, observations: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """(N, o) -> actions (N, a) and log probabilities (N,)."""
+    """Return actions (N, a) and log probabilities (N,) for observations (N, o)."""
     distribution = network.distribution(network.normalize(torch.as_tensor(observations)))
     actions, log_probs = network.sample(distribution, rng)
     return actions.numpy(), log_probs.numpy()
 
 
 def matching(observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
-    """Rewards (N,): higher the nearer the action is to the first observed number; or 1 for one choice of three."""
+    """Return rewards (N,): higher for actions nearer to the first observed number, or 1 for one choice of three."""
     if actions.shape[1] == 1:
         return -np.square(actions[:, 0] - observations[:, 0])
     wanted = np.digitize(observations[:, 0], [-0.43, 0.43])
@@ -49,7 +49,7 @@ def matching(observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
 
 
 def one_step(network: ActorCritic, seed: int, reward: Any = matching, count: int = 256) -> RolloutBatchReady:
-    """Episodes of one step."""
+    """Return a batch of one-step episodes."""
     rng = np.random.default_rng(seed)
     observations = rng.standard_normal((count, 2)).astype(np.float32)
     actions, log_probs = acted(network, observations, rng)
@@ -63,7 +63,7 @@ def one_step(network: ActorCritic, seed: int, reward: Any = matching, count: int
 def drifting(
     network: ActorCritic, seed: int, factor: float = 1.0, steps: int = 64, count: int = 64
 ) -> RolloutBatchReady:
-    """Endless episodes in which actions have no effect: the first observed number drifts, and is the reward."""
+    """Return a batch of endless episodes: the first observed number drifts, is the reward, and ignores the actions."""
     rng = np.random.default_rng(seed)
     observations = np.zeros((steps + 1, count, 2), np.float32)
     observations[0] = rng.standard_normal((count, 2))
@@ -84,7 +84,7 @@ def drifting(
 
 
 def improve(made: OnPolicyOptimizer, batch: RolloutBatchReady) -> int:
-    """Carry out one update, with the input normalization updated as the policy job does. Returns its number of parts."""
+    """Run one update, with the input normalization updated as in the policy job; return its number of parts."""
     parts = len(list(made.update(batch)))
     made.observe(batch.observations)
     return parts

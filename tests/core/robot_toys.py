@@ -51,7 +51,7 @@ SIT: dict[str, Any] = {
 
 
 def write_dog() -> None:
-    """Writes dog.xml, the files that it includes, and sit.json, a behaviour of it, into the current folder."""
+    """Write dog.xml, the files that it includes, and its behaviour sit.json into the current folder."""
     Path("meshes").mkdir()
     texts = {"dog.xml": DOG, "common.xml": COMMON, "meshes/trunk.obj": TRUNK, "sit.json": json.dumps(SIT)}
     for name, content in texts.items():
@@ -59,12 +59,12 @@ def write_dog() -> None:
 
 
 def trial(model: RobotModel) -> Any:
-    """A behaviour of the imported robot, as a task."""
+    """Return a behaviour of the imported robot as a task."""
     return behaviour_task(Behaviour("trial", "mjcf:it.xml", "Trial", "Which one?", 1.0, model=model))
 
 
 def imported(path: Path) -> tuple[RobotModel, Any]:
-    """The robot of an MJCF file, and a task of it."""
+    """Return the robot of an MJCF file, and a task of it."""
     model = import_robot(path)
     return model, trial(model)
 

@@ -27,7 +27,7 @@ from tests.screens import ROOT
 
 @pytest.fixture(scope="module")
 def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A session that has learned a little, and its answers."""
+    """Folder of a session that has learned a little."""
     torch.set_num_threads(1)
     place = tmp_path_factory.mktemp("taught")
     played.taught(place / "DIR", tiny(labels=6), cycles=8)
@@ -38,7 +38,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_documented_snippets_run_unchanged(taught: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     snippets = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/use-elsewhere.md").read_text(), re.S | re.M)
-    portable = [snippet for snippet in snippets if "onnxruntime" in snippet]  # an extra; its own tests run it
+    portable = [snippet for snippet in snippets if "onnxruntime" in snippet]  # needs an extra; has its own tests
     snippets = [snippet for snippet in snippets if snippet not in portable]
     assert (len(snippets), len(portable)) == (3, 1)
     monkeypatch.chdir(taught)
@@ -79,7 +79,7 @@ def test_the_reward_ranks_as_the_ensemble_does(taught: Path) -> None:
     env.close()
 
 
-def test_it_is_an_environment_as_gymnasium_has_them(taught: Path) -> None:
+def test_the_environment_follows_the_interface_of_gymnasium(taught: Path) -> None:
     env = environment(taught / "DIR")
     one, _ = env.reset(seed=3)
     other, _ = env.reset(seed=3)
@@ -97,7 +97,7 @@ def test_a_game_is_truncated_at_the_fixed_length_too() -> None:
     env.close()
 
 
-def test_the_reward_is_of_the_step_that_was_taken(taught: Path) -> None:
+def test_the_reward_belongs_to_the_step_taken(taught: Path) -> None:
     env = LearnedReward(environment(taught / "DIR"), taught / "DIR")
     observation, _ = env.reset(seed=1)
     action = np.array([5.0, -0.5, 0.0])
@@ -107,7 +107,7 @@ def test_the_reward_is_of_the_step_that_was_taken(taught: Path) -> None:
     env.close()
 
 
-def test_what_was_not_taught_or_is_another_environment_is_reported(taught: Path, tmp_path: Path) -> None:
+def test_an_untaught_session_or_another_environment_is_reported(taught: Path, tmp_path: Path) -> None:
     Session.create(tmp_path / "new", tiny()).close()
     for load in (policy, lambda folder: LearnedReward(environment(folder), folder)):
         with pytest.raises(UserError, match="no checkpoint"):
@@ -115,7 +115,7 @@ def test_what_was_not_taught_or_is_another_environment_is_reported(taught: Path,
     with pytest.raises(UserError, match="not a session"):
         policy(tmp_path / "nothing")
     slower = {**BEHAVIOUR, "robot": "hopper", "control_rate": 20}
-    alike = TaskEnvironment(tiny(task=json.dumps(slower)))  # as many numbers as the backflip's, at another rate
+    alike = TaskEnvironment(tiny(task=json.dumps(slower)))  # as many observed numbers as the backflip, at another rate
     for other in (gymnasium.make("CartPole-v1"), alike):
         with pytest.raises(UserError, match="does not have the observations"):
             LearnedReward(other, taught / "DIR")

@@ -10,12 +10,12 @@ from core.errors import UserError
 from tests.core.builders import tiny
 
 
-def test_written_and_read_back_it_is_the_same() -> None:
+def test_a_config_is_written_and_read_unchanged() -> None:
     config = tiny(seed=7, oracle__equal=0.25, reward__l2=3e-5, query__selection="random", teacher="human")
     assert Config.from_dict(json.loads(json.dumps(config.to_dict()))) == config
 
 
-def test_what_a_config_lacks_has_its_default() -> None:
+def test_missing_fields_have_their_defaults() -> None:
     assert Config.from_dict({"seed": 3, "reward": {"members": 5}}) == replaced(Config(), seed=3, reward__members=5)
 
 
@@ -66,7 +66,7 @@ def test_contradictions_are_refused(changes: dict[str, Any]) -> None:
         {"rollout__environments": 1000, "query__segment_steps": 1000},
     ],
 )
-def test_what_contradicts_nothing_is_built(changes: dict[str, Any]) -> None:
+def test_consistent_values_are_accepted(changes: dict[str, Any]) -> None:
     assert isinstance(replaced(Config(), **changes), Config)
 
 
@@ -81,6 +81,6 @@ def test_unknown_names_are_refused_by_name(name: str) -> None:
 @pytest.mark.parametrize(
     "values", [{"reward": {"nothing": 1}}, {"nothing": 1}, {"reward": 5}, {"task": 5}, {"task": []}, [1, 2], None]
 )
-def test_what_is_no_config_is_refused(values: Any) -> None:
+def test_a_file_that_is_no_config_is_refused(values: Any) -> None:
     with pytest.raises(UserError):
         Config.from_dict(values)

@@ -42,7 +42,7 @@ def test_steps_have_three_digits_and_a_unit(steps: int, text: str) -> None:
     assert format_steps(steps) == text
 
 
-def test_a_figure_that_is_not_known_is_a_dash_or_null() -> None:
+def test_an_unknown_figure_is_a_dash_or_null() -> None:
     result = {"task": "mine", "true_return": math.nan, "measure": {"height": 1.5, "turns": math.nan}}
     lines = format_result(result, as_json=False).splitlines()
     assert [line.split()[-1] for line in lines] == ["mine", "–", "1.5", "–"]

@@ -27,7 +27,7 @@ def test_a_snapshot_is_thinned_to_the_limit_and_ends_with_the_newest() -> None:
     assert (x[0], x[-1], y[-1]) == (0, 2999, -2999)
 
 
-def test_a_reader_beside_the_writer_sees_whole_points() -> None:
+def test_a_concurrent_reader_sees_complete_points() -> None:
     series = Series(capacity=128)
     ended = threading.Event()
 
@@ -52,7 +52,7 @@ def test_a_reader_beside_the_writer_sees_whole_points() -> None:
         writer.join()
 
 
-def test_a_series_that_leaves_points_out_drops_earlier_x_too_and_counts_each_x_once() -> None:
+def test_a_thinned_series_drops_earlier_x_and_counts_each_x_once() -> None:
     series = Series(capacity=4)
     for x in (0, 1, 2, 3, 4):
         series.append(x, x)
@@ -74,7 +74,7 @@ def test_the_latest_number_at_an_x_is_kept_and_earlier_x_are_dropped() -> None:
     assert series.points().tolist() == [[1, 4], [3, 30]]
 
 
-def test_all_series_go_back_together() -> None:
+def test_all_series_are_rewound_together() -> None:
     metrics = Metrics()
     for x in range(5):
         metrics.append("a", x, x)

@@ -1,4 +1,4 @@
-"""Choosing an algorithm brings its settings along; what the task or the person says goes before them."""
+"""Presets of the algorithms, which settings of the task or of the person override."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_every_task_can_be_taught_with_every_algorithm(task: str, algorithm: str
     assert made(task=dict(get_task(task).presets), algorithm=algorithm).policy.algorithm == algorithm
 
 
-def test_what_a_task_says_about_its_own_algorithm_is_left_out_for_another() -> None:
+def test_settings_of_a_task_for_its_own_algorithm_do_not_apply_to_another() -> None:
     config = made(task=TUNED)
     assert (config.policy.algorithm, config.policy.minibatch, config.rollout.environments) == ("ppo", 512, 256)
     config = made(task=TUNED, algorithm="a2c")
@@ -64,7 +64,7 @@ def test_the_preset_of_the_paper_has_the_numbers_of_its_appendix(task: str, numb
         assert value == (pytest.approx(float(expected), rel=1e-4) if expected[0].isdigit() else expected), name
 
 
-def test_the_papers_games_ask_five_hundred_first_or_as_large_a_part_of_fewer() -> None:
+def test_the_papers_games_start_with_five_hundred_labels_or_the_same_share_of_fewer() -> None:
     first = [paper("pong").query.first_of(labels) for labels in (5500, 3300, 350)]
     assert first == [500, 300, 32]  # A.2
 
@@ -85,7 +85,7 @@ def test_the_learning_rate_of_the_papers_games_falls_as_if_to_zero_at_80_million
     assert make_config("pong", "paper", {"steps": 4_000_000}, {}, {"policy.decay": 0.5}).policy.decay == 0.5
 
 
-def test_the_entropy_bonus_is_for_a_reward_that_changes() -> None:
+def test_the_entropy_bonus_applies_to_a_changing_reward() -> None:
     bonus = {
         task: make_config(task, "paper", {"teacher": "none"}, {}, {}).policy.entropy_bonus for task in ("ant", "pong")
     }
@@ -94,7 +94,7 @@ def test_the_entropy_bonus_is_for_a_reward_that_changes() -> None:
     assert make_config("ant", "paper", other, {}, {}).policy.entropy_bonus == 0.0
 
 
-def test_the_swimmer_and_clips_of_a_second_and_a_half() -> None:
+def test_the_swimmers_entropy_bonus_and_the_clip_lengths_match_the_paper() -> None:
     assert paper("swimmer").policy.entropy_bonus == 0.001 and paper("ant").policy.entropy_bonus == 0.01
     for task in PAPER_ROBOTS:
         steps = paper(task).query.length(get_task(task).segment_steps)
@@ -102,7 +102,7 @@ def test_the_swimmer_and_clips_of_a_second_and_a_half() -> None:
     assert paper("pong").query.length(get_task("pong").segment_steps) == 25  # A.2
 
 
-def test_the_numbers_that_are_promised_for_robots() -> None:
+def test_robots_have_the_documented_numbers_of_answers_and_steps() -> None:
     assert {paper(task).steps for task in PAPER_ROBOTS} == {2_000_000}
     usual = [make_config(task, "default", {}, {}, {}) for task in PAPER_ROBOTS]
     assert {(config.labels, config.steps) for config in usual} == {(100, 3_580_000)}
@@ -116,7 +116,7 @@ def test_every_task_and_behaviour_has_the_papers_preset(task: str) -> None:
 
 
 @pytest.mark.parametrize("task", ["hopper", "gym:CartPole-v1"])
-def test_a_short_session_has_so_many_environments_that_its_policy_is_updated_120_times(task: str) -> None:
+def test_a_short_session_updates_its_policy_120_times(task: str) -> None:
     steps = 120 * 48
 
     def environments(preset: str, settings: dict[str, Any], **given: Any) -> int:
@@ -129,7 +129,7 @@ def test_a_short_session_has_so_many_environments_that_its_policy_is_updated_120
     assert environments("paper", {}, steps=1) == environments("paper", {})
 
 
-def test_each_number_has_its_section_unless_the_paper_gives_none() -> None:
+def test_each_setting_cites_its_section_unless_the_paper_gives_none() -> None:
     silent = []
     for preset in (PAPER, PAPER_ROBOT, PAPER_GAME):
         for name, (_, section) in preset.items():

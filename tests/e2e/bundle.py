@@ -1,4 +1,4 @@
-"""A frozen bundle as its tests start it: which one, on a screen of their own, on machines that lack something."""
+"""Access to a frozen bundle for its tests: finding it, a screen for it, and machines that lack something."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _PATIENCE_SECONDS = 900
 
 
 def newest_bundle() -> Path | None:
-    """The folder named by SOMERSAULT_BUNDLE, or the newest that packaging/build.py made; None where there is none.
+    """Return the folder in SOMERSAULT_BUNDLE or the newest one made by packaging/build.py; None if there is none.
 
-    Of two flavours of one commit, which are equally old, the one without CUDA.
+    Of two flavours of one commit, which are equally old, the one without CUDA is chosen.
     """
     if named := os.environ.get("SOMERSAULT_BUNDLE"):
         return Path(named)
@@ -43,12 +43,12 @@ needs_bundle = [
 
 
 def screen() -> AbstractContextManager[str]:
-    """A virtual screen that any user and any root folder may draw on; its DISPLAY."""
+    """DISPLAY of a virtual screen that is open to any user and any root folder."""
     return x_server("1600x1000", "-ac")
 
 
 def environment(home: Path, display: str | None) -> dict[str, str]:
-    """The variables of a person's own environment, and none of the environment that the tests run in."""
+    """Return a person's environment variables, without those of the environment that runs the tests."""
     home.mkdir(exist_ok=True)
     plain = {"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
     return {**plain, "QT_QPA_PLATFORM": "xcb", "DISPLAY": display} if display else plain
@@ -57,7 +57,7 @@ def environment(home: Path, display: str | None) -> dict[str, str]:
 def started(
     command: Sequence[object], environ: dict[str, str], timeout: float = 240, user: int | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs the command to its end."""
+    """Run the command to its end."""
     with _running(command, environ, user) as program:
         output, errors = program.communicate(timeout=timeout)
     return subprocess.CompletedProcess(program.args, program.returncode, output, errors)
@@ -66,8 +66,8 @@ def started(
 def taught(
     command: Sequence[object], environ: dict[str, str], folder: Path, least: int, user: int | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Lets the window teach in that session's folder until it has so many answers, however long that takes here, then
-    asks it to close."""
+    """Let the window teach in that session's folder until it has this number of answers, however long it takes, then
+    ask it to close."""
     with _running(command, environ, user) as program:
         wait_for_answers(program, folder, least)
         program.terminate()
@@ -92,22 +92,22 @@ def _running(
 
 
 def wait_for_answers(program: subprocess.Popen[str], folder: Path, least: int) -> None:
-    """Waits until the session has so many answers, the program ends, or patience does."""
+    """Wait until the session has this number of answers, the program ends, or the time is up."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while program.poll() is None and answers(folder) < least and time.monotonic() < deadline:
         time.sleep(0.5)
 
 
 def answers(folder: Path) -> int:
-    """Number of answers in a session that a program may have open."""
+    """Return the number of answers in a session that another program may have open."""
     try:
         return (folder / "preferences" / "log.jsonl").read_text().count('"do":"add"')
-    except FileNotFoundError:  # it is not made yet
+    except FileNotFoundError:  # the session does not exist yet
         return 0
 
 
 def with_mounts(mounts: Sequence[str], command: Sequence[object]) -> list[str]:
-    """The command, in a view of the file system of its own, in which these mount commands have been carried out."""
+    """Return the command with its own view of the file system, in which these mount commands are run first."""
     script = " && ".join([*(f"mount {arguments}" for arguments in mounts), f"exec {shlex.join(map(str, command))}"])
     return ["unshare", "--mount", "sh", "-c", script]
 

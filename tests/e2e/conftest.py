@@ -1,4 +1,4 @@
-"""Whole runs in a folder of the test's own, all closed at the end."""
+"""Whole runs in the test's own folder, all closed at the end."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
 @pytest.fixture(scope="module")
 def display() -> Iterator[str]:
-    """The DISPLAY of a virtual screen that only this module's tests draw on."""
+    """DISPLAY of a virtual screen used only by the tests of one module."""
     with screen() as name:
         yield name
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    """Whole runs, each carried out once for all tests; they and their folders must not be changed."""
+    """Whole runs, each run once for all tests; tests must not change them or their folders."""
     runs: dict[str, Taught] = {}
 
     def get(**changes: Any) -> Taught:

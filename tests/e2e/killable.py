@@ -1,8 +1,10 @@
-"""A program that teaches a session until it is killed; prints one line for each answer that the user has been shown.
+"""A program that teaches a session until it is killed, and prints a line for each answer shown as taken.
 
-python -m tests.e2e.killable window|headless FOLDER. It saves checkpoints twice a second, so that kills interrupt them too.
-With learning in place of window the oracle answers, checkpoints are those of any session, and the lines say what the live
-view shows: "shown" and the environment steps of the policy; and "fit" and the number of answers.
+    python -m tests.e2e.killable window|headless|learning FOLDER
+
+Saves checkpoints twice a second, so that kills interrupt them too. With `learning`, the oracle answers in a window with
+the usual checkpoints, and the lines are "shown" with the environment steps of the policy in the live view, and "fit" with
+the number of answers.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ def opened(folder: Path, teacher: str) -> Session:
 
 
 def kept(folder: Path) -> list[str]:
-    """Answers on disk, as `headless` and `window` print them; the session is opened as by any program."""
+    """Return the answers on disk, as printed by `headless` and `window`; the session is opened as by any program."""
     if not (folder / "config.json").exists():
         return []
     with closing(Session.open(folder)) as session, closing(session.store()) as store:
@@ -88,7 +90,7 @@ def window(folder: Path) -> None:
     shown = MainWindow(controller)
 
     def report(preference: Any) -> None:
-        shown.repaint()  # the flash is on screen now
+        shown.repaint()  # now the flash is on screen
         print(preference.id, flashed(shown.clips), flush=True)
 
     controller.labelling.pair_shown.connect(lambda pair: QTest.keyClick(shown, Qt.Key.Key_Right))

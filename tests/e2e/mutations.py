@@ -1,4 +1,4 @@
-"""Ways to spoil a session, on disk or as one file: what disks, programs and people do to files. Seeded; no opening."""
+"""Seeded damage to sessions, on disk or as one file, like that done by disks, programs and people."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Mutation = Callable[[Path, Rng], None]
 
 
 def flip(path: Path, rng: Rng, start: int, end: int | None, most: int) -> None:
-    """Changes up to `most` bytes of a part of the file."""
+    """Change up to `most` bytes of a part of the file."""
     content = bytearray(path.read_bytes())
     first, last, _ = slice(start, end).indices(len(content))
     for at in rng.integers(first, last, rng.integers(1, most)):
@@ -37,12 +37,12 @@ def flipped(path: Path, rng: Rng) -> None:
 
 
 def flipped_early(path: Path, rng: Rng) -> None:
-    """In the header, where sizes and offsets are."""
+    """Flip bytes in the header, which has sizes and offsets."""
     flip(path, rng, 0, 200, 5)
 
 
 def flipped_late(path: Path, rng: Rng) -> None:
-    """In the list of members of a zip."""
+    """Flip bytes in the list of members of a zip."""
     flip(path, rng, -400, None, 5)
 
 
@@ -56,7 +56,7 @@ def extended(path: Path, rng: Rng) -> None:
 
 
 def zeroed(path: Path, rng: Rng) -> None:
-    """A block that was never written, as after a power cut."""
+    """Zero a block, as if never written because of a power cut."""
     content = bytearray(path.read_bytes())
     at, size = int(rng.integers(0, len(content))), int(rng.choice([16, 512, 4096]))
     content[at : at + size] = bytes(len(content[at : at + size]))
@@ -72,7 +72,7 @@ def swapped(path: Path, rng: Rng) -> None:
 
 
 def foreign(path: Path, rng: Rng) -> None:
-    """Something else in the file's place: another program's file, a pipe, a folder."""
+    """Put something else in the file's place: another program's file, a pipe, a folder."""
     path.unlink()
     contents = [save({"x": np.zeros(3, np.float32)}), b"\x89PNG\r\n\x1a\n" + rng.bytes(500), b"my shopping list\n" * 50]
     kind = rng.integers(5)
@@ -93,7 +93,7 @@ def empty(path: Path, rng: Rng) -> None:
 
 
 def oversized(path: Path, rng: Rng) -> None:
-    """The first number of the file, whatever it means there, becomes enormous."""
+    """Make the first number of the file enormous, whatever it means."""
     content = bytearray(path.read_bytes())
     width = int(rng.choice([4, 8]))
     at = int(rng.choice([0, 16, 28, 52]))
@@ -109,7 +109,7 @@ def long_header(path: Path, rng: Rng) -> None:
 
 
 def sparse(path: Path, rng: Rng) -> None:
-    """Gigabytes that take no room on the disk."""
+    """Extend the file by gigabytes that use no disk space."""
     with open(path, "r+b") as file:
         file.truncate(int(rng.choice([3, 20])) << 30)
 
@@ -133,7 +133,7 @@ _ODD: list[Any] = [
 
 
 def odd_value(path: Path, rng: Rng) -> None:
-    """One value of the config becomes another."""
+    """Replace one value of the config."""
     values = json.loads(path.read_bytes())
     place = values
     while True:
@@ -150,7 +150,7 @@ def nested(path: Path, rng: Rng) -> None:
 
 
 def odd_state(path: Path, rng: Rng) -> None:
-    """A whole checkpoint with a right digest, which says what no job would."""
+    """Write a complete checkpoint with a valid digest and values that no job writes."""
     loaded = load_newest(path.parent)
     number, states = loaded
     job = str(rng.choice(sorted(states)))
@@ -164,7 +164,7 @@ def odd_state(path: Path, rng: Rng) -> None:
             old[:0] if old.ndim else old,
             old.astype(np.int8),
         ]
-        if (change := rng.integers(5)) < len(others):  # otherwise it is missing
+        if (change := rng.integers(5)) < len(others):  # otherwise the value is removed
             arrays[name] = others[change]
     elif values:
         name = str(rng.choice(sorted(values)))
@@ -173,7 +173,7 @@ def odd_state(path: Path, rng: Rng) -> None:
 
 
 def odd_line(path: Path, rng: Rng) -> None:
-    """A value of one line of the log becomes another, with a right checksum."""
+    """Replace a value in one line of the log, with a valid checksum."""
     lines = path.read_bytes().splitlines()
     at = int(rng.integers(len(lines)))
     body = decode(lines[at])
@@ -187,7 +187,7 @@ def odd_line(path: Path, rng: Rng) -> None:
 
 
 def moved_line(path: Path, rng: Rng) -> None:
-    """A line is deleted, there twice, or in the place of another."""
+    """Delete a line, duplicate it, or put it in the place of another."""
     lines = path.read_bytes().splitlines(keepends=True)
     one, other = (int(at) for at in rng.integers(0, len(lines), 2))
     kind = rng.integers(3)
@@ -201,7 +201,7 @@ def moved_line(path: Path, rng: Rng) -> None:
 
 
 def crowded(path: Path, rng: Rng) -> None:
-    """Fills the log with as many lines as fit, or more, all with right checksums."""
+    """Fill the log with as many lines as fit, or more, all with valid checksums."""
     lines = path.read_bytes().splitlines()
     kind, most = rng.integers(3), int(rng.choice([15 << 20, 17 << 20]))
     body, size, number = decode(lines[0]), 0, len(lines)
@@ -218,13 +218,13 @@ def crowded(path: Path, rng: Rng) -> None:
 
 
 def other_file(path: Path, rng: Rng) -> None:
-    """Another answer's file."""
+    """Replace the file of an answer by that of another."""
     names = sorted(path.parent.glob("*.safetensors"))
     path.write_bytes(names[rng.integers(len(names))].read_bytes())
 
 
 def stray(path: Path, rng: Rng) -> None:
-    """Files that no program of ours made, or that a crash left."""
+    """Add files that are not ours, or that a crash left."""
     names = ["00000999.part", "99999999.safetensors", "0.safetensors", "config.json", "log.jsonl.part", "\u202e"]
     path.with_name(str(rng.choice(names))).write_bytes(rng.bytes(5000))
 
@@ -256,7 +256,7 @@ def bomb(path: Path, rng: Rng) -> None:
 
 
 def liar(path: Path, rng: Rng) -> None:
-    """The list of members says other sizes, offsets or kinds of packing than there are."""
+    """Falsify sizes, offsets or compression methods in the list of members."""
     content = bytearray(path.read_bytes())
     at = content.index(b"PK\1\2")
     field, width = [(10, 2), (16, 4), (20, 4), (24, 4), (28, 2), (42, 4)][rng.integers(6)]
@@ -277,9 +277,9 @@ def _pick(mutations: tuple[Mutation, ...], rng: Rng) -> Mutation:
 
 
 def mutated(session: Path, killed: Path, packed: Path, place: Path, rng: Rng) -> tuple[Path, str]:
-    """A spoiled copy under `place` of the session's folder, or of it as one file; and what was done to what.
+    """Make a damaged copy of the session's folder or export under `place`; return it with a description of the damage.
 
-    killed: its folder as a kill leaves it, with a torn line and an answer's file not yet renamed
+    killed: the folder as left by a kill, with a torn line and an answer's file not yet renamed
     """
     if rng.random() < 0.3:
         copy = place / "shared.somersault"

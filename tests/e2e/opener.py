@@ -1,4 +1,4 @@
-"""Opens the files named on stdin in a process of its own, and writes each outcome to stdout, a JSON object a line."""
+"""Program that opens the files named on stdin, and writes each outcome to stdout as a JSON object per line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def opened(path: Path, train: bool) -> list[list[Any]]:
         path = path.parent / "imported"
     session = Session.open(path)
     try:
-        if not train:  # a config that asks for much is no damage, but must not be tried here
+        if not train:  # a config that requires much memory is valid, but must not be run here
             session.load()
             with closing(session.store()) as store:
                 return [[p.id, p.query.id, str(p.choice)] for p in store.each()]
@@ -39,7 +39,7 @@ def opened(path: Path, train: bool) -> list[list[Any]]:
 
 
 def most_memory() -> float:
-    """MB that this process has had at most. Linux's getrusage counts what its parent had before it became this one."""
+    """Return the peak memory of this process in MB. Linux's getrusage would include that of its parent before exec."""
     status = Path("/proc/self/status")
     if status.exists():
         return int(status.read_text().split("VmHWM:")[1].split()[0]) / 1024

@@ -1,8 +1,8 @@
-"""A Slurm of this machine for tests: sbatch, srun, sacct and scancel in one script, which runs one job after the other.
+"""A stand-in for Slurm on this machine: sbatch, srun, sacct and scancel in one script that runs jobs in sequence.
 
-SLURM_STAND_IN is the folder of its jobs, and SLURM_STAND_IN_LIMITS says when it ends them: MB of memory and seconds of
-computing by the job's number, as JSON. SLURM_STAND_IN_MOST is the most jobs that may wait or run; it refuses others.
-`install(folder)` makes the four programs.
+SLURM_STAND_IN is the folder of its jobs. SLURM_STAND_IN_LIMITS has the limits at which it ends them: MB of memory and
+seconds of computing by the number of the job, as JSON. SLURM_STAND_IN_MOST is the largest number of waiting and running
+jobs; more are refused. `install(folder)` makes the four programs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PROGRAMS = ("sbatch", "srun", "sacct", "scancel")
 
 
 def install(folder: Path) -> None:
-    """Makes the programs in this folder, for PATH."""
+    """Make the programs in this folder, for PATH."""
     folder.mkdir()
     for name in _PROGRAMS:
         (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" "{__file__}" {name} "$@"\n')
@@ -52,7 +52,7 @@ def sbatch(jobs: Path, script: str) -> int:
 
 
 def carry_out(jobs: Path, number: str, script: str) -> None:
-    """Runs a job once its turn has come, watches it, and writes its states."""
+    """Run a job when its turn has come, watch it, and write its states."""
     state = jobs / f"{number}.state"
     most_mb, most_seconds = json.loads(os.environ["SLURM_STAND_IN_LIMITS"]).get(number, (math.inf, math.inf))
     variables = {
@@ -91,7 +91,7 @@ def carry_out(jobs: Path, number: str, script: str) -> None:
 
 
 def srun(words: list[str]) -> int:
-    """Runs the command behind srun's own options; --output and --error have its number and task in place of %j and %t."""
+    """Run the command after srun's own options, with job and task numbers in place of %j and %t in --output and --error."""
     files = {}
     while words[0].startswith("--"):
         name, _, value = words.pop(0).partition("=")

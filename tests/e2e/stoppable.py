@@ -1,6 +1,6 @@
-"""A session taught headless to its end in a process of its own, which a test may stop at any moment.
+"""A session taught headless to its end in its own process, which a test may stop at any moment.
 
-The processes are forked from one that has imported everything, so that hundreds of them can be stopped in minutes.
+The processes are forked from one that has imported everything, so that hundreds of them can be run in minutes.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def forking() -> ForkServerContext:
 
 
 def start(context: ForkServerContext, folder: Path, config: Config) -> tuple[BaseProcess, Connection]:
-    """Start or resume the session in `folder`. The connection gives its environment steps after each batch, and at its
-    end what it has come to.
+    """Start or resume the session in `folder`. The connection receives its environment steps after each batch, and its
+    final figures at the end.
     """
     mine, its = context.Pipe(duplex=False)
     process = context.Process(target=_teach, args=(its, folder, config))
@@ -43,7 +43,7 @@ def start(context: ForkServerContext, folder: Path, config: Config) -> tuple[Bas
 
 
 def _teach(pipe: Connection, folder: Path, config: Config) -> None:
-    # The program starts the process that forks with these blocked; an earlier test may have been the first to need it.
+    # The program starts its fork server with these blocked; an earlier test may have started it without.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
 
     def listen(event: Event) -> None:
@@ -56,11 +56,11 @@ def _teach(pipe: Connection, folder: Path, config: Config) -> None:
             outcome = run.run()
         except KeyboardInterrupt as stopped:
             raise SystemExit(128 + stopped.args[0]) from None
-    pipe.send(_came_to(folder, asdict(outcome)))
+    pipe.send(_summary(folder, asdict(outcome)))
 
 
-def _came_to(folder: Path, outcome: dict[str, Any]) -> dict[str, Any]:
-    """Figures of a session, its answers, and a digest of all that policy and reward have learned."""
+def _summary(folder: Path, outcome: dict[str, Any]) -> dict[str, Any]:
+    """Return the figures of a session, its answers, and a digest of the weights of policy and reward."""
     session, digest = Session.open(folder), hashlib.sha256()
     _, states = session.load() or (0, {})
     for job in ("policy", "reward"):

@@ -1,4 +1,4 @@
-"""Small whole runs, and what is compared of them."""
+"""Small whole runs, and functions that compare them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHORT: dict[str, Any] = {"labels": 12, "steps": 8 * 32 * 14, "seed": 1}
 
 
 class Taught:
-    """A run, its events in order, and the parameters it ended with."""
+    """A run, its events in order, and its final parameters."""
 
     def __init__(
         self, folder: Path, config: Config, apart: bool = False, threads: int = 1, checkpoint_seconds: float = 60.0
@@ -43,11 +43,11 @@ class Taught:
 
     @property
     def updates(self) -> int:
-        """Number of batches that the policy has learned from in this run, which begins with a published policy."""
+        """Number of batches from which the policy has learned in this run, which begins with a published policy."""
         return len(self.all(PolicyPublished)) - 1
 
     def save_once_it_learns(self) -> None:
-        """Saves the first checkpoint after the policy's first update."""
+        """Save the first checkpoint after the policy's first update."""
         while not self.updates:
             self.run.cycle()
         self.run.save()
@@ -62,7 +62,7 @@ class Taught:
         return self.outcome
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Return the parameters of the last policy, and of the last reward if there is one."""
+        """Return the parameters of the last policy and of the last reward, if any."""
         found = {f"policy {n}": a for n, a in self.all(PolicyPublished)[-1].weights.items()}
         rewards = self.all(RewardPublished)
         return found | ({f"reward {n}": a for n, a in rewards[-1].weights.items()} if rewards else {})
@@ -82,9 +82,9 @@ def tape(taught: Taught) -> list[str]:
 
 
 def assert_resumes(teach: Teach, whole: Taught, cycles: int, **changes: Any) -> Taught:
-    """Saves a run after so many cycles, ends it two cycles later without saving, and resumes it: it ends as the whole did.
+    """Save a run after this number of cycles, end it two cycles later without saving, and resume it; return the resumed run.
 
-    No checkpoint is saved with 0 cycles. Returns the resumed run.
+    Requires that it ends like the whole run. No checkpoint is saved with 0 cycles.
     """
     stopped = teach("stopped", **changes)
     for _ in range(cycles):
@@ -106,7 +106,7 @@ def assert_resumes(teach: Teach, whole: Taught, cycles: int, **changes: Any) -> 
 
 
 def stored(taught: Taught) -> list[tuple[int, Choice]]:
-    """Query and choice of every answer in the store of a closed run."""
+    """Return query and choice of every answer in the store of a closed run."""
     with closing(PreferenceStore(taught.session.folder / "preferences", read_only=True)) as store:
         return [(preference.query.id, preference.choice) for preference in store.each()]
 

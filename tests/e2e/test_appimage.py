@@ -1,9 +1,9 @@
-"""The AppImage, of the bundle that packaging/build.py made, on a desktop that lacks some of Qt's libraries.
+"""The AppImage of the bundle made by packaging/build.py, on a desktop that lacks some of Qt's libraries.
 
     .venv/bin/python -m pytest -m slow tests/e2e/test_appimage.py
 
-Wants root, mksquashfs and squashfuse. SOMERSAULT_APPIMAGE_RUNTIME names the AppImage project's runtime; without it a
-stand-in of a few lines mounts the image and starts AppRun, as that runtime does.
+Requires root, mksquashfs and squashfuse. SOMERSAULT_APPIMAGE_RUNTIME names the AppImage project's runtime; without it a
+stand-in of a few lines mounts the image and starts AppRun, like that runtime.
 """
 
 from __future__ import annotations
@@ -64,20 +64,20 @@ def _runtime(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """An AppImage next to the tree that it was made of; both are deleted afterwards."""
+    """An AppImage next to the tree from which it was made; both are deleted afterwards."""
     folder = tmp_path_factory.mktemp("appimage")
     target = folder / "Somersault.AppImage"
     parts = [str(part) for part in (BUNDLE, _runtime(folder), folder / "tree", target)]
     script = "import sys; sys.path.insert(0, 'packaging'); import pathlib, appimage; *p, e = sys.argv[1:]; "
     script += "appimage.build(*map(pathlib.Path, p), int(e))"
-    epoch = int(BUNDLE.stat().st_mtime)  # the tree has hard links to the bundle's files, and gives them this time
+    epoch = int(BUNDLE.stat().st_mtime)  # the tree has hard links to the bundle's files, and sets their time to this
     subprocess.run([sys.executable, "-c", script, *parts, str(epoch)], cwd=ROOT, check=True)
     yield target
     shutil.rmtree(folder)
 
 
 def _lacking() -> list[str]:
-    """Mounts that hide the libraries which the image has to bring along."""
+    """Return mounts that hide the libraries that the image has to contain."""
     sys.path.insert(0, str(ROOT / "packaging"))
     try:
         import appimage
@@ -86,9 +86,7 @@ def _lacking() -> list[str]:
     return [f"--bind /dev/null {appimage.find_library(name)}" for name in appimage.CARRIED]
 
 
-def test_it_opens_a_window_that_teaches_without_what_a_desktop_may_lack(
-    image: Path, display: str, tmp_path: Path
-) -> None:
+def test_the_appimage_teaches_on_a_desktop_that_lacks_libraries(image: Path, display: str, tmp_path: Path) -> None:
     environ = environment(tmp_path / "home", display)
     command = [image, "--task", "hopper-backflip", "--teacher", "oracle", "--session", tmp_path / "s"]
     done = taught(with_mounts(_lacking(), command), environ, tmp_path / "s", _ENOUGH)
@@ -96,7 +94,7 @@ def test_it_opens_a_window_that_teaches_without_what_a_desktop_may_lack(
     assert answers(tmp_path / "s") >= _ENOUGH
 
 
-def test_it_has_all_commands_and_asks_for_no_newer_c_library_than_ubuntu_22_has(image: Path, tmp_path: Path) -> None:
+def test_the_appimage_has_all_commands_and_runs_with_the_c_library_of_ubuntu_22(image: Path, tmp_path: Path) -> None:
     environ = environment(tmp_path / "home", None)
     assert started([image, "--version"], environ).stdout.startswith("somersault ")
     assert "hopper-backflip" in started([image, "tasks"], environ).stdout

@@ -29,14 +29,14 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The one folder that the archive unpacks to, in a place of its own."""
+    """Folder to which the archive was unpacked."""
     place = tmp_path_factory.mktemp("somewhere else")
     subprocess.run(["tar", "--extract", "--file", str(_ARCHIVES[-1]), "--directory", str(place)], check=True)
     (folder,) = place.iterdir()
     return folder
 
 
-def test_it_holds_just_what_its_list_says(unpacked: Path) -> None:
+def test_the_archive_contains_exactly_its_list_of_files(unpacked: Path) -> None:
     name = _ARCHIVES[-1].name.removesuffix(".tar.xz")
     assert unpacked.name == name
     listed = (_DIST / f"{name}.files.txt").read_text("utf-8").splitlines()

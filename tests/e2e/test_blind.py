@@ -28,8 +28,10 @@ def test_neither_policy_nor_reward_fit_sees_the_true_reward(
     assert same(honest, blind)
 
 
-def test_other_choices_make_another_policy(teach: Teach, finished: Finished, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test above would also pass for a run that learns from nothing."""
+def test_different_choices_lead_to_a_different_policy(
+    teach: Teach, finished: Finished, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without this, the test above would also pass for a run that learns nothing."""
     honest = finished(**SHORT)
     monkeypatch.setattr(oracle, "answer", lambda query, config: Answer(Choice.TIE))
     other = teach("other", **SHORT)
@@ -37,10 +39,10 @@ def test_other_choices_make_another_policy(teach: Teach, finished: Finished, mon
     assert not same(honest, other)
 
 
-def test_without_a_teacher_it_learns_from_the_true_reward_and_asks_nothing(
+def test_without_a_teacher_a_run_learns_from_the_true_reward_and_asks_nothing(
     teach: Teach, finished: Finished, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Garbage for a true reward then changes what is learned."""
+    """Garbage in place of the true reward then changes the result."""
     chosen = {**SHORT, "teacher": "none", "labels": 0}
     taught = finished(**chosen)
     assert taught.outcome and taught.outcome.labels == 0

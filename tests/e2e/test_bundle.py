@@ -1,4 +1,4 @@
-"""The frozen bundle, as people start it, also on machines that lack something. Build it first:
+"""The frozen bundle as people start it, also on machines that lack something. Build it first:
 
     python3 packaging/build.py --folder-only
 
@@ -44,14 +44,14 @@ TEACH = ["--task", "hopper-backflip", "--teacher", "oracle"]
 
 @pytest.fixture
 def public() -> Iterator[Path]:
-    """A folder that others than the tests' own user can get to; pytest keeps tmp_path from them."""
+    """A folder that other users can access; pytest makes tmp_path private."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
 
 
 def assert_taught(done: subprocess.CompletedProcess[str], folder: Path) -> None:
-    """Requires a good end without a word, a session that opens, with answers and a checkpoint, and a quiet log."""
+    """Require success without output, a session that opens, with answers and a checkpoint, and an empty log."""
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
     log = (folder / "log.txt").read_text("utf-8")
     assert not re.search(r" (WARNING|ERROR|CRITICAL) ", log), log
@@ -63,13 +63,13 @@ def assert_taught(done: subprocess.CompletedProcess[str], folder: Path) -> None:
 
 
 @pytest.mark.skipif(HAS_CUDA, reason="CUDA's libraries alone are three times as much")
-def test_it_is_no_larger_than_promised() -> None:
+def test_the_bundle_is_no_larger_than_promised() -> None:
     files = [path for path in BUNDLE.rglob("*") if path.is_file() and not path.is_symlink()]
     assert sum(path.stat().st_size for path in files) <= MOST_BYTES
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
-def test_a_user_who_may_not_write_its_folder_can_teach_and_changes_nothing_there(display: str, public: Path) -> None:
+def test_a_user_without_write_access_can_teach_and_changes_nothing_in_the_bundle(display: str, public: Path) -> None:
     home = public / "home"
     environ = environment(home, display)
     os.chown(home, NOBODY, NOBODY)
@@ -86,14 +86,14 @@ def _everything(folder: Path) -> list[tuple[str, int]]:
 
 
 def _link(old: str, new: str) -> None:
-    """Takes no room where the file system allows it."""
+    """Copy by a hard link if the file system allows it."""
     try:
         os.link(old, new)
     except OSError:
         shutil.copy2(old, new)
 
 
-def test_it_teaches_in_a_path_with_spaces_and_letters_of_other_scripts(display: str, tmp_path: Path) -> None:
+def test_the_bundle_teaches_in_a_path_with_spaces_and_other_scripts(display: str, tmp_path: Path) -> None:
     place = tmp_path / "Größere Sprünge – сальто 宙返り"
     place.mkdir()
     shutil.copytree(BUNDLE, place / "my program", symlinks=True, copy_function=_link)
@@ -102,7 +102,7 @@ def test_it_teaches_in_a_path_with_spaces_and_letters_of_other_scripts(display: 
     assert_taught(taught(command, environ, place / "s é", ENOUGH), place / "s é")
 
 
-def test_it_teaches_without_any_gpu(display: str, tmp_path: Path) -> None:
+def test_the_bundle_teaches_without_a_gpu(display: str, tmp_path: Path) -> None:
     environ = environment(tmp_path / "home", display) | {"CUDA_VISIBLE_DEVICES": "-1", "LIBGL_ALWAYS_SOFTWARE": "1"}
     hidden = ["-t tmpfs none /dev/dri"] if os.path.isdir("/dev/dri") and may_mount() else []
     command = [PROGRAM, *TEACH, "--session", tmp_path / "s"]
@@ -112,9 +112,9 @@ def test_it_teaches_without_any_gpu(display: str, tmp_path: Path) -> None:
 
 KINDS = {
     "hopper-backflip": "30000",
-    "ant": "20000",  # its physics is stepped another way
-    "gym:CartPole-v1": "12000",  # clips of pictures taken on the way
-    "gym:Hopper-v5": "6000",  # pictures that Gymnasium's own renderer draws
+    "ant": "20000",  # its physics is stepped differently
+    "gym:CartPole-v1": "12000",  # clips of pictures captured during training
+    "gym:Hopper-v5": "6000",  # pictures from Gymnasium's own renderer
     "pong": "1000",
 }
 
@@ -129,12 +129,12 @@ def test_each_kind_of_task_is_taught_and_filmed(task: str, tmp_path: Path) -> No
     assert (tmp_path / "x.mp4").read_bytes()[4:8] == b"ftyp"
 
 
-def test_it_exports_onnx_files_that_it_has_compared_with_itself(tmp_path: Path) -> None:
+def test_the_bundle_exports_verified_onnx_files(tmp_path: Path) -> None:
     environ = environment(tmp_path / "home", None)
     done = started([*HEADLESS, "--session", tmp_path / "s", "--json"], environ)
     assert done.returncode == 0, done.stderr
     done = started([PROGRAM, "export", tmp_path / "s", "--onnx", tmp_path / "o/flip.onnx"], environ)
-    assert done.returncode == 0 and "onnxruntime" not in done.stderr, done.stderr  # which would be its warnings
+    assert done.returncode == 0 and "onnxruntime" not in done.stderr, done.stderr  # no warnings of onnxruntime
     assert "differs by at most" in done.stdout + done.stderr
     contract = json.loads((tmp_path / "o/contract.json").read_text("utf-8"))
     assert contract["versions"]["onnxruntime"] and contract["parity"]["largest_differences"]["policy"] <= 1e-5
@@ -144,7 +144,7 @@ _NEWEST_OF_UBUNTU_22 = {b"GLIBC_2": 35, b"GLIBCXX_3.4": 30, b"CXXABI_1.3": 13}
 """The versions that its C library, glibc 2.35, and its C++ library, of GCC 12, go up to."""
 
 
-def test_it_asks_for_no_newer_c_and_cpp_library_than_ubuntu_22_has() -> None:
+def test_the_bundle_runs_with_the_c_and_cpp_libraries_of_ubuntu_22() -> None:
     asked = dict.fromkeys(_NEWEST_OF_UBUNTU_22, 0)
     for path in (BUNDLE / "lib").rglob("*.so*"):
         content = b"" if path.is_symlink() or not path.is_file() else path.read_bytes()
@@ -154,7 +154,7 @@ def test_it_asks_for_no_newer_c_and_cpp_library_than_ubuntu_22_has() -> None:
     assert {version: number for version, number in asked.items() if number > _NEWEST_OF_UBUNTU_22[version]} == {}
 
 
-def test_what_is_shipped_has_its_licence() -> None:
+def test_every_shipped_library_has_its_licence() -> None:
     index = (BUNDLE / "licences/INDEX.txt").read_text("utf-8")
     shipped = {path.name.partition("-")[0].lower() for path in (BUNDLE / "lib/_internal").glob("*.dist-info")}
     named = {line.split()[0].lower().replace("-", "_") for line in index.splitlines()}
@@ -185,9 +185,7 @@ def assert_one_sentence(done: subprocess.CompletedProcess[str], *words: str) -> 
     ],
     ids=["none", "one that is gone", "a platform that is left out"],
 )
-def test_without_a_display_it_says_so_in_one_sentence(
-    variables: dict[str, str], words: list[str], tmp_path: Path
-) -> None:
+def test_a_missing_display_is_one_sentence(variables: dict[str, str], words: list[str], tmp_path: Path) -> None:
     assert_one_sentence(started([PROGRAM], environment(tmp_path / "home", None) | variables), *words)
 
 
@@ -198,13 +196,13 @@ def _without_opengl() -> list[str]:
 
 
 @needs_root
-def test_without_opengl_the_window_says_so(display: str, tmp_path: Path) -> None:
+def test_without_opengl_the_window_is_refused_in_one_sentence(display: str, tmp_path: Path) -> None:
     done = started(with_mounts(_without_opengl(), [PROGRAM]), environment(tmp_path / "home", display))
     assert_one_sentence(done, "OpenGL", "apt-get install libgl1 libegl1")
 
 
 @needs_root
-def test_without_opengl_it_teaches_and_only_a_video_is_refused(tmp_path: Path) -> None:
+def test_without_opengl_teaching_works_and_only_a_video_is_refused(tmp_path: Path) -> None:
     environ = environment(tmp_path / "home", None)
     teach = [*HEADLESS, "--session", tmp_path / "s", "--json"]
     done = started(with_mounts(_without_opengl(), teach), environ)

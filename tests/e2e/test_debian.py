@@ -1,11 +1,11 @@
-"""The package in a fresh Debian and Ubuntu: installed by apt, started on a screen, and gone without a trace.
+"""The package in a fresh Debian and Ubuntu: installed by apt, started on a screen, and removed without a trace.
 
     .venv/bin/python -m pytest -m slow tests/e2e/test_debian.py
 
-Wants root, debootstrap, Debian's packages, and a package made by packaging/build.py: the CPU flavour's of this version,
-or the one that SOMERSAULT_DEB names, which may be CUDA's. SOMERSAULT_UBUNTU_MIRROR names a
-mirror of Ubuntu, such as http://archive.ubuntu.com/ubuntu; without it, or without Ubuntu's keys, Ubuntu is left out.
-Pictures of the window are kept in build/pictures, or where SOMERSAULT_PICTURES says.
+Requires root, debootstrap, Debian's packages, and a package made by packaging/build.py: the CPU flavour of this version,
+or the one named by SOMERSAULT_DEB, of any flavour. SOMERSAULT_UBUNTU_MIRROR names a mirror of Ubuntu, such as
+http://archive.ubuntu.com/ubuntu; without it, or without Ubuntu's keys, Ubuntu is left out. Pictures of the window are
+saved in build/pictures, or in the folder in SOMERSAULT_PICTURES.
 """
 
 from __future__ import annotations
@@ -62,22 +62,22 @@ _SUITES = [
 
 
 @pytest.mark.skipif(_HAS_CUDA, reason="CUDA's libraries alone are more")
-def test_the_size_of_the_package() -> None:
+def test_the_package_is_no_larger_than_promised() -> None:
     assert _PACKAGES[-1].stat().st_size <= _MOST_BYTES
 
 
 @pytest.fixture(scope="module", params=_SUITES)
 def suite(request: pytest.FixtureRequest) -> str:
-    """Debootstrap's name of the release."""
+    """Name of the release in debootstrap."""
     return str(request.param)
 
 
 @pytest.fixture(scope="module")
 def fresh(suite: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of a fresh system with the package in its /tmp; gone afterwards, as it takes two gigabytes."""
+    """Folder of a fresh system with the package in its /tmp; deleted afterwards, as it takes two gigabytes."""
     folder = tmp_path_factory.mktemp(suite)
     folder.chmod(0o755)
-    ubuntus = suite in ("jammy", "noble")  # whose installer switches on universe, too
+    ubuntus = suite in ("jammy", "noble")  # their installers also enable universe
     command = ["debootstrap", "--variant=minbase", f"--components={'main,universe' if ubuntus else 'main'}"]
     command += [suite, str(folder), *([_UBUNTU_MIRROR] if ubuntus else [])]
     subprocess.run(command, check=True, capture_output=True)
@@ -89,7 +89,7 @@ def fresh(suite: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path
 
 
 def inside(fresh: Path, *command: str) -> list[str]:
-    """The command line that runs a command as root in the fresh system, with the host's screens in it."""
+    """Return the command line that runs a command as root in the fresh system, with access to the host's screens."""
     mounts = [
         f"mount --bind /tmp/.X11-unix {fresh}/tmp/.X11-unix",
         f"mount -t proc proc {fresh}/proc",
@@ -101,7 +101,7 @@ def inside(fresh: Path, *command: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def within(fresh: Path) -> Run:
-    """Runs a command in the fresh system to its end."""
+    """Run a command in the fresh system to its end."""
 
     def run(*command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -113,7 +113,7 @@ def within(fresh: Path) -> Run:
 
 @pytest.fixture(scope="module")
 def installed(fresh: Path, within: Run) -> Iterator[set[str]]:
-    """Install the package; the files that existed before."""
+    """Files that existed before the installation of the package."""
     assert within("apt-get", "update").returncode == 0
     before = files(fresh)
     done = within("apt-get", "install", "-y", "--no-install-recommends", f"/tmp/{_PACKAGES[-1].name}")
@@ -127,7 +127,7 @@ def files(folder: Path) -> set[str]:
 
 
 @needs_root
-def test_it_brings_along_each_library_that_it_needs(within: Run, installed: set[str]) -> None:
+def test_the_package_installs_every_needed_library(within: Run, installed: set[str]) -> None:
     libraries = "find /usr/lib/somersault/lib -name '*.so*' -type f"
     own = "LD_LIBRARY_PATH=$(find /usr/lib/somersault/lib -name '*.so*' -printf '%h\\n' | sort -u | tr '\\n' ':')"
     done = within("sh", "-c", f"{libraries} | {own} xargs -d '\\n' ldd 2>/dev/null | grep 'not found' | sort -u")
@@ -135,7 +135,7 @@ def test_it_brings_along_each_library_that_it_needs(within: Run, installed: set[
 
 
 @needs_root
-def test_it_is_in_the_path_and_in_the_menu(fresh: Path, within: Run, installed: set[str]) -> None:
+def test_the_program_is_in_the_path_and_in_the_menu(fresh: Path, within: Run, installed: set[str]) -> None:
     assert within("somersault", "--version").stdout == f"somersault {VERSION}\n"
     entry = (fresh / "usr/share/applications/somersault.desktop").read_text("utf-8")
     assert "\nExec=env SOMERSAULT_FROM_MENU=1 somersault\n" in entry and "\nIcon=somersault\n" in entry
@@ -144,7 +144,7 @@ def test_it_is_in_the_path_and_in_the_menu(fresh: Path, within: Run, installed: 
 
 
 @needs_root
-def test_it_opens_a_window_that_teaches(suite: str, fresh: Path, installed: set[str]) -> None:
+def test_the_package_opens_a_window_that_teaches(suite: str, fresh: Path, installed: set[str]) -> None:
     picture = ROOT / os.environ.get("SOMERSAULT_PICTURES", "build/pictures") / f"{suite}.png"
     picture.parent.mkdir(parents=True, exist_ok=True)
     command = ["somersault", "--task", "hopper-backflip", "--teacher", "oracle", "--session", "/root/w"]
@@ -158,7 +158,7 @@ def test_it_opens_a_window_that_teaches(suite: str, fresh: Path, installed: set[
         if shutil.which("import"):
             subprocess.run(["import", "-display", display, "-window", "root", str(picture)], check=True)
             assert picture.stat().st_size > 20_000, "the window is blank"
-        for window in psutil.Process(program.pid).children():  # unshare itself does not heed the signal
+        for window in psutil.Process(program.pid).children():  # unshare itself ignores the signal
             window.terminate()
         _, errors = program.communicate(timeout=60)
     assert (program.returncode, errors) == (0, "")
@@ -167,7 +167,7 @@ def test_it_opens_a_window_that_teaches(suite: str, fresh: Path, installed: set[
 
 
 @needs_root
-def test_it_goes_without_a_trace(fresh: Path, within: Run, installed: set[str]) -> None:
+def test_removing_the_package_leaves_no_trace(fresh: Path, within: Run, installed: set[str]) -> None:
     assert within("apt-get", "purge", "-y", "--auto-remove", "somersault").returncode == 0
     left = {name for name in files(fresh) - installed if not name.startswith(_OF_TRIGGERS)}
     assert not left

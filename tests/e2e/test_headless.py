@@ -1,4 +1,4 @@
-"""Whole headless runs, small ones: reproducible, and asking by the schedule."""
+"""Small whole headless runs: reproducibility and the schedule of queries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.e2e.taught import SHORT, Finished, Teach, same, tape
 from tests.processes import parts
 
 
-def test_one_seed_one_result(teach: Teach, finished: Finished) -> None:
+def test_the_same_seed_gives_the_same_result(teach: Teach, finished: Finished) -> None:
     first, again, other = finished(**SHORT), teach("again", threads=2, **SHORT), finished()
     outcome = again.finished()
     assert tape(first) == tape(again) and same(first, again)
@@ -25,14 +25,14 @@ def test_every_label_and_every_step_is_used(finished: Finished) -> None:
     outcome = taught.outcome
     assert outcome.true_return == taught.all(RolloutReported)[-1].true_return
     assert (outcome.labels, outcome.env_steps, outcome.steps_taken) == (12, 8 * 32 * 24, 8 * 32 * 24)
-    assert len(taught.all(RolloutBatchReady)) == taught.updates  # each batch was learned from
+    assert len(taught.all(RolloutBatchReady)) == taught.updates  # the policy learned from each batch
     assert taught.all(RewardFitted)[-1].preferences == 12
     assert outcome.measure.keys() == {
         f"{name}_per_episode" for name in ("backflips", "clean_backflips", "upright_landings", "clean_landings")
     }
 
 
-def test_labels_keep_to_the_schedule_and_a_quarter_comes_before_the_policy_moves(finished: Finished) -> None:
+def test_labels_follow_the_schedule_with_a_quarter_before_the_first_update(finished: Finished) -> None:
     taught = finished()
     before_training = taught.events[: tape(taught).index("RolloutBatchReady")]
     assert sum(isinstance(event, PreferenceAdded) for event in before_training) >= 3
@@ -46,8 +46,8 @@ def test_labels_keep_to_the_schedule_and_a_quarter_comes_before_the_policy_moves
 
 
 @pytest.mark.slow
-def test_a_run_that_was_stopped_resumes_alike_with_collectors_in_processes(teach: Teach, finished: Finished) -> None:
-    """With several collectors and a fit spread over batches."""
+def test_a_stopped_run_resumes_identically_with_collectors_in_processes(teach: Teach, finished: Finished) -> None:
+    """The run has several collectors and a fit spread over batches."""
     chosen = {"policy__lag": 1, "rollout__environments": 256, "rollout__steps": 16, "steps": 256 * 16 * 6}
     chosen |= {"reward__steps_per_label": 300, "reward__epochs": 3}
     whole, stopped = finished(**chosen), teach("stopped", **chosen)

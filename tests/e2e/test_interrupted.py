@@ -1,4 +1,4 @@
-"""Headless runs that Ctrl+C or an error ends: what was reached is kept, and the error is one sentence."""
+"""Headless runs ended by Ctrl+C or an error: their progress is saved, and the error is one sentence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.e2e.taught import SHORT, Finished, Taught, Teach, same
 
 
 def interrupted_at_batch(taught: Taught, number: int, times: int, sent: signal.Signals = signal.SIGINT) -> None:
-    """Sends a signal so often when the policy is about to learn from this batch."""
+    """Send this number of signals when the policy is about to learn from this batch."""
 
     def press(event: Event) -> None:
         if isinstance(event, RolloutBatchReady) and len(taught.all(RolloutBatchReady)) == number:
@@ -37,7 +37,7 @@ def interrupted_at_batch(taught: Taught, number: int, times: int, sent: signal.S
 
 
 @pytest.mark.parametrize("sent", STOPPING)
-def test_a_request_to_stop_in_the_middle_of_an_update_changes_nothing_of_what_is_learned(
+def test_a_request_to_stop_during_an_update_does_not_change_the_result(
     teach: Teach, finished: Finished, sent: signal.Signals
 ) -> None:
     before = signal.getsignal(sent)
@@ -45,13 +45,13 @@ def test_a_request_to_stop_in_the_middle_of_an_update_changes_nothing_of_what_is
         pytest.skip("what started the tests, such as nohup, ignores it, and so does the program")
     whole, stopped = finished(**SHORT), teach("stopped", **SHORT)
     interrupted_at_batch(stopped, 6, times=1, sent=sent)
-    assert stopped.updates == 6  # from the batch under way, too
+    assert stopped.updates == 6  # includes the batch in progress
     answers, steps = len(stopped.all(PreferenceAdded)), stopped.all(RolloutReported)[-1].env_steps
     resumed = teach("stopped")
     outcome = resumed.finished()
     assert same(whole, resumed)
     assert outcome.env_steps - outcome.steps_taken == steps
-    assert len(resumed.all(PreferenceAdded)) == 12 - answers  # none was asked again
+    assert len(resumed.all(PreferenceAdded)) == 12 - answers  # no pair was asked again
     assert signal.getsignal(sent) == before
 
 
@@ -67,7 +67,7 @@ def test_ctrl_c_twice_ends_at_once_and_leaves_the_checkpoint_before(teach: Teach
     assert same(finished(**SHORT), resumed)
 
 
-def test_what_a_stage_raises_is_one_sentence_at_the_terminal_and_all_of_it_in_the_log(
+def test_an_exception_of_a_job_is_one_sentence_on_the_terminal_and_complete_in_the_log(
     teach: Teach, monkeypatch: pytest.MonkeyPatch, cli: Callable[..., Any]
 ) -> None:
     taught = teach("s", **SHORT)
@@ -95,7 +95,7 @@ def test_what_a_stage_raises_is_one_sentence_at_the_terminal_and_all_of_it_in_th
 def test_a_predicted_reward_that_is_not_finite_ends_the_run_and_keeps_the_last_good_checkpoint(
     teach: Teach, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The fourth fit is spoiled; a checkpoint is saved after every cycle."""
+    """The fourth fit is damaged; a checkpoint is saved after every cycle."""
     taught = teach("s", checkpoint_seconds=0.0, **SHORT)
     epochs, fits = RewardTrainer.epochs, []
 

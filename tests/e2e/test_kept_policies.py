@@ -1,4 +1,4 @@
-"""Policies that a headless run leaves: the one that it reached, and snapshots of earlier ones."""
+"""Policies saved by a headless run: the final one, and snapshots of earlier ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.tasks import get_task
 from tests.e2e.taught import SHORT, TASK, Finished, Teach
 
 
-def test_the_saved_policy_is_what_is_evaluated(finished: Finished, teach: Teach) -> None:
+def test_evaluation_uses_the_saved_policy(finished: Finished, teach: Teach) -> None:
     taught, new = finished(**SHORT), teach("new", **SHORT)
     untrained = evaluate(new.session, 3)
     session = Session.open(taught.session.folder)
@@ -33,7 +33,7 @@ def test_snapshots_are_taken_and_the_last_is_the_policy_reached(finished: Finish
     assert seconds == sorted(seconds) and seconds[-1] > 0
 
 
-def test_a_resumed_run_forgets_the_snapshots_of_the_time_that_was_lost(teach: Teach) -> None:
+def test_a_resumed_run_discards_the_snapshots_after_its_checkpoint(teach: Teach) -> None:
     stopped = teach("s", **SHORT)
     stopped.save_once_it_learns()
     saved_at = stopped.all(PolicyPublished)[-1].env_steps
@@ -46,4 +46,4 @@ def test_a_resumed_run_forgets_the_snapshots_of_the_time_that_was_lost(teach: Te
     assert snapshots.env_steps()[-1] == saved_at
     resumed.finished()
     times = [info.seconds for info in snapshots.infos()]
-    assert times == sorted(times)  # they continue from the checkpoint's time
+    assert times == sorted(times)  # times continue from that of the checkpoint

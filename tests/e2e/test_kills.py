@@ -1,4 +1,4 @@
-"""SIGKILL at any moment of labelling and training: every answer that was shown as taken is there, and the session continues."""
+"""SIGKILL at any moment of labelling and training: every answer shown as taken is stored, and the session continues."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def wait(program: subprocess.Popen[str], rng: random.Random) -> str:
     return said
 
 
-def killed_again_and_again(kind: str, folder: Path, times: int, rng: random.Random) -> int:
+def killed_repeatedly(kind: str, folder: Path, times: int, rng: random.Random) -> int:
     """Return how many answers were shown. The same session is opened again after each kill."""
     shown: list[str] = []
     for number in range(times):
@@ -46,14 +46,14 @@ def killed_again_and_again(kind: str, folder: Path, times: int, rng: random.Rand
         there = kept(folder)
         assert set(shown) <= set(there), f"kill {number}: lost {set(shown) - set(there)}"
         print(f"{kind}: kill {number + 1}, {len(shown)} answers shown, {len(there)} on disk", flush=True)
-        assert len(there) <= len(shown) + number + 1  # one a kill may be on disk that could not be told of any more
+        assert len(there) <= len(shown) + number + 1  # each kill may leave one answer on disk before it was printed
     return len(shown)
 
 
-def goes_on(kind: str, folder: Path) -> None:
+def continues(kind: str, folder: Path) -> None:
     before = kept(folder)
     with started(kind, folder) as program:
-        while (line := program.stdout.readline().strip()) in before:  # a headless run takes those from the store again
+        while (line := program.stdout.readline().strip()) in before:  # a headless run reads those from the store again
             pass
         assert line
         kill(program)
@@ -62,20 +62,20 @@ def goes_on(kind: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("kind", [pytest.param("window", marks=pytest.mark.slow), "headless"])
 def test_every_answer_shown_survives_a_kill(kind: str, tmp_path: Path) -> None:
-    """A window is killed in test_sleep.py too."""
+    """test_sleep.py also kills a window."""
     folder = tmp_path / "s"
-    assert killed_again_and_again(kind, folder, 1, random.Random(2))  # after the first answer
-    goes_on(kind, folder)
+    assert killed_repeatedly(kind, folder, 1, random.Random(2))  # after the first answer
+    continues(kind, folder)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", ["window", "headless"])
-def test_no_answer_that_was_shown_is_lost_by_many_kills(kind: str, tmp_path: Path) -> None:
+def test_many_kills_lose_no_answer_that_was_shown(kind: str, tmp_path: Path) -> None:
     """The environment variable SOMERSAULT_KILLS is the number of kills of each kind; 100 by default."""
     folder, kills = tmp_path / "s", int(os.environ.get("SOMERSAULT_KILLS", "100"))
-    shown = killed_again_and_again(kind, folder, kills, random.Random(2))
-    goes_on(kind, folder)
+    shown = killed_repeatedly(kind, folder, kills, random.Random(2))
+    continues(kind, folder)
     print(f"{kind}: {kills} kills, {shown} answers shown, none lost")
     assert shown > kills
 
@@ -84,8 +84,8 @@ def test_no_answer_that_was_shown_is_lost_by_many_kills(kind: str, tmp_path: Pat
 @pytest.mark.timeout(1200)
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no groups of processes to kill")
 @pytest.mark.parametrize("seconds", [10, 30, 90])
-def test_a_window_shows_what_it_had_learned_half_a_minute_before_the_kill(seconds: int, tmp_path: Path) -> None:
-    """The window and all its children are killed so many seconds after the first fit."""
+def test_a_killed_window_loses_at_most_half_a_minute_of_training(seconds: int, tmp_path: Path) -> None:
+    """The window and all its children are killed this number of seconds after the first fit."""
     shown, fitted = list[tuple[float, int]](), None
     with started("learning", tmp_path / "s") as program:
         while fitted is None or time.monotonic() < fitted + seconds:

@@ -1,4 +1,4 @@
-"""Spoiled sessions: each gives one clear sentence or opens with all its answers. No crash, no hang, no memory eaten."""
+"""Damaged sessions: each gives one clear sentence or opens with all its answers, without a crash, hang or memory leak."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MAX_MB = 1024.0
 
 
 def opened(orders: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Opens these copies in one process. Returns a result for each; the one that hangs or ends the process is the last."""
+    """Open these copies in one process; return a result for each, ending with one that hangs or ends the process."""
     command = [sys.executable, "-m", "tests.e2e.opener"]
     lines = "".join(f"{json.dumps(order)}\n" for order in orders)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
@@ -47,7 +47,7 @@ def opened(orders: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a session that has answers and two checkpoints; the same as a kill leaves it, and as one file."""
+    """A folder with a session that has answers and two checkpoints, the same session as left by a kill, and its export."""
     place = tmp_path_factory.mktemp("taught")
     session = Session.create(place / "session", tiny())
     run = HeadlessRun(session, lambda event: None)
@@ -95,7 +95,7 @@ def complaint(result: dict[str, Any], expected: list[list[Any]]) -> str | None:
 
 
 def spoil_and_open(taught: Path, place: Path, seeds: range) -> collections.Counter[str]:
-    """Opens spoiled copies, forty at a time. Returns the number of each outcome; fails with all complaints."""
+    """Open damaged copies, forty at a time; return the number of each outcome. Fails with all complaints."""
     expected, complaints = answers(taught / "session"), []
     outcomes: collections.Counter[str] = collections.Counter()
     session, killed, packed = (taught / name for name in ("session", "killed", "packed"))
@@ -126,7 +126,7 @@ def test_spoiled_sessions_are_refused_or_open_whole(taught: Path, tmp_path: Path
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_many_spoiled_sessions_are_refused_or_open_whole(taught: Path, tmp_path: Path) -> None:
-    """SOMERSAULT_MUTATIONS says how many; a thousand by default."""
+    """SOMERSAULT_MUTATIONS is their number; a thousand by default."""
     count = int(os.environ.get("SOMERSAULT_MUTATIONS", "1000"))
     outcomes = spoil_and_open(taught, tmp_path, range(1000, 1000 + count))
     print(dict(outcomes))

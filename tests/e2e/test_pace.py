@@ -1,4 +1,4 @@
-"""A session that follows the answers of a person depends neither on their pace nor on how many were meant to come."""
+"""Sessions driven by a person's answers, independent of their pace and of the planned number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIRST, ALL = 4, 14
 
 
 def followed(labels: int = ALL, **changes: Any) -> dict[str, Any]:
-    """Settings of a person's session: an answer for each batch after the first ones, and four batches after the last."""
+    """Return the settings of a person's session: an answer per batch after the first ones, four batches after the last."""
     settings: dict[str, Any] = {
         "teacher": "person",
         "person__cant_tell": 0.0,
@@ -45,7 +45,7 @@ def test_a_slow_and_a_fast_person_teach_the_same_on_one_core_and_on_two(
     assert choices(other) == choices(usual) and same(other, usual)
 
 
-def test_until_a_session_is_stopped_it_is_as_one_that_was_meant_to_have_fewer_answers(finished: Finished) -> None:
+def test_a_session_trains_independently_of_the_number_of_answers_to_come(finished: Finished) -> None:
     short, long = finished(**followed()), finished(**followed(labels=2 * ALL))
     assert len(choices(long)) == 2 * ALL
     assert choices(long)[:ALL] == choices(short)

@@ -1,4 +1,4 @@
-"""Headless runs that are stopped and resumed end as if they had never stopped."""
+"""Headless runs that are stopped and resumed, which end as if never stopped."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ _REPEATED = ("episodes of different lengths", "a2c", "trpo")
     [pytest.param(*case, marks=[pytest.mark.slow] * (name in _REPEATED)) for name, case in CASES.items()],
     ids=CASES,
 )
-def test_a_resumed_run_ends_as_if_it_had_not_stopped(
+def test_a_resumed_run_ends_as_if_never_stopped(
     teach: Teach, finished: Finished, cycles: int, changes: dict[str, Any]
 ) -> None:
     chosen = {**SHORT, **changes}
     whole = finished(**chosen)
     resumed = assert_resumes(teach, whole, cycles, **chosen)
     first, published = resumed.all(RolloutBatchReady)[0], resumed.all(PolicyPublished)[0]
-    assert first.policy_version == published.version  # it acts by the saved policy, not by an untrained one
+    assert first.policy_version == published.version  # the saved policy acts, not an untrained one
     assert published.waiting == (chosen.get("policy__lag", 0) if cycles else 0)
     if published.waiting:
         batches = zip(whole.all(RolloutBatchReady), whole.all(PolicyPublished)[1:], strict=True)
-        assert sum(batch.policy_version < update.version - 1 for batch, update in batches) > 5  # it does run ahead
+        assert sum(batch.policy_version < update.version - 1 for batch, update in batches) > 5  # the rollout runs ahead
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cycles", [10, 11, 12])
-def test_a_fit_that_is_spread_over_batches_resumes_where_it_was(teach: Teach, finished: Finished, cycles: int) -> None:
-    """Four epochs, one a batch."""
+def test_a_fit_spread_over_batches_resumes_in_the_middle(teach: Teach, finished: Finished, cycles: int) -> None:
+    """The fit has four epochs, one per batch."""
     chosen = {"policy__lag": 1, "reward__steps_per_label": 25, "reward__epochs": 4}
     whole = finished(**chosen)
     rounds = [event.generation for event in whole.all(RewardPublished)]
@@ -63,7 +63,7 @@ def test_a_fit_that_is_spread_over_batches_resumes_where_it_was(teach: Teach, fi
 
 
 class Killed(Exception):
-    """In place of a SIGKILL, which ends a run between any two events without saving."""
+    """Exception in place of a SIGKILL, which ends a run between any two events without saving."""
 
 
 def killed(taught: Taught, events: int) -> None:
@@ -77,8 +77,8 @@ def killed(taught: Taught, events: int) -> None:
     taught.close()
 
 
-def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(teach: Teach, finished: Finished) -> None:
-    """First while the first answers are given; later between the checkpoints that follow the fits."""
+def test_a_run_killed_repeatedly_ends_as_if_undisturbed(teach: Teach, finished: Finished) -> None:
+    """The kills come during the first answers, and later between the checkpoints that follow the fits."""
     chosen = {**SHORT, "teacher": "person", "policy__lag": 1}
     whole = finished(**chosen)
     for events in (4, 5, 14, 23, 16, 30):
@@ -91,15 +91,15 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(teach: 
 
 
 def test_a_run_that_is_resumed_after_its_end_ends_with_the_same_figures(teach: Teach) -> None:
-    """The person could not tell so often that more pairs would be asked."""
+    """The person answers can't tell so often that more pairs would be asked."""
     first = teach("s", **SHORT, teacher="person", person__cant_tell=0.4)
     ended, again = first.finished(), teach("s").finished()
     assert again.steps_taken == 0
     assert (again.labels, again.measure, again.env_steps) == (ended.labels, ended.measure, ended.env_steps)
 
 
-def test_answers_to_other_pairs_are_all_given_at_once(teach: Teach, finished: Finished) -> None:
-    """The same holds for a session made from the answers of another one, and a kill right after they were given changes nothing."""
+def test_replayed_answers_to_other_pairs_are_all_used_at_once(teach: Teach, finished: Finished) -> None:
+    """This includes a session made from the answers of another one; a kill right after they are used changes nothing."""
     chosen = {**SHORT, "labels": 15, "seed": 7}
     old, runs = finished(**SHORT).session.folder / "preferences", list[Taught]()
     for name, kills in (("whole", ()), ("stopped", (20, 40))):

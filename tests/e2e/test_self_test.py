@@ -1,4 +1,4 @@
-"""The self-test of an installed program: a teaching session by keys, with its pictures."""
+"""The self-test of an installed program: a session taught by keys, with pictures."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ PICTURES = ["1-pair.png", "2-answered.png", "3-full-screen.png", "4-taught.png"]
 
 
 def run(folder: Path, **environ: str) -> subprocess.CompletedProcess[str]:
-    """The self-test as somebody with settings of their own."""
+    """Run the self-test as a user with their own settings."""
     with screen() as display:
         home = {"HOME": str(folder.parent), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
         variables = home | {"DISPLAY": display, "QT_QPA_PLATFORM": "xcb"} | environ
         return started([sys.executable, "-m", "somersault", "--self-test", folder], variables, timeout=2800)
 
 
-def test_it_teaches_by_keys_and_leaves_its_pictures(tmp_path: Path) -> None:
+def test_the_self_test_teaches_by_keys_and_saves_pictures(tmp_path: Path) -> None:
     done = run(tmp_path / "t")
     assert done.returncode == 0 and done.stderr == "", done.stderr
     assert done.stdout.startswith("Self-test passed: ") and str(tmp_path / "t") in done.stdout
@@ -36,8 +36,8 @@ def test_it_teaches_by_keys_and_leaves_its_pictures(tmp_path: Path) -> None:
     assert answers(tmp_path / "t" / "session") >= 15
 
 
-def test_what_does_not_work_is_named_and_ends_with_an_error(tmp_path: Path) -> None:
-    """Without a renderer there are no clips."""
+def test_a_failing_self_test_names_the_fault_and_exits_with_an_error(tmp_path: Path) -> None:
+    """No clips can be made without a renderer."""
     done = run(tmp_path / "t", MUJOCO_GL="disable")
     assert done.returncode == 1 and "because OpenGL is missing" in done.stderr
     assert done.stderr.splitlines()[-1].startswith("Self-test failed: timed out waiting for the first pair")

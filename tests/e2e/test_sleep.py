@@ -1,4 +1,4 @@
-"""A laptop that sleeps: all processes hold still, then wake one by one, and the clock may have been set back."""
+"""A sleeping laptop: all processes are suspended, then resumed one by one, and the clock may be set back."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def nap(program: subprocess.Popen[str], rng: random.Random) -> None:
     for number in (signal.SIGSTOP, signal.SIGCONT):
         rng.shuffle(family)
         for process in family:
-            with suppress(psutil.NoSuchProcess):  # a short-lived one
+            with suppress(psutil.NoSuchProcess):  # a short-lived process
                 process.send_signal(number)
             time.sleep(rng.uniform(0, 0.2))
         time.sleep(_NAP_SECONDS if number == signal.SIGSTOP else 0)
@@ -53,7 +53,7 @@ def answers(program: subprocess.Popen[str]) -> str:
 
 
 @pytest.mark.slow
-def test_a_session_goes_on_after_sleep_and_with_the_clock_set_back(tmp_path: Path) -> None:
+def test_a_session_continues_after_sleep_and_with_the_clock_set_back(tmp_path: Path) -> None:
     script, folder, set_back = tmp_path / "window.py", tmp_path / "s", tmp_path / "set back"
     script.write_text(_WINDOW)
     environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}

@@ -1,4 +1,4 @@
-"""A session that is killed and stopped at random moments, again and again, comes to the end of one that was not."""
+"""A session that is repeatedly killed and stopped at random moments, and ends like an undisturbed one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def context() -> ForkServerContext:
 
 
 def ended(context: ForkServerContext, folder: Path, **changes: Any) -> dict[str, Any]:
-    """The final numbers of a session."""
+    """Return the final figures of a session."""
     process, pipe = start(context, folder, tiny(**changes))
     while not isinstance(said := pipe.recv(), dict):
         pass
@@ -50,17 +50,17 @@ def ended(context: ForkServerContext, folder: Path, **changes: Any) -> dict[str,
 
 
 def in_memory() -> set[str]:
-    """Blocks of memory that processes of this system share by name."""
+    """Return the names of the shared memory blocks of this system."""
     shared = Path("/dev/shm")
     return {path.name for path in shared.iterdir() if path.is_file()} if shared.exists() else set()
 
 
-def stop_again_and_again(
+def stop_repeatedly(
     context: ForkServerContext, folder: Path, stops: int, rng: random.Random, **changes: Any
 ) -> list[int]:
-    """Stops the session so often, by SIGKILL and SIGTERM in turn, the first time after a batch, without a checkpoint yet.
+    """Stop the session this number of times, by SIGKILL and SIGTERM in turn, first after a batch and before a checkpoint.
 
-    Returns the environment steps at which it was stopped, as far as they are known.
+    Return the environment steps at which it was stopped, as far as they are known.
     """
     reached = []
     for number in range(stops):
@@ -78,10 +78,10 @@ def stop_again_and_again(
     return reached
 
 
-def stopped_comes_to_the_same(context: ForkServerContext, place: Path, stops: int, seed: int, **changes: Any) -> None:
+def assert_stops_change_nothing(context: ForkServerContext, place: Path, stops: int, seed: int, **changes: Any) -> None:
     chosen, shared = {"seed": seed, "teacher": _TEACHERS[seed % 2], **changes}, in_memory()
     whole = ended(context, place / "whole", **chosen)
-    reached = stop_again_and_again(context, place / "stopped", stops, random.Random(seed), **chosen)
+    reached = stop_repeatedly(context, place / "stopped", stops, random.Random(seed), **chosen)
     figures = ended(context, place / "stopped", **chosen)
     print(
         f"seed {seed}: {stops} stops, at {reached} steps; {figures['labels']} answers, {figures['measure']}", flush=True
@@ -94,12 +94,12 @@ def stopped_comes_to_the_same(context: ForkServerContext, place: Path, stops: in
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("seed", range(5))
 def test_thirty_stops_change_nothing(context: ForkServerContext, tmp_path: Path, seed: int) -> None:
-    stopped_comes_to_the_same(context, tmp_path, 30, seed, **_WHOLE)
+    assert_stops_change_nothing(context, tmp_path, 30, seed, **_WHOLE)
 
 
 @pytest.mark.slow
 def test_a_few_stops_and_the_loss_of_all_checkpoints_change_nothing(context: ForkServerContext, tmp_path: Path) -> None:
     whole, folder = ended(context, tmp_path / "whole", seed=1, **_SHORT), tmp_path / "stopped"
-    stop_again_and_again(context, folder, 3, random.Random(1), seed=1, **_SHORT)
+    stop_repeatedly(context, folder, 3, random.Random(1), seed=1, **_SHORT)
     shutil.rmtree(folder / "checkpoints")
     assert ended(context, folder, seed=1, **_SHORT) == whole

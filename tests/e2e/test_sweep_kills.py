@@ -1,6 +1,6 @@
-"""Sweeps that are killed at random moments, on this machine and on a Ray cluster: the table is that of an undisturbed one.
+"""Sweeps killed at random moments, on this machine and on a Ray cluster, whose table equals that of an undisturbed one.
 
-SOMERSAULT_RAY names a Python with Ray and submitit, if this one has none (pip install '.[ray,slurm]').
+SOMERSAULT_RAY names a Python with Ray and submitit if this one lacks them (pip install '.[ray,slurm]').
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SECONDS = 1800
 
 
 def plan(folder: Path, seeds: int) -> Path:
-    """A plan of ten cells for each seed, of some seconds each on a busy machine."""
+    """Write a plan of ten cells for each seed, each of which takes some seconds on a busy machine."""
     path = folder / "plan.json"
     values = {"tasks": ["reacher", "pendulum"], "seeds": seeds, "steps": 8 * 32 * 20, "curves": CURVES}
     path.write_text(json.dumps({**values, "settings": QUICK}))
@@ -65,14 +65,14 @@ def start(path: Path, out: Path, on: str, python: str = sys.executable) -> subpr
 
 
 def finish(program: subprocess.Popen[str]) -> str:
-    """Wait for its end without a failure; return what it said on stderr."""
+    """Wait for a successful end; return the output on stderr."""
     _, stderr = program.communicate(timeout=3600)
     assert program.returncode == 0, stderr[-2000:]
     return stderr
 
 
 def kill(program: subprocess.Popen[str]) -> None:
-    """Kill the driver; no process of its cells lives on."""
+    """Kill the driver, and require that no process of its cells survives."""
     family = psutil.Process(program.pid).children(recursive=True)
     program.kill()
     program.communicate()
@@ -88,7 +88,7 @@ def wait_until(reached: Callable[[], bool], program: subprocess.Popen[str]) -> N
 
 
 def assert_same(out: Path, whole: Path, cells: int) -> None:
-    """The table is that of the undisturbed sweep, nothing was computed again, and nothing failed is shown as done."""
+    """Require the table of the undisturbed sweep, no repeated computation, and no failed cell shown as done."""
     assert (out / "table.json").read_bytes() == (whole / "table.json").read_bytes()
     states: dict[str, list[str]] = {}
     for cell, state in journal(out):
@@ -100,7 +100,7 @@ def assert_same(out: Path, whole: Path, cells: int) -> None:
     assert len(documents) == cells and {document["state"] for document in documents} == {"done"}
 
 
-def test_forty_cells_that_are_killed_ten_times_give_the_same_table(tmp_path: Path) -> None:
+def test_a_sweep_of_forty_cells_killed_ten_times_gives_the_same_table(tmp_path: Path) -> None:
     path, rng = plan(tmp_path, 4), random.Random(7)
     finish(start(path, tmp_path / "whole", "local:2"))
     out, workers_killed = tmp_path / "out", 0
@@ -145,7 +145,7 @@ def free_port() -> int:
 
 
 class Cluster:
-    """A Ray cluster of machines that are processes here, each started by `ray start`."""
+    """A Ray cluster whose machines are local processes, each started by `ray start`."""
 
     def __init__(self, folder: Path) -> None:
         self.address = f"127.0.0.1:{free_port()}"
@@ -159,7 +159,7 @@ class Cluster:
         chosen = words or (f"--address={self.address}",)
         command = [CLUSTER_PYTHON, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=1", *chosen]
         log = open(self._folder / f"node{len(self._nodes)}.log", "wb")  # noqa: SIM115
-        environ = {**os.environ, "RAY_worker_niceness": "0"}  # with Ray's 15 a busy machine never comes to its end
+        environ = {**os.environ, "RAY_worker_niceness": "0"}  # at Ray's usual 15 a busy machine never finishes
         node = subprocess.Popen(
             [*command, "--disable-usage-stats"], cwd=ROOT, env=environ, stdout=log, stderr=log, start_new_session=True
         )
@@ -198,7 +198,9 @@ class Cluster:
 
 
 def clusters(with_ray: None) -> Iterator[Cluster]:
-    with tempfile.TemporaryDirectory(dir="/tmp", ignore_cleanup_errors=True) as folder:  # the path of a socket is short
+    with tempfile.TemporaryDirectory(
+        dir="/tmp", ignore_cleanup_errors=True
+    ) as folder:  # the path of a socket must be short
         made = Cluster(Path(folder))
         try:
             yield made
@@ -209,7 +211,7 @@ def clusters(with_ray: None) -> Iterator[Cluster]:
 cluster, another_cluster = pytest.fixture(clusters, name="cluster"), pytest.fixture(clusters, name="another_cluster")
 
 
-def test_on_a_ray_cluster_a_worker_and_then_the_driver_are_killed(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_sweep_on_ray_survives_the_kill_of_a_worker_and_of_the_driver(cluster: Cluster, tmp_path: Path) -> None:
     path, on, out = plan(tmp_path, 1), f"ray:{cluster.address}", tmp_path / "out"
     finish(start(path, tmp_path / "whole", "local:2"))
     worker = cluster.add()
@@ -229,10 +231,10 @@ def test_on_a_ray_cluster_a_worker_and_then_the_driver_are_killed(cluster: Clust
     assert_same(out, tmp_path / "whole", 10)
 
 
-def test_when_the_head_is_killed_the_sweep_ends_and_another_cluster_continues(
+def test_a_sweep_ends_with_its_cluster_and_continues_on_another(
     cluster: Cluster, another_cluster: Cluster, tmp_path: Path
 ) -> None:
-    """Ray may end the process of the driver itself, with code 1 and messages of its own, before the driver notices."""
+    """Ray may end the driver with exit code 1 and its own messages before the driver reports the loss."""
     path, out = plan(tmp_path, 1), tmp_path / "out"
     with running(command(path, out, f"ray:{cluster.address}", CLUSTER_PYTHON), **PIPES) as program:
         wait_until(lambda: sum(state == "done" for _, state in journal(out)) >= 1, program)
@@ -257,12 +259,12 @@ def refused(path: Path, on: str, python: str = CLUSTER_PYTHON) -> str:
     return line
 
 
-def test_an_address_that_nobody_answers_is_one_sentence(with_ray: None, tmp_path: Path) -> None:
+def test_an_unreachable_address_is_one_sentence(with_ray: None, tmp_path: Path) -> None:
     assert "No Ray cluster answers at 127.0.0.1:9: start one" in refused(plan(tmp_path, 1), "ray:127.0.0.1:9")
 
 
 def test_a_machine_with_other_sources_is_one_sentence(cluster: Cluster, tmp_path: Path) -> None:
-    """The driver reports other sources than those of the machines."""
+    """The driver reports sources that differ from those of the machines."""
     code = (
         "import core.sweep.environment as e, sys; ours = dict(e.versions(), sources='0' * 16);"
         "e.versions = lambda: ours; sys.argv = ['core', 'sweep', *sys.argv[1:]];"
@@ -276,8 +278,8 @@ def test_a_machine_with_other_sources_is_one_sentence(cluster: Cluster, tmp_path
     assert not (tmp_path / "out" / "cells").exists() or not list((tmp_path / "out" / "cells").iterdir())
 
 
-def test_a_cell_whose_memory_ends_fails_and_the_others_are_done(tmp_path: Path) -> None:
-    """The processes may take so little address space that one cell's batch does not fit."""
+def test_a_cell_out_of_memory_fails_and_the_others_complete(tmp_path: Path) -> None:
+    """The limit on address space is too small for the batch of one cell."""
     sizes = {"rollout.environments": 16384, "rollout.steps": 1024}
     curves = [{"name": "huge", "teacher": "none", "settings": sizes}, {"name": "small", "teacher": "none"}]
     values = {"tasks": ["ant"], "seeds": [0], "steps": 8 * 32 * 5, "curves": curves, "settings": QUICK}
@@ -292,8 +294,8 @@ def test_a_cell_whose_memory_ends_fails_and_the_others_are_done(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("most", [1000, 2, 1])
-def test_jobs_that_slurm_ends_are_one_sentence_each_and_the_others_are_done(tmp_path: Path, most: int) -> None:
-    """A stand-in for Slurm runs the jobs here, the first of which asks for versions. It takes `most` at the same time."""
+def test_jobs_ended_by_slurm_are_one_sentence_each_and_the_others_complete(tmp_path: Path, most: int) -> None:
+    """A stand-in for Slurm runs the jobs here, `most` at the same time; the first job reports versions."""
     if not has("submitit"):
         pytest.skip("submitit is not installed: pip install '.[slurm]', or name a Python that has it in SOMERSAULT_RAY")
     limits = {"2": (100, 1e9), "3": (1e9, 20), "4": (1e9, 1e9)}
@@ -332,8 +334,8 @@ def test_jobs_that_slurm_ends_are_one_sentence_each_and_the_others_are_done(tmp_
     assert stderr.count("restarts") == 0
 
 
-def test_submitit_carries_out_the_same_cells(tmp_path: Path) -> None:
-    """Its executor of local processes in place of Slurm's, of which this machine has none."""
+def test_submitit_runs_the_same_cells(tmp_path: Path) -> None:
+    """Its executor of local processes replaces Slurm's, which this machine lacks."""
     if not has("submitit"):
         pytest.skip("submitit is not installed: pip install '.[slurm]', or name a Python that has it in SOMERSAULT_RAY")
     path = plan(tmp_path, 1)

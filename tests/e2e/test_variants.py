@@ -1,4 +1,4 @@
-"""The ablations (paper 3.3), selections and teachers in whole runs, small ones."""
+"""The ablations (paper 3.3), selections and teachers in small whole runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WITH_STATE = ("no-ensemble", "dropout")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in WITH_STATE)) for name in VARIANTS]
 )
-def test_a_variant_resumes_as_if_it_had_not_stopped(teach: Teach, finished: Finished, name: str) -> None:
+def test_a_variant_resumes_as_if_never_stopped(teach: Teach, finished: Finished, name: str) -> None:
     changes = VARIANTS[name]
     whole = finished(**SHORT, **changes)
     resumed = assert_resumes(teach, whole, 4, **SHORT, **changes)
@@ -44,8 +44,8 @@ def test_a_variant_resumes_as_if_it_had_not_stopped(teach: Teach, finished: Fini
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_every_variant_is_another_run(teach: Teach, finished: Finished, name: str) -> None:
-    """Each switch has an effect on the policy, most of them from the first fit on."""
+def test_every_variant_changes_the_run(teach: Teach, finished: Finished, name: str) -> None:
+    """Each switch affects the policy, most of them from the first fit."""
     whole = finished(**SHORT).all(PolicyPublished)
     other = teach("other", **SHORT, **VARIANTS[name])
 
@@ -59,25 +59,25 @@ def test_every_variant_is_another_run(teach: Teach, finished: Finished, name: st
     assert any(differs_after_a_cycle() for _ in whole)
 
 
-def test_without_online_queries_all_is_asked_before_the_policy_moves(finished: Finished) -> None:
+def test_without_online_queries_all_labels_come_before_the_first_update(finished: Finished) -> None:
     taught = finished(**SHORT, **VARIANTS["no-online-queries"])
     asked = [i for i, event in enumerate(taught.events) if isinstance(event, QueryOffered)]
     assert len(asked) == 12 and max(asked) < tape(taught).index("RolloutBatchReady")
 
 
 def asked_about(taught: Taught) -> dict[int, int]:
-    """Environment steps at which each segment that was asked about was cut, by its number."""
+    """Return the environment steps at which each queried segment was cut, by its number."""
     queries = [event.query for event in taught.all(QueryOffered)]
     return {segment.id: segment.env_steps for query in queries for segment in (query.left, query.right)}
 
 
 def test_without_online_queries_pairs_are_of_as_many_clips_as_with_them(finished: Finished) -> None:
-    """Clips of the first batch alone would be an ablation of its own. A batch has eight segments at most."""
+    """Using only clips of the first batch would be an ablation of its own. A batch has at most eight segments."""
     whole, early = (asked_about(finished(**SHORT, **VARIANTS.get(name, {}))) for name in ("", "no-online-queries"))
     assert len(early) >= 0.9 * len(whole) and max(early.values()) > 4 * 8 * 32
 
 
-def test_single_steps_are_of_as_long_a_time_as_segments(finished: Finished) -> None:
+def test_single_steps_cover_as_much_time_as_segments(finished: Finished) -> None:
     for name in ("", "no-segments"):
         steps = asked_about(finished(**SHORT, **VARIANTS.get(name, {}))).values()
         assert max(steps) - min(steps) > SHORT["steps"] / 2
@@ -86,16 +86,16 @@ def test_single_steps_are_of_as_long_a_time_as_segments(finished: Finished) -> N
     assert len(cut) < 2 * SHORT["steps"] / get_task(TASK).segment_steps and np.ptp(cut) > SHORT["steps"] / 2
 
 
-def test_an_oracle_that_skips_is_asked_again(finished: Finished) -> None:
+def test_a_skipped_query_is_replaced_by_another(finished: Finished) -> None:
     taught = finished(**SHORT, **VARIANTS["that skips and sees ties"])
     skipped = sum(choice is Choice.CANT_TELL for _, choice in choices(taught))
     assert 0 < skipped == len(choices(taught)) - taught.all(RewardFitted)[-1].preferences
 
 
-def test_the_oracles_answers_are_the_only_way_for_true_returns_to_the_target_ablation(
+def test_true_returns_reach_the_target_ablation_only_through_answers(
     teach: Teach, finished: Finished, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Same answers, garbage for a true reward: nothing changes. Other returns in the answers: everything does."""
+    """With the same answers and garbage for a true reward nothing changes; with other returns in the answers all does."""
     honest = finished(**SHORT, **VARIANTS["target"])
     recorded = {p.preference.query.id: p.preference for p in honest.all(PreferenceAdded)}
     assert all(p.returns is not None for p in recorded.values())

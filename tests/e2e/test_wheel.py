@@ -1,8 +1,8 @@
-"""The wheel and the source archive, built and installed as people do it: into an environment that has only Python.
+"""The wheel and the source archive, built and installed by the usual commands in an environment with only Python.
 
     .venv/bin/python -m pytest -m slow tests/e2e/test_wheel.py
 
-pip must reach a package index. Nothing of the checkout is on the path of what is tested.
+pip must reach a package index. The checkout is not on the path of the tested programs.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def environment(folder: Path, *requirements: object) -> Path:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel and the source archive, of which `twine check` has no complaint."""
+    """A folder with the wheel and the source archive, which have passed `twine check`."""
     folder = tmp_path_factory.mktemp("built")
     tools = environment(folder / "tools", "build", "twine")
     listed = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True).split("\0")
-    for name in filter(None, listed):  # the checkout without what is ignored, such as an older build/
+    for name in filter(None, listed):  # the checkout without ignored files, such as an older build/
         (folder / "source" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, folder / "source" / name)
     subprocess.run(
@@ -64,7 +64,7 @@ def command(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def home(folder: Path, display: str | None = None) -> dict[str, str]:
-    """Variables of a person who has just logged in."""
+    """Return the environment variables of a person who has just logged in."""
     plain = {"HOME": str(folder), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
     return plain | ({"DISPLAY": display, "QT_QPA_PLATFORM": "xcb"} if display else {})
 
@@ -79,7 +79,7 @@ def test_the_wheel_has_all_resources_and_the_archive_the_whole_checkout(built: P
     assert [name for name in tracked if name not in names and not name.startswith((".ci/", ".github/"))] == []
 
 
-def test_it_teaches_at_the_first_try(command: Path, tmp_path: Path) -> None:
+def test_the_installed_command_teaches(command: Path, tmp_path: Path) -> None:
     teach = "teach hopper-backflip --teacher oracle --labels 10 --steps 60000 --json --session"
     done = started([command, *teach.split(), tmp_path / "s"], home(tmp_path))
     assert done.returncode == 0, done.stderr
@@ -87,8 +87,8 @@ def test_it_teaches_at_the_first_try(command: Path, tmp_path: Path) -> None:
     assert "kneel" in started([command, "behaviours"], home(tmp_path)).stdout  # a file of resources/
 
 
-def test_the_window_teaches_at_the_first_try(command: Path, tmp_path: Path) -> None:
-    """Its child processes are spawned from the installed command."""
+def test_the_installed_window_teaches(command: Path, tmp_path: Path) -> None:
+    """The window's child processes are spawned from the installed command."""
     with screen() as display:
         teach = [command, "--task", "hopper-backflip", "--teacher", "oracle", "--session", tmp_path / "s"]
         done = taught(teach, home(tmp_path, display), tmp_path / "s", 1)
@@ -96,8 +96,8 @@ def test_the_window_teaches_at_the_first_try(command: Path, tmp_path: Path) -> N
     assert answers(tmp_path / "s") >= 1
 
 
-def test_without_arguments_it_opens_the_start_page(command: Path, tmp_path: Path) -> None:
-    """The page draws the robot of a person's own behaviour, for which no clip ships."""
+def test_without_arguments_the_start_page_opens(command: Path, tmp_path: Path) -> None:
+    """The page draws the robot of a person's own behaviour, which has no shipped clip."""
     own = tmp_path / ".local/share/somersault/behaviours/kneel.json"
     own.parent.mkdir(parents=True)
     shutil.copy(ROOT / "resources/behaviours/walker-kneel.json", own)
@@ -113,7 +113,7 @@ def test_without_arguments_it_opens_the_start_page(command: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_take_the_completions(command: Path, tmp_path: Path, shell: str) -> None:
+def test_shells_load_the_completions(command: Path, tmp_path: Path, shell: str) -> None:
     if not shutil.which(shell):
         pytest.skip(f"there is no {shell}")
     load = {

@@ -1,4 +1,4 @@
-"""The window over the real engine, in real child processes."""
+"""The window with the real engine in child processes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.screens import ROOT, running
 
 _PATIENCE_MS = 60_000
 _SMALL: dict[str, Any] = {
-    **{"task": "pendulum", "teacher": "human", "labels": 8},  # its episodes, which are drawn, are short
+    **{"task": "pendulum", "teacher": "human", "labels": 8},  # its episodes, which are rendered, are short
     **{"steps": 12_800, "rollout.environments": 16, "rollout.steps": 80},
 }
 
@@ -67,9 +67,7 @@ def test_answers_are_stored_and_train_the_reward_and_the_untrained_policy_can_be
     assert parts(recursive=True) == []
 
 
-def test_trpo_whose_rollouts_wait_for_the_policy_after_each_batch_trains_in_the_window(
-    qapp: QApplication, qtbot: QtBot, tmp_path: Path
-) -> None:
+def test_trpo_trains_in_the_window_without_lag(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
     config = replaced(Config(), **_SMALL, policy__algorithm="trpo")
     controller = Controller(Session.create(tmp_path / "s", config), JobProcess)
     controller.labelling.set_teacher(Teacher.ORACLE)
@@ -85,7 +83,7 @@ def test_trpo_whose_rollouts_wait_for_the_policy_after_each_batch_trains_in_the_
 
 
 def answer(controller: Controller, window: MainWindow, qtbot: QtBot) -> list[tuple[int, Choice]]:
-    """Presses each key once. Returns the queries' numbers and the choices."""
+    """Press each key once; return the numbers of the queries and the choices."""
     labelling, given = controller.labelling, list[tuple[int, Choice]]()
     for key, choice in KEYS.items():
         qtbot.waitUntil(lambda: labelling.pairs.shown is not None, timeout=_PATIENCE_MS)
@@ -108,7 +106,7 @@ def watch_untrained(controller: Controller, window: MainWindow, qtbot: QtBot) ->
 
 
 def listening() -> list[str]:
-    """Addresses at which this process or one of its children can be reached over a network."""
+    """Return the addresses at which this process or one of its children can be reached over a network."""
     sockets = []
     for process in (psutil.Process(), *children(recursive=True)):
         with suppress(psutil.NoSuchProcess):
@@ -117,7 +115,7 @@ def listening() -> list[str]:
 
 
 def serve_votes(controller: Controller, qtbot: QtBot) -> None:
-    """Switches the page for votes on and off again."""
+    """Switch the page for votes on and off again."""
     if not NETWORKED:
         return
     address = local_address()
@@ -129,11 +127,13 @@ def serve_votes(controller: Controller, qtbot: QtBot) -> None:
 
 
 def test_ctrl_c_ends_everything_cleanly(tmp_path: Path) -> None:
-    """Ctrl+C reaches the children too; they must leave the answer to the window and end when it says so."""
+    """Ctrl+C also reaches the children, which must ignore it and end at the window's request."""
     environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
     command = [sys.executable, "-m", "app", "--session", str(tmp_path / "s"), "--teacher", "oracle"]
     with running(command, cwd=ROOT, env=environ, stderr=subprocess.PIPE, start_new_session=True) as program:
-        while not list((tmp_path / "s").glob("policies/*")) and program.poll() is None:  # all jobs have started
+        while (
+            not list((tmp_path / "s").glob("policies/*")) and program.poll() is None
+        ):  # ends when all jobs have started
             time.sleep(0.1)
         family = psutil.Process(program.pid).children(recursive=True)
         os.killpg(program.pid, signal.SIGINT)

@@ -1,4 +1,4 @@
-"""The scripts of packaging/, which are no package: each is loaded from its file, as it would be run."""
+"""The scripts of packaging/, which is not a Python package: each is loaded from its file."""
 
 from __future__ import annotations
 

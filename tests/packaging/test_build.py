@@ -46,7 +46,9 @@ def test_an_environment_is_used_again_until_the_constraints_change(made: Callabl
     assert [made(), made()] == [True, False]
 
 
-def test_without_a_commit_it_asks_for_the_time(script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_commit_the_build_asks_for_the_time(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     build = script("build")
     monkeypatch.setattr(build, "ROOT", tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))

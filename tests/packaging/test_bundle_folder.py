@@ -1,4 +1,4 @@
-"""The bundle's folder: what is taken into it, its launcher, and libraries made smaller without harm."""
+"""The folder of the bundle: its contents, its launcher, and the safe stripping of libraries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the launcher an
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A bundle of one program, which says what it was given."""
+    """A bundle of one program, which prints its arguments."""
     (tmp_path / "b/lib").mkdir(parents=True)
     program = tmp_path / "b/lib/somersault"
     program.write_text('#!/bin/sh\necho "$0" "$@"\n')
@@ -47,7 +47,7 @@ def test_the_launcher_starts_the_program_beside_it(
 
 
 @pytest.mark.parametrize("tool", ["uname", "getconf"])
-def test_the_launcher_refuses_what_it_was_not_built_for(
+def test_the_launcher_refuses_systems_it_was_not_built_for(
     script: Script, folder: Path, tmp_path: Path, tool: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_launcher(script, folder, monkeypatch)
@@ -67,7 +67,7 @@ def test_a_library_whose_segments_are_moved_is_no_longer_loadable(script: Script
     broken = bytearray(whole.read_bytes())
     start, size, count = (int.from_bytes(broken[a:b], "little") for a, b in ((32, 40), (54, 56), (56, 58)))
     loads = [start + size * n for n in range(count) if broken[start + size * n] == 1]
-    broken[loads[-1] + 8] ^= 8  # the offset in the file of its last loaded segment
+    broken[loads[-1] + 8] ^= 8  # the file offset of its last loaded segment
     (tmp_path / "broken.so").write_bytes(broken)
     assert not bundle.is_loadable(tmp_path / "broken.so")
 
@@ -96,8 +96,6 @@ TAKEN = """torch/lib/libtorch_cpu.so torch/distributed/config.py torch/nn/functi
     ],
     ids=["left out", "taken", "Python's own libraries", "the system's libraries"],
 )
-def test_what_is_needed_and_not_every_system_has_is_shipped(
-    script: Script, folder: str, names: str, wanted: bool
-) -> None:
+def test_libraries_missing_on_some_systems_are_shipped(script: Script, folder: str, names: str, wanted: bool) -> None:
     is_wanted = script("contents").is_wanted
     assert [name for name in names.split() if is_wanted(name, f"{folder}/{name}") is not wanted] == []

@@ -1,4 +1,4 @@
-"""Owners and licences of the libraries that wheels bring along."""
+"""Owners and licences of the libraries inside wheels."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ TEXTS = Path(__file__).resolve().parents[2] / "packaging/licences"
         ("avcodec-62-0123456789abcdef.dll", "avcodec"),
     ],
 )
-def test_a_librarys_name_without_what_changes(script: Script, name: str, stem: str) -> None:
+def test_the_name_of_a_library_omits_its_version_and_hash(script: Script, name: str, stem: str) -> None:
     assert script("libraries").stem(Path(name)) == stem
 
 
-def test_each_library_has_all_its_texts(script: Script) -> None:
+def test_each_library_has_all_its_licence_texts(script: Script) -> None:
     named = set(script("libraries").BY_STEM.values())
     for library in named:
         assert (TEXTS / "libraries" / f"{library.name}.txt").stat().st_size > 400, library.name
@@ -42,7 +42,7 @@ def installed_libraries(*names: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_of_what_the_project_asks_for_each_library_is_known(script: Script, tmp_path: Path) -> None:
+def test_each_library_of_the_projects_dependencies_is_known(script: Script, tmp_path: Path) -> None:
     wheels = ("av", "ale-py", "numpy", "opencv-python-headless", "pygame-ce", "PySide6_Essentials", "torch")
     lines = script("licences").gather(installed_libraries(*wheels), tmp_path, tools=())
     assert "CUDA, a library in ale-py: NVIDIA's end user licence agreement (proprietary)" in lines

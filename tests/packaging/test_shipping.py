@@ -28,12 +28,12 @@ def test_the_version_is_stated_in_one_place_and_every_dependency_is_listed() -> 
     assert {re.split(r"[^\w-]", line)[0] for line in project["project"]["dependencies"]} == set(LIBRARIES)
 
 
-def test_a_pin_is_a_version_however_it_was_built(script: Script) -> None:
+def test_a_pin_omits_the_local_version(script: Script) -> None:
     listed = "torch==2.13.0+cpu\nPySide6_Essentials==6.11.3\n-e git+x\nsomething @ file:///x\n"
     assert script("lock").pins(listed) == {"torch": "2.13.0", "pyside6-essentials": "6.11.3"}
 
 
-def test_these_tests_run_on_the_versions_that_are_locked(script: Script) -> None:
+def test_these_tests_run_on_the_locked_versions(script: Script) -> None:
     locked = script("lock").pins((ROOT / "packaging/constraints.txt").read_text("utf-8"))
     for name in ("torch", "PySide6-Essentials", "mujoco", "gymnasium", "numpy", "ale-py", "av", "pytest"):
         assert metadata.version(name).partition("+")[0] == locked[name.lower()]
@@ -41,7 +41,7 @@ def test_these_tests_run_on_the_versions_that_are_locked(script: Script) -> None
 
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("dpkg"), reason="asks Debian whose a file is")
-def test_licences_are_those_of_the_owners_of_the_files(script: Script, tmp_path: Path) -> None:
+def test_licences_come_from_the_packages_that_own_the_files(script: Script, tmp_path: Path) -> None:
     shipped = [filelock.__file__, numpy.__file__, str(ROOT / "core/headless/commands.py")]
     lines = script("licences").gather(shipped, tmp_path / "l", tools=("pytest",))
     assert [line.split()[0] for line in lines[:3]] == ["filelock", "numpy", "pytest"]
@@ -65,7 +65,7 @@ def test_the_projects_own_files_need_no_owner_even_in_an_editable_install(
 
 
 @pytest.mark.skipif(not shutil.which("dpkg"), reason="asks Debian whose a file is")
-def test_a_file_of_nobody_stops_the_build(script: Script, tmp_path: Path) -> None:
+def test_a_file_without_an_owner_stops_the_build(script: Script, tmp_path: Path) -> None:
     licences = script("licences")
     (tmp_path / "stray.so").write_bytes(b"")
     with pytest.raises(licences.Unlicensed, match=r"stray\.so belongs to no package"):
@@ -87,7 +87,9 @@ def test_the_manual_names_each_command_and_option() -> None:
 
 @pytest.mark.skipif(not (shutil.which("dpkg-deb") and shutil.which("ar")), reason="makes and opens Debian packages")
 @pytest.mark.parametrize(("cuda", "member"), [(False, "data.tar.xz"), (True, "data.tar.zst")])
-def test_the_package_is_compressed_as_its_flavour_is(script: Script, tmp_path: Path, cuda: bool, member: str) -> None:
+def test_the_compression_of_the_package_depends_on_its_flavour(
+    script: Script, tmp_path: Path, cuda: bool, member: str
+) -> None:
     bundle, target = tmp_path / "b", tmp_path / "x.deb"
     shutil.copytree(Path(filelock.__file__).parent, bundle / "lib")
     shutil.copy(numpy.random.mtrand.__file__, bundle / "lib/x.so")
@@ -103,9 +105,7 @@ def test_the_package_is_compressed_as_its_flavour_is(script: Script, tmp_path: P
 
 
 @pytest.mark.skipif(not (shutil.which("mksquashfs") and shutil.which("dpkg")), reason="makes a squashfs on Debian")
-def test_an_appimage_is_the_runtime_and_then_the_program_with_what_desktops_lack(
-    script: Script, tmp_path: Path
-) -> None:
+def test_an_appimage_is_the_runtime_followed_by_the_program_and_its_libraries(script: Script, tmp_path: Path) -> None:
     bundle, target = tmp_path / "b", tmp_path / "x.AppImage"
     (bundle / "lib/_internal").mkdir(parents=True)
     (bundle / "licences").mkdir()
@@ -121,7 +121,8 @@ def test_an_appimage_is_the_runtime_and_then_the_program_with_what_desktops_lack
     assert all(f"usr/lib/somersault/lib/_internal/{name}\n" in listed for name in appimage.CARRIED)
     assert "\nExec=somersault\n" in (tmp_path / "tree/somersault.desktop").read_text()
     assert "libxcb-cursor0" in (tmp_path / "tree/usr/lib/somersault/licences/INDEX.txt").read_text()
-    assert (bundle / "licences/INDEX.txt").read_text() == "numpy\n"  # of which the tree has a hard link
+    # Unchanged, although the tree has a hard link to it.
+    assert (bundle / "licences/INDEX.txt").read_text() == "numpy\n"
     assert "built_with=2.3\n" in (bundle / "somersault").read_text() != (tmp_path / "tree/AppRun").read_text()
 
 

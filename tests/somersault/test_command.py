@@ -1,4 +1,4 @@
-"""The `somersault` command: which part of the program it starts, its help, and completions in shells."""
+"""The `somersault` command: the part of the program that it starts, its help, and completions in shells."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ main()
 
 @pytest.fixture
 def command(tmp_path: Path) -> Path:
-    """The command as pip installs it: a script without a suffix, which child processes import too."""
+    """The command as installed by pip: a script without a suffix, which child processes import as well."""
     path = tmp_path / "bin" / "somersault"
     path.parent.mkdir()
     path.write_text(
@@ -52,7 +52,7 @@ def test_the_metadata_name_a_function_and_every_package() -> None:
     ("words", "part"),
     [("", "window"), ("--task pong", "window"), ("teach pong", "engine")],
 )
-def test_a_command_word_starts_the_engine_and_all_else_the_window(words: str, part: str) -> None:
+def test_a_command_starts_the_engine_and_anything_else_the_window(words: str, part: str) -> None:
     done = run_python("-c", _WATCHED.format(argv=["somersault", *words.split()]))
     assert done.stdout.splitlines() == [f"{part} {words.split()}", "[]"], done.stderr
 
@@ -63,7 +63,7 @@ def test_the_help_has_all_commands_and_the_windows_options() -> None:
     assert [word for word in (*listed, "completion", "--task", "--session") if word not in helped] == []
 
 
-def test_messages_name_the_command_that_was_typed(command: Path) -> None:
+def test_messages_name_the_typed_command(command: Path) -> None:
     for words, named in ((["teech"], "somersault --help"), (["--teech"], "somersault --help")):
         done = run_python(command, *words)
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and named in done.stderr
@@ -71,7 +71,7 @@ def test_messages_name_the_command_that_was_typed(command: Path) -> None:
     assert done.returncode == 2 and "choose from 'bash', 'zsh', 'fish'" in done.stderr
 
 
-def test_completions_that_nobody_reads_are_lost_without_a_word(command: Path) -> None:
+def test_completions_to_a_closed_pipe_are_dropped_silently(command: Path) -> None:
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     with pipe_that_nobody_reads() as pipe:
         done = subprocess.run(

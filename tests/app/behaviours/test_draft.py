@@ -1,4 +1,4 @@
-"""The content of the page on which a behaviour is made."""
+"""The draft of a behaviour, which the page of behaviours edits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILE = {
 }
 
 
-def test_editing_keeps_what_only_a_file_can_say_until_the_robot_changes() -> None:
+def test_editing_keeps_fields_without_controls_until_the_robot_changes() -> None:
     draft = BehaviourDraft.of(parse(json.dumps(FILE)))
     assert draft.longest_clip == 4
     draft.title = "Crouching low"
@@ -32,7 +32,7 @@ def test_editing_keeps_what_only_a_file_can_say_until_the_robot_changes() -> Non
     draft.start, draft.camera = "lying", CameraView(80, 5, 6)
     draft.set_robot("walker")
     assert (draft.episode_seconds, draft.control_rate, draft.start, draft.camera) == (4, 22.5, "standing", None)
-    draft.set_robot("hopper")  # each robot has what was chosen for it
+    draft.set_robot("hopper")  # the settings chosen for each robot are remembered
     assert (draft.episode_seconds, draft.start, draft.camera) == (None, "lying", CameraView(80, 5, 6))
 
 
@@ -45,7 +45,7 @@ def test_a_measure_keeps_its_name() -> None:
     assert draft.behaviour and draft.behaviour.measure and draft.behaviour.measure.name == "share_kneeling"
 
 
-def test_a_measure_keeps_its_title_until_it_is_another_figure() -> None:
+def test_a_measure_keeps_its_title_until_its_expression_changes() -> None:
     measure = {"name": "speed", "title": "Speed (m/s)", "expression": "mean(forward_speed)"}
     draft = BehaviourDraft.of(parse(json.dumps({**FILE, "measure": measure})))
     draft.instruction = "Which one is faster?"

@@ -1,4 +1,4 @@
-"""The page on which a person makes a behaviour, by real keys and mouse, over stand-ins for what draws."""
+"""The page on which a person makes a behaviour: real keys and mouse, with stand-ins for the renderers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def files(page: Page) -> dict[str, Behaviour]:
     return {path.name: read_file(path) for path in sorted(page.behaviours.glob("*"))}
 
 
-def test_a_name_and_a_sentence_are_enough_for_a_session_and_all_of_it_goes_by_keys(page: Page) -> None:
+def test_a_name_and_an_instruction_make_a_session_by_keys_alone(page: Page) -> None:
     made = opened(page)
     assert made.robots.cards["hopper"].hasFocus() and made.problem.text() == "Give the behaviour a name."
     assert made.problem.palette().windowText().color().name() == theme.palette().muted  # no mistake yet
@@ -85,7 +85,7 @@ def test_a_name_and_a_sentence_are_enough_for_a_session_and_all_of_it_goes_by_ke
     assert made.title.text() == ""
 
 
-def test_the_camera_is_turned_by_mouse_wheel_and_keys_and_kept(page: Page) -> None:
+def test_the_camera_turns_by_mouse_wheel_and_keys_and_its_view_is_saved(page: Page) -> None:
     made = opened(page)
     usual, view = made.view.view, made.view
     QTest.mousePress(view, _LEFT, _ANY, QPoint(100, 100))
@@ -117,7 +117,7 @@ def test_the_camera_is_turned_by_mouse_wheel_and_keys_and_kept(page: Page) -> No
     assert made.draft.camera is None and view.view == usual
 
 
-def test_length_start_and_robot_are_seen_and_what_does_not_suit_is_not_offered(page: Page) -> None:
+def test_length_start_and_robot_change_the_preview_and_unsuitable_starts_are_not_offered(page: Page) -> None:
     made = opened(page)
     made.clips.length.setFocus()
     page.press(Qt.Key.Key_Right)
@@ -136,7 +136,7 @@ def test_length_start_and_robot_are_seen_and_what_does_not_suit_is_not_offered(p
     assert made.problem.text() == "Give the behaviour a name."
 
 
-def test_a_robot_that_is_not_drawn_yet_is_announced_in_place_of_the_previous_one(page: Page) -> None:
+def test_a_placeholder_replaces_the_previous_robot_until_the_next_one_is_drawn(page: Page) -> None:
     view = page.window.behaviour_page.view
     page.show().window.show_new_behaviour()
     assert view.frames is None and view.placeholder == "Loading preview…"
@@ -147,7 +147,7 @@ def test_a_robot_that_is_not_drawn_yet_is_announced_in_place_of_the_previous_one
     page.wait_until(lambda: view.frames is not None)
 
 
-def test_signals_are_found_by_words_and_ticked_and_expressions_are_checked_as_they_are_typed(page: Page) -> None:
+def test_signals_are_searched_and_ticked_and_expressions_are_checked_while_typed(page: Page) -> None:
     made = opened(page)
     fill(made)
     made.signals.search.setFocus()
@@ -176,7 +176,7 @@ def test_signals_are_found_by_words_and_ticked_and_expressions_are_checked_as_th
     fields.oracle.expression.selectAll()
     QTest.keyClicks(fields.oracle.expression, "x * up")
     assert fields.oracle.problem.text() == "The predictors can't learn a reward for x, which they do not see."
-    assert fields.oracle.problem.isVisible() and made.start.isEnabled()  # a warning: the file may be used
+    assert fields.oracle.problem.isVisible() and made.start.isEnabled()  # only a warning: the file can be used
     fields.oracle.expression.selectAll()
     QTest.keyClicks(fields.oracle.expression, "1 - up")
     assert fields.oracle.problem.isHidden()
@@ -195,7 +195,7 @@ def test_signals_are_found_by_words_and_ticked_and_expressions_are_checked_as_th
     assert (kept.oracle, kept.measure and kept.measure.name) == ("1 - up", "measure") and len(kept.plots) == 6
 
 
-def test_what_was_typed_survives_a_way_back_and_a_full_disk(page: Page) -> None:
+def test_typed_text_survives_leaving_the_page_and_a_full_disk(page: Page) -> None:
     made = opened(page)
     fill(made)
     page.press(Qt.Key.Key_Escape)
@@ -210,7 +210,7 @@ def test_what_was_typed_survives_a_way_back_and_a_full_disk(page: Page) -> None:
     page.behaviours.unlink()
     QTest.mouseClick(made.over, _LEFT)
     assert made.title.text() == "" and made.problem.text() == "Give the behaviour a name."
-    QTest.mouseClick(made.over, _LEFT)  # which brings back what was discarded
+    QTest.mouseClick(made.over, _LEFT)  # restores what was discarded
     assert made.title.text() == "Kneeling" and made.instruction.toPlainText() == SENTENCE
     QTest.mouseClick(made.over, _LEFT)
     made.title.setFocus()
@@ -221,7 +221,7 @@ def test_what_was_typed_survives_a_way_back_and_a_full_disk(page: Page) -> None:
     assert made.title.text() == "Other" and made.over.text() == "Start over"
 
 
-def test_what_was_discarded_can_be_brought_back_until_the_camera_is_turned(page: Page) -> None:
+def test_discarded_changes_can_be_restored_until_the_camera_is_turned(page: Page) -> None:
     made = opened(page)
     fill(made)
     QTest.mouseClick(made.over, _LEFT)
@@ -266,7 +266,7 @@ def test_a_card_can_be_edited_copied_exported_and_deleted(page: Page, tmp_path: 
     assert made.title.text() == "Walker: kneeling" and made.draft.path is None and made.fold.isChecked()
 
 
-def test_changes_that_are_not_saved_are_said_on_leaving_and_before_quitting_and_survive_the_trash(page: Page) -> None:
+def test_unsaved_changes_are_reported_on_leaving_and_quitting_and_survive_the_trash(page: Page) -> None:
     (card,) = with_files(page, CROUCH)
     choose(card, EDIT)
     made = page.window.behaviour_page
@@ -285,7 +285,7 @@ def test_changes_that_are_not_saved_are_said_on_leaving_and_before_quitting_and_
     assert made.title.text() == "Crouching low"
     page.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
     assert page.window.isVisible() and page.message.startswith("Quitting discards the changes to Crouching low: ")
-    for edited in (made.title, made.instruction):  # another draft than the one that was asked about
+    for edited in (made.title, made.instruction):  # not the draft that the question was about
         QTest.keyClicks(edited, "er")
         page.window.show_message("")
         page.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
@@ -294,7 +294,7 @@ def test_changes_that_are_not_saved_are_said_on_leaving_and_before_quitting_and_
     assert not page.window.isVisible()
 
 
-def test_a_copy_saved_without_changes_again_makes_no_second_file_and_keeps_the_changes_to_the_first(page: Page) -> None:
+def test_saving_an_unchanged_copy_twice_makes_one_file_and_keeps_the_changes_made_between(page: Page) -> None:
     page.show()
     shipped, made = page.window.grid.cards["walker-kneel"], page.window.behaviour_page
     assert isinstance(shipped, TaskCard)
@@ -320,7 +320,7 @@ def test_a_copy_of_a_papers_task_keeps_its_figures(page: Page) -> None:
     assert files(page)["hopper.json"] == shipped_behaviours()["hopper"]
 
 
-def test_a_behaviour_with_expressions_is_shown_from_its_beginning(page: Page) -> None:
+def test_a_behaviour_with_expressions_opens_at_the_top_of_the_page(page: Page) -> None:
     (card,) = with_files(page, {**CROUCH, "oracle": "-height"})
     choose(card, EDIT)
     made = page.window.behaviour_page
@@ -332,7 +332,7 @@ def test_a_behaviour_with_expressions_is_shown_from_its_beginning(page: Page) ->
     page.wait_until(lambda: made.area.verticalScrollBar().value() > 0)
 
 
-def test_tab_goes_through_the_expressions_as_they_stand(page: Page) -> None:
+def test_tab_follows_the_order_of_the_expressions_on_the_page(page: Page) -> None:
     with_files(page, {**CROUCH, "oracle": "-height"})
     choose(own(page)[0], EDIT)
     fields = page.window.behaviour_page.expressions
@@ -362,7 +362,7 @@ def test_a_saved_behaviour_that_the_search_would_hide_is_shown(page: Page) -> No
     assert made.signals.search.text() == ""
 
 
-def test_tab_still_reaches_the_cards_that_a_search_shows_when_the_focused_one_goes_to_the_trash(page: Page) -> None:
+def test_tab_reaches_the_cards_found_by_a_search_after_the_focused_one_is_deleted(page: Page) -> None:
     (card,) = with_files(page, {**CROUCH, "title": "My kneeling"})
     page.window.search.setFocus()
     QTest.keyClicks(page.window.search, "kneel")
@@ -386,7 +386,7 @@ def test_copies_of_one_behaviour_have_titles_of_their_own(page: Page) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
-def test_a_lock_file_of_an_editor_hides_no_behaviour(page: Page) -> None:
+def test_an_editors_lock_file_hides_no_behaviour(page: Page) -> None:
     page.behaviours.mkdir()
     (page.behaviours / ".#crouch.json").symlink_to("user@host.1")
     (page.behaviours / "gone.json").symlink_to("nowhere")
@@ -401,7 +401,7 @@ def test_an_ampersand_in_a_title_is_no_shortcut(page: Page) -> None:
     assert card.text() == "Rock &Roll" and card.shortcut().isEmpty()
 
 
-def test_files_are_dropped(page: Page, tmp_path: Path) -> None:
+def test_dropped_behaviour_and_robot_files_are_imported(page: Page, tmp_path: Path) -> None:
     page.show()
     page.wait_until(page.window.grid.new_card.hasFocus)
     file = tmp_path / "mine.json"
@@ -429,7 +429,7 @@ def test_files_are_dropped(page: Page, tmp_path: Path) -> None:
     assert files(page)["swinging.json"].model == SWINGER
 
 
-def test_a_robot_that_cannot_be_drawn_says_so_and_is_not_asked_for_again(make_page: Callable[..., Page]) -> None:
+def test_a_robot_that_cannot_be_drawn_is_reported_and_not_requested_again(make_page: Callable[..., Page]) -> None:
     page = make_page(refused={"swimmer": "swimmer can't be drawn: there is no OpenGL here."})
     made = opened(page)
     card = made.robots.cards["swimmer"]
@@ -442,7 +442,7 @@ def test_a_robot_that_cannot_be_drawn_says_so_and_is_not_asked_for_again(make_pa
     assert page.drawers.asked.count("swimmer") == asked
 
 
-def test_a_robot_that_is_read_late_changes_no_other_behaviour_and_no_practice(page: Page, tmp_path: Path) -> None:
+def test_a_robot_that_is_read_late_changes_neither_another_behaviour_nor_practice(page: Page, tmp_path: Path) -> None:
     made = opened(page)
     fill(made)
     drop(page, tmp_path / "swinger.xml")
@@ -461,7 +461,7 @@ def test_a_robot_that_is_read_late_changes_no_other_behaviour_and_no_practice(pa
     assert made.draft.robot == "walker" and made.title.text() == "Walker: kneeling"
 
 
-def test_each_robot_goes_where_its_file_was_dropped(page: Page, tmp_path: Path) -> None:
+def test_a_robot_file_dropped_elsewhere_changes_no_behaviour_being_edited(page: Page, tmp_path: Path) -> None:
     (card,) = with_files(page, CROUCH)
     drop(page, tmp_path / "swinger.xml")
     choose(card, EDIT)
@@ -471,7 +471,7 @@ def test_each_robot_goes_where_its_file_was_dropped(page: Page, tmp_path: Path) 
     assert made.title.text() == "Crouching" and made.draft.robot == "walker"
 
 
-def test_two_robots_from_files_of_the_same_name_stay_two(page: Page) -> None:
+def test_two_robots_from_files_of_the_same_name_are_kept_apart(page: Page) -> None:
     made = opened(page)
     other = replace(SWINGER, distance=9.0)
     for model in (SWINGER, other, SWINGER):
@@ -503,7 +503,7 @@ def test_two_saved_robots_from_files_of_the_same_name_keep_their_own_settings(pa
         assert made.robots.chosen == chosen and made.draft.behaviour == behaviour and not made.unsaved_title
 
 
-def test_a_robot_of_a_saved_behaviour_is_offered_and_sessions_of_other_robots_are_not(page: Page) -> None:
+def test_robots_of_saved_behaviours_are_offered_and_sessions_of_other_robots_are_not(page: Page) -> None:
     create_session(page.root / "old", session_config("walker-kneel")).close()
     values = {**CROUCH, "name": "swing", "title": "Swinging", "robot": "mjcf:swinger.xml", "model": SWINGER.to_dict()}
     with_files(page, values)
@@ -516,7 +516,7 @@ def test_a_robot_of_a_saved_behaviour_is_offered_and_sessions_of_other_robots_ar
     assert not made.begin_from.isVisible()
 
 
-def test_a_plot_that_another_robot_lacks_is_shown_where_it_can_be_corrected(page: Page) -> None:
+def test_a_plot_that_the_chosen_robot_lacks_is_unfolded_for_correction(page: Page) -> None:
     made = opened(page)
     fill(made)
     made.draft.plot_signal("joint[foot_joint]", True)

@@ -44,7 +44,7 @@ def practised(page: Page) -> BehaviourPage:
     return made
 
 
-def test_pairs_are_answered_and_answers_taken_back_with_clicks_too(page: Page) -> None:
+def test_pairs_are_answered_and_answers_undone_by_mouse(page: Page) -> None:
     made = opened(page)
     fill(made)
     made.practise.click()
@@ -76,11 +76,11 @@ def test_a_failure_stays_on_screen_once_no_pair_is_left(qtbot: QtBot) -> None:
     assert practice.hint.text() == "Loading the next pair…"
 
 
-def test_the_keys_of_the_clips_are_those_of_a_session_but_space_presses_a_focused_button(page: Page) -> None:
+def test_practice_clips_have_the_keys_of_a_session_except_that_space_presses_a_focused_button(page: Page) -> None:
     made = opened(page)
     fill(made)
     practice, clock = made.practice, made.practice.clips.clock
-    for _ in range(2):  # practised again, too
+    for _ in range(2):  # the second time after practising again
         made.practise.click()
         page.wait_until(lambda: practice.clips.shown is not None)
         for focused in (practice, practice.clips.left):
@@ -99,7 +99,7 @@ def test_the_keys_of_the_clips_are_those_of_a_session_but_space_presses_a_focuse
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_five_pairs_are_answered_and_kept_only_if_wanted(page: Page, kept: bool) -> None:
+def test_five_practice_answers_are_kept_only_on_request(page: Page, kept: bool) -> None:
     made = practised(page)
     chosen: QPushButton = made.practice.keep if kept else made.practice.without
     assert made.practice.keep.hasFocus()
@@ -120,14 +120,14 @@ def test_the_robot_and_its_practice_pairs_are_rendered_larger_where_they_are_sho
     monkeypatch.setattr(made.view, "devicePixelRatioF", lambda: 2.0)
     made.practise.click()
     page.wait_until(lambda: made.practice.clips.shown is not None)
-    page.window.resize(1900, 1060)  # as large as the screen of the tests
+    page.window.resize(1900, 1060)  # the size of the tests' screen
     page.wait_until(lambda: made.practice.clips.left.width() > 640)
-    assert made.practice.clips.shown is not None  # its pairs are not taken away
+    assert made.practice.clips.shown is not None  # its pairs stay on screen
     QTest.keyClick(made.practice, Qt.Key.Key_Escape)
     made.practise.click()
     page.wait_until(lambda: made.practice.clips.shown is not None)
     QTest.keyClick(made.practice, Qt.Key.Key_Escape)
-    made.clips.length.setValue(made.clips.length.maximum())  # would take gigabytes
+    made.clips.length.setValue(made.clips.length.maximum())  # clips that would take gigabytes
     made.practise.click()
     page.wait_until(lambda: made.practice.clips.shown is not None)
     assert [event.size for event in page.practices] == [CLIP_SIZE, LARGE_CLIP_SIZE, CLIP_SIZE]
@@ -138,7 +138,7 @@ def test_the_robot_and_its_practice_pairs_are_rendered_larger_where_they_are_sho
     page.wait_until(lambda: page.scenes[-1].size == CLIP_SIZE)
 
 
-def test_an_answer_is_taken_back_with_the_key_of_undo(page: Page) -> None:
+def test_the_undo_key_takes_an_answer_back(page: Page) -> None:
     practice = practised(page).practice
     last = practice.answers[-1][0]
     QTest.keyClick(practice, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
@@ -152,7 +152,7 @@ def test_an_answer_is_taken_back_with_the_key_of_undo(page: Page) -> None:
     assert practice.answers[3:] == ((before, Choice.LEFT), (last, Choice.RIGHT))
 
 
-def test_a_late_answer_leaves_the_focus_where_enter_is_meant_for(page: Page) -> None:
+def test_the_keep_button_keeps_the_focus_after_a_late_answer(page: Page) -> None:
     practice = practised(page).practice
     for key in KEYS:
         QTest.keyClick(QApplication.focusWidget(), key)
@@ -167,7 +167,7 @@ def test_a_held_key_takes_one_answer_back(page: Page) -> None:
     assert len(practice.answers) == 4
 
 
-def test_escape_leads_back_to_the_page_and_no_answer_is_left(page: Page) -> None:
+def test_escape_returns_to_the_page_and_discards_the_answers(page: Page) -> None:
     made = opened(page)
     fill(made)
     made.practise.click()
@@ -222,7 +222,7 @@ def test_a_session_begins_with_the_answers_of_another_one_of_the_same_robot(page
     taken = page.opened[0].folder, frozenset({"answers"})
     assert begin.chosen == taken
     task = page.opened[0].config.task
-    begin.set_sessions({Path(str(taken[0])): task, taken[0].with_name("other"): task})  # listed anew
+    begin.set_sessions({Path(str(taken[0])): task, taken[0].with_name("other"): task})  # listed again
     assert begin.chosen == taken
     made.robots.cards["walker"].click()
     assert not begin.isVisible()

@@ -1,4 +1,4 @@
-"""Pictures of the page, asked of a child that may be slow, or die."""
+"""Pictures for the page of behaviours, drawn by a child process that may be slow or die."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def asked(engine: Engine) -> list[tuple[str, int | None]]:
     return [(event.behaviour, event.still) for process in engine.made for event in process.got(SceneRequested)]
 
 
-def test_while_a_still_is_drawn_only_the_newest_of_the_next_waits(scenes: Scenes, engine: Engine, qtbot: QtBot) -> None:
+def test_only_the_newest_request_waits_while_a_still_is_drawn(scenes: Scenes, engine: Engine, qtbot: QtBot) -> None:
     for number in range(4):
         scenes.request(f"view {number}", SIZE, 5)
     assert asked(engine) == [("view 0", 5)]

@@ -1,4 +1,4 @@
-"""A session of a behaviour of the person's own: what its window shows, and how it is found again."""
+"""A session of a person's own behaviour: its window, its entry in the list of sessions, and its export."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ VALUES = {
 TEXT = parse(json.dumps(VALUES)).to_text()
 
 
-def test_its_plots_are_shown_and_only_a_person_can_teach_it(open_face: Callable[..., Face]) -> None:
+def test_a_behaviour_without_an_oracle_has_its_plots_and_only_a_person_can_teach_it(
+    open_face: Callable[..., Face],
+) -> None:
     face = open_face(task=TEXT)
     assert face.window.windowTitle().split(" – ")[1] == "Crouching"
     assert [plot.spec.title for plot in face.window.plots.all_plots().values()][:2] == ["Height (m)", "Turns"]
@@ -40,7 +42,9 @@ def test_its_plots_are_shown_and_only_a_person_can_teach_it(open_face: Callable[
     assert "this task has no true reward" in face.window.banner.text.text()
 
 
-def test_it_is_listed_by_its_title_and_travels_with_its_text(open_face: Callable[..., Face], tmp_path: Path) -> None:
+def test_a_session_of_a_behaviour_is_listed_by_its_title_and_exported_with_its_text(
+    open_face: Callable[..., Face], tmp_path: Path
+) -> None:
     face = open_face(task=TEXT)
     SummaryWriter(face.controller)
     face.labelling.preference_writer.count()

@@ -16,7 +16,7 @@ def centre(player: ClipPlayer) -> QColor:
     return player.grab().toImage().pixelColor(player.rect().center())
 
 
-def test_the_last_frame_is_shaded_so_that_the_beginning_is_seen(qtbot: QtBot) -> None:
+def test_the_last_frame_is_shaded_to_mark_the_end_of_the_loop(qtbot: QtBot) -> None:
     player = ClipPlayer("Clip")
     qtbot.addWidget(player)
     player.resize(200, 200)
@@ -31,7 +31,7 @@ def test_the_last_frame_is_shaded_so_that_the_beginning_is_seen(qtbot: QtBot) ->
 
 
 @pytest.mark.parametrize("side", [300, 1800])
-def test_the_words_of_a_flash_stay_clear_of_the_ends_of_their_badge(qtbot: QtBot, side: int) -> None:
+def test_the_text_of_a_flash_keeps_its_distance_from_the_edges_of_its_badge(qtbot: QtBot, side: int) -> None:
     player = ClipPlayer("Clip")
     qtbot.addWidget(player)
     player.resize(side, side)
@@ -48,7 +48,7 @@ def test_the_words_of_a_flash_stay_clear_of_the_ends_of_their_badge(qtbot: QtBot
         assert np.flatnonzero(~end.all(0) & (np.arange(end.shape[1]) > height / 4))[0] > 0.4 * height
 
 
-def test_where_there_is_room_beside_them_the_clips_of_a_pair_lie_beside_each_other(qtbot: QtBot) -> None:
+def test_the_clips_of_a_pair_stay_close_together_in_a_wide_window(qtbot: QtBot) -> None:
     pair = ClipPair()
     qtbot.addWidget(pair)
     pair.resize(1000, 200)

@@ -1,4 +1,4 @@
-"""The clips' clock by its deadlines, with a time of the test's own."""
+"""The deadlines of the clips' clock, with a time that the tests set."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def shown() -> list[int]:
 
 @pytest.fixture
 def clock(time: Clock, shown: list[int]) -> FrameClock:
-    """A loop of 8 frames at 20 a second, at its first frame; no event loop runs, so tests call `tick`."""
+    """Clock of a loop of 8 frames at 20 per second, at its first frame. No event loop runs: tests call `tick`."""
     made = FrameClock(now=time)
     made.frame_due.connect(shown.append)
     made.play(8, 20.0)
@@ -41,7 +41,7 @@ def play_frames(clock: FrameClock, time: Clock, count: int) -> list[float]:
 
 
 @pytest.mark.parametrize(("speed", "each"), [(0.25, 0.2), (0.5, 0.1), (1.0, 0.05), (2.0, 0.025)])
-def test_each_frame_stands_as_long_as_the_speed_says(
+def test_each_frame_is_shown_for_the_time_given_by_the_speed(
     clock: FrameClock, time: Clock, shown: list[int], speed: float, each: float
 ) -> None:
     clock.set_speed(speed)
@@ -57,7 +57,7 @@ def test_a_stride_skips_frames_but_never_the_first_of_a_loop(clock: FrameClock, 
     assert shown == [3, 6, 0, 3, 6, 0]
 
 
-def test_an_error_does_not_add_up(clock: FrameClock, time: Clock) -> None:
+def test_timer_errors_do_not_accumulate(clock: FrameClock, time: Clock) -> None:
     for _ in range(100):
         time.now = clock.deadline + 0.004  # the timer is late each time
         clock.tick()
@@ -65,7 +65,7 @@ def test_an_error_does_not_add_up(clock: FrameClock, time: Clock) -> None:
     assert clock.deadline == pytest.approx(100.0 + 101 * 0.05 + 12 * PAUSE)
 
 
-def test_after_hours_of_sleep_one_frame_is_shown_and_the_loop_goes_on(
+def test_after_hours_of_sleep_one_frame_is_shown_and_the_loop_continues(
     clock: FrameClock, time: Clock, shown: list[int]
 ) -> None:
     shown.clear()
@@ -82,5 +82,5 @@ def test_another_speed_keeps_the_frame_on_screen(clock: FrameClock, time: Clock,
     assert clock.frame == 3 and shown[-1] == 3
     assert clock.deadline - time.now == pytest.approx(0.1)
     clock.halt()
-    clock.set_speed(2.0)  # held: it stays held
+    clock.set_speed(2.0)  # while halted it stays halted
     assert not clock.playing and clock.frame == 3

@@ -1,4 +1,4 @@
-"""The prediction for an answered pair: shown after the answer if the person wants it, and never before."""
+"""The prediction for an answered pair: shown after the answer if switched on, and never before."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pixels(widget: QWidget) -> bytes:
     return np.frombuffer(image.constBits(), np.uint8).tobytes()
 
 
-def test_it_is_shown_with_the_flash_of_its_own_answer_and_goes_with_it(face: Face) -> None:
+def test_the_prediction_appears_and_disappears_with_the_flash_of_its_answer(face: Face) -> None:
     first, second = predicted(SURE), predicted(OTHER)
     face.offer(first, second, make_query())
     face.press(Qt.Key.Key_T)
@@ -42,7 +42,7 @@ def test_it_is_shown_with_the_flash_of_its_own_answer_and_goes_with_it(face: Fac
     face.wait_until(lambda: face.window.clips.overlay.members == ())
 
 
-def test_before_the_answer_pairs_look_and_read_alike_whatever_is_predicted(face: Face) -> None:
+def test_an_unanswered_pair_shows_nothing_of_its_prediction(face: Face) -> None:
     face.offer(predicted(SURE))
     face.press(Qt.Key.Key_T)
     looks = []
@@ -57,7 +57,7 @@ def test_before_the_answer_pairs_look_and_read_alike_whatever_is_predicted(face:
     assert looks[0] == looks[1] == looks[2] and "82%" not in looks[0][1]
 
 
-def test_an_undo_removes_it_at_once(face: Face) -> None:
+def test_an_undo_removes_the_prediction_at_once(face: Face) -> None:
     first = predicted(SURE)
     face.offer(first, predicted(OTHER))
     face.press(Qt.Key.Key_T)
@@ -69,7 +69,7 @@ def test_an_undo_removes_it_at_once(face: Face) -> None:
 
 
 @pytest.mark.parametrize(("wanted", "values"), [(False, SURE), (True, ())])
-def test_it_is_not_shown_unless_wanted_nor_before_the_first_fit(
+def test_no_prediction_is_shown_when_switched_off_or_before_the_first_fit(
     face: Face, wanted: bool, values: tuple[float, ...]
 ) -> None:
     face.offer(predicted(values), make_query())

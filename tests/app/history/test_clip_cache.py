@@ -1,4 +1,4 @@
-"""The clip cache: little of a long history is read, rendered and kept in memory."""
+"""The clip cache: only a small part of a long history is read, rendered and kept in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.app.fakes import Face
 from tests.app.history_page_driver import choose, listed, page_of, playing
 
 
-def test_of_many_answers_only_those_on_screen_are_read_and_few_stay_in_memory(
+def test_only_answers_on_screen_are_read_and_few_stay_in_memory(
     opened: Callable[..., Face], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     face = opened([(Choice.LEFT, "human")] * 150)
@@ -34,17 +34,17 @@ def test_of_many_answers_only_those_on_screen_are_read_and_few_stay_in_memory(
     cache, bar = face.controller.preference_history.clip_cache, page.list.verticalScrollBar()
     visible = page.list.viewport().height() // page.list.sizeHintForRow(0) + 2
     face.wait_until(lambda: cache.stills(150) is not None and cache.idle and playing(page, 150))
-    assert keys.count(150) == 2  # for its still, and to be played
+    assert keys.count(150) == 2  # once for its still and once for its clips
     keys.remove(150)
     assert 3 <= len(keys) == len(set(keys)) <= visible and threading.main_thread().ident not in threads
     assert len(face.engine["clips"].got(ClipsRequested)) == len(keys) + 1
-    assert len(page.findChildren(QWidget)) < 120  # however many the answers
+    assert len(page.findChildren(QWidget)) < 120  # independent of the number of answers
     keys.clear()
     for step in range(51):
         bar.setValue(bar.maximum() * step // 50)
         page.list.viewport().repaint()
     face.wait_until(lambda: cache.idle)
-    assert len(keys) <= 24 + visible + 51  # not the rows scrolled past
+    assert len(keys) <= 24 + visible + 51  # rows that were scrolled past are left out
     for step in range(0, 101, 5):
         bar.setValue(bar.maximum() * step // 100)
         page.list.viewport().repaint()
@@ -58,10 +58,10 @@ def test_of_many_answers_only_those_on_screen_are_read_and_few_stay_in_memory(
     drawn.clear()
     for key in (3, 4, 2):
         cache.play(key)
-    assert drawn == [3, 4]  # at once; the others are rendered again
+    assert drawn == [3, 4]  # immediately; the others are rendered again
 
 
-def test_recent_clips_are_not_rendered_again_and_closing_the_page_empties_the_cache(
+def test_recent_clips_are_cached_until_the_page_is_closed(
     mixed: Face,
 ) -> None:
     page = page_of(mixed)

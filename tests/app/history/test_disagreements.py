@@ -1,4 +1,4 @@
-"""Answers that the predictor contradicts: requested, listed, changed."""
+"""Answers that the predictors contradict: requested, listed, changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.app.fakes import Face
 from tests.app.history_page_driver import choose, disagreements, judge, listed, page_of, playing, row_of
 
 
-def test_disagreements_are_listed_the_strongest_first(mixed: Face) -> None:
+def test_the_strongest_disagreements_are_listed_first(mixed: Face) -> None:
     page = disagreements(mixed)
     assert page.empty.isVisible()
     judge(mixed, 12, {1: 0.03, 2: 0.4, 3: 0.9, 5: 0.3, 6: 0.95})  # left, right, tie, left, right
@@ -37,7 +37,7 @@ def test_disagreements_are_listed_the_strongest_first(mixed: Face) -> None:
         (3, {1: 0.9, 2: 0.2}, "Nothing to review", "disagrees with 0 of 2 answers (fit 3"),
     ],
 )
-def test_an_empty_list_has_its_reason(
+def test_an_empty_list_of_disagreements_states_its_reason(
     mixed: Face, generation: int, left: dict[int, float], headline: str, text: str
 ) -> None:
     page = disagreements(mixed)
@@ -46,7 +46,7 @@ def test_an_empty_list_has_its_reason(
     assert page.empty.isVisible() and text in page.filter.judgement.text()
 
 
-def test_a_refresh_asks_again_drops_the_older_reply_and_lets_go_of_answers_that_were_changed(
+def test_a_refresh_drops_older_replies_and_changed_answers(
     mixed: Face,
 ) -> None:
     page, reward = disagreements(mixed), mixed.engine["reward"]
@@ -56,7 +56,7 @@ def test_a_refresh_asks_again_drops_the_older_reply_and_lets_go_of_answers_that_
     QTest.mouseClick(page.pane.choices[Choice.RIGHT], Qt.MouseButton.LeftButton)
     mixed.wait_until(lambda: row_of(page, 1).choice == Choice.RIGHT)
     assert page.model.index_of(1).data(AGAINST) == pytest.approx(0.1)
-    assert listed(page) == [1, 5]  # in sight until the list is refreshed
+    assert listed(page) == [1, 5]  # listed until the list is refreshed
     QTest.mouseClick(page.pane.choices[Choice.CANT_TELL], Qt.MouseButton.LeftButton)
     mixed.wait_until(lambda: row_of(page, 1).choice == Choice.CANT_TELL)
     assert "reward model gives" not in page.model.index_of(1).data()
@@ -84,7 +84,7 @@ def test_a_restarted_reward_job_gets_the_request_again(mixed: Face) -> None:
     mixed.wait_until(lambda: listed(page) == [5])
 
 
-def test_a_page_that_is_opened_again_compares_again(mixed: Face) -> None:
+def test_reopening_the_page_requests_the_predictions_again(mixed: Face) -> None:
     page = disagreements(mixed)
     mixed.wait_until(lambda: len(mixed.engine["reward"].got(PredictionsRequested)) == 1)
     page.close()

@@ -26,7 +26,7 @@ from tests.app.tape import flashed
 from tests.core.builders import raising
 
 
-def test_a_key_changes_the_chosen_answer_for_good(mixed: Face) -> None:
+def test_a_key_changes_the_selected_answer_permanently(mixed: Face) -> None:
     page = page_of(mixed)
     choose(mixed, 2)
     mixed.wait_until(lambda: playing(page, 2))
@@ -49,7 +49,7 @@ def test_a_key_changes_the_chosen_answer_for_good(mixed: Face) -> None:
     mixed.wait_until(lambda: flashed(page.pane.clips) is None)  # nothing stays over the clips
 
 
-def test_the_last_of_quick_presses_counts_and_the_same_key_twice_is_one_change(mixed: Face) -> None:
+def test_the_last_of_several_quick_presses_counts_and_a_repeated_key_is_one_change(mixed: Face) -> None:
     page = page_of(mixed)
     choose(mixed, 2)
     page.pane.setFocus()
@@ -80,7 +80,7 @@ def test_arrows_in_the_list_change_nothing(mixed: Face) -> None:
 
 
 @pytest.mark.parametrize("state", ["withdrawn", "repeat"])
-def test_what_does_not_count_cannot_be_changed(open_face: Callable[..., Face], state: str) -> None:
+def test_undone_and_repeated_answers_cannot_be_changed(open_face: Callable[..., Face], state: str) -> None:
     face = open_face()
     with closing(face.controller.session.store()) as store:
         first = store.add(make_query(), Choice.LEFT, "human")
@@ -99,7 +99,7 @@ def test_what_does_not_count_cannot_be_changed(open_face: Callable[..., Face], s
     assert stored(face, 2).choice == Choice.LEFT
 
 
-def test_a_change_that_cannot_be_kept_changes_nothing(mixed: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_that_cannot_be_saved_has_no_effect(mixed: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     page = page_of(mixed)
     full = UserError("The disk is full: make room, then answer again.")
     monkeypatch.setattr(PreferenceStore, "change", raising(full))
@@ -110,7 +110,7 @@ def test_a_change_that_cannot_be_kept_changes_nothing(mixed: Face, monkeypatch: 
     assert not mixed.engine["reward"].got(PreferenceChanged)
 
 
-def test_an_answer_without_pictures_says_so(open_face: Callable[..., Face], tmp_path: Path) -> None:
+def test_an_answer_without_pictures_is_explained(open_face: Callable[..., Face], tmp_path: Path) -> None:
     folder, asked = tmp_path / "session", make_query()
     left, right = (replace(side, states=side.states[:, :0]) for side in (asked.left, asked.right))
     session = Session.create(folder, replaced(Config(), teacher="human"))
@@ -129,13 +129,13 @@ def test_an_answer_without_pictures_says_so(open_face: Callable[..., Face], tmp_
     assert page.pane.empty.detail.text() == sentence
 
 
-def test_what_cannot_be_read_shows_a_sentence_and_spoils_nothing(mixed: Face) -> None:
+def test_an_unreadable_answer_shows_a_sentence_and_affects_no_other(mixed: Face) -> None:
     damage(mixed, 4)
     page = page_of(mixed)
     assert listed(page) == [6, 5, 4, 3, 2, 1]
     mixed.wait_until(lambda: "Answer 4 can't be read" in page.model.index_of(4).data(TROUBLE))
     shown = page.model.index_of(4).data(Qt.ItemDataRole.ToolTipRole)
-    assert shown.startswith("<p>Answer 4 can&#x27;t be read")  # escaped: never taken for HTML
+    assert shown.startswith("<p>Answer 4 can&#x27;t be read")  # escaped, so never interpreted as HTML
     assert [page.model.index_of(key).data(TROUBLE) for key in (6, 3, 2)] == [""] * 3
     choose(mixed, 4)
     assert page.pane.empty.headline.text() == "This answer can't be shown"
@@ -169,7 +169,7 @@ def test_answers_of_a_restored_copy_are_listed_once_training_has_them(mixed: Fac
     mixed.wait_until(lambda: playing(page, 2))
 
 
-def test_a_store_that_cannot_be_read_is_reported_in_the_page(mixed: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_store_is_reported_on_the_page(mixed: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PreferenceStore, "rows", raising(UserError("The disk has failed: check it.")))
     page = page_of(mixed)
     mixed.wait_until(lambda: page.empty.headline.text() == "The answers can't be read")

@@ -45,7 +45,7 @@ def press(dialog: KeyDialog, kind: QDialogButtonBox.StandardButton) -> None:
     QTest.mouseClick(dialog.buttons.button(kind), Qt.MouseButton.LeftButton)
 
 
-def test_a_new_key_answers_and_the_old_one_does_no_more(face: Face, dialog: KeyDialog) -> None:
+def test_a_new_key_answers_and_the_old_one_no_longer_does(face: Face, dialog: KeyDialog) -> None:
     choose(dialog, Choice.LEFT, Qt.Key.Key_A)
     press(dialog, QDialogButtonBox.StandardButton.Ok)
     assert face.window.key_hints.buttons[Choice.LEFT].text() == "A  Left is better"
@@ -57,7 +57,7 @@ def test_a_new_key_answers_and_the_old_one_does_no_more(face: Face, dialog: KeyD
     assert [answer.choice for answer in face.answers()] == [Choice.LEFT]
 
 
-def test_chosen_keys_are_there_after_a_restart(open_face: Callable[..., Face], dialog: KeyDialog, face: Face) -> None:
+def test_chosen_keys_survive_a_restart(open_face: Callable[..., Face], dialog: KeyDialog, face: Face) -> None:
     choose(dialog, Choice.TIE, Qt.Key.Key_E)
     choose(dialog, Choice.TIE, Qt.Key.Key_T, CTRL, place=1)
     choose(dialog, Command.UNDO, Qt.Key.Key_Question, SHIFT)
@@ -88,7 +88,7 @@ def test_a_key_taken_from_another_command_is_reported_and_cancel_changes_nothing
         (Qt.Key.Key_Delete, "No key would be left for “Left is better”: give it another key first."),
     ],
 )
-def test_a_key_that_cannot_be_had_is_refused_in_a_sentence(dialog: KeyDialog, key: Qt.Key, sentence: str) -> None:
+def test_a_key_that_cannot_be_used_is_refused_in_a_sentence(dialog: KeyDialog, key: Qt.Key, sentence: str) -> None:
     choose(dialog, Choice.LEFT, key)
     assert dialog.message.text() == sentence
     assert dialog.fields[Choice.LEFT][0].text() == "←"
@@ -96,7 +96,7 @@ def test_a_key_that_cannot_be_had_is_refused_in_a_sentence(dialog: KeyDialog, ke
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Dead_Circumflex, Qt.Key.Key_Multi_key])
-def test_a_key_without_a_name_is_not_taken_and_another_is_waited_for(dialog: KeyDialog, key: Qt.Key) -> None:
+def test_a_key_without_a_name_is_ignored_until_another_is_pressed(dialog: KeyDialog, key: Qt.Key) -> None:
     choose(dialog, Choice.LEFT, key)
     field = dialog.fields[Choice.LEFT][0]
     assert field.text() == "press another key…" and dialog.keys == KeyMap()
@@ -105,17 +105,17 @@ def test_a_key_without_a_name_is_not_taken_and_another_is_waited_for(dialog: Key
     assert field.text() == "J" and dialog.keys.keys_for(Choice.LEFT)[0] == "J"
 
 
-def test_it_is_worked_by_keys_alone(dialog: KeyDialog, qtbot: QtBot, picture: Any) -> None:
+def test_the_dialog_can_be_operated_by_keys_alone(dialog: KeyDialog, qtbot: QtBot, picture: Any) -> None:
     field, other = dialog.fields[Choice.LEFT]
     qtbot.waitUntil(field.hasFocus)
     QTest.keyClick(field, Qt.Key.Key_Space)
-    QTest.keyClick(field, Qt.Key.Key_Space)  # the key itself: it is taken from the playback
+    QTest.keyClick(field, Qt.Key.Key_Space)  # assigns Space itself, which the playback loses
     assert field.text() == "Space" and dialog.keys.keys_for(Command.PLAYBACK) == ()
     picture(dialog, "keys")
     QTest.keyClick(field, Qt.Key.Key_Tab)
     assert other.hasFocus()
     QTest.keyClick(other, Qt.Key.Key_Space)
-    QTest.keyClick(other, Qt.Key.Key_Tab)  # refused as a key, and free again at once
+    QTest.keyClick(other, Qt.Key.Key_Tab)  # refused as a key; the next Tab moves the focus again
     assert other.hasFocus()
     QTest.keyClick(other, Qt.Key.Key_Tab)
     assert dialog.fields[Choice.RIGHT][0].hasFocus()

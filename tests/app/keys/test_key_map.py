@@ -43,7 +43,7 @@ def test_only_changes_are_saved_so_that_new_commands_keep_their_keys() -> None:
 
 
 @pytest.mark.parametrize("damage", ["{", "[1]", '{"left": 3}', '{"left": [], "right": ["Left"]}'])
-def test_saved_keys_that_cannot_be_read_give_way_to_the_defaults(damage: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_unreadable_saved_keys_are_replaced_by_the_defaults(damage: str, caplog: pytest.LogCaptureFixture) -> None:
     settings.keep("keys/changes", damage)
     assert load_key_map() == KeyMap()
     assert "the default keys are used" in caplog.text

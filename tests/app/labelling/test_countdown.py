@@ -9,7 +9,7 @@ from app.labelling.countdown import Countdown, save_start_seconds, usual_start_s
 from tests.clock import Clock
 
 
-def test_an_estimate_is_the_median_of_what_was_measured() -> None:
+def test_an_estimate_is_the_median_of_measured_times() -> None:
     clock = Clock()
     estimate = Countdown(9.0, clock)
     assert estimate.left is None and estimate.expected == 9.0
@@ -25,7 +25,7 @@ def test_an_estimate_is_the_median_of_what_was_measured() -> None:
 
 
 @pytest.mark.parametrize("damage", ["soon", "-3", "nan", "inf"])
-def test_kept_seconds_that_make_no_sense_are_not_used(damage: str) -> None:
+def test_saved_seconds_that_are_invalid_are_ignored(damage: str) -> None:
     settings.keep("start/gym:ALE Pong-v5", damage)
     assert usual_start_seconds("gym:ALE/Pong-v5") == 10.0
     save_start_seconds("gym:ALE/Pong-v5", 7.0)

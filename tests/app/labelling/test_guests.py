@@ -13,7 +13,7 @@ from core.types import AUDIENCE, Choice
 
 def test_a_guest_without_a_name_gets_a_number_that_no_other_has_even_after_a_restart() -> None:
     guests = Guests()
-    assert guests.name == "Guest 1" == Guests().name  # nobody has answered yet
+    assert guests.name == "Guest 1" == Guests().name  # no guest has answered yet
     guests.note_answer(guests.labeller)
     guests.note_answer(guests.labeller)
     assert guests.name == "Guest 1" and guests.next_name == "Guest 2" == Guests().name
@@ -26,7 +26,7 @@ def test_a_guest_without_a_name_gets_a_number_that_no_other_has_even_after_a_res
     assert len(guests.name) == MAX_NAME
 
 
-def test_no_guest_passes_as_the_audience_or_has_a_name_with_hidden_characters() -> None:
+def test_guests_cannot_be_named_like_the_audience_or_with_hidden_characters() -> None:
     guests = Guests()
     guests.welcome("Ada")
     for name in ("the audience", " The  Audience", "the audi\u200bence"):
@@ -42,7 +42,7 @@ def test_no_guest_passes_as_the_audience_or_has_a_name_with_hidden_characters() 
 @pytest.mark.parametrize(
     ("labeller", "is_guest"), [("guest: oracle", True), ("human", False), ("oracle", False), (AUDIENCE, False)]
 )
-def test_the_history_filters_guests_apart_from_the_teachers(labeller: str, is_guest: bool) -> None:
+def test_the_history_filters_guests_and_teachers_separately(labeller: str, is_guest: bool) -> None:
     row = PreferenceSummary(1, Choice.LEFT, labeller, 0.0)
     assert PreferenceFilter(labeller=GUESTS).passes(row) == is_guest
     assert PreferenceFilter(labeller=labeller).passes(row) and PreferenceFilter().passes(row)
@@ -58,5 +58,5 @@ def test_the_history_filters_guests_apart_from_the_teachers(labeller: str, is_gu
         (AUDIENCE, "the audience"),
     ],
 )
-def test_lists_call_those_who_answer_as_the_window_does(labeller: str, expected: str) -> None:
+def test_labellers_have_the_same_names_in_lists_as_in_the_window(labeller: str, expected: str) -> None:
     assert name_of(labeller) == expected

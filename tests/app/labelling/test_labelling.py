@@ -1,4 +1,4 @@
-"""Real keys in a shown window: what each does, and what is kept."""
+"""Real keys in a shown window: the effect of each, and what is stored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.app.fakes import KEYS, Face, make_query
 from tests.app.tape import flashed, report
 
 
-def test_each_key_gives_its_choice_and_the_next_pair_and_the_jobs_get_the_answers(face: Face) -> None:
+def test_each_key_stores_its_choice_shows_the_next_pair_and_reaches_the_jobs(face: Face) -> None:
     queries = face.offer(*[make_query() for _ in range(5)])
     assert face.query is queries[0]
     for (key, choice), following in zip(KEYS.items(), queries[1:], strict=True):
@@ -45,12 +45,12 @@ def test_keys_work_with_the_focus_elsewhere_and_a_hint_can_be_clicked(face: Face
 def test_two_presses_at_once_are_one_answer(face: Face) -> None:
     first, second = face.offer(make_query(), make_query())
     face.press(Qt.Key.Key_Left)
-    face.press(Qt.Key.Key_Right)  # before the first answer is on disk: the person can't have seen the second pair
+    face.press(Qt.Key.Key_Right)  # before the first answer is on disk, so before the second pair is on screen
     face.wait_until(lambda: face.query is second)
     assert [a.choice for a in face.answers()] == [Choice.LEFT]
 
 
-def test_undo_right_after_a_key_takes_that_answer_back(face: Face) -> None:
+def test_undo_right_after_an_answer_withdraws_it(face: Face) -> None:
     first = make_query()
     face.offer(first, make_query())
     face.press(Qt.Key.Key_Left)
@@ -61,7 +61,7 @@ def test_undo_right_after_a_key_takes_that_answer_back(face: Face) -> None:
     assert face.answers() == []
 
 
-def test_undo_across_a_restart_draws_the_pair_anew(open_face: Callable[..., Face]) -> None:
+def test_undo_after_a_restart_renders_the_pair_again(open_face: Callable[..., Face]) -> None:
     face = open_face()
     first = make_query()
     face.offer(first, make_query())
@@ -78,7 +78,7 @@ def test_undo_across_a_restart_draws_the_pair_anew(open_face: Callable[..., Face
     assert again.answers() == []
 
 
-def test_a_rollout_that_is_started_again_is_told_which_pair_is_on_screen(face: Face) -> None:
+def test_a_restarted_rollout_receives_the_pair_on_screen(face: Face) -> None:
     shown = make_query()
     face.offer(shown, make_query())
     face.die("rollout")
@@ -89,11 +89,11 @@ def test_a_rollout_that_is_started_again_is_told_which_pair_is_on_screen(face: F
     assert waiting.pair == pair_of(fingerprint(shown.left), fingerprint(shown.right))
 
 
-def test_a_withdrawn_query_is_not_asked_unless_it_is_on_screen(face: Face) -> None:
+def test_a_withdrawn_query_is_asked_only_if_it_is_on_screen(face: Face) -> None:
     first, second, third = face.offer(make_query(), make_query(), make_query())
     for query in (first, second):
         face.engine["rollout"].play(QueryWithdrawn(query.id))
-    face.engine["rollout"].play(report(1000))  # after them
+    face.engine["rollout"].play(report(1000))  # follows the withdrawals
     face.wait_until(lambda: face.controller.progress.env_steps == 1000)
     assert face.query is first
     face.press(Qt.Key.Key_Left)
@@ -118,7 +118,7 @@ def test_the_oracle_errs_as_configured_and_stops_at_the_target(open_face: Callab
     assert not face.labelling.oracle_timer.isActive()
 
 
-def test_the_oracle_stops_at_the_target_though_training_waits(open_face: Callable[..., Face]) -> None:
+def test_the_oracle_stops_at_the_target_while_training_waits(open_face: Callable[..., Face]) -> None:
     face = open_face(labels=2, query__schedule="answers", query__first_labels=1)
     face.labelling.oracle_timer.setInterval(20)
     face.labelling.set_teacher(Teacher.ORACLE)
@@ -130,7 +130,7 @@ def test_the_oracle_stops_at_the_target_though_training_waits(open_face: Callabl
     assert not face.labelling.oracle_timer.isActive()
 
 
-def test_a_change_to_cant_tell_puts_off_the_start_of_training(open_face: Callable[..., Face]) -> None:
+def test_changing_an_answer_to_cant_tell_delays_the_start_of_training(open_face: Callable[..., Face]) -> None:
     face = open_face(labels=10, query__first_labels=2)
     progress = face.controller.progress
     face.answered()

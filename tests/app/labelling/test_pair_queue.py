@@ -47,7 +47,7 @@ def test_a_withdrawn_query_is_dropped_unless_it_is_on_screen_or_undone() -> None
     assert pairs.waits_for_undone
 
 
-def test_of_pairs_undone_in_a_row_only_the_last_is_rendered_first() -> None:
+def test_after_several_undos_only_the_last_pair_is_rendered_first() -> None:
     pairs, _ = rendered(0)
     queries = [make_query() for _ in range(50)]
     for query in queries:
@@ -75,7 +75,7 @@ def test_a_restarted_rollout_leaves_the_shown_and_the_undone_pair() -> None:
     assert ids(pairs.known) == [undone.id] and pairs.waits_for_undone
 
 
-def test_a_restarted_rollout_leaves_every_undone_pair_wherever_it_waits() -> None:
+def test_a_restarted_rollout_keeps_every_undone_pair_in_any_state() -> None:
     pairs, _ = rendered(1)
     pairs.advance()
     far, near, newest = (make_query() for _ in range(3))
@@ -95,7 +95,7 @@ def test_a_restarted_rollout_leaves_every_undone_pair_wherever_it_waits() -> Non
     assert rendering is far and pairs.add_clips(far, CLIPS) and pairs.ready == 1
 
 
-def test_a_query_that_was_answered_otherwise_is_dropped_wherever_it_waits() -> None:
+def test_a_query_answered_by_other_means_is_dropped_in_any_state() -> None:
     pairs, (first, second) = rendered(2)
     third, fourth = make_query(), make_query()
     pairs.offer(third)

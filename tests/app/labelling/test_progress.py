@@ -19,7 +19,7 @@ def progress(clock: Clock) -> Progress:
     return Progress(replaced(Config(), labels=100, steps=15_000_000, query__half_life=1e6), clock)
 
 
-def test_pace_is_labels_of_the_last_minute(progress: Progress, clock: Clock) -> None:
+def test_the_pace_counts_the_answers_of_the_last_minute(progress: Progress, clock: Clock) -> None:
     for _ in range(10):
         progress.answered()
         clock.now += 3
@@ -31,10 +31,10 @@ def test_pace_is_labels_of_the_last_minute(progress: Progress, clock: Clock) -> 
     assert math.isnan(progress.labels_per_minute)
     clock.now += 1
     progress.answered()
-    assert progress.labels_per_minute == pytest.approx(6)  # two quick answers are no pace of 60 or 120
+    assert progress.labels_per_minute == pytest.approx(6)  # two quick answers do not make a pace of 60 or 120
 
 
-def test_an_answer_taken_back_is_not_in_the_pace(progress: Progress, clock: Clock) -> None:
+def test_a_withdrawn_answer_does_not_count_towards_the_pace(progress: Progress, clock: Clock) -> None:
     progress.withdrawn()  # given before the restart
     for _ in range(3):
         progress.answered()
@@ -54,7 +54,7 @@ def test_speed_is_end_to_end(progress: Progress, clock: Clock) -> None:
     assert progress.steps_per_second == pytest.approx(2000)
 
 
-def test_when_the_predictors_last_agreed_noticeably_more(progress: Progress, clock: Clock) -> None:
+def test_the_time_of_the_last_noticeable_rise_in_agreement_is_known(progress: Progress, clock: Clock) -> None:
     for agreement in (math.nan, 0.5, 0.52, 0.4, 0.51):
         progress.reported(1, agreement=agreement)
         assert progress.seconds_since_better is None
@@ -83,12 +83,12 @@ def test_the_next_pair_is_expected_at_the_recent_pace(progress: Progress, clock:
     assert progress.seconds_to_next_offer == pytest.approx(6)
 
 
-def test_the_hours_that_the_computer_slept_are_no_time_of_teaching(progress: Progress, clock: Clock) -> None:
+def test_hours_of_sleep_do_not_count_as_teaching_time(progress: Progress, clock: Clock) -> None:
     progress.run(True)
     for _ in range(30):
         clock.now += 2
         progress.passed()
-    clock.now += 8 * 3600  # without a sign of life
+    clock.now += 8 * 3600  # without any report
     progress.passed()
     clock.now += 5
     assert progress.seconds == pytest.approx(30 * 2 + 60 + 5)
@@ -100,7 +100,7 @@ def test_the_hours_that_the_computer_slept_are_no_time_of_teaching(progress: Pro
     assert progress.seconds == pytest.approx(125)
 
 
-def test_training_starts_after_answers_that_tell_something() -> None:
+def test_cant_tell_does_not_count_towards_the_start_of_training() -> None:
     progress = Progress(replaced(Config(), query__first_labels=2))
     missing = []
     for unsure in (True, False, True, False):
@@ -113,7 +113,7 @@ def test_training_starts_after_answers_that_tell_something() -> None:
     assert progress.labels_to_start == 0
 
 
-def test_taking_back_an_answer_starts_training_no_second_time() -> None:
+def test_withdrawing_an_answer_does_not_start_training_twice() -> None:
     progress = Progress(replaced(Config(), query__first_labels=2))
     progress.counted(2)
     progress.course.reported(1000, 4.0, None)

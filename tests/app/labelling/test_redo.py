@@ -81,7 +81,7 @@ def test_keys_pressed_while_the_disk_is_busy_all_count(face: Face) -> None:
     face.wait_until(lambda: face.query is not None and face.query.id == queries[1].id)
 
 
-def test_a_new_answer_ends_what_could_be_given_again(face: Face) -> None:
+def test_a_new_answer_clears_the_redo_history(face: Face) -> None:
     queries = answered(face, 2)
     undo(face)
     face.press(Qt.Key.Key_Down)
@@ -111,7 +111,7 @@ def test_redo_after_a_restart_leaves_the_pair_on_screen_alone(open_face: Callabl
     face.wait_until(lambda: len(again.answers()) == 4)
 
 
-def test_every_undone_pair_is_asked_again_after_the_simulation_was_restarted(face: Face) -> None:
+def test_every_undone_pair_is_asked_again_after_a_restart_of_the_rollout(face: Face) -> None:
     queries = answered(face, 2)
     for query in reversed(queries[:2]):
         undo(face)

@@ -1,4 +1,4 @@
-"""Repeated pairs in the window: stored, but no label and not sent to any job."""
+"""Repeated pairs in the window: stored, but neither counted as labels nor sent to any job."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SOON: dict[str, Any] = {"query__repeats": "on", "query__repeat_share": 0.5, "que
 
 
 def awaited(face: Face) -> Query:
-    """The pair to be answered, once there is one; an answered pair stays on screen while it flashes."""
+    """Wait for a pair that can be answered, and return it. An answered pair stays on screen while it flashes."""
     face.wait_until(lambda: face.labelling.pairs.shown is not None)
     return face.query
 
 
 def answered(face: Face, key: Qt.Key) -> Query:
-    """Answers the next pair with a key, waits until the answer is stored, and returns the pair."""
+    """Answer the next pair with a key, wait until the answer is stored, and return the pair."""
     query = awaited(face)
     with face.wait_signal(face.labelling.answer_kept):
         face.press(key)
@@ -34,7 +34,7 @@ def answered(face: Face, key: Qt.Key) -> Query:
 
 
 def with_a_repeat(opened: Callable[..., Face], **changes: Any) -> Face:
-    """A window that shows a repeat of answer 1, 2 or 3."""
+    """Window that shows a repeat of answer 1, 2 or 3."""
     face = opened(MIXED[:3] + [(Choice.LEFT, "human")] * 2, **{**SOON, **changes})
     face.offer(make_query(), make_query())
     while awaited(face).repeats is None:
@@ -42,7 +42,7 @@ def with_a_repeat(opened: Callable[..., Face], **changes: Any) -> Face:
     return face
 
 
-def test_a_repeat_is_stored_but_is_no_label_and_no_job_hears_of_it_now_or_after_a_restart(
+def test_a_repeat_is_stored_without_counting_as_a_label_or_reaching_a_job(
     opened: Callable[..., Face], open_face: Callable[..., Face]
 ) -> None:
     face = with_a_repeat(opened)
@@ -58,7 +58,7 @@ def test_a_repeat_is_stored_but_is_no_label_and_no_job_hears_of_it_now_or_after_
     face.offer(make_query())
     while awaited(face).repeats is not None:
         answered(face, Qt.Key.Key_Up)
-    answered(face, Qt.Key.Key_Left)  # which the jobs hear of after whatever came before
+    answered(face, Qt.Key.Key_Left)  # reaches the jobs after everything that was sent before
     for name in ("reward", "rollout"):
         process = face.engine[name]
         face.wait_until(lambda process=process: len(process.got(PreferenceAdded)) == heard + 1)
@@ -107,7 +107,7 @@ def test_guests_of_demo_mode_get_no_repeats_of_the_persons_pairs(opened: Callabl
             face.labelling.answer(Choice.LEFT)
 
 
-def test_no_repeat_is_put_to_the_oracle(opened: Callable[..., Face]) -> None:
+def test_the_oracle_gets_no_repeats(opened: Callable[..., Face]) -> None:
     face = with_a_repeat(opened)
     query = face.query
     face.labelling.set_teacher(Teacher.ORACLE)
@@ -116,7 +116,7 @@ def test_no_repeat_is_put_to_the_oracle(opened: Callable[..., Face]) -> None:
         assert all(r.repeats is None for r in store.rows())
 
 
-def test_the_switch_works_at_once_and_outlives_the_session(mixed: Face, open_face: Callable[..., Face]) -> None:
+def test_switching_repeats_takes_effect_at_once_and_is_remembered(mixed: Face, open_face: Callable[..., Face]) -> None:
     switch = mixed.window.commands[Command.REPEATS]
     assert not switch.isChecked() and not mixed.labelling.repeats.on
     switch.trigger()
@@ -131,7 +131,7 @@ def test_the_switch_works_at_once_and_outlives_the_session(mixed: Face, open_fac
     assert not again.labelling.repeats.on
 
 
-def test_the_figure_is_shown_with_its_count_and_what_it_means(opened: Callable[..., Face]) -> None:
+def test_self_consistency_is_shown_with_its_count_and_an_explanation(opened: Callable[..., Face]) -> None:
     face = opened([(Choice.LEFT, Teacher.HUMAN)] * 10)
     with closing(face.controller.session.store()) as store:
         for key in range(1, 10):

@@ -1,4 +1,4 @@
-"""Films: asked for in the menu, made by a child of their own, given up without a trace."""
+"""Films: requested in the menu, made by a child process of their own, and cancelled without a trace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def choose(face: Face, action: str, target: Path) -> None:
     face.wait_until(lambda: bool(face.engine["film"].got(FilmRequested)))
 
 
-def test_the_film_for_a_talk_is_another_jobs(face: Face, tmp_path: Path) -> None:
+def test_the_film_for_a_talk_is_made_by_its_own_job(face: Face, tmp_path: Path) -> None:
     face.save("film for a talk", tmp_path / "talk.mp4")
     face.wait_until(lambda: any(made.spec.name == "talk" for made in face.engine.made))
     (request,) = face.engine["talk"].got(FilmRequested)
@@ -28,14 +28,14 @@ def test_the_film_for_a_talk_is_another_jobs(face: Face, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("action", "before_after"), [("film", False), ("before and after", True)])
-def test_the_menu_asks_a_child_for_a_film_and_tells_how_far_it_is(
+def test_the_menu_requests_a_film_from_a_child_and_shows_its_progress(
     face: Face, tmp_path: Path, action: str, before_after: bool
 ) -> None:
     target = tmp_path / "flip.mp4"
     choose(face, action, target)
     child = face.engine["film"]
     assert child.got(FilmRequested) == [FilmRequested(str(face.folder), str(target), before_after)]
-    line = face.window.training_line.text  # an empty one is a pixel lower
+    line = face.window.training_line.text  # one pixel lower when empty
     face.wait_until(lambda: bool(line.text()) and line.height() == line.sizeHint().height())
     place = face.window.pair_page.geometry()
     child.play(FilmProgressed(0.37))
@@ -47,7 +47,7 @@ def test_the_menu_asks_a_child_for_a_film_and_tells_how_far_it_is(
     assert child.stopped and not face.window.film_bar.isVisible()
 
 
-def test_given_up_or_left_by_closing_the_window_it_leaves_no_half_file(face: Face, tmp_path: Path) -> None:
+def test_a_cancelled_film_leaves_no_partial_file(face: Face, tmp_path: Path) -> None:
     for name in ("flip.mp4", "again.mp4"):
         choose(face, "film", tmp_path / name)
         half = (tmp_path / name).with_suffix(".mp4.part")
@@ -82,7 +82,7 @@ def test_a_failed_film_is_one_sentence_and_labelling_continues(
     assert not face.window.banner.shows_failure and not face.window.film_bar.isVisible()
 
 
-def test_a_film_that_is_made_is_not_called_unfinished_while_its_child_ends(
+def test_a_finished_film_is_not_reported_as_unfinished_while_its_child_ends(
     face: Face, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     choose(face, "film", tmp_path / "flip.mp4")
@@ -94,7 +94,7 @@ def test_a_film_that_is_made_is_not_called_unfinished_while_its_child_ends(
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_who_quits_is_asked_about_a_film_that_is_being_made(face: Face, tmp_path: Path, waits: bool) -> None:
+def test_quitting_asks_about_a_film_in_progress(face: Face, tmp_path: Path, waits: bool) -> None:
     choose(face, "film", tmp_path / "flip.mp4")
     face.window.commands[Command.QUIT].trigger()
     box = face.window.findChild(QMessageBox)
@@ -109,7 +109,7 @@ def test_who_quits_is_asked_about_a_film_that_is_being_made(face: Face, tmp_path
             QTest.mouseClick(leave, Qt.MouseButton.LeftButton)
 
 
-def test_one_film_at_a_time(face: Face, tmp_path: Path) -> None:
+def test_only_one_film_is_made_at_a_time(face: Face, tmp_path: Path) -> None:
     choose(face, "film", tmp_path / "flip.mp4")
     face.controller.film_export.make(tmp_path / "other.mp4")
     face.wait_until(

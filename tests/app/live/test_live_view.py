@@ -1,4 +1,4 @@
-"""The live view alone: the timeline of predicted reward, and the slider."""
+"""The live view: its slider, its title and the newest recording."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_snapshots_that_the_slider_passes_over_are_not_requested(view: LiveView,
     assert chosen == [SNAPSHOTS[2], None]
 
 
-def test_the_newest_policy_is_forgotten_when_the_snapshots_go_back(view: LiveView) -> None:
-    """A finish was undone: until there is a demonstration, the newest snapshot stands in for the newest policy."""
+def test_an_undone_finish_clears_the_newest_policy(view: LiveView) -> None:
+    """After an undone finish the newest snapshot stands in for the newest policy until the next demonstration."""
     view.set_snapshots(SNAPSHOTS)
     view.set_live(demonstration())
     chosen: list[SnapshotInfo | None] = []
@@ -99,7 +99,7 @@ def test_title_figure_and_picture_change_together(view: LiveView, qtbot: QtBot) 
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
-def test_a_click_into_the_groove_moves_the_slider_there(view: LiveView, share: float) -> None:
+def test_a_click_on_the_groove_moves_the_slider_to_that_place(view: LiveView, share: float) -> None:
     view.set_snapshots(SNAPSHOTS)
     place = view.slider.rect().center()
     place.setX(round(share * (view.slider.width() - 1)))
@@ -110,7 +110,7 @@ def test_a_click_into_the_groove_moves_the_slider_there(view: LiveView, share: f
 def test_the_newest_recording_is_shown_next_with_its_answers_and_steps(face: Face) -> None:
     shown: list[tuple[int, int]] = []
     face.window.live.policy.demonstration_started.connect(lambda d: shown.append((d.labels, d.env_steps)))
-    face.offer(make_query(), make_query(), make_query())  # clips for labelling come first
+    face.offer(make_query(), make_query(), make_query())  # clips for labelling are rendered first
     face.controller.progress.counted(7)
     for steps in (1000, 2000, 3000):
         face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), steps))
@@ -119,12 +119,12 @@ def test_the_newest_recording_is_shown_next_with_its_answers_and_steps(face: Fac
     face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), 4000))
 
     def newest_is_shown() -> bool:
-        face.engine["rollout"].play(Waited("rollout", "training waits"))  # which an idle job repeats
+        face.engine["rollout"].play(Waited("rollout", "training waits"))  # an idle job repeats this event
         return shown[-1] == (9, 4000)
 
     face.wait_until(newest_is_shown)
     assert face.window.live.title.text() == "Newest: after 9 answers, 4k steps"
-    assert (7, 2000) not in shown  # it was out of date before it could be drawn
+    assert (7, 2000) not in shown  # out of date before it could be rendered
 
 
 def test_an_episode_from_before_training_gives_way_at_once(face: Face) -> None:
@@ -138,9 +138,7 @@ def test_an_episode_from_before_training_gives_way_at_once(face: Face) -> None:
     face.wait_until(lambda: shown == [1000, 2000])
 
 
-def test_a_recording_whose_renderer_ended_is_rendered_by_the_next_one(
-    face: Face, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recording_is_rendered_again_after_its_renderer_ended(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     shown, asked = list[int](), list[object]()
     face.window.live.policy.demonstration_started.connect(lambda d: shown.append(d.env_steps))
     monkeypatch.setattr(face.engine["clips"], "send", asked.append)
@@ -156,7 +154,7 @@ def test_a_recording_whose_renderer_ended_is_rendered_by_the_next_one(
     face.wait_until(lambda: shown == [1000])
 
 
-def test_the_present_values_of_signals_are_shown_when_asked_for(view: LiveView, qtbot: QtBot) -> None:
+def test_current_signal_values_are_shown_on_request(view: LiveView, qtbot: QtBot) -> None:
     plain = demonstration()
     view.set_live(plain)
     assert not view.show_signals.isVisible()
@@ -168,8 +166,8 @@ def test_the_present_values_of_signals_are_shown_when_asked_for(view: LiveView, 
     table = view.signal_values
     rows = [[table.item(row, column).text() for column in range(2)] for row in range(table.rowCount())]
     assert table.isVisible() and [row[0] for row in rows] == ["height", "contact[foot]"] and rows[1][1] == "0.00"
-    qtbot.waitUntil(lambda: float(table.item(0, 1).text()) > 0.05)  # they follow the picture
+    qtbot.waitUntil(lambda: float(table.item(0, 1).text()) > 0.05)  # the values follow the picture
     view.activateWindow()
     qtbot.waitUntil(view.show_signals.hasFocus)
     qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton)
-    assert view.show_signals.hasFocus()  # a click takes no keys away
+    assert view.show_signals.hasFocus()  # a click does not take the focus away

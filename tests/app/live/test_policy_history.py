@@ -18,7 +18,7 @@ from tests.app.live_view_driver import learned, published, rewards, snapshot_ste
 from tests.app.tape import report
 
 
-def test_policies_are_saved_when_due_with_the_figures_of_that_time(face: Face) -> None:
+def test_policies_are_saved_when_due_with_their_figures(face: Face) -> None:
     learned(face, 0)
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
@@ -51,7 +51,7 @@ def test_an_opened_session_lists_its_snapshots_and_reports_damage(
     assert "is damaged" in caplog.text
 
 
-def test_a_disk_that_takes_no_snapshot_is_reported_once_and_stops_nothing(face: Face) -> None:
+def test_a_failed_snapshot_is_reported_once_and_training_continues(face: Face) -> None:
     (face.folder / "policies").write_text("in the way")
     reports: list[str] = []
     face.controller.policy_history.trouble_arose.connect(reports.append)

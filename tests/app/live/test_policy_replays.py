@@ -1,4 +1,4 @@
-"""Replays of earlier policies: one at a time, cached, refused, and requested again after a restart."""
+"""Replays of earlier policies: rendered one at a time, cached, refused, and requested again after a restart."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def requests(face: Face) -> list[Any]:
 
 
 def request(face: Face, number: int) -> Any:
-    """The request with this number, once it has come."""
+    """Wait for the request with this number, and return it."""
     face.wait_until(lambda: len(requests(face)) >= number)
     return requests(face)[number - 1]
 
@@ -35,14 +35,14 @@ def render(face: Face) -> None:
     face.engine["clips"].play(event)
 
 
-def test_the_slider_shows_the_policy_at_which_it_stands(face: Face) -> None:
+def test_the_slider_shows_the_selected_policy(face: Face) -> None:
     face.window.true_reward.hide(False)
     learned(face, *STEPS[:2])
     live = face.window.live
     live.slider.setValue(0)
     assert request(face, 1).weights["weights"].tolist() == [0] * 4
     assert live.slider.accessibleDescription() == live.loading.text() == "At the start" and live.loading.isVisible()
-    assert live.title.text() == "Newest policy" and not live.figure.text()  # until its picture comes
+    assert live.title.text() == "Newest policy" and not live.figure.text()  # until its picture arrives
     render(face)
     face.wait_until(lambda: live.policy.shown is not None)
     assert live.title.text() == "At the start" and not live.loading.isVisible()
@@ -58,7 +58,7 @@ def test_the_slider_shows_the_policy_at_which_it_stands(face: Face) -> None:
     assert len(requests(face)) == 1  # it was cached
 
 
-def test_while_one_is_rendered_only_the_last_one_wanted_comes_next(face: Face) -> None:
+def test_only_the_last_request_waits_while_a_replay_is_rendered(face: Face) -> None:
     learned(face, *STEPS)
     replays, snapshots = face.controller.replays, face.controller.policy_history.snapshots
     drawn: list[Demonstration] = []
@@ -76,7 +76,7 @@ def test_while_one_is_rendered_only_the_last_one_wanted_comes_next(face: Face) -
     assert [d.snapshot for d in drawn] == [snapshots[2], snapshots[0]]
 
 
-def test_a_policy_that_can_not_be_shown_is_reported_and_the_slider_returns_to_live(face: Face) -> None:
+def test_a_policy_that_cannot_be_shown_is_reported_and_the_slider_returns_to_the_newest(face: Face) -> None:
     learned(face, *STEPS[:2])
     live = face.window.live
     live.slider.setValue(0)
@@ -90,7 +90,7 @@ def test_a_policy_that_can_not_be_shown_is_reported_and_the_slider_returns_to_li
     assert live.snapshot is None and len(requests(face)) == 1
 
 
-def test_a_policy_that_is_refused_gives_way_to_the_one_wanted_meanwhile(face: Face) -> None:
+def test_a_refused_replay_is_followed_by_the_one_requested_meanwhile(face: Face) -> None:
     learned(face, *STEPS[:2])
     replays, (first, second) = face.controller.replays, face.controller.policy_history.snapshots
     drawn: list[Demonstration] = []
@@ -107,7 +107,7 @@ def test_a_policy_that_is_refused_gives_way_to_the_one_wanted_meanwhile(face: Fa
     assert refused == []
 
 
-def test_a_policy_that_can_not_be_read_after_another_was_refused_is_not_reported(face: Face) -> None:
+def test_an_unreadable_policy_is_not_reported_after_another_was_refused(face: Face) -> None:
     learned(face, *STEPS[:2])
     replays, (first, second) = face.controller.replays, face.controller.policy_history.snapshots
     refused: list[str] = []
@@ -136,7 +136,7 @@ def test_a_restarted_clips_job_gets_the_request_again(face: Face) -> None:
 
 
 @pytest.mark.parametrize("rendering", [False, True])
-def test_while_the_session_is_stopped_no_replay_is_requested(face: Face, rendering: bool) -> None:
+def test_no_replay_is_requested_while_the_session_is_stopped(face: Face, rendering: bool) -> None:
     learned(face, *STEPS[:2])
     live = face.window.live
     live.set_live(demonstration())
@@ -177,7 +177,7 @@ def test_the_untrained_policy_without_a_figure_is_shown_after_a_stop_too(face: F
     face.wait_until(lambda: live.policy.shown is not None and live.policy.shown.snapshot == again[0])
 
 
-def test_a_replay_that_demo_mode_displaced_is_shown_when_one_leaves_it(face: Face) -> None:
+def test_a_replay_displaced_by_demo_mode_is_shown_after_leaving_it(face: Face) -> None:
     learned(face, *STEPS)
     live = face.window.live
     live.slider.setValue(1)

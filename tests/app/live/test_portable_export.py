@@ -1,4 +1,4 @@
-"""The menu entry that writes ONNX files: by a child of its own, ending in one sentence."""
+"""The menu entry that writes ONNX files in a child process and reports the outcome in one sentence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.app.fakes import Face
         (None, "policy.onnx could not be written: its process ended unexpectedly; try again."),
     ],
 )
-def test_the_menu_asks_a_child_and_tells_what_came_of_it(
+def test_the_menu_exports_in_a_child_and_reports_the_outcome(
     face: Face, tmp_path: Path, event: Event | None, expected: str
 ) -> None:
     face.save(Command.EXPORT_ONNX, tmp_path / "policy.onnx")

@@ -20,12 +20,12 @@ from tests.app.fakes import Face, make_query
 
 
 def choose(face: Face, action: str, target: Path) -> None:
-    """Opens the menu's dialog and takes this file in it; the window keeps working meanwhile."""
+    """Open the menu's dialog and choose this file in it; the window keeps working meanwhile."""
     face.save(action, target)
     face.wait_until(lambda: face.window.banner.isVisible() or face.window.toast.isVisible())
 
 
-def test_the_session_goes_into_one_file_with_the_answers_given_so_far(face: Face, tmp_path: Path) -> None:
+def test_exporting_writes_one_file_with_the_answers_so_far(face: Face, tmp_path: Path) -> None:
     query, following = face.offer(make_query(), make_query())
     face.labelling.answer(Choice.TIE)
     face.wait_until(lambda: len(face.answers()) == 1 and face.query is following)
@@ -33,7 +33,7 @@ def test_the_session_goes_into_one_file_with_the_answers_given_so_far(face: Face
     assert face.window.toast.text() == f"Saved shared.somersault in {tmp_path}." and not face.window.banner.isVisible()
     place = face.window.clips.geometry()
     face.window.toast.hide()
-    QCoreApplication.sendPostedEvents()  # a layout would follow
+    QCoreApplication.sendPostedEvents()  # a pending layout would happen here
     QCoreApplication.processEvents()
     assert face.window.clips.geometry() == place
     import_session(tmp_path / "shared.somersault", tmp_path / "back")
@@ -50,7 +50,7 @@ def test_each_letter_of_a_menu_chooses_one_entry(face: Face) -> None:
         letters = [re.search("&([^&])", entry.text()) for entry in menu.actions() if not entry.isSeparator()]
         found = [letter[1].lower() for letter in letters if letter]
         assert len(found) == len(set(found)), (found, [entry.text() for entry in menu.actions()])
-    assert face.window.pause_action.text() == "&Pause"  # also after it was renamed
+    assert face.window.pause_action.text() == "&Pause"  # after a renaming as well
 
 
 def test_diagnostics_are_collected(face: Face, tmp_path: Path) -> None:

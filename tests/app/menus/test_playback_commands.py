@@ -28,7 +28,7 @@ def test_comma_and_period_step_both_clips_together(face: Face) -> None:
     assert not clips.clock.playing
 
 
-def test_r_plays_both_clips_from_their_beginning(face: Face) -> None:
+def test_r_restarts_both_clips(face: Face) -> None:
     face.offer(make_query())
     clips = face.window.clips
     clips.step(3)
@@ -56,7 +56,7 @@ def test_the_speed_is_kept_for_the_next_run(open_face: Callable[..., Face]) -> N
 
 
 def let_rest(face: Face) -> None:
-    """Both halves of the minute pass."""
+    """Let both halves of the minute pass."""
     for resting in (False, True):
         face.window.idle_pause.timer.timeout.emit()
         assert face.window.idle_pause.text.isVisible() == resting != face.window.clips.clock.playing
@@ -69,17 +69,17 @@ def test_without_input_the_clips_rest_and_any_key_plays_them(face: Face) -> None
     for key in (Qt.Key.Key_Shift, Qt.Key.Key_Space, Qt.Key.Key_Left, Qt.Key.Key_Period):
         assert clips.clock.playing and not rest.text.isVisible()
         let_rest(face)
-        assert face.window.live.policy.clock.stride == 2  # half of the frames are drawn
+        assert face.window.live.policy.clock.stride == 2  # every second frame is drawn
         face.press(key)
         face.wait_until(lambda: clips.clock.playing and not rest.text.isVisible())
         assert face.window.live.policy.clock.stride == 1
-    assert face.controller.progress.labels == 0  # the key that plays them is no answer
+    assert face.controller.progress.labels == 0  # the key that plays them does not count as an answer
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.controller.progress.labels == 1)
 
 
-def test_a_rest_ends_with_input_while_another_page_is_in_the_clips_place(face: Face) -> None:
-    """Else the text that no key counts as an answer would stand over clips whose keys count."""
+def test_input_ends_a_rest_while_another_page_hides_the_clips(face: Face) -> None:
+    """Otherwise the text "no key counts as an answer" would cover clips whose keys do count."""
     face.offer(make_query())
     clips, rest = face.window.clips, face.window.idle_pause
     let_rest(face)
@@ -98,7 +98,7 @@ def test_input_restarts_the_minute_and_the_mouse_plays_the_clips(face: Face) -> 
     face.press(Qt.Key.Key_R)
     assert rest.timer.isActive()
     rest.timer.timeout.emit()
-    face.press(Qt.Key.Key_Shift)  # which does nothing but show that somebody is there
+    face.press(Qt.Key.Key_Shift)  # has no effect except to show that a person is present
     let_rest(face)
     place, none = QPointF(5, 5), Qt.MouseButton.NoButton
     moved = QMouseEvent(QEvent.Type.MouseMove, place, place, none, none, Qt.KeyboardModifier.NoModifier)
@@ -106,7 +106,7 @@ def test_input_restarts_the_minute_and_the_mouse_plays_the_clips(face: Face) -> 
     assert clips.clock.playing and not rest.text.isVisible()
 
 
-def test_whether_predictions_are_shown_is_said(face: Face) -> None:
+def test_switching_predictions_shows_a_message(face: Face) -> None:
     for text in ("predictions after each answer", ""):
         face.press(Qt.Key.Key_T)
         assert face.window.playback_status.text() == text

@@ -1,4 +1,4 @@
-"""The form for a new session: made from the config, and refused while something in it contradicts."""
+"""The form for a new session, generated from the config and refused while settings contradict each other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FRESH = ConfigDraft("reacher").config
 
 
 class Form:
-    """A shown form over an empty folder of sessions, begun for the Reacher."""
+    """A shown form over an empty folder of sessions, opened for the Reacher."""
 
     def __init__(self, qtbot: QtBot, root: Path, task: str = "reacher") -> None:
         self._qtbot = qtbot
@@ -44,7 +44,7 @@ class Form:
 
     @property
     def problem(self) -> str:
-        """The problem shown, below its field or at the foot; the button is enabled only without one."""
+        """Return the problem that is shown, below its field or at the foot; the button is enabled only without one."""
         texts = [words.text() for words in (*self.page.problems.values(), self.page.problem) if words.isVisible()]
         (text,) = [text for text in texts if text] or [""]
         assert self.page.create_button.isEnabled() == (not text)
@@ -54,7 +54,7 @@ class Form:
         QTest.mouseClick(self.page.fold, Qt.MouseButton.LeftButton)
         advanced = self.page.advanced
         assert advanced is not None and advanced.isVisible()
-        self._qtbot.waitUntil(lambda: advanced.reset_all.height() > 10)  # until all has its place
+        self._qtbot.waitUntil(lambda: advanced.reset_all.height() > 10)  # until everything is laid out
 
     def type_in(self, name: str, text: str) -> None:
         editor = self.page.fields[name] if name in self.page.fields else self.page.advanced.rows[name].editor
@@ -85,7 +85,7 @@ def form(qtbot: QtBot, tmp_path: Path) -> Iterator[Form]:
     made.page.deleteLater()
 
 
-def test_a_fresh_form_can_be_made_as_it_is(form: Form, tmp_path: Path) -> None:
+def test_a_fresh_form_is_valid(form: Form, tmp_path: Path) -> None:
     form.page.set_preview("reacher", of_frames(CLIP))
     assert form.problem == "" and form.page.folder.name.text() == "reacher-1"
     QTest.mouseClick(form.page.create_button, Qt.MouseButton.LeftButton)
@@ -102,7 +102,7 @@ def test_the_plain_fields_are_in_the_config(form: Form) -> None:
     ((_, config),) = form.made
     assert (config.teacher, config.seed, config.device) == ("oracle", 7, "cpu")
     assert config.query.first_labels == DEFAULT["query.first_labels"]
-    assert "labels" not in form.page.fields and "labels" not in form.page.advanced.rows  # no person can tell it before
+    assert "labels" not in form.page.fields and "labels" not in form.page.advanced.rows  # unknown to a person at first
 
 
 def test_every_field_of_the_config_has_a_row_with_its_help_and_section(form: Form, picture: Picture) -> None:
@@ -120,7 +120,7 @@ def test_every_field_of_the_config_has_a_row_with_its_help_and_section(form: For
                 assert tuple(editor.itemText(i) for i in range(editor.count())) == setting.options
 
 
-def test_tab_comes_to_the_foot_after_all_settings(form: Form) -> None:
+def test_tab_reaches_the_buttons_after_all_settings(form: Form) -> None:
     form.unfold()
     page, order = form.page, list[QWidget]()
     widget: QWidget = page.fold
@@ -131,7 +131,7 @@ def test_tab_comes_to_the_foot_after_all_settings(form: Form) -> None:
     assert {row.editor for row in page.advanced.rows.values()} <= set(order)
 
 
-def test_what_is_out_of_bounds_is_reported_and_marked_until_it_is_mended(form: Form) -> None:
+def test_values_out_of_bounds_are_reported_and_marked_until_corrected(form: Form) -> None:
     form.unfold()
     form.type_in("policy.discount", "5")
     assert form.problem == "policy.discount is 5.0; give a number from 0 to 0.99999."
@@ -145,7 +145,7 @@ def test_what_is_out_of_bounds_is_reported_and_marked_until_it_is_mended(form: F
     assert form.mark("policy.discount") == "Changed"
 
 
-def test_one_setting_is_reset_and_the_focus_stays_there(form: Form) -> None:
+def test_resetting_one_setting_keeps_the_focus(form: Form) -> None:
     form.unfold()
     form.type_in("policy.discount", ".5")
     row = form.page.advanced.rows["policy.discount"]
@@ -157,7 +157,7 @@ def test_one_setting_is_reset_and_the_focus_stays_there(form: Form) -> None:
     assert form.mark("policy.discount") == ""
 
 
-def test_settings_are_searched(form: Form, qtbot: QtBot) -> None:
+def test_settings_can_be_searched(form: Form, qtbot: QtBot) -> None:
     form.unfold()
     QTest.keyClicks(form.page.advanced.search, "learning rate")
     found = "reward.learning_rate", "policy.learning_rate", "policy.decay", "rollout.finish_steps", "query.horizon"
@@ -173,7 +173,7 @@ def test_settings_are_searched(form: Form, qtbot: QtBot) -> None:
     assert left == [None]
 
 
-def test_a_form_that_was_left_is_as_it_was_until_a_session_is_made_or_another_task_chosen(form: Form) -> None:
+def test_a_form_keeps_its_content_until_a_session_is_made_or_another_task_chosen(form: Form) -> None:
     form.type_in("seed", "77")
     form.page.open("reacher")
     assert form.page.draft.changes == {"seed": 77}
@@ -204,7 +204,7 @@ def test_a_name_that_is_taken_is_refused_and_never_proposed(form: Form, tmp_path
 
 
 @pytest.mark.parametrize("name", ["a/b", "/", "..", ".hidden", "mine.part", 'what"', "x" * 101])
-def test_a_name_that_no_folder_can_have_is_refused_below_its_field(form: Form, name: str) -> None:
+def test_an_invalid_folder_name_is_refused_below_its_field(form: Form, name: str) -> None:
     form.page.folder.name.selectAll()
     QTest.keyClicks(form.page.folder.name, name)
     below = form.page.problems["name"]
@@ -221,7 +221,7 @@ def test_an_invisible_character_in_a_name_is_named_in_words(form: Form) -> None:
     assert form.problem.startswith("A name can't contain a tab or another invisible character: ")
 
 
-def test_a_teacher_that_the_task_has_not_is_reported_below_the_teacher_in_words_of_the_window(form: Form) -> None:
+def test_an_unavailable_teacher_is_reported_below_its_field_in_the_words_of_the_window(form: Form) -> None:
     form.page.open(json.dumps(BEHAVIOUR))  # without an oracle
     QTest.keyClick(form.page.fields["teacher"], Qt.Key.Key_Down)
     assert form.problem == form.page.problems["teacher"].text() != "" and "--" not in form.problem
@@ -242,7 +242,7 @@ def test_enter_starts_from_any_field_and_presses_a_focused_button(form: Form, qt
     assert len(form.made) == 1
 
 
-def test_no_key_looks_at_the_disk(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_typing_never_accesses_the_disk(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
     forbidden = raising(AssertionError("a key looked at the disk"))
     with monkeypatch.context() as patch:
         patch.setattr(Path, "stat", forbidden)
@@ -252,7 +252,7 @@ def test_no_key_looks_at_the_disk(form: Form, monkeypatch: pytest.MonkeyPatch) -
     assert form.page.folder.name.text() == "reacher-123" and form.problem == ""
 
 
-def test_an_environment_of_gymnasium_is_typed_and_looked_for(form: Form, qtbot: QtBot) -> None:
+def test_a_gymnasium_environment_is_typed_and_searched(form: Form, qtbot: QtBot) -> None:
     form.page.open("gym:")
     assert "such as CartPole-v1" in form.problem
     assert form.page.env_id.hasFocus() and form.wanted == ["reacher"]
@@ -268,7 +268,7 @@ def test_an_environment_of_gymnasium_is_typed_and_looked_for(form: Form, qtbot: 
     assert form.made[0][1].task == "gym:CartPole-v1"
 
 
-def test_a_rate_can_be_typed_and_what_is_none_is_said_at_the_field(form: Form, qtbot: QtBot) -> None:
+def test_a_control_rate_can_be_typed_and_an_invalid_one_is_reported_at_the_field(form: Form, qtbot: QtBot) -> None:
     form.page.open("gym:")
     QTest.keyClicks(form.page.env_id, "CartPole-v1@")
     assert (
@@ -289,8 +289,8 @@ def test_a_proposed_name_is_free_in_another_folder_too(form: Form, tmp_path: Pat
     assert form.page.folder.path == tmp_path / "other" / "reacher-2" and form.problem == ""
 
 
-def test_to_reset_all_that_is_shown_leaves_the_rest(form: Form) -> None:
-    form.page.draft.set("labels", 321)  # as --labels does
+def test_resetting_all_shown_settings_keeps_the_others(form: Form) -> None:
+    form.page.draft.set("labels", 321)  # set like --labels
     form.unfold()
     form.type_in("policy.discount", ".5")
     QTest.mouseClick(form.page.advanced.reset_all, Qt.MouseButton.LeftButton)

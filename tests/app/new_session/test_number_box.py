@@ -45,7 +45,7 @@ def type_in(box: NumberBox, text: str) -> None:
         ("policy.learning_rate", "nan", "nan"),
     ],
 )
-def test_what_is_typed_is_shown_as_it_is(make: Any, name: str, typed: str, expected: object) -> None:
+def test_typed_text_is_shown_unchanged(make: Any, name: str, typed: str, expected: object) -> None:
     box, emitted = make(name, 0), list[object]()
     box.edited.connect(emitted.append)
     type_in(box, typed)
@@ -65,7 +65,9 @@ def test_what_is_typed_is_shown_as_it_is(make: Any, name: str, typed: str, expec
         ("labels", 100, Qt.Key.Key_PageUp, 110),
     ],
 )
-def test_the_arrows_keep_to_the_bounds(make: Any, name: str, value: float, key: Qt.Key, expected: float) -> None:
+def test_the_arrow_keys_stay_within_the_bounds(
+    make: Any, name: str, value: float, key: Qt.Key, expected: float
+) -> None:
     box = make(name, value)
     QTest.keyClick(box, key)
     assert box.value() == pytest.approx(expected)

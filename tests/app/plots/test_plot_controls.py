@@ -1,4 +1,4 @@
-"""Plots moved by mouse and keys, and the files they are saved in."""
+"""Plots controlled by mouse and keys, and saved in files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def press(key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoMod
 
 
 def point(shown: Plot, x: float) -> None:
-    """Moves the mouse over this x."""
+    """Move the mouse over this x."""
     canvas = shown.canvas
     middle = np.mean(canvas.view.viewRange()[1])
     place = canvas.mapFromScene(canvas.view.mapViewToScene(QPointF(x, middle)))
@@ -45,7 +45,7 @@ _NO_BUTTON = (Qt.MouseButton.NoButton, Qt.MouseButton.NoButton, Qt.KeyboardModif
 
 
 def turn_wheel(shown: Plot, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
-    """Turns the wheel over the middle of the plot."""
+    """Turn the wheel over the middle of the plot."""
     place = QPointF(shown.canvas.inside().center())
     event = QWheelEvent(
         *(place, shown.canvas.viewport().mapToGlobal(place), QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton),
@@ -55,7 +55,7 @@ def turn_wheel(shown: Plot, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier
 
 
 def fits(shown: Plot) -> bool:
-    """Return whether both axes show everything, and will keep doing so."""
+    """Return whether both axes show everything and keep following new data."""
     (left, right), (bottom, top) = shown.canvas.view.viewRange()
     automatic = all(shown.canvas.view.autoRangeEnabled())
     return automatic and left < 1.0 and right > 3.0 and bottom < 0.5 and top > 2.5
@@ -78,13 +78,13 @@ def test_the_crosshair_reads_the_nearest_recorded_point_exactly(open_face: Calla
     assert returns.canvas.crosshair_x is None and not returns.readout.isVisible()
 
 
-def test_the_keys_read_off_zoom_pan_fit_and_enlarge(open_face: Callable[..., Face]) -> None:
+def test_keys_read_values_zoom_pan_fit_and_enlarge(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
     show_true_reward(face)
     QTest.keyClick(face.window, Qt.Key.Key_1, CTRL)
     measure = face.window.plots.all_plots()["measure"]
     face.wait_until(measure.hasFocus)
-    measure.grab()  # scales are fitted when they are painted
+    measure.grab()  # scales are fitted when a plot is painted
     whole = span(measure)
     for expected in ("3,000 steps", "2,000 steps", "1,000 steps", "1,000 steps"):
         press(Qt.Key.Key_Left, SHIFT)
@@ -132,7 +132,7 @@ def test_the_mouse_zooms_pans_and_fits_along_x(open_face: Callable[..., Face]) -
     measure = plot(face, "measure")
     whole = span(measure)
     turn_wheel(measure)
-    assert span(measure) == whole  # it is for the column to scroll
+    assert span(measure) == whole  # the wheel scrolls the column instead
     turn_wheel(measure, CTRL)
     near = span(measure)
     assert near[1] - near[0] < whole[1] - whole[0]
@@ -146,7 +146,7 @@ def test_the_mouse_zooms_pans_and_fits_along_x(open_face: Callable[..., Face]) -
     QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=middle + QPoint(40, 0))
     assert span(measure)[0] < near[0] and span(measure)[1] - span(measure)[0] == pytest.approx(near[1] - near[0])
     dragged = span(measure)
-    turn_wheel(measure)  # though it was clicked
+    turn_wheel(measure)  # scrolls the column even after a click on the plot
     assert span(measure) == dragged
     others = [plot(face, key) for key in ("measure", "loss")]
     assert all(one.note.isVisibleTo(one) and "Only a part is shown" in one.note.text() for one in others)
@@ -155,7 +155,7 @@ def test_the_mouse_zooms_pans_and_fits_along_x(open_face: Callable[..., Face]) -
     assert not any("Only a part" in one.note.text() for one in others)
 
 
-def test_values_read_by_keys_are_left_on_screen_no_longer_than_the_focus(open_face: Callable[..., Face]) -> None:
+def test_values_read_by_keys_disappear_with_the_focus(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
     show_true_reward(face)
     measure = plot(face, "measure")
@@ -177,7 +177,7 @@ def menu_action(shown: Plot, word: str) -> QAction:
     return next(action for action in shown.menu.actions() if word in action.text())
 
 
-def test_figures_saved_as_a_table_come_back_exactly(open_face: Callable[..., Face], tmp_path: Path) -> None:
+def test_figures_saved_as_a_table_are_exact(open_face: Callable[..., Face], tmp_path: Path) -> None:
     face = teaching(open_face)
     face.controller.metrics.append("train loss 0", 3.5, 0.1 + 0.2)
     loss = plot(face, "loss")
@@ -193,7 +193,7 @@ def test_figures_saved_as_a_table_come_back_exactly(open_face: Callable[..., Fac
 
 
 @pytest.mark.parametrize(("word", "suffix"), [("PNG", "png"), ("SVG", "svg")])
-def test_a_saved_picture_names_task_and_session_and_is_light_and_large(
+def test_a_saved_picture_is_light_and_large_and_names_its_task_and_session(
     open_face: Callable[..., Face], tmp_path: Path, word: str, suffix: str
 ) -> None:
     face = teaching(open_face)
@@ -226,7 +226,7 @@ def test_an_enlarged_plot_is_in_front_again_after_saving(open_face: Callable[...
     large = face.window.plots.enlarged["return"]
     face.wait_until(large.isActiveWindow)
     QTest.mouseClick(large.findChildren(QPushButton)[1], Qt.MouseButton.LeftButton)
-    assert large.findChild(QFileDialog) is not None  # it belongs to this window, not to the one behind
+    assert large.findChild(QFileDialog) is not None  # the dialog belongs to this window, not to the one behind it
     choose(face, tmp_path / "return.png")
     face.wait_until(large.isActiveWindow)
     assert (tmp_path / "return.png").exists()

@@ -1,4 +1,4 @@
-"""Plots of the figures that the jobs have sent, in a real window."""
+"""Plots of the figures reported by the jobs, in a real window."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.app.tape import (
 _MEASURE = "Backflips per episode (8 s)"
 
 
-def test_each_plot_shows_what_was_reported(open_face: Callable[..., Face]) -> None:
+def test_each_plot_shows_the_reported_figures(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
     show_true_reward(face)
     assert drawn(plot(face, "measure")) == {_MEASURE: (X, [0.5, 1.5, 2.5])}
@@ -58,7 +58,7 @@ def test_a_figure_shows_all_points_of_a_plot_that_was_never_on_screen(open_face:
 
 
 @pytest.mark.parametrize("decay", [2e-4, 4e-5, 0.37, 1.01e-3])
-def test_a_figure_has_numbers_at_a_logarithmic_scale_between_two_powers_of_ten(
+def test_a_logarithmic_scale_between_two_powers_of_ten_has_numbers(
     open_face: Callable[..., Face], decay: float
 ) -> None:
     face = open_face()
@@ -72,7 +72,7 @@ def test_a_figure_has_numbers_at_a_logarithmic_scale_between_two_powers_of_ten(
     assert len([number for number in numbers if 0.9 * decay <= number <= 1.2 * decay]) > 1
 
 
-def test_answers_are_drawn_as_they_come_and_go(open_face: Callable[..., Face]) -> None:
+def test_the_plot_of_answers_follows_answers_and_undos(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
     assert drawn(plot(face, "answers")) == {"answers": (X, [0, 0, 0])}
     face.offer(make_query())
@@ -82,13 +82,13 @@ def test_answers_are_drawn_as_they_come_and_go(open_face: Callable[..., Face]) -
     face.wait_until(lambda: drawn(plot(face, "answers"))["answers"] == (X, [0, 0, 0]))
 
 
-def test_x_axes_of_plots_below_each_other_begin_end_and_move_alike(open_face: Callable[..., Face]) -> None:
+def test_plots_in_a_column_share_their_x_axis(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
-    show_true_reward(face)  # now one of them has a second scale
+    show_true_reward(face)  # one of them gets a second scale
     shown = [plot(face, key) for key in ("measure", "return", "loss")]
     for one in shown:
         one.grab()
-    face.wait_until(lambda: shown[1].canvas.inside().right() < shown[1].canvas.width() - 40)  # it has a right scale
+    face.wait_until(lambda: shown[1].canvas.inside().right() < shown[1].canvas.width() - 40)  # room for the right scale
     face.wait_until(lambda: len({(p.canvas.inside().left(), p.canvas.inside().right()) for p in shown}) == 1)
     shown[1].canvas.zoom(0.5)
     shown[1].canvas.pan(0.1)
@@ -100,7 +100,7 @@ def test_x_axes_of_plots_below_each_other_begin_end_and_move_alike(open_face: Ca
     assert all(one.canvas.x_range[0] < 0.1 and one.canvas.x_range[1] > 2.9 for one in shown)
 
 
-def test_an_empty_plot_has_no_numbers_at_its_axes_and_a_single_point_is_seen(face: Face) -> None:
+def test_an_empty_plot_has_no_axis_numbers_and_a_single_point_is_visible(face: Face) -> None:
     show_true_reward(face)
     measure = plot(face, "measure")
     axes = [measure.canvas.axes[side] for side in ("bottom", "left")]
@@ -125,7 +125,7 @@ def test_one_episode_is_drawn_over_its_time(open_face: Callable[..., Face]) -> N
     assert episode.items[episode.spec.curves[1]].getViewBox() is episode.canvas.right
 
 
-def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found(
+def test_a_human_teacher_sees_no_trace_of_the_true_reward(
     open_face: Callable[..., Face],
 ) -> None:
     face = teaching(open_face)
@@ -146,7 +146,7 @@ def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found
     assert has_colour(image, LIGHT.blue) and not has_colour(image, LIGHT.green)
     large_windows = list(face.window.plots.enlarged.values())
     found = "".join([*map(words, (face.window, *large_windows)), *(content().decode() for content in saved)])
-    assert "5.5" in found  # the predicted return is among it
+    assert "5.5" in found  # the predicted return is included
     telling = [*TRUE_RETURNS, 0.7654, *TRUE_REWARDS.tolist()]
     assert not [value for value in telling for text in (f"{value:g}", f"{value:,.6g}", repr(value)) if text in found]
     assert "r = " not in found
@@ -154,7 +154,9 @@ def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found
         large.close()
 
 
-def test_what_was_chosen_is_kept_and_otherwise_the_teacher_decides(open_face: Callable[..., Face]) -> None:
+def test_showing_the_true_reward_depends_on_the_saved_choice_and_else_on_the_teacher(
+    open_face: Callable[..., Face],
+) -> None:
     face = teaching(open_face)
     switch, action = face.window.true_reward, face.window.findChild(QAction, Command.HIDE_TRUE_REWARD)
     face.labelling.set_teacher("oracle")
@@ -197,7 +199,7 @@ def test_the_measure_is_hidden_with_the_true_reward(open_face: Callable[..., Fac
     assert measure.isHidden() and face.window.live.figure.isHidden()
 
 
-def test_damaged_curves_are_no_obstacle(open_face: Callable[..., Face], caplog: pytest.LogCaptureFixture) -> None:
+def test_damaged_curves_are_ignored(open_face: Callable[..., Face], caplog: pytest.LogCaptureFixture) -> None:
     first = teaching(open_face)
     first.close()
     path = first.folder / metrics_file.NAME

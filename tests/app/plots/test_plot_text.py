@@ -1,4 +1,4 @@
-"""Recorded figures, and a plot's words about them."""
+"""Recorded figures and the texts of plots about them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.app.tape import report
 PLOTS = {one.key: one for group in groups(get_task("hopper-backflip"), RewardConfig()).values() for one in group}
 
 
-def test_names_are_shown_as_they_are_written() -> None:
+def test_names_are_shown_unchanged() -> None:
     spec = PLOTS["measure"]
     curve = replace(spec.curves[0], name="below <0.8 m & <b>", short="")
     words = plot_text.readout("1", [(curve, 2.0)], LIGHT)
@@ -49,19 +49,19 @@ def episode(predicted: list[float], true: list[float] | None) -> Metrics:
         (None, ""),
     ],
 )
-def test_how_they_go_together_is_said_in_words(true: list[float] | None, said: str) -> None:
+def test_the_correlation_is_described_in_words(true: list[float] | None, said: str) -> None:
     assert plot_text.agreement_text(episode([0, 1, 2, 3, 4, 5], true)) == said
 
 
-def test_without_held_out_answers_there_is_no_validation_to_plot() -> None:
+def test_without_held_out_answers_no_validation_loss_is_plotted() -> None:
     specs = [one for group in groups(get_task("hopper-backflip"), RewardConfig(holdout=0.0)).values() for one in group]
     assert "ratio" in PLOTS and "ratio" not in [spec.key for spec in specs]
     (loss,) = [spec for spec in specs if spec.key == "loss"]
     assert [curve.name for curve in loss.curves] == ["training 1", "training 2", "training 3"]
-    assert loss.legend == "one line per predictor"  # which the three lines are
+    assert loss.legend == "one line per predictor"  # describes the three lines
 
 
-def test_a_figure_with_the_name_of_a_series_of_the_program_is_drawn_apart_from_it() -> None:
+def test_a_figure_named_like_a_built_in_series_is_plotted_separately() -> None:
     metrics, progress = Metrics(), Progress(Config())
     figures = {"correlation": 77.0, "labels": 9.0, "height": 1.0}
     record(replace(report(1000), correlation=0.5, measure=figures), metrics, progress)
@@ -72,7 +72,7 @@ def test_a_figure_with_the_name_of_a_series_of_the_program_is_drawn_apart_from_i
     assert metrics.snapshot(metrics_recorder.CORRELATION)[1].tolist() == [0.5]
 
 
-def test_the_headline_has_the_newest_number_and_of_members_the_mean() -> None:
+def test_the_headline_has_the_newest_value_or_the_mean_over_the_members() -> None:
     metrics = Metrics()
     assert plot_text.headline(PLOTS["loss"], metrics, False) == "Loss"
     for member, loss in enumerate((0.1, 0.2, 0.6)):

@@ -1,4 +1,4 @@
-"""Pictures of tasks: from the cache, or drawn one after the other."""
+"""Pictures of tasks, taken from the cache or drawn one after the other."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _near(found: QColor, wanted: QColor) -> bool:
 
 
 @pytest.mark.parametrize("where", ["make", "send"])
-def test_without_a_child_to_draw_them_pictures_are_refused_and_later_ones_are_drawn(
+def test_pictures_are_refused_without_a_child_and_later_ones_are_drawn(
     open_previews: Open, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     refuse = raising(OSError(errno.EMFILE, "Too many open files"))
@@ -74,7 +74,7 @@ def test_without_a_child_to_draw_them_pictures_are_refused_and_later_ones_are_dr
     brought(qtbot, previews, "b")
 
 
-def test_a_child_that_dies_takes_only_its_task_with_it(
+def test_a_child_that_dies_affects_only_its_own_task(
     open_previews: Open, qtbot: QtBot, caplog: pytest.LogCaptureFixture
 ) -> None:
     previews, drawers = open_previews(deadly=("b",))
@@ -87,7 +87,7 @@ def test_a_child_that_dies_takes_only_its_task_with_it(
     assert "previews process" in caplog.text
 
 
-def test_while_it_is_held_nothing_is_drawn_and_afterwards_all_is(open_previews: Open, qtbot: QtBot) -> None:
+def test_nothing_is_drawn_while_previews_are_held_and_everything_afterwards(open_previews: Open, qtbot: QtBot) -> None:
     previews, drawers = open_previews(ignored=("slow",))
     previews.request("slow")
     qtbot.waitUntil(lambda: drawers.asked == ["slow"])
@@ -115,7 +115,7 @@ def test_a_damaged_file_in_the_cache_is_drawn_again(
     qtbot.waitUntil(lambda: len(path.read_bytes()) > 500)
 
 
-def test_a_cache_that_cannot_be_written_only_costs_time(
+def test_an_unwritable_cache_only_costs_time(
     open_previews: Open, qtbot: QtBot, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "cache").write_text("in the way")
@@ -124,7 +124,7 @@ def test_a_cache_that_cannot_be_written_only_costs_time(
     assert "can't be kept" in caplog.text
 
 
-def test_a_clip_of_the_goal_goes_before_one_of_random_motion_unless_it_is_damaged(
+def test_a_clip_of_the_goal_is_preferred_to_random_motion_unless_it_is_damaged(
     open_previews: Open, qtbot: QtBot, tmp_path: Path
 ) -> None:
     previews, drawers = open_previews()

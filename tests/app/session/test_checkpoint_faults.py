@@ -1,4 +1,4 @@
-"""Checkpoints that fail, come late, or lack a job that failed."""
+"""Checkpoints that fail, are late, or lack a job that failed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.core.builders import raising
 
 
 @pytest.mark.parametrize("error", [ERRORS[0], FULL])
-def test_checkpoints_that_fail_stop_nothing_and_a_bar_says_so_until_one_is_saved(
+def test_failed_checkpoints_are_reported_in_a_banner_until_one_is_saved(
     face: Face, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     checkpointer, bar, reports = face.controller.checkpointer, face.window.unsaved_bar, list[str]()
@@ -40,7 +40,7 @@ def test_checkpoints_that_fail_stop_nothing_and_a_bar_says_so_until_one_is_saved
 
 
 @pytest.mark.parametrize("paused", [False, True])
-def test_a_refused_checkpoint_is_tried_again_also_while_the_jobs_rest(
+def test_a_refused_checkpoint_is_retried_even_while_the_jobs_rest(
     face: Face, monkeypatch: pytest.MonkeyPatch, paused: bool
 ) -> None:
     checkpointer = face.controller.checkpointer
@@ -60,9 +60,7 @@ def test_a_refused_checkpoint_is_tried_again_also_while_the_jobs_rest(
     assert not checkpointer.unsaved and not face.window.unsaved_bar.isVisible()
 
 
-def test_leaving_a_session_whose_training_could_not_be_saved_asks_first(
-    face: Face, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_leaving_a_session_with_unsaved_training_asks_first(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Session, "save", raising(FULL))
     face.learn()
     with face.wait_signal(face.controller.checkpointer.refused):
@@ -78,9 +76,7 @@ def test_leaving_a_session_whose_training_could_not_be_saved_asks_first(
     assert face.controller.lost_training
 
 
-def test_stopping_waits_for_its_own_checkpoint_and_not_for_the_one_before(
-    face: Face, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stopping_waits_for_its_own_checkpoint_not_an_earlier_one(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     controller, policy = face.controller, face.engine["policy"]
     begun, may_continue, held = threading.Event(), threading.Event(), list[Event]()
     save, play = Session.save, policy.play
@@ -136,7 +132,7 @@ def test_a_job_that_fails_before_the_first_checkpoint_leaves_no_incomplete_one(f
     assert face.controller.session.load() is None
 
 
-def test_a_checkpoint_follows_the_first_fit_and_only_one_is_under_way(face: Face) -> None:
+def test_a_checkpoint_follows_the_first_fit_and_only_one_is_in_progress(face: Face) -> None:
     checkpointer = face.controller.checkpointer
     with face.wait_signal(checkpointer.saved):
         for answers in (15, 30, 60):
@@ -145,7 +141,7 @@ def test_a_checkpoint_follows_the_first_fit_and_only_one_is_under_way(face: Face
     assert face.controller.session.load() is not None
 
 
-def test_what_the_desktop_asks_to_be_saved_before_a_log_out_is_on_disk_when_the_answer_comes(face: Face) -> None:
+def test_a_session_is_on_disk_before_a_log_out_is_confirmed(face: Face) -> None:
     face.controller.checkpointer.save_now(5000)
     assert numbers(face) == {"rollout": 1, "reward": 1, "policy": 1}
     face.controller.checkpointer.save_now(5000)

@@ -13,7 +13,7 @@ from tests.app.fakes import Engine, Face, FullSystem, press_restart
 from tests.core.builders import raising
 
 
-def test_a_child_that_can_not_be_created_is_a_failure_like_any_other(face: Face) -> None:
+def test_a_child_that_cannot_be_created_is_reported_as_a_failure(face: Face) -> None:
     job_group = face.controller.job_group
     face.die("policy")
     job_group.make_process = FullSystem(face, 1)
@@ -26,7 +26,7 @@ def test_a_child_that_can_not_be_created_is_a_failure_like_any_other(face: Face)
     assert set(job_group.running) == {"rollout", "policy", "reward", "clips"}
 
 
-def test_without_any_child_the_window_still_closes(face: Face) -> None:
+def test_the_window_closes_without_any_child(face: Face) -> None:
     with face.wait_signal(face.controller.stopped):
         face.controller.stop()
     face.controller.job_group.make_process = FullSystem(face, 2)
@@ -37,7 +37,7 @@ def test_without_any_child_the_window_still_closes(face: Face) -> None:
         QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
 
 
-def test_a_film_for_which_no_child_can_be_created_is_refused_and_another_is_made(
+def test_a_film_without_a_child_is_refused_and_the_next_one_is_made(
     face: Face, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     film_export, target = face.controller.film_export, face.folder.parent / "x.mp4"
@@ -51,9 +51,7 @@ def test_a_film_for_which_no_child_can_be_created_is_refused_and_another_is_made
         film_export.cancel()
 
 
-def test_a_restart_that_cannot_load_says_why_and_can_be_tried_again(
-    face: Face, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_restart_is_explained_and_can_be_retried(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     face.die("reward")
     with monkeypatch.context() as patch:
         patch.setattr(Session, "load", raising(UserError("No checkpoint can be read: delete that folder.")))

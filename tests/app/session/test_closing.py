@@ -17,7 +17,7 @@ def slow_file(gate: threading.Event) -> bytes:
 
 
 @pytest.mark.parametrize("stopped_before", [False, True])
-def test_closing_waits_for_a_file_that_is_being_written_and_holds_up_nothing(face: Face, stopped_before: bool) -> None:
+def test_closing_waits_for_a_file_in_progress_without_blocking_the_window(face: Face, stopped_before: bool) -> None:
     gate, target = threading.Event(), face.folder.parent / "large.csv"
     if stopped_before:
         face.stop()
@@ -32,7 +32,7 @@ def test_closing_waits_for_a_file_that_is_being_written_and_holds_up_nothing(fac
 
 
 @pytest.mark.parametrize("stopped_before", [False, True])
-def test_a_window_that_closes_gives_up_a_file_that_takes_too_long(
+def test_a_closing_window_abandons_a_file_that_takes_too_long(
     face: Face, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, stopped_before: bool
 ) -> None:
     monkeypatch.setattr("app.workers.file_tasks.export_session", endless)
@@ -51,12 +51,10 @@ def test_a_window_that_closes_gives_up_a_file_that_takes_too_long(
         file_tasks.deadline.start(0)
     assert target.read_bytes() == b"as it was" and not later.exists()
     assert "mine.somersault was not saved because the session was closed" in caplog.text
-    assert face.controller.session.config.query.repeats == "on"  # what is soon done is done
+    assert face.controller.session.config.query.repeats == "on"  # quick tasks are completed
 
 
-def test_only_a_window_that_closes_gives_a_slow_last_checkpoint_up_soon(
-    face: Face, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_closing_window_abandons_a_slow_last_checkpoint(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     controller, policy = face.controller, face.engine["policy"]
     held, play = list[StateSaved](), policy.play
     monkeypatch.setattr(policy, "play", held.append)
@@ -69,7 +67,7 @@ def test_only_a_window_that_closes_gives_a_slow_last_checkpoint_up_soon(
     assert numbers(face)["policy"] == 1
 
 
-def test_a_window_that_closes_during_a_stop_gives_the_last_checkpoint_up(
+def test_a_window_closing_during_a_stop_abandons_the_last_checkpoint(
     face: Face, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     controller = face.controller

@@ -31,7 +31,7 @@ OPENED = [(name, event) for name, event in events() if {DRIVER, SNAPSHOTS} & set
 """Events that the window's process decodes; it only forwards the others."""
 
 
-def test_a_worker_that_cannot_read_an_event_is_reported_and_restarted(face: Face) -> None:
+def test_a_worker_failing_on_an_event_is_reported_and_restarted(face: Face) -> None:
     first, _ = face.answered()
     for name, event in OPENED:
         face.engine[name].unreadable = event
@@ -62,7 +62,7 @@ STOPPED = {
 
 def cause(face: Face, kind: type[Event]) -> None:
     """Make the program send an event of this kind."""
-    if kind in (PreferenceAdded, ClipsRequested):  # after an answer the pair after the next is rendered
+    if kind in (PreferenceAdded, ClipsRequested):  # after an answer the next pair but one is rendered
         face.press(Qt.Key.Key_Left)
     elif kind is PreferenceWithdrawn:
         face.press(Qt.Key.Key_Backspace)
@@ -80,7 +80,7 @@ def cause(face: Face, kind: type[Event]) -> None:
     [(*sending, ERRORS[number % len(ERRORS)]) for number, sending in enumerate(SENDINGS)],
     ids=[f"{k.__name__} to {t}" for t, k in SENDINGS],
 )
-def test_a_job_that_can_not_be_sent_something_is_restarted_and_gets_every_answer(
+def test_a_job_is_restarted_with_every_answer_after_a_failed_send(
     face: Face, monkeypatch: pytest.MonkeyPatch, target: str, kind: type[Event], error: Exception
 ) -> None:
     queries = face.offer(*[make_query() for _ in range(4)])
@@ -129,7 +129,7 @@ def test_an_answer_that_the_store_refuses_can_be_given_again(
     assert [answer.query.id for answer in face.answers()] == [first.id]
 
 
-def test_an_answer_whose_undo_the_store_refuses_stays(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_stays_when_the_store_refuses_its_undo(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = face.answered()
     with monkeypatch.context() as patch:
         patch.setattr(PreferenceStore, "undo", raising(ERRORS[1]))
@@ -138,9 +138,7 @@ def test_an_answer_whose_undo_the_store_refuses_stays(face: Face, monkeypatch: p
     assert face.query is second and [answer.query.id for answer in face.answers()] == [first.id]
 
 
-def test_the_oracle_stays_the_teacher_when_the_store_refuses_an_answer_and_tries_again(
-    face: Face, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_oracle_retries_an_answer_refused_by_the_store(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     face.labelling.oracle_timer.setInterval(0)
     face.labelling.retry_timer.setInterval(0)
     add = PreferenceStore.add
@@ -158,7 +156,7 @@ def test_the_oracle_stays_the_teacher_when_the_store_refuses_an_answer_and_tries
     assert face.labelling.teacher == Teacher.ORACLE and next(refusals, None) is None
 
 
-def test_a_notice_stays_while_the_oracle_answers_and_goes_with_the_persons_next_answer(face: Face) -> None:
+def test_a_notice_outlasts_the_oracles_answers_and_disappears_with_the_persons_next_one(face: Face) -> None:
     face.controller.trouble_arose.emit("The film was not written.")
     face.labelling.set_teacher(Teacher.ORACLE)
     face.offer(make_query(), make_query())

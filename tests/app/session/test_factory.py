@@ -1,4 +1,4 @@
-"""Sessions made for the window: their config, their folder, and what is refused."""
+"""Sessions created for the window: their config, their folder, and refusals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from core.types import Choice
 from tests.core.builders import query
 
 
-def test_a_robot_has_the_settings_for_every_robot_and_no_end() -> None:
+def test_a_session_of_a_robot_has_the_default_settings_and_no_end() -> None:
     config = new_config(parsed(["--seed", "7", "--teacher", "oracle"]))
     assert (config.seed, config.teacher, config.query.ready) == (7, "oracle", 2)
     assert config.steps > 10**9 and config.labels >= 10_000
@@ -51,7 +51,7 @@ def test_tasks_with_captured_clips_get_a_small_pool(task: str, given: int, pool:
     ("task", "algorithm", "lag"),
     [("walker", "ppo", 1), ("walker", "trpo", 0), ("walker", "a2c", 0), ("pong", "ppo", 1), ("pong", "a2c", 0)],
 )
-def test_only_ppo_trains_a_batch_behind_the_rollouts(task: str, algorithm: str, lag: int) -> None:
+def test_only_ppo_trains_one_batch_behind_the_rollout(task: str, algorithm: str, lag: int) -> None:
     assert window_config(session_config(task, {"policy.algorithm": algorithm})).policy.lag == lag
 
 
@@ -63,7 +63,7 @@ def test_new_sessions_are_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert sessions_folder().is_relative_to(tmp_path)
 
 
-def test_an_existing_session_keeps_its_config_and_one_that_is_refused_is_not_locked(tmp_path: Path) -> None:
+def test_an_existing_session_keeps_its_config_and_a_refused_one_is_not_locked(tmp_path: Path) -> None:
     open_or_create(parsed(["--session", str(tmp_path / "s"), "--labels", "33"])).close()
     with pytest.raises(UserError, match="made with --seed 0"):
         open_or_create(parsed(["--session", str(tmp_path / "s"), "--seed", "1"]))
@@ -102,7 +102,7 @@ def test_a_session_of_an_environment_keeps_its_rate_and_is_continued_by_its_name
             open_or_create(parsed(["--task", other, "--session", folder]))
 
 
-def test_a_session_of_before_the_rates_is_continued_by_its_name_and_by_its_file(tmp_path: Path) -> None:
+def test_a_session_without_a_control_rate_is_continued_by_its_name_and_by_its_file(tmp_path: Path) -> None:
     values = {"name": "swing", "robot": "gym:Pendulum-v1", "title": "Swing", "instruction": "Up?", "clip_seconds": 1.0}
     file = tmp_path / "mine.json"
     file.write_text(json.dumps(values))

@@ -1,4 +1,4 @@
-"""Recovery from failed jobs by the CPU or a restart, and from the loss of the session's folder."""
+"""Recovery of failed jobs by a restart, on the CPU if the GPU failed."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tests.app.fakes import Face
         ("policy", Lack.NOTHING, "auto", "Restart"),
     ],
 )
-def test_a_job_is_restarted_without_what_it_lacked(job: str, lack: Lack, device: str, button: str) -> None:
+def test_the_recovery_action_avoids_the_exhausted_resource(job: str, lack: Lack, device: str, button: str) -> None:
     config = replaced(Config(), device=device)
     action = recovery_action(Failed(job, "", "", lack), config)
     assert action.name == button
     assert action.config == replaced(config, device="cpu" if button == "Retry on the CPU" else device)
 
 
-def test_the_button_restarts_with_the_change_and_the_session_keeps_its_config(face: Face) -> None:
+def test_the_button_restarts_with_the_change_without_altering_the_sessions_config(face: Face) -> None:
     face.engine["reward"].play(Failed("reward", "CUDA out of memory", "trace", Lack.GPU_MEMORY))
     face.wait_until(lambda: face.window.banner.restart.text() == "Retry on the CPU")
     face.restart()
@@ -41,7 +41,7 @@ def test_the_button_restarts_with_the_change_and_the_session_keeps_its_config(fa
     assert face.window.banner.restart.text() == "Restart"
 
 
-def test_a_change_that_was_not_accepted_is_offered_again(face: Face) -> None:
+def test_a_declined_change_is_offered_again(face: Face) -> None:
     for _ in range(2):
         face.engine["reward"].play(Failed("reward", "CUDA out of memory", "trace", Lack.GPU_MEMORY))
         face.wait_until(lambda: face.controller.state == State.FAILED)

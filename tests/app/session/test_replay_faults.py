@@ -1,4 +1,4 @@
-"""Jobs that can't get every answer: they learn from all or none, and labelling waits."""
+"""Jobs that can't read every answer: they learn from all or none, and labelling waits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLOSED = "Training is paused until every answer can be read."
 
 
 class Damage:
-    """One bit of the second answer's left segment, flipped on disk and put back."""
+    """Damage to one bit of the second answer's left segment, flipped on disk and flipped back."""
 
     def __init__(self, folder: Path, states: bytes) -> None:
         self._path = folder / "preferences" / "00000002.safetensors"
@@ -37,7 +37,7 @@ class Damage:
 
 @pytest.fixture
 def damaged(qtbot: QtBot, tmp_path: Path) -> Iterator[tuple[Face, Damage]]:
-    """A window over a session with three answers, the second one damaged; and the damage, which `flip` undoes."""
+    """A window over a session with three answers, of which the second is damaged, and the damage; `flip` repairs it."""
     session = Session.create(tmp_path / "session", replaced(Config(), teacher="human"))
     given = [make_query() for _ in range(3)]
     with closing(session.store()) as store:
@@ -60,7 +60,7 @@ def read_by(face: Face, name: str) -> list[int]:
     return [event.preference.id for event in face.engine[name].got(PreferenceAdded)]
 
 
-def test_a_session_with_a_damaged_answer_teaches_nothing_until_it_is_mended(damaged: tuple[Face, Damage]) -> None:
+def test_a_session_with_a_damaged_answer_trains_only_after_its_repair(damaged: tuple[Face, Damage]) -> None:
     face, damage = damaged
     banner = face.window.banner
     face.wait_until(lambda: face.controller.job_group.running == ("clips",))
@@ -93,7 +93,7 @@ def test_a_session_with_a_damaged_answer_can_be_left(damaged: tuple[Face, Damage
 
 
 def refuse(face: Face, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    """Lets the answers be read no further than the first, once for the reward."""
+    """Let reading the answers fail after the first one, once for the reward job."""
     each = PreferenceStore.each
 
     def failing(store: PreferenceStore) -> Iterator[Preference]:
@@ -131,7 +131,7 @@ def test_labelling_waits_until_every_job_has_all_answers(
     assert [answer.query.id for answer in face.answers()] == [first.id, second.id]
 
 
-def test_what_a_job_learned_without_every_answer_is_not_saved(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_without_every_answer_is_not_saved(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     face.answer_another()
     checkpointer = face.controller.checkpointer
     with face.wait_signal(checkpointer.saved):

@@ -1,4 +1,4 @@
-"""Figures of a session that is opened again or imported: right before the first report of this run."""
+"""Figures of a reopened or imported session, which are right even before the first report of this run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def taught(tmp_path: Path) -> Path:
     return folder
 
 
-def test_what_was_reached_is_shown_as_soon_as_the_session_is_open(taught: Path, open_face: Callable[..., Face]) -> None:
+def test_earlier_figures_are_shown_as_soon_as_the_session_is_open(taught: Path, open_face: Callable[..., Face]) -> None:
     face = open_face(taught)
     face.window.refresh()
     names = {part.accessibleName() for part in face.window.status_strip.children() if hasattr(part, "accessibleName")}
@@ -60,11 +60,11 @@ def test_what_was_reached_is_shown_as_soon_as_the_session_is_open(taught: Path, 
     face.window.training_line.refresh(at_once=True)
     assert face.window.training_line.text.text() == "Training is running."
     assert "Getting ready" not in face.window.empty.headline.text()
-    assert not face.window.live.policy.reward_timeline.known  # so that it does not say that there is no reward
+    assert not face.window.live.policy.reward_timeline.known  # otherwise it would say that there is no reward
 
 
 @pytest.mark.parametrize(("reached", "result"), [(6.0, "rose"), (4.0, "did not rise")])
-def test_whether_a_finish_has_gained_is_known_after_a_restart(
+def test_the_gain_of_a_finish_is_known_after_a_restart(
     taught: Path, open_face: Callable[..., Face], reached: float, result: str
 ) -> None:
     metrics, begun = Metrics(), STEPS - DRIVEN["rollout__finish_steps"]
@@ -78,7 +78,7 @@ def test_whether_a_finish_has_gained_is_known_after_a_restart(
     assert face.window.training_line.text.text().startswith(f"Finished: the predicted return {result}.")
 
 
-def test_a_failure_before_the_first_checkpoint_of_this_run_names_the_earlier_one_that_is_continued(
+def test_a_failure_before_the_first_checkpoint_names_the_one_of_the_previous_run(
     taught: Path, open_face: Callable[..., Face]
 ) -> None:
     face = open_face(taught)

@@ -1,4 +1,4 @@
-"""The summary of a session that is open: written now and then, by real checkpoints and reports."""
+"""The summary of an open session, updated with real checkpoints and reports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Keep = Callable[[Face], SummaryWriter]
 def keep() -> Keep:
     def made(face: Face) -> SummaryWriter:
         writer = SummaryWriter(face.controller)
-        face.labelling.preference_writer.count()  # as at the start, which follows in the program
+        face.labelling.preference_writer.count()  # as the program does at the start of a session
         return writer
 
     return made
@@ -35,7 +35,7 @@ def read(face: Face) -> Summary:
     return summary.read(face.folder)
 
 
-def test_it_has_the_task_at_once_and_answers_steps_and_the_best_figure_with_the_next_checkpoint(
+def test_the_summary_has_the_task_at_once_and_the_figures_with_the_next_checkpoint(
     face: Face, keep: Keep, caplog: pytest.LogCaptureFixture
 ) -> None:
     (face.folder / summary.NAME).write_bytes(b"\0")  # a damaged one is replaced
@@ -55,7 +55,7 @@ def test_it_has_the_task_at_once_and_answers_steps_and_the_best_figure_with_the_
     assert (read(face).labels, read(face).env_steps, read(face).teacher) == (1, 3000, "oracle")
 
 
-def test_after_a_crash_in_demo_mode_the_teacher_is_the_one_before(face: Face, keep: Keep) -> None:
+def test_a_crash_in_demo_mode_restores_the_previous_teacher(face: Face, keep: Keep) -> None:
     keep(face)
     face.wait_until((face.folder / summary.NAME).exists)
     demo = open_demo(face, Qt.KeyboardModifier.ShiftModifier)
@@ -67,7 +67,7 @@ def test_after_a_crash_in_demo_mode_the_teacher_is_the_one_before(face: Face, ke
     demo.close()
 
 
-def test_the_best_of_earlier_runs_stays(open_face: Callable[..., Face], keep: Keep) -> None:
+def test_the_best_figure_of_earlier_runs_is_kept(open_face: Callable[..., Face], keep: Keep) -> None:
     first = open_face()
     keep(first)
     first.engine["rollout"].play(report(5000, flips=6.0))
@@ -86,7 +86,7 @@ def test_the_best_of_earlier_runs_stays(open_face: Callable[..., Face], keep: Ke
     assert read(again).best == 6.0
 
 
-def test_a_summary_that_cannot_be_written_stops_nothing(
+def test_training_continues_when_the_summary_cannot_be_written(
     face: Face, keep: Keep, caplog: pytest.LogCaptureFixture
 ) -> None:
     told_of: list[str] = []
@@ -104,7 +104,7 @@ def test_a_summary_that_cannot_be_written_stops_nothing(
     face.answer_another()
 
 
-def test_a_session_that_was_moved_away_gets_no_ghost(
+def test_a_moved_session_is_not_recreated_at_its_old_place(
     face: Face, keep: Keep, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     keeper = keep(face)

@@ -1,4 +1,4 @@
-"""The sessions on the start window: listed, opened, copied, thrown away, imported, by key and by mouse."""
+"""Sessions on the start window: listed, opened, copied, deleted and imported, by keys and mouse."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.app.fakes import make_query, take_file
 from tests.app.start_page_driver import Page, drop, make_session
 
 
-def test_two_hundred_sessions_are_listed_and_only_the_pictures_that_are_seen_are_asked_for(page: Page) -> None:
+def test_only_visible_pictures_of_two_hundred_sessions_are_requested(page: Page) -> None:
     tasks = list(CATALOGUE)
     for number in range(200):
         name = f"{tasks[number % len(tasks)]}-{number}"
@@ -40,10 +40,10 @@ def test_two_hundred_sessions_are_listed_and_only_the_pictures_that_are_seen_are
     page.window.resize(1920, 1080)
     page.wait_until(lambda: bool(page.rows.session_model.pictures))
     asked = len(page.rows.session_model.pictures)
-    assert 0 < asked < 60  # only those that were seen
+    assert 0 < asked < 60  # only visible ones
 
 
-def test_the_best_result_is_hidden_where_the_session_hides_it(page: Page) -> None:
+def test_the_list_hides_the_best_result_if_the_session_does(page: Page) -> None:
     make_session(page.root, "taught", labels=16)
     page.show()
     spoken = page.rows.session_model.index(0)
@@ -68,7 +68,7 @@ def test_the_first_plot_of_a_behaviour_has_no_best_value(
 
 
 @pytest.mark.parametrize("way", ["enter", "double click", "button"])
-def test_a_session_is_opened(page: Page, way: str) -> None:
+def test_a_session_can_be_opened(page: Page, way: str) -> None:
     make_session(page.root, "first", ago=1)
     folder = make_session(page.root, "second", ago=2)
     page.show()
@@ -83,7 +83,7 @@ def test_a_session_is_opened(page: Page, way: str) -> None:
     page.wait_until(lambda: [session.folder for session in page.opened] == [folder])
 
 
-def test_a_session_that_is_open_elsewhere_is_reported_and_free_for_the_next_try(page: Page) -> None:
+def test_a_session_open_elsewhere_is_reported_and_can_be_tried_again(page: Page) -> None:
     folder = make_session(page.root, "busy")
     other = Session.open(folder)
     page.show()
@@ -111,7 +111,7 @@ def test_a_damaged_session_is_listed_and_not_opened(page: Page, damage: str) -> 
 
 
 @pytest.mark.parametrize("way", ["key", "button", "menu"])
-def test_a_session_is_duplicated(page: Page, way: str) -> None:
+def test_a_session_can_be_duplicated(page: Page, way: str) -> None:
     folder = make_session(page.root, "mine", labels=20)
     with closing(PreferenceStore(folder / "preferences")) as store:
         store.add(make_query(), Choice.LEFT, "human")
@@ -129,9 +129,7 @@ def test_a_session_is_duplicated(page: Page, way: str) -> None:
         assert store.count() == 1
 
 
-def test_a_copy_that_fails_does_not_end_the_wait_for_a_session_that_is_being_opened(
-    page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_copy_does_not_interrupt_the_opening_of_a_session(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     release = threading.Event()
 
     def check_slowly(session: Session) -> Session:
@@ -155,7 +153,7 @@ def test_a_copy_that_fails_does_not_end_the_wait_for_a_session_that_is_being_ope
 
 
 @pytest.mark.parametrize("way", ["key", "button", "drop"])
-def test_a_session_goes_to_the_trash_and_comes_back(page: Page, way: str) -> None:
+def test_a_session_is_moved_to_the_trash_and_restored(page: Page, way: str) -> None:
     for number, name in enumerate(("a", "b", "c")):
         make_session(page.root, name, labels=number, ago=float(number))
     page.show()
@@ -175,18 +173,18 @@ def test_a_session_goes_to_the_trash_and_comes_back(page: Page, way: str) -> Non
     page.wait_until(lambda: [session.folder.name for session in page.opened] == ["b"])
 
 
-def test_asking_twice_for_the_trash_moves_one_session_once(page: Page) -> None:
+def test_a_session_is_moved_to_the_trash_only_once(page: Page) -> None:
     folder = make_session(page.root, "mine", labels=2)
     page.show()
     for _ in range(2):
         page.window.library.move_to_trash(folder)
     page.wait_until(lambda: page.entries == [])
-    page.window.library.move_to_trash(folder)  # an old card
+    page.window.library.move_to_trash(folder)  # as an outdated card would
     page.wait_until(lambda: "There is no session in" in page.message)
     assert page.trashed == ["mine"] and not folder.exists()
 
 
-def test_the_key_of_the_trash_pressed_again_before_the_list_is_read_keeps_the_undo(
+def test_pressing_delete_again_before_the_list_is_read_keeps_the_undo(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number, name in enumerate(("a", "b")):
@@ -214,7 +212,7 @@ def test_the_key_of_the_trash_pressed_again_before_the_list_is_read_keeps_the_un
     page.wait_until(lambda: page.trashed == ["a"])
 
 
-def test_the_key_of_the_trash_is_for_the_sessions_and_counts_once(page: Page) -> None:
+def test_the_delete_key_works_only_on_sessions_and_once(page: Page) -> None:
     for name in ("a", "b"):
         make_session(page.root, name)
     page.show()
@@ -222,12 +220,12 @@ def test_the_key_of_the_trash_is_for_the_sessions_and_counts_once(page: Page) ->
     page.press(Qt.Key.Key_Delete)
     actions = {action.text(): action for action in page.rows.actions()}
     assert not actions["Trash"].autoRepeat() and not actions["Duplicate"].autoRepeat()
-    page.window.library.duplicate(page.root / "a")  # done after anything asked for before
+    page.window.library.duplicate(page.root / "a")  # runs after all earlier requests
     page.wait_until(lambda: sorted(page.entries) == ["a", "a-copy-1", "b"])
     assert page.trashed == []
 
 
-def test_what_left_the_trash_or_has_a_successor_is_not_brought_back(page: Page) -> None:
+def test_a_session_is_not_restored_if_it_left_the_trash_or_was_replaced(page: Page) -> None:
     make_session(page.root, "mine")
     page.show()
     for obstacle in ("mine already exists", "mine is no longer in Trash"):
@@ -243,9 +241,7 @@ def test_what_left_the_trash_or_has_a_successor_is_not_brought_back(page: Page) 
         page.wait_until(lambda obstacle=obstacle: page.entries == ["mine"] * ("exists" in obstacle))
 
 
-def test_from_a_trash_that_names_no_place_nothing_can_be_brought_back(
-    page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_trash_that_names_no_place_offers_no_undo(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     class NamelessFile:
         def __init__(self, name: str) -> None:
             self.moveToTrash = QFile(name).moveToTrash
@@ -261,7 +257,7 @@ def test_from_a_trash_that_names_no_place_nothing_can_be_brought_back(
     assert not page.window.banner.buttons[0].isVisible() and page.trashed == ["mine"]
 
 
-def test_without_a_trash_the_session_is_kept_and_that_is_said(page: Page) -> None:
+def test_a_session_is_kept_with_a_message_if_there_is_no_trash(page: Page) -> None:
     folder = make_session(page.root, "mine")
     page.trash.write_text("in the way")
     page.show()
@@ -270,7 +266,7 @@ def test_without_a_trash_the_session_is_kept_and_that_is_said(page: Page) -> Non
     assert (folder / "config.json").exists() and page.entries == ["mine"]
 
 
-def test_the_trash_never_takes_a_session_inside_another_folder(page: Page) -> None:
+def test_a_session_inside_another_folder_is_never_moved_to_the_trash(page: Page) -> None:
     inside = make_session(page.root / "group", "mine")
     page.show()
     assert page.entries == ["group"]
@@ -299,9 +295,7 @@ def test_an_exported_session_is_imported(page: Page, tmp_path: Path, way: str) -
     assert page.rows.session_model.entries[0].problem == ""
 
 
-def test_a_session_kept_elsewhere_is_opened_and_listed_from_then_on(
-    make_page: Callable[..., Page], tmp_path: Path
-) -> None:
+def test_a_session_opened_from_elsewhere_is_listed_from_then_on(make_page: Callable[..., Page], tmp_path: Path) -> None:
     away = make_session(tmp_path / "usb", "stick")
     page = make_page().show()
     page.press(Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)

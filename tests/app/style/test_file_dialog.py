@@ -14,14 +14,14 @@ from app.style.file_dialog import ask_for_file
 
 
 def drawn_size(button: QToolButton) -> int:
-    """Height in pixels of what is drawn on the button."""
+    """Return the height in pixels of the icon drawn on the button."""
     image = button.grab().toImage()
     ground = image.pixelColor(0, 0)
     rows = [y for y in range(image.height()) if any(image.pixelColor(x, y) != ground for x in range(image.width()))]
     return rows[-1] - rows[0] + 1 if rows else 0
 
 
-def test_the_icons_of_its_buttons_can_be_recognized(qtbot: QtBot) -> None:
+def test_the_icons_of_a_file_dialog_are_large_enough(qtbot: QtBot) -> None:
     parent = QWidget()
     qtbot.addWidget(parent)
     parent.show()
@@ -38,7 +38,7 @@ def test_the_icons_of_its_buttons_can_be_recognized(qtbot: QtBot) -> None:
 @pytest.mark.parametrize(
     ("proposed", "typed", "chosen"), [("flip.mp4", "jump", "jump.mp4"), ("my.session", "new", "new")]
 )
-def test_it_says_where_and_what_is_saved_and_a_name_without_ending_gets_one(
+def test_the_dialog_names_folder_and_file_type_and_adds_a_missing_suffix(
     qtbot: QtBot, tmp_path: Path, proposed: str, typed: str, chosen: str
 ) -> None:
     parent, taken = QWidget(), list[Path]()

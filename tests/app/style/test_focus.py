@@ -1,4 +1,4 @@
-"""Visible focus: each control that Tab reaches looks different while it has the focus, and keeps its place and size."""
+"""Visible focus: each control that Tab reaches changes its look with the focus, but not its place and size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONTRAST, PIXELS = 3.0, 50
 
 
 def luminances(part: QWidget) -> npt.NDArray[np.float64]:
-    """WCAG's relative luminance of each pixel."""
+    """Return WCAG's relative luminance of each pixel."""
     image = part.grab().toImage().convertToFormat(QImage.Format.Format_RGBX8888)
     channels = np.array(image.constBits()).reshape(image.height(), image.width(), 4)[..., :3] / 255
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
@@ -32,13 +32,13 @@ def luminances(part: QWidget) -> npt.NDArray[np.float64]:
 
 
 def contrasting(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> int:
-    """Number of pixels that differ clearly."""
+    """Return the number of pixels that differ clearly."""
     ratio = (np.maximum(one, other) + 0.05) / (np.minimum(one, other) + 0.05)
     return int((ratio >= CONTRAST).sum())
 
 
 def stops(window: QWidget, kinds: tuple[type[QWidget], ...]) -> tuple[list[QWidget], list[str]]:
-    """The parts of these kinds that Tab reaches, and what is wrong with the look of their focus."""
+    """Return the controls of these kinds that Tab reaches, and the faults of their focus."""
     seen, poor = list[QWidget](), list[str]()
     while True:
         QTest.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_Tab)
@@ -55,7 +55,7 @@ def stops(window: QWidget, kinds: tuple[type[QWidget], ...]) -> tuple[list[QWidg
 
 
 def shown(page: Page) -> BehaviourPage:
-    """The page of behaviours over a session from which one can begin."""
+    """The page of behaviours beside a session whose answers can be taken."""
     create_session(page.root / "stuck", session_config("hopper-backflip")).close()
     page.show().window.show_new_behaviour()
     page.wait_until(page.window.behaviour_page.begin_from.isVisible)
@@ -63,7 +63,7 @@ def shown(page: Page) -> BehaviourPage:
 
 
 @pytest.mark.parametrize("look", [Appearance.DARK, Appearance.LIGHT])
-def test_all_on_the_page_of_a_behaviour_show_the_focus(page: Page, look: Appearance) -> None:
+def test_all_controls_of_the_page_of_behaviours_show_the_focus(page: Page, look: Appearance) -> None:
     theme.choose(look)
     made = shown(page)
     fill(made)

@@ -1,4 +1,4 @@
-"""The glossary that the window opens at the word for what has the focus."""
+"""The glossary, which opens at the entry for the focused control."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def opened(face: Face) -> Glossary:
     return found
 
 
-def test_a_question_mark_opens_it_at_the_word_of_the_focused_plot(face: Face) -> None:
+def test_a_question_mark_opens_the_glossary_at_the_entry_of_the_focused_plot(face: Face) -> None:
     for group, key, word in (
         (0, "return", "return"),
         (1, "ratio", "validation/training loss"),
@@ -34,20 +34,20 @@ def test_a_question_mark_opens_it_at_the_word_of_the_focused_plot(face: Face) ->
         face.window.activateWindow()
 
 
-def test_it_knows_the_words_of_the_controls_that_answers_are_given_with(face: Face) -> None:
+def test_the_glossary_has_entries_for_the_answering_controls(face: Face) -> None:
     window = face.window
     focused = window.clips.left, window.key_hints.buttons[Choice.LEFT], window.training_line.finish
     assert [word_of(widget) for widget in focused] == ["clip", "choice", "finish"]
 
 
-def test_each_mark_beside_a_figure_opens_it_at_a_word_of_the_page(face: Face) -> None:
+def test_each_question_mark_beside_a_figure_opens_an_existing_entry(face: Face) -> None:
     plots = face.window.plots.all_plots()
     marks = [button for button in face.window.findChildren(QToolButton) if button.objectName() == "help"]
     assert len(marks) >= len(plots) + 2
     words = set()
     assert "How wrong the reward model is about your answers" in "".join(mark.toolTip() for mark in marks)
     for mark in marks:
-        assert len(mark.toolTip()) > 60  # the definition
+        assert len(mark.toolTip()) > 60  # contains the definition
         mark.click()
         glossary = opened(face)
         words.add(glossary.text.textCursor().selectedText())
@@ -56,7 +56,7 @@ def test_each_mark_beside_a_figure_opens_it_at_a_word_of_the_page(face: Face) ->
     assert "" not in words and {"answers given", "newest policy", "loss", "correlation"} <= words
 
 
-def test_every_caption_below_the_clips_is_a_word(face: Face) -> None:
+def test_every_caption_below_the_clips_has_an_entry(face: Face) -> None:
     face.window.commands["glossary"].trigger()
     words = opened(face).words
     captions = [

@@ -1,4 +1,4 @@
-"""Pictures encoded and decoded."""
+"""Encoding and decoding of pictures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.style.images import decoded, encoded, of_pixels
 _DRAWING = b'<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"><rect width="4" height="3"/></svg>'
 
 
-def test_a_picture_comes_back_as_it_was_encoded() -> None:
+def test_a_decoded_picture_equals_the_encoded_one() -> None:
     pixels = np.full((48, 64, 3), (200, 100, 50), np.uint8)
     image = decoded(encoded(of_pixels(pixels), "JPG"))
     assert (image.width(), image.height()) == (64, 48)
@@ -19,6 +19,6 @@ def test_a_picture_comes_back_as_it_was_encoded() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"\xff\xd8\xff\xe0", _DRAWING], ids=str)
-def test_damaged_content_and_other_kinds_are_no_picture(content: bytes) -> None:
-    """Also SVG drawings: in a thread, testing whether content is one can block the whole program."""
+def test_damaged_content_and_other_formats_are_refused(content: bytes) -> None:
+    """SVG is refused as well: checking for it in a thread can block the whole program."""
     assert decoded(content).isNull()

@@ -1,4 +1,4 @@
-"""Texts of files, folders and errors: shown as they stand, never interpreted as HTML."""
+"""Texts of files, folders and errors: shown verbatim, never interpreted as HTML."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def guessing(labels: list[QLabel]) -> set[str]:
     return {made.text() for made in careless if made.objectName() not in OUR_OWN}
 
 
-def test_only_labels_that_never_change_are_left_to_qts_guess(face: Face, page: Page) -> None:
+def test_only_constant_labels_let_qt_guess_their_text_format(face: Face, page: Page) -> None:
     crash = crash_dialog(NASTY, "the log")
     face.qtbot.addWidget(crash)
     assert guessing(face.window.findChildren(QLabel)) == {"Teacher", "Making the film"}

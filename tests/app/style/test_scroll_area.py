@@ -1,4 +1,4 @@
-"""Scrolling to the control that the keyboard has reached."""
+"""Scrolling to the control focused by the keyboard."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from app.style.scroll_area import ScrollArea
 
 
-def test_it_scrolls_to_what_the_keyboard_reaches_and_not_to_what_the_mouse_has_chosen(qtbot: QtBot) -> None:
+def test_the_area_scrolls_to_a_control_focused_by_keyboard_but_not_by_mouse(qtbot: QtBot) -> None:
     window, inside = QWidget(), QWidget()
     outside, rows = QLineEdit(), [QPushButton(str(number)) for number in range(30)]
     column = QVBoxLayout(inside)
@@ -33,5 +33,5 @@ def test_it_scrolls_to_what_the_keyboard_reaches_and_not_to_what_the_mouse_has_c
     partly = rows[1].y() + 5
     area.verticalScrollBar().setValue(partly)
     QTest.mousePress(rows[1], Qt.MouseButton.LeftButton)
-    assert rows[1].hasFocus() and area.verticalScrollBar().value() == partly  # it stays below the pointer
+    assert rows[1].hasFocus() and area.verticalScrollBar().value() == partly  # the row stays under the pointer
     QTest.mouseRelease(rows[1], Qt.MouseButton.LeftButton)

@@ -1,4 +1,4 @@
-"""Colours that can be read, in both schemes, and changed while the window is open."""
+"""Legible colours in both schemes, and a change of the scheme while the window is open."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLOURS = ("green", "amber", "grey", "blue", "red", "purple", "teal", "disabled"
 
 
 def luminance(colour: str) -> float:
-    """WCAG's relative luminance of #rrggbb."""
+    """Return WCAG's relative luminance of #rrggbb."""
     channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
@@ -33,14 +33,14 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("scheme", [DARK, LIGHT], ids=["dark", "light"])
-def test_every_text_can_be_read_on_every_surface(scheme: Palette) -> None:
+def test_every_text_colour_has_enough_contrast_on_every_surface(scheme: Palette) -> None:
     pairs = [*itertools.product(TEXTS, SURFACES), *itertools.product(COLOURS, ("background", "panel"))]
     poor = {pair: contrast(*(getattr(scheme, name) for name in pair)) for pair in pairs}
     assert {pair: ratio for pair, ratio in poor.items() if ratio < LEAST} == {}
 
 
 @pytest.mark.parametrize("chosen", [Appearance.DARK, Appearance.LIGHT])
-def test_the_handle_of_a_scroll_bar_is_seen(qtbot: QtBot, chosen: Appearance) -> None:
+def test_the_handle_of_a_scroll_bar_is_visible(qtbot: QtBot, chosen: Appearance) -> None:
     theme.choose(chosen)
     area = QScrollArea()
     qtbot.addWidget(area)
@@ -55,14 +55,16 @@ def test_the_handle_of_a_scroll_bar_is_seen(qtbot: QtBot, chosen: Appearance) ->
 
 
 @pytest.mark.parametrize(("chosen", "scheme"), [(Appearance.LIGHT, LIGHT), (Appearance.DARK, DARK)])
-def test_a_choice_is_shown_at_once_and_kept(qapp: QApplication, chosen: Appearance, scheme: Palette) -> None:
+def test_a_chosen_colour_scheme_is_applied_at_once_and_saved(
+    qapp: QApplication, chosen: Appearance, scheme: Palette
+) -> None:
     theme.choose(chosen)
     assert theme.palette() is scheme and theme.appearance() == chosen
     assert qapp.palette().color(QPalette.ColorRole.Window).name() == scheme.background
     assert f"color: {scheme.muted}" in qapp.styleSheet()
 
 
-def test_without_a_choice_it_follows_the_system(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_choice_the_colours_follow_the_system(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> None:
     changed = QGuiApplication.styleHints().colorSchemeChanged
     monkeypatch.setattr(theme, "system_is_light", lambda: True)
     changed.emit(Qt.ColorScheme.Light)
@@ -75,7 +77,7 @@ def test_without_a_choice_it_follows_the_system(qapp: QApplication, monkeypatch:
     assert theme.palette() is DARK
 
 
-def test_arrows_of_a_tab_bar_with_too_many_tabs_are_seen(qtbot: QtBot) -> None:
+def test_the_arrows_of_an_overfull_tab_bar_are_visible(qtbot: QtBot) -> None:
     tabs = QTabWidget()
     qtbot.addWidget(tabs)
     tabs.resize(200, 100)

@@ -11,13 +11,13 @@ from app.voting.panel import VoteBars
 
 
 def columns(image: QImage, colour: str) -> list[int]:
-    """Columns that have a pixel of this colour."""
+    """Return the columns that have a pixel of this colour."""
     height = range(image.height())
     return [x for x in range(image.width()) if any(image.pixelColor(x, y).name() == colour for y in height)]
 
 
 @pytest.mark.parametrize("height", [90, 240])
-def test_no_name_comes_near_its_bar(qtbot: QtBot, height: int) -> None:
+def test_names_keep_their_distance_from_the_bars(qtbot: QtBot, height: int) -> None:
     bars = VoteBars()
     qtbot.addWidget(bars)
     bars.resize(1000, height)

@@ -1,4 +1,4 @@
-"""Demo mode: the same session full screen, for guests or played by the oracle."""
+"""Demo mode: the same session full screen, answered by guests or by the oracle."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def demo(face: Face) -> Iterator[DemoWindow]:
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_F11, Qt.Key.Key_Escape])
-def test_f11_opens_it_full_screen_and_f11_or_esc_goes_back(face: Face, key: Qt.Key) -> None:
+def test_f11_opens_demo_mode_full_screen_and_f11_or_esc_leaves_it(face: Face, key: Qt.Key) -> None:
     demo = open_demo(face)
     assert demo.isFullScreen() and demo.isVisible()
     QTest.keyClick(demo, key)
@@ -36,7 +36,7 @@ def test_f11_opens_it_full_screen_and_f11_or_esc_goes_back(face: Face, key: Qt.K
     assert face.window.isVisible() and face.controller.state == State.RUNNING
     again = open_demo(face)
     assert again is not demo
-    face.wait_until(lambda: not isValid(demo))  # or each that was ever opened would go on playing unseen
+    face.wait_until(lambda: not isValid(demo))  # otherwise every closed demo window would keep playing unseen
     again.close()
 
 
@@ -78,7 +78,7 @@ def test_each_guests_answers_are_stored_under_a_name(face: Face, demo: DemoWindo
     assert names == ["guest: Guest 1", "guest: Ada", "guest: Guest 2", "human"]
 
 
-def test_a_guest_is_told_that_the_audiences_name_is_taken(demo: DemoWindow) -> None:
+def test_the_name_of_the_audience_is_refused_to_a_guest(demo: DemoWindow) -> None:
     QTest.keyClick(demo, Qt.Key.Key_F2)
     asked = demo.findChild(QInputDialog)
     asked.setTextValue("the audience")
@@ -86,8 +86,8 @@ def test_a_guest_is_told_that_the_audiences_name_is_taken(demo: DemoWindow) -> N
     assert "choose another" in demo.notice.text() and "now Guest 1" in demo.hints.text()
 
 
-def test_after_a_crash_it_starts_again_by_itself_and_says_so(face: Face, demo: DemoWindow) -> None:
-    """A real child is killed."""
+def test_training_restarts_by_itself_after_a_crash_and_demo_mode_says_so(face: Face, demo: DemoWindow) -> None:
+    """Kill a real child process."""
     fake, real = face.engine, list[JobProcess]()
 
     def make(spec: JobSpec) -> JobProcess | FakeProcess:
@@ -101,7 +101,7 @@ def test_after_a_crash_it_starts_again_by_itself_and_says_so(face: Face, demo: D
     demo.restart_timer.setInterval(60_000)
     fake["clips"].die()
     face.wait_until(lambda: demo.headline.text() == "Training has stopped")
-    assert demo.detail.text() == "It will restart automatically."  # and no word of a button that is not here
+    assert demo.detail.text() == "It will restart automatically."  # does not mention the button, which demo mode lacks
     demo.restart_timer.start(0)
     face.wait_until(lambda: len(real) == 1 and face.controller.state == State.RUNNING)
     face.wait_until(lambda: bool(set(parts()) - known))
@@ -111,7 +111,7 @@ def test_after_a_crash_it_starts_again_by_itself_and_says_so(face: Face, demo: D
     assert not face.window.banner.isVisible() and demo.isVisible()
 
 
-def test_training_that_has_failed_is_told_once_and_nothing_that_ages(face: Face, demo: DemoWindow) -> None:
+def test_failed_training_is_reported_in_one_place_while_demo_mode_continues(face: Face, demo: DemoWindow) -> None:
     demo.restart_timer.setInterval(60_000)
     face.offer(make_query())
     face.engine["policy"].die()
@@ -130,7 +130,7 @@ def test_training_that_has_failed_is_told_once_and_nothing_that_ages(face: Face,
     assert demo.question.text() == "The computer has stopped answering"
 
 
-def test_a_guest_may_click_and_an_answer_can_be_taken_back(face: Face, demo: DemoWindow) -> None:
+def test_a_guest_can_click_and_undo_an_answer(face: Face, demo: DemoWindow) -> None:
     face.offer(make_query(), make_query())
     demo.flash_timer.setInterval(60_000)
     face.labelling.flash_timer.setInterval(60_000)
@@ -138,7 +138,7 @@ def test_a_guest_may_click_and_an_answer_can_be_taken_back(face: Face, demo: Dem
     face.wait_until(lambda: demo.tiles[Choice.TIE].lit)
     assert flashed(demo.clips) == Choice.TIE and len(face.answers()) == 1
     QTest.keyClick(demo, Qt.Key.Key_Backspace)
-    face.wait_until(lambda: not demo.tiles[Choice.TIE].lit)  # what was confirmed no longer holds
+    face.wait_until(lambda: not demo.tiles[Choice.TIE].lit)  # the confirmation has been cleared
     assert face.answers() == []
 
 
@@ -149,7 +149,7 @@ def test_the_presenter_pauses_and_resumes(face: Face, demo: DemoWindow) -> None:
         assert ("Ctrl+P Resume training" in demo.hints.text()) == (state == State.PAUSED)
 
 
-def test_without_a_pair_it_says_why_and_keys_do_nothing(face: Face, demo: DemoWindow) -> None:
+def test_without_a_pair_demo_mode_says_why_and_ignores_keys(face: Face, demo: DemoWindow) -> None:
     face.engine["rollout"].play(Waited("rollout", "rollout waits for the policy"))
     face.wait_until(lambda: demo.headline.text().startswith("Rollout waits for the policy"))
     assert not any(tile.isEnabled() for tile in demo.tiles.values())
@@ -157,13 +157,13 @@ def test_without_a_pair_it_says_why_and_keys_do_nothing(face: Face, demo: DemoWi
     assert face.answers() == []
 
 
-def test_the_oracle_plays_by_itself_until_one_leaves(face: Face) -> None:
+def test_the_oracle_answers_until_demo_mode_is_left(face: Face) -> None:
     face.labelling.oracle_timer.setInterval(0)
     demo = open_demo(face, Qt.KeyboardModifier.ShiftModifier)
     assert face.labelling.teacher == Teacher.ORACLE and demo.question.text() == "The computer is choosing"
     assert (
         demo.instruction.text() == "A one-legged robot jumps and turns over backward."
-    )  # the audience chooses nothing
+    )  # no choice is offered to the audience
     queries = [make_query(1.0, 0.0), make_query(0.0, 1.0)]
     face.engine.offer(*queries)
     face.wait_until(lambda: len(face.answers()) == 2)
@@ -173,7 +173,7 @@ def test_the_oracle_plays_by_itself_until_one_leaves(face: Face) -> None:
     assert face.labelling.teacher == Teacher.HUMAN and face.controller.state == State.RUNNING
 
 
-def test_it_says_that_training_is_finishing_and_that_the_oracle_rests_meanwhile(face: Face, demo: DemoWindow) -> None:
+def test_demo_mode_says_that_training_is_finishing_while_the_oracle_rests(face: Face, demo: DemoWindow) -> None:
     face.engine["rollout"].play(report(1000, finishing=0.34))
     face.wait_until(lambda: face.controller.course.finishing is not None)
     QTest.keyClick(demo, Qt.Key.Key_F7)
@@ -182,14 +182,14 @@ def test_it_says_that_training_is_finishing_and_that_the_oracle_rests_meanwhile(
     assert demo.question.text() == "The computer has stopped answering"
 
 
-def test_a_pair_that_came_meanwhile_plays_in_the_main_window(face: Face) -> None:
+def test_a_pair_offered_in_demo_mode_plays_in_the_main_window(face: Face) -> None:
     open_demo(face)
     face.offer(make_query())
     face.window.watching_commands.leave_demo()
     assert face.window.clips.clock.playing
 
 
-def test_a_guests_key_takes_over_from_the_oracle_and_a_key_gives_back(face: Face) -> None:
+def test_a_guests_key_takes_over_from_the_oracle_and_another_key_hands_back(face: Face) -> None:
     demo = open_demo(face, Qt.KeyboardModifier.ShiftModifier)
     face.labelling.oracle_timer.setInterval(60_000)
     face.offer(make_query(), make_query())
@@ -200,10 +200,10 @@ def test_a_guests_key_takes_over_from_the_oracle_and_a_key_gives_back(face: Face
     QTest.keyClick(demo, Qt.Key.Key_F7)
     assert face.labelling.teacher == Teacher.ORACLE
     demo.close()
-    assert face.labelling.teacher == Teacher.HUMAN  # who taught before
+    assert face.labelling.teacher == Teacher.HUMAN  # the previous teacher
 
 
-def test_opened_while_the_main_window_closes_it_ends_with_it(face: Face) -> None:
+def test_demo_mode_opened_during_closing_ends_with_the_main_window(face: Face) -> None:
     with face.wait_signal(face.window.closed):
         face.window.close()
         face.press(Qt.Key.Key_F11, Qt.KeyboardModifier.ShiftModifier)

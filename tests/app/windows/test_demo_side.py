@@ -1,4 +1,4 @@
-"""The side of demo mode: before and now, the counters, and the learning curve."""
+"""The side panel of demo mode: before and now, the counters, and the learning curve."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_untrained_policy_acts_beside_the_newest(face: Face, side: DemoSide)
     )
 
 
-def test_the_curve_follows_the_measure_or_what_may_be_seen_of_it(face: Face, side: DemoSide) -> None:
+def test_the_curve_shows_the_measure_unless_it_is_hidden(face: Face, side: DemoSide) -> None:
     metrics, task = face.controller.metrics, face.controller.task
     for step in range(1, 5):
         metrics.append("predicted return", float(step), 10.0 * step)
@@ -58,13 +58,13 @@ def test_the_curve_follows_the_measure_or_what_may_be_seen_of_it(face: Face, sid
 
 
 def written(picture: QImage) -> int:
-    """Height in pixels of what is written across the middle of a picture."""
+    """Return the height in pixels of the text across the middle of a picture."""
     edge, quarter = 12, picture.width() // 4
     ground, columns = picture.pixel(edge, edge), range(quarter, 3 * quarter)
     return sum(any(picture.pixel(x, y) != ground for x in columns) for y in range(edge, picture.height() - edge))
 
 
-def test_what_is_still_to_come_is_written_as_large_as_the_screen_asks_for(face: Face, side: DemoSide) -> None:
+def test_placeholder_texts_scale_with_the_screen(face: Face, side: DemoSide) -> None:
     parts = side.before.player, side.curve
     face.wait_until(lambda: min(part.height() for part in parts) > 100)
     heights = []

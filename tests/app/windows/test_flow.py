@@ -58,7 +58,7 @@ class Flow:
 
     @property
     def controller(self) -> Controller:
-        """The open session's."""
+        """Controller of the open session."""
         return self.program.open.controller
 
     def wait_for_session(self) -> None:
@@ -66,7 +66,7 @@ class Flow:
         self.wait_until(self.program.open.window.isActiveWindow)
 
     def begin_session(self, task: str) -> None:
-        """Create a session with the form of the start window, by its key."""
+        """Create a session with the form of the start window, by keys."""
         self.wait_for_start()
         self.program.start.show_form(task)
         self.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
@@ -109,7 +109,7 @@ def begin(qtbot: QtBot, engine: Engine, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def at_the_first_card(begin: Begin) -> Flow:
-    """A program whose start page is shown, with the focus on its first card."""
+    """A program that shows its start page, with the focus on the first card."""
     flow = begin()
     flow.wait_for_start()
     flow.wait_until(flow.program.start.grid.new_card.hasFocus)
@@ -146,7 +146,7 @@ def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Beg
     assert flow.ended == 0
 
 
-def test_a_behaviour_of_ones_own_is_made_practised_and_taught_by_keys_alone(begin: Begin) -> None:
+def test_a_new_behaviour_is_made_practised_and_taught_by_keys_alone(begin: Begin) -> None:
     flow = at_the_first_card(begin)
     page = flow.program.start.behaviour_page
     flow.press(Qt.Key.Key_Return)
@@ -175,7 +175,7 @@ def test_a_behaviour_of_ones_own_is_made_practised_and_taught_by_keys_alone(begi
         assert [answer.choice for answer in store.each()] == [Choice.RIGHT] * PAIRS + [Choice.LEFT]
 
 
-def test_closing_a_session_leads_back_and_closing_the_start_window_ends(begin: Begin) -> None:
+def test_closing_a_session_returns_to_the_start_window_and_closing_that_ends_the_program(begin: Begin) -> None:
     flow = begin()
     flow.wait_for_start()
     start = flow.program.start
@@ -191,7 +191,7 @@ def test_closing_a_session_leads_back_and_closing_the_start_window_ends(begin: B
 
 
 @pytest.mark.parametrize("line", [("--task", "reacher"), ("--session", "own")])
-def test_started_with_a_session_it_ends_with_it(begin: Begin, tmp_path: Path, line: tuple[str]) -> None:
+def test_a_program_started_with_a_session_ends_with_it(begin: Begin, tmp_path: Path, line: tuple[str]) -> None:
     flow = begin(*(str(tmp_path / "own") if word == "own" else word for word in line))
     flow.wait_for_session()
     assert flow.program.start is None and flow.program.open
@@ -200,9 +200,7 @@ def test_started_with_a_session_it_ends_with_it(begin: Begin, tmp_path: Path, li
     assert flow.program.start is None
 
 
-def test_a_session_named_on_the_command_line_is_listed_from_then_on_while_it_exists(
-    begin: Begin, tmp_path: Path
-) -> None:
+def test_a_session_named_on_the_command_line_is_listed_while_it_exists(begin: Begin, tmp_path: Path) -> None:
     flow = begin("--session", str(tmp_path / "disk" / "mine"))
     flow.wait_for_session()
     flow.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
@@ -222,7 +220,7 @@ def test_a_session_named_on_the_command_line_is_listed_from_then_on_while_it_exi
     assert not again.program.start.banner.isVisible()
 
 
-def test_quitting_a_session_with_an_unsaved_behaviour_on_the_start_page_says_so_first(begin: Begin) -> None:
+def test_quitting_a_session_first_reports_an_unsaved_behaviour(begin: Begin) -> None:
     flow = at_the_first_card(begin)
     start = flow.program.start
     flow.press(Qt.Key.Key_Return)
@@ -255,7 +253,7 @@ def test_quitting_a_session_with_an_unsaved_behaviour_on_the_start_page_says_so_
         ("human", None, "the cat", "human"),
     ],
 )
-def test_the_teacher_of_an_opened_session_is_its_last_one_as_the_list_of_sessions_says(
+def test_an_opened_session_keeps_its_last_teacher_as_listed(
     begin: Begin, tmp_path: Path, config: str, labeller: str | None, written: bytes | str | None, expected: str
 ) -> None:
     session = Session.create(tmp_path / "mine", Config(teacher=config))
@@ -271,7 +269,7 @@ def test_the_teacher_of_an_opened_session_is_its_last_one_as_the_list_of_session
     assert flow.controller.labelling.teacher == expected
 
 
-def test_an_oracle_that_a_behaviour_does_not_have_is_refused_in_the_window(begin: Begin, tmp_path: Path) -> None:
+def test_an_oracle_is_refused_for_a_behaviour_without_one(begin: Begin, tmp_path: Path) -> None:
     file = tmp_path / "kneel.json"
     file.write_text(json.dumps(BEHAVIOUR))
     first = begin("--session", str(tmp_path / "mine"), "--task", str(file))
@@ -284,7 +282,7 @@ def test_an_oracle_that_a_behaviour_does_not_have_is_refused_in_the_window(begin
 
 
 @pytest.mark.parametrize("by", ["key", "failure"])
-def test_quit_ends_the_program_from_a_session_that_the_start_page_led_to(begin: Begin, by: str) -> None:
+def test_quit_ends_the_program_from_a_session_opened_on_the_start_page(begin: Begin, by: str) -> None:
     flow = begin()
     flow.begin_session("reacher")
     if by == "key":
@@ -298,7 +296,7 @@ def test_quit_ends_the_program_from_a_session_that_the_start_page_led_to(begin: 
     assert not flow.program.start.isVisible() and flow.program.open is None
 
 
-def test_quitting_while_a_session_is_being_opened_lets_it_go(begin: Begin) -> None:
+def test_quitting_while_a_session_opens_releases_it(begin: Begin) -> None:
     flow = begin()
     flow.wait_for_start()
     flow.program.start.show_form("reacher")
@@ -310,7 +308,7 @@ def test_quitting_while_a_session_is_being_opened_lets_it_go(begin: Begin) -> No
     Session.open(sessions_folder() / "reacher-1").close()
 
 
-def test_a_session_that_no_window_can_teach_is_reported_on_the_start_page(begin: Begin) -> None:
+def test_an_unteachable_session_is_reported_on_the_start_page(begin: Begin) -> None:
 
     Session.create(sessions_folder() / "returns", replaced(Config(), reward__target="returns")).close()
     flow = begin()

@@ -1,4 +1,4 @@
-"""The answer history: real keys and clicks in its window."""
+"""The answer history in a real window, by keys and clicks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_all_answers_are_listed_the_newest_first(mixed: Face, picture: Picture) 
     picture(page, "history-list")
 
 
-def test_a_chosen_answer_plays_both_clips_in_step(mixed: Face, picture: Picture) -> None:
+def test_a_selected_answer_plays_both_clips_in_sync(mixed: Face, picture: Picture) -> None:
     page = page_of(mixed)
     QTest.keyClick(page.list, Qt.Key.Key_Down)
     mixed.wait_until(lambda: playing(page, 5))
@@ -38,7 +38,7 @@ def test_a_chosen_answer_plays_both_clips_in_step(mixed: Face, picture: Picture)
     picture(page, "history-playing")
 
 
-def test_the_labelling_page_goes_on_beside_it(mixed: Face) -> None:
+def test_labelling_continues_while_the_history_is_open(mixed: Face) -> None:
     page = page_of(mixed)
     choose(mixed, 3)
     mixed.activate()
@@ -52,7 +52,7 @@ def test_the_labelling_page_goes_on_beside_it(mixed: Face) -> None:
     assert not stored(mixed, 7).changes
 
 
-def test_the_filters_let_through_what_they_say(mixed: Face) -> None:
+def test_the_filters_select_by_choice_and_labeller(mixed: Face) -> None:
     mixed.offer(make_query())
     mixed.press(Qt.Key.Key_Left)
     mixed.wait_until(lambda: mixed.controller.progress.labels == 7)
@@ -74,7 +74,7 @@ def test_the_filters_let_through_what_they_say(mixed: Face) -> None:
     choose(mixed, 1)
     QTest.mouseClick(page.pane.choices[Choice.TIE], Qt.MouseButton.LeftButton)
     mixed.wait_until(lambda: row_of(page, 1).choice == Choice.TIE)
-    assert listed(page) == [7, 1]  # it doesn't vanish under one's eyes
+    assert listed(page) == [7, 1]  # the changed answer does not disappear at once
     page.filter.choice.setCurrentIndex(0)
     page.filter.changed_only.setChecked(True)
     assert listed(page) == [1]
@@ -82,7 +82,7 @@ def test_the_filters_let_through_what_they_say(mixed: Face) -> None:
     assert listed(page) == [] and page.empty.headline.text() == "No matching answers"
 
 
-def test_while_the_session_is_stopped_it_says_why_nothing_plays(mixed: Face) -> None:
+def test_the_history_explains_why_nothing_plays_while_the_session_is_stopped(mixed: Face) -> None:
     mixed.stop()
     page = page_of(mixed)
     choose(mixed, 2)
@@ -93,7 +93,7 @@ def test_while_the_session_is_stopped_it_says_why_nothing_plays(mixed: Face) -> 
     mixed.wait_until(lambda: playing(page, 2))
 
 
-def test_the_page_says_how_to_repeat_pairs_only_while_none_are_repeated(mixed: Face) -> None:
+def test_the_hint_on_repeated_pairs_is_shown_only_while_none_are_repeated(mixed: Face) -> None:
     page = page_of(mixed)
     action = mixed.window.commands[Command.REPEATS]
     assert not action.isChecked() and "To repeat some pairs" in page.consistency.comment.text()
@@ -102,7 +102,7 @@ def test_the_page_says_how_to_repeat_pairs_only_while_none_are_repeated(mixed: F
     assert "To repeat some pairs" not in page.consistency.comment.text()
 
 
-def test_rows_that_are_read_again_when_training_starts_take_no_focus_from_an_answer(mixed: Face) -> None:
+def test_rereading_the_rows_when_training_starts_keeps_the_focus_on_an_answer(mixed: Face) -> None:
     page = page_of(mixed)
     choose(mixed, 3)
     page.pane.setFocus()

@@ -1,4 +1,4 @@
-"""The answer history at the smallest and the largest size it is meant for: nothing is cut off."""
+"""The layout of the answer history at its smallest and largest supported sizes: nothing is cut off."""
 
 from __future__ import annotations
 

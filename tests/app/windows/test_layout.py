@@ -1,4 +1,4 @@
-"""The window at the smallest and the largest size it is meant for: nothing is cut off, and it is kept as it was."""
+"""The layout of the window at its smallest and largest supported sizes, and how it is restored."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_nothing_is_cut_off_on_a_small_screen(open_face: Callable[..., Face], pi
     assert window.size() == SMALL
 
 
-def test_what_succeeded_is_told_over_the_instruction_and_covers_nothing_that_changes(face: Face) -> None:
+def test_a_success_message_lies_over_the_instruction_and_covers_nothing_that_changes(face: Face) -> None:
     window = sized(face)
     face.offer(make_query())
     before = window.instruction.y()
@@ -76,7 +76,7 @@ def test_what_succeeded_is_told_over_the_instruction_and_covers_nothing_that_cha
         assert not window.toast.geometry().intersects(part.geometry())
 
 
-def test_a_long_title_of_a_plot_pushes_no_curve_out_of_view(open_face: Callable[..., Face], picture: Any) -> None:
+def test_a_long_plot_title_leaves_room_for_the_curve(open_face: Callable[..., Face], picture: Any) -> None:
     title = "Mean height of the torso above the floor in whole metres"
     behaviour = {**BEHAVIOUR, "plots": [{"title": title, "expression": "mean(height)"}]}
     face = open_face(task=json.dumps(behaviour))
@@ -88,8 +88,8 @@ def test_a_long_title_of_a_plot_pushes_no_curve_out_of_view(open_face: Callable[
     picture(window, "small-long-plot-title")
 
 
-def test_while_the_panel_is_hidden_no_demonstration_is_rendered(face: Face) -> None:
-    face.offer(make_query(), make_query())  # else pairs are rendered first
+def test_no_demonstration_is_rendered_while_the_panel_is_hidden(face: Face) -> None:
+    face.offer(make_query(), make_query())  # otherwise pairs are rendered first
     requests = face.engine["clips"].got
 
     def shown() -> list[int]:
@@ -98,7 +98,7 @@ def test_while_the_panel_is_hidden_no_demonstration_is_rendered(face: Face) -> N
     face.press(Qt.Key.Key_F9)
     face.window.refresh()
     face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(0, np.float32), 1000))
-    face.engine["rollout"].play(report(env_steps=1000))  # which is seen after it
+    face.engine["rollout"].play(report(env_steps=1000))  # processed after it
     face.wait_until(lambda: face.controller.progress.env_steps == 1000)
     face.controller.demonstrations.draw_if_due(pair_ready=True)
     assert shown() == 0
@@ -108,7 +108,7 @@ def test_while_the_panel_is_hidden_no_demonstration_is_rendered(face: Face) -> N
     face.wait_until(lambda: shown() == 1)
 
 
-def test_a_panel_whose_edge_was_moved_keeps_its_width(face: Face) -> None:
+def test_a_resized_panel_keeps_its_width(face: Face) -> None:
     window = sized(face, QSize(1400, 800))
     for width in (1990, 1280, 1900, 1500):
         sized(face, QSize(width, 800))
@@ -126,7 +126,7 @@ def test_a_panel_whose_edge_was_moved_keeps_its_width(face: Face) -> None:
 
 
 def test_the_first_window_leaves_room_for_its_frame_on_the_screen(face: Face) -> None:
-    larger = QMainWindow()  # than this screen, as the window is on one of 1280 x 720
+    larger = QMainWindow()  # larger than this screen, like the window on one of 1280 x 720
     restore(larger, "larger", QSize(9999, 9999))
     for window in (face.window, larger):
         screen, place = window.screen().availableGeometry(), window.geometry()
@@ -153,10 +153,10 @@ def test_no_figure_moves_as_the_numbers_grow(face: Face) -> None:
         assert places() == before
 
 
-def test_the_window_comes_back_as_it_was_left(open_face: Callable[..., Face]) -> None:
+def test_the_window_restores_its_size_and_state(open_face: Callable[..., Face]) -> None:
     face = open_face()
     room = face.window.screen().availableSize().boundedTo(QSize(1300, 740))
-    left = room - QSize(40, 40)  # Qt leaves room for a title bar that has never been there
+    left = room - QSize(40, 40)  # Qt leaves room for a title bar, which this screen does not have
     assert left != face.window.size()
     sized(face, left)
     face.window.commands[Command.PROGRESS_PANEL].trigger()
@@ -169,7 +169,7 @@ def test_the_window_comes_back_as_it_was_left(open_face: Callable[..., Face]) ->
     assert again.window.dock.isVisible()
 
 
-def test_a_division_that_was_moved_stays_and_leaves_something_of_both(open_face: Callable[..., Face]) -> None:
+def test_a_moved_splitter_is_restored_and_hides_neither_side(open_face: Callable[..., Face]) -> None:
     face = open_face()
     sized(face)
     panel = face.window.findChild(ProgressPanel)
@@ -187,14 +187,14 @@ def test_a_division_that_was_moved_stays_and_leaves_something_of_both(open_face:
 
 
 @pytest.mark.parametrize("command", [Command.REWARD_PLOTS, Command.EARLIER_POLICY, Command.NEWEST_POLICY])
-def test_commands_whose_result_is_in_the_panel_show_it(face: Face, command: Command) -> None:
+def test_commands_that_act_on_the_panel_show_it(face: Face, command: Command) -> None:
     face.window.commands[Command.PROGRESS_PANEL].trigger()
     assert face.window.dock.isHidden()
     face.window.commands[command].trigger()
     assert face.window.dock.isVisible() and face.window.commands[Command.PROGRESS_PANEL].isChecked()
 
 
-def test_a_damaged_memory_of_the_window_is_no_obstacle(open_face: Callable[..., Face]) -> None:
+def test_a_damaged_window_state_is_ignored(open_face: Callable[..., Face]) -> None:
     settings.keep("window/geometry", QByteArray(b"\x00\x01\x02"))
     settings.keep("window/state", "no bytes")
     settings.keep("plots/hide_true_reward", "perhaps")
@@ -202,8 +202,8 @@ def test_a_damaged_memory_of_the_window_is_no_obstacle(open_face: Callable[..., 
     assert window.dock.isVisible() and window.true_reward.hidden
 
 
-def test_tab_goes_round_everything_and_shows_where_it_is(face: Face) -> None:
-    face.answered()  # else Undo is disabled
+def test_tab_cycles_through_all_controls_and_shows_the_focus(face: Face) -> None:
+    face.answered()  # otherwise Undo is disabled
     window = face.window
     seen: list[QWidget] = []
     for _ in range(60):
@@ -213,7 +213,7 @@ def test_tab_goes_round_everything_and_shows_where_it_is(face: Face) -> None:
             break
         if here is not None:
             seen.append(here)
-    assert window.focusWidget() is seen[0]  # round, and no trap on the way
+    assert window.focusWidget() is seen[0]  # back at the first control, without a trap on the way
     assert {window.clips.left, window.clips.right, *window.key_hints.buttons.values()} <= set(seen)
     player = window.clips.left
     player.setFocus(Qt.FocusReason.TabFocusReason)
@@ -224,18 +224,18 @@ def test_tab_goes_round_everything_and_shows_where_it_is(face: Face) -> None:
 
 
 def press_on_focus(key: Qt.Key) -> None:
-    """Presses a key on the widget that has the focus."""
+    """Press a key on the widget that has the focus."""
     here = QApplication.focusWidget()
     QTest.keyClick(here, key)
 
 
-def test_keys_alone_press_a_button_and_lead_back(face: Face) -> None:
+def test_a_button_can_be_pressed_and_left_by_keys_alone(face: Face) -> None:
     first, second, third = face.offer(make_query(), make_query(), make_query())
     tie = face.window.key_hints.buttons[Choice.TIE]
     tie.setFocus(Qt.FocusReason.TabFocusReason)
     press_on_focus(Qt.Key.Key_Space)
     face.wait_until(lambda: face.query is second)
-    assert face.window.clips.clock.playing  # Space pressed the button, and paused nothing
+    assert face.window.clips.clock.playing  # Space pressed the button and did not pause the clips
     press_on_focus(Qt.Key.Key_Return)
     face.wait_until(lambda: face.query is third)
     assert [a.choice for a in face.answers()] == [Choice.TIE, Choice.TIE]
@@ -243,7 +243,7 @@ def test_keys_alone_press_a_button_and_lead_back(face: Face) -> None:
     assert QApplication.focusWidget() is face.window.centralWidget()
 
 
-def test_a_screen_reader_hears_what_each_part_is(face: Face) -> None:
+def test_every_control_has_a_name_for_screen_readers(face: Face) -> None:
     face.offer(make_query())
     window = face.window
     window.refresh()
@@ -259,25 +259,25 @@ def test_a_screen_reader_hears_what_each_part_is(face: Face) -> None:
     assert isinstance(names["Left clip"], ClipPlayer)
 
 
-def test_clips_that_fill_more_of_a_fine_screen_are_rendered_larger(face: Face) -> None:
+def test_clips_are_rendered_larger_on_a_high_resolution_screen(face: Face) -> None:
     sized(face)
     face.offer(make_query())
     assert {event.size for event in face.engine["clips"].got(ClipsRequested)} == {CLIP_SIZE}
-    sized(face, QSize(1900, 1060))  # as large as the screen of the tests
+    sized(face, QSize(1900, 1060))  # the size of the tests' screen
     face.wait_until(lambda: face.window.clips.left.width() > 640 and face.window.clips.left.height() > 640)
     face.press(Qt.Key.Key_Left)
     face.offer(make_query(), make_query())
     face.wait_until(lambda: face.engine["clips"].got(ClipsRequested)[-1].size == LARGE_CLIP_SIZE)
 
 
-def test_a_live_view_that_fills_more_of_a_fine_screen_is_rendered_larger(face: Face) -> None:
+def test_the_live_view_is_rendered_larger_on_a_high_resolution_screen(face: Face) -> None:
     demonstrations = face.controller.demonstrations
     sized(face)
     face.wait_until(lambda: demonstrations.size == SIZE)
     sized(face, QSize(1900, 1060))
     face.window.resizeDocks([face.window.dock], [800], Qt.Orientation.Horizontal)
     face.wait_until(lambda: demonstrations.size == LARGE_SIZE)
-    face.offer(make_query(), make_query())  # else pairs are rendered first
+    face.offer(make_query(), make_query())  # otherwise pairs are rendered first
     face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(0, np.float32), 1000))
     requests = face.engine["clips"].got
     face.wait_until(lambda: [e.size for e in requests(ClipsRequested) if len(e.segments) == 1] == [LARGE_SIZE])

@@ -1,4 +1,4 @@
-"""A session's folder that is moved away while its window is open, and brought back."""
+"""A session's folder that is moved away and brought back while its window is open."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GONE = "is gone. Bring the session's folder back, then try again."
 
 @pytest.fixture
 def away(face: Face) -> Path:
-    """New place for the folder of a session with an answer, a checkpoint and a policy."""
+    """Place to which the tests move the folder of a session with an answer, a checkpoint and a policy."""
     face.answered()
     face.learn()
     learned(face, 0)
@@ -36,17 +36,17 @@ def away(face: Face) -> Path:
 
 
 def refuse_checkpoint(face: Face) -> None:
-    """Let the jobs learn something that can't be saved."""
+    """Let the jobs learn something, and wait until saving it is refused."""
     face.learn()
     with face.wait_signal(face.controller.checkpointer.refused):
         face.controller.checkpointer.request()
 
 
 @pytest.mark.parametrize("other", [False, True])
-def test_what_comes_while_the_folder_is_away_is_refused_in_words_or_saved_when_it_is_back(
+def test_changes_while_the_folder_is_missing_are_refused_or_saved_on_its_return(
     face: Face, away: Path, other: bool
 ) -> None:
-    """other: an empty folder has its name meanwhile"""
+    """other: whether an empty folder takes its name meanwhile"""
     banner, bar, checkpointer = face.window.banner.text, face.window.unsaved_bar, face.controller.checkpointer
     checkpointer.retry_timer.setInterval(0)
     query = face.query
@@ -75,7 +75,7 @@ def test_what_comes_while_the_folder_is_away_is_refused_in_words_or_saved_when_i
     assert snapshot_steps(face.controller) == [0, 2 * 10**10]
 
 
-def test_a_copy_that_takes_the_place_of_the_folder_is_left_as_it_is(face: Face, away: Path) -> None:
+def test_a_copy_in_place_of_the_folder_is_not_changed(face: Face, away: Path) -> None:
     SummaryWriter(face.controller)
     face.labelling.preference_writer.count()
     face.wait_until((face.folder / summary.NAME).exists)
@@ -110,7 +110,7 @@ def test_quitting_asks_before_training_is_lost_and_leaves_no_folder_behind(face:
 
 
 @pytest.mark.parametrize("learns", [False, True])
-def test_a_session_stopped_without_its_folder_calls_nothing_saved_and_continues_where_it_was(
+def test_a_session_stopped_without_its_folder_reports_nothing_saved_and_continues_later(
     face: Face, away: Path, learns: bool
 ) -> None:
     face.folder.rename(away)
@@ -133,7 +133,7 @@ def test_a_session_stopped_without_its_folder_calls_nothing_saved_and_continues_
     face.wait_until(lambda: snapshot_steps(face.controller) == [0])
 
 
-def test_a_failed_job_is_restarted_from_its_checkpoint_once_the_folder_is_back(face: Face, away: Path) -> None:
+def test_a_failed_job_restarts_from_its_checkpoint_when_the_folder_returns(face: Face, away: Path) -> None:
     face.folder.rename(away)
     face.die("policy")
     press_restart(face)
@@ -145,9 +145,7 @@ def test_a_failed_job_is_restarted_from_its_checkpoint_once_the_folder_is_back(f
     face.answer_another()
 
 
-def test_the_plots_go_on_though_the_folder_was_away_when_the_session_was_started(
-    qtbot: QtBot, open_face: Callable[..., Face]
-) -> None:
+def test_the_plots_continue_after_a_start_without_the_folder(qtbot: QtBot, open_face: Callable[..., Face]) -> None:
     first = open_face()
     first.close()
     metrics = Metrics()

@@ -1,4 +1,4 @@
-"""The states of a session as the window shows them: waiting, paused, failed, stopped."""
+"""The states of a session in its window: waiting, paused, failed, stopped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.app.fakes import DRIVEN, Face, make_query
 from tests.app.tape import flashed, report
 
 
-def test_the_tick_is_on_the_answered_pair_and_keys_during_it_are_ignored(face: Face) -> None:
+def test_the_tick_marks_the_answered_pair_and_keys_are_ignored_meanwhile(face: Face) -> None:
     first, second = face.offer(make_query(), make_query())
     assert face.labelling.flash_timer.interval() == 250
     face.labelling.flash_timer.setInterval(60_000)
@@ -49,7 +49,7 @@ def test_an_undo_during_the_tick_asks_the_same_pair_again(face: Face) -> None:
     face.wait_until(lambda: face.query is second)
 
 
-def test_the_flash_is_seen_even_when_no_pair_follows(face: Face) -> None:
+def test_the_flash_is_shown_even_if_no_pair_follows(face: Face) -> None:
     query = make_query()
     face.offer(query)
     face.press(Qt.Key.Key_Left)
@@ -65,7 +65,7 @@ def test_pause_and_resume_reach_the_jobs(face: Face) -> None:
     face.window.pause_action.trigger()
     assert face.window.pause_action.text() == "&Resume" and face.window.paused_bar.isVisible()
     assert face.window.windowTitle().startswith("session (paused) – ")
-    face.press(Qt.Key.Key_Left)  # answers are taken while paused
+    face.press(Qt.Key.Key_Left)  # answers are accepted while paused
     face.wait_until(lambda: len(face.answers()) == 1)
     QTest.mouseClick(face.window.paused_bar.buttons[0], Qt.MouseButton.LeftButton)
     assert face.window.pause_action.text() == "&Pause" and not face.window.paused_bar.isVisible()
@@ -74,7 +74,7 @@ def test_pause_and_resume_reach_the_jobs(face: Face) -> None:
         face.wait_until(lambda process=process: process.got(Paused)[-2:] == [Paused(True), Paused(False)])
 
 
-def test_stop_saves_a_checkpoint_and_start_goes_on_from_it(face: Face) -> None:
+def test_stop_saves_a_checkpoint_and_start_continues_from_it(face: Face) -> None:
     before = list(face.engine.made)
     face.stop()
     assert all(process.stopped for process in before)
@@ -86,7 +86,7 @@ def test_stop_saves_a_checkpoint_and_start_goes_on_from_it(face: Face) -> None:
     assert all(state is not None and state.values["n"] == 1 for state in states.values())
 
 
-def test_keys_do_nothing_once_stopped_and_no_button_says_otherwise(face: Face) -> None:
+def test_keys_and_buttons_do_nothing_once_stopped(face: Face) -> None:
     face.answered()
     undo = face.window.commands[Command.UNDO]
     assert undo.isEnabled()
@@ -102,7 +102,7 @@ def test_keys_do_nothing_once_stopped_and_no_button_says_otherwise(face: Face) -
 @pytest.mark.parametrize(
     ("name", "way"), [("rollout", "fails"), ("reward", "dies"), ("policy", "dies"), ("clips", "fails")]
 )
-def test_a_stage_that_ends_is_reported_and_can_be_started_again(face: Face, name: str, way: str) -> None:
+def test_a_job_that_ends_is_reported_and_can_be_restarted(face: Face, name: str, way: str) -> None:
     first, second = face.answered()
     broken, others = face.engine[name], {other: face.engine[other] for other in JOBS if other != name}
     if way == "fails":
@@ -133,7 +133,7 @@ def test_a_failure_asks_for_attention_in_the_taskbar(face: Face, monkeypatch: py
     face.wait_until(lambda: alerted == [face.window])
 
 
-def test_clips_that_were_being_drawn_are_drawn_after_a_restart(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_renderings_are_repeated_after_a_restart(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     clips = face.engine["clips"]
     monkeypatch.setattr(clips, "send", lambda event: None)
     query = make_query()
@@ -146,7 +146,7 @@ def test_clips_that_were_being_drawn_are_drawn_after_a_restart(face: Face, monke
 
 
 def figures(face: Face) -> dict[str, str]:
-    """The figures in the status strip, by their captions."""
+    """Return the figures in the status strip by their captions."""
     face.window.refresh()
     cells = [cell for cell in face.window.status_strip.findChildren(QLabel) if cell.isVisible()]
     named = [cell.accessibleName().partition(": ") for cell in cells if cell.accessibleName()]
@@ -154,7 +154,7 @@ def figures(face: Face) -> dict[str, str]:
     return {caption: text for caption, _, text in named}
 
 
-def test_the_strip_tells_answers_what_starts_training_and_how_sure_the_predictors_are(
+def test_the_strip_shows_answers_the_start_of_training_and_agreement(
     open_face: Callable[..., Face],
 ) -> None:
     face = open_face(**DRIVEN)
@@ -173,7 +173,7 @@ def test_the_strip_tells_answers_what_starts_training_and_how_sure_the_predictor
     assert (shown["Answers given"], shown["Steps"]) == ("2", "3,000") and "Until training starts" not in shown
 
 
-def test_the_strip_tells_the_best_agreement_where_it_was_lost(face: Face) -> None:
+def test_the_strip_shows_the_best_agreement_after_a_fall(face: Face) -> None:
     for steps, agreement, text in ((1000, 0.3, ""), (2000, 0.56, "rose just now"), (3000, 0.15, "best 56%, just now")):
         face.engine["rollout"].play(report(steps, agreement=agreement))
         face.wait_until(
@@ -187,8 +187,8 @@ def test_the_strip_tells_the_best_agreement_where_it_was_lost(face: Face) -> Non
         assert "".join(best) == text
 
 
-def test_the_strip_tells_blow_ups_once_there_are_some(face: Face) -> None:
-    for env_steps, divergences in ((1000, 0), (2000, 3), (3000, 0)):  # at last from an earlier checkpoint
+def test_the_strip_shows_divergences_once_there_are_some(face: Face) -> None:
+    for env_steps, divergences in ((1000, 0), (2000, 3), (3000, 0)):  # the last report is from an earlier checkpoint
         face.engine["rollout"].play(report(env_steps, divergences=divergences))
         face.wait_until(lambda env_steps=env_steps: face.controller.progress.env_steps == env_steps)
         assert figures(face).get("Diverged") == ("3" if divergences else None)
@@ -204,7 +204,7 @@ def test_a_damaged_checkpoint_is_reported_and_the_one_before_is_used(
     newest = max((first.folder / "checkpoints").iterdir())
     newest.write_bytes(newest.read_bytes()[:-1])
     again = open_face()
-    assert again.window.banner.isVisible()  # now that it runs, the person can read it
+    assert again.window.banner.isVisible()  # stays until the session runs, when the person can read it
     assert "was damaged" in again.window.banner.text.text()
     assert again.engine["policy"].spec.state.values["n"] == 1
     assert newest.name in caplog.text

@@ -1,4 +1,4 @@
-"""Every command: its key pressed in a real window, its place in the menus, and its line in the list of keys."""
+"""Every command: its key in a real window, its place in the menus, and its line in the list of keys."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def shows(kind: Any) -> Happened:
 
 
 def live_view_at(number: int | None) -> Happened:
-    """The live view shows this earlier policy; None: the current one."""
+    """Return a check that the live view shows this earlier policy; None: the newest one."""
     return lambda face: face.window.live.snapshot == (None if number is None else MOMENTS[number])
 
 
@@ -167,7 +167,7 @@ def held(face: Face, target: QWidget, key: Qt.Key) -> None:
         face.wait_until(lambda: face.labelling.idle and not face.labelling.flash_timer.isActive())
 
 
-def test_a_held_key_steps_on_but_answers_once(face: Face) -> None:
+def test_a_held_key_repeats_steps_but_answers_once(face: Face) -> None:
     face.labelling.flash_timer.setInterval(1)
     face.offer(*(make_query() for _ in range(5)))
     face.window.clips.clock.halt()
@@ -179,7 +179,7 @@ def test_a_held_key_steps_on_but_answers_once(face: Face) -> None:
     assert len(face.answers()) == 1
 
 
-def test_every_command_stands_in_one_menu(face: Face) -> None:
+def test_every_command_is_in_exactly_one_menu(face: Face) -> None:
     placed = [meaning for _, groups in MENUS for group in groups for meaning in group]
     assert sorted(placed) == sorted(COMMANDS)
     shown = [
@@ -191,7 +191,7 @@ def test_every_command_stands_in_one_menu(face: Face) -> None:
     assert shown == [str(meaning) for meaning in placed]
 
 
-def test_what_takes_the_result_away_is_found_in_the_first_menu_and_on_the_toolbar_too(face: Face) -> None:
+def test_exports_are_in_the_first_menu_and_on_the_toolbar(face: Face) -> None:
     first = face.window.menuBar().actions()[0].menu()
     (inner,) = [action.menu() for action in first.actions() if action.menu() is not None]
     assert face.window.export_button.isVisible() and face.window.export_button.menu() is inner
@@ -201,7 +201,7 @@ def test_what_takes_the_result_away_is_found_in_the_first_menu_and_on_the_toolba
     ]
 
 
-def test_the_list_has_every_command_with_its_keys(face: Face) -> None:
+def test_the_list_of_keys_has_every_command(face: Face) -> None:
     keys = face.window.commands.keys.with_keys(Choice.LEFT, "A").with_keys(Command.UNDO, "U", "Ctrl+Z")
     face.window.set_keys(keys)
     QTest.keySequence(face.window, QKeySequence("Ctrl+?"))
@@ -236,7 +236,7 @@ def test_a_held_enter_presses_a_button_once(face: Face) -> None:
     assert len(face.answers()) == 2
 
 
-def test_arrows_of_the_keypad_move_the_slider_too(face: Face) -> None:
+def test_keypad_arrows_move_the_slider(face: Face) -> None:
     face.offer(make_query())
     face.window.live.set_snapshots(MOMENTS)
     slider = face.window.live.slider
@@ -245,7 +245,7 @@ def test_arrows_of_the_keypad_move_the_slider_too(face: Face) -> None:
     assert slider.value() == 2 and face.answers() == []
 
 
-def test_undo_stays_possible_after_a_refused_answer_and_troubles_are_seen_below_a_failure(
+def test_undo_works_after_a_refused_answer_and_warnings_stay_visible_below_a_failure(
     face: Face, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     face.answered()
@@ -282,7 +282,7 @@ def test_a_dialog_gets_every_key_while_the_clips_rest(face: Face) -> None:
     face.wait_until(dialog.isActiveWindow)
     edit.setFocus()
     edit.selectAll()
-    for _ in range(2):  # halves of the time
+    for _ in range(2):  # for both halves of the time
         face.window.idle_pause.timer.timeout.emit()
     assert face.window.idle_pause.text.isVisible()
     for letter in "abc":
@@ -291,7 +291,7 @@ def test_a_dialog_gets_every_key_while_the_clips_rest(face: Face) -> None:
     dialog.close()
 
 
-def test_the_button_that_starts_says_so_everywhere(face: Face) -> None:
+def test_the_pause_button_says_start_once_stopped(face: Face) -> None:
     assert face.window.pause_action.toolTip().startswith("Pause")
     face.stop()
     assert face.window.pause_action.text() == "St&art" and face.window.pause_action.toolTip().startswith("Start")

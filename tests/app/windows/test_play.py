@@ -1,4 +1,4 @@
-"""A person plays the game before labelling: real keys, a real window, and for one test a real game."""
+"""Playing the game before labelling: real keys, a real window, and in one test a real game."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def controls(process: FakeProcess) -> list[ControlsHeld]:
     return process.got(ControlsHeld)
 
 
-def test_it_fits_the_screen_with_its_title_bar(window: PlayWindow) -> None:
+def test_the_game_window_fits_the_screen_with_its_title_bar(window: PlayWindow) -> None:
     assert window.height() <= window.screen().availableGeometry().height() - 40
 
 
-def test_keys_that_are_held_are_what_the_joystick_does(window: PlayWindow, engine: Engine) -> None:
+def test_held_keys_move_the_joystick(window: PlayWindow, engine: Engine) -> None:
     QTest.keyPress(window, Qt.Key.Key_Left)
     QTest.keyPress(window, Qt.Key.Key_Space)
     QTest.keyRelease(window, Qt.Key.Key_Left)
@@ -63,7 +63,7 @@ def test_keys_that_are_held_are_what_the_joystick_does(window: PlayWindow, engin
     ]
 
 
-def test_a_game_for_which_no_child_can_be_made_says_so_and_can_be_tried_again(engine: Engine, qtbot: QtBot) -> None:
+def test_a_game_without_a_child_is_reported_and_can_be_tried_again(engine: Engine, qtbot: QtBot) -> None:
     left = iter((OSError(errno.EMFILE, "Too many open files"), None))
 
     def make(spec: JobSpec) -> FakeProcess:
@@ -79,7 +79,7 @@ def test_a_game_for_which_no_child_can_be_made_says_so_and_can_be_tried_again(en
     playing.close()
 
 
-def test_a_key_held_while_the_window_loses_the_focus_is_let_go(
+def test_a_held_key_is_released_when_the_window_loses_the_focus(
     window: PlayWindow, engine: Engine, qtbot: QtBot
 ) -> None:
     QTest.keyPress(window, Qt.Key.Key_Right)
@@ -90,7 +90,7 @@ def test_a_key_held_while_the_window_loses_the_focus_is_let_go(
     qtbot.waitUntil(lambda: controls(engine["play"])[-1:] == [ControlsHeld()])
 
 
-def test_the_score_is_shown_as_it_is_the_persons_own(
+def test_the_score_of_a_persons_own_game_is_shown(
     window: PlayWindow, engine: Engine, qtbot: QtBot, picture: Picture
 ) -> None:
     engine["play"].play(shown(42, 2))
@@ -100,7 +100,7 @@ def test_the_score_is_shown_as_it_is_the_persons_own(
     assert [hint.replace("\N{NO-BREAK SPACE}", " ") for hint in hints] == [
         *("← → move the paddle", "Space serves the ball", "Esc leaves")
     ]
-    assert not any(" " in hint for hint in hints)  # no line breaks within a hint
+    assert not any(" " in hint for hint in hints)  # hints contain no line breaks
     image = window.screen_.grab().toImage()
     ratio = image.height() / window.screen_.height()
     assert image.pixelColor(image.width() // 2, round(50 / 210 * window.screen_.height() * ratio)).red() == 200
@@ -122,7 +122,7 @@ def test_a_game_that_dies_is_reported(
         qtbot.waitUntil(lambda: "unexpectedly" in window.message.text())
 
 
-def test_it_is_offered_beside_the_instruction_of_a_game(open_face: Callable[..., Face]) -> None:
+def test_playing_is_offered_beside_the_instruction_of_a_game(open_face: Callable[..., Face]) -> None:
     face = open_face(task="breakout")
     assert face.window.play_button.isVisible() and "five minutes" in face.window.play_button.toolTip()
     assert face.window.play_advice.isVisible() and "five minutes" in face.window.play_advice.text()
@@ -131,7 +131,7 @@ def test_it_is_offered_beside_the_instruction_of_a_game(open_face: Callable[...,
     assert opened is not None and opened.isVisible()
 
 
-def test_keys_of_the_game_answer_no_pair_and_nothing_of_it_is_stored(open_face: Callable[..., Face]) -> None:
+def test_keys_of_the_game_answer_no_pair_and_nothing_is_stored(open_face: Callable[..., Face]) -> None:
     face = open_face(task="breakout")
     face.offer(make_query())
     face.press(Qt.Key.Key_F5)
@@ -147,7 +147,7 @@ def test_keys_of_the_game_answer_no_pair_and_nothing_of_it_is_stored(open_face: 
 
 
 def test_a_real_game_is_played_with_real_keys(qtbot: QtBot) -> None:
-    """In Breakout the red paddle goes where the arrow points."""
+    """The red paddle of Breakout moves in the direction of the arrow."""
     playing = Playing(Config(task="breakout"), JobProcess, "mine")
     playing.open()
     window = playing.window
@@ -165,6 +165,6 @@ def test_a_real_game_is_played_with_real_keys(qtbot: QtBot) -> None:
 
 
 def paddle(window: PlayWindow) -> float:
-    """The paddle's middle, in pixels from the left."""
+    """Return the middle of the paddle in pixels from the left."""
     red = (window.pixels[190:193, 8:152] == (200, 72, 72)).all(axis=(0, 2))
     return float(np.flatnonzero(red).mean() + 8) if red.any() else np.nan

@@ -1,4 +1,4 @@
-"""The start window: cards, the list of sessions, and what is done with them, by key and by mouse."""
+"""The start window: its cards and its list of sessions, by keys and mouse."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.app.tape import has_colour
 from tests.core.builders import query, raising
 
 
-def test_every_task_has_a_card_whose_picture_moves(page: Page) -> None:
+def test_every_task_has_a_card_with_a_moving_picture(page: Page) -> None:
     page.show()
     cards = page.window.grid.cards
     assert set(cards) == {*CATALOGUE, *behaviours()}
@@ -73,7 +73,7 @@ def test_nothing_is_cut_off_on_a_small_screen(page: Page, look: Appearance, pict
         theme.choose(Appearance.DARK)
 
 
-def test_a_task_that_cannot_be_drawn_says_so_and_can_be_taught(
+def test_a_task_that_cannot_be_drawn_is_reported_and_can_be_taught(
     make_page: Callable[..., Page], caplog: pytest.LogCaptureFixture
 ) -> None:
     page = make_page(refused={"swimmer": "swimmer can't be drawn: there is no OpenGL here."}).show()
@@ -88,7 +88,7 @@ def test_a_task_that_cannot_be_drawn_says_so_and_can_be_taught(
     page.wait_until(lambda: [session.folder.name for session in page.opened] == ["swimmer-1"])
 
 
-def test_a_form_that_is_left_takes_its_problem_with_it(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leaving_a_form_clears_its_problem(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     page.show()
     page.window.show_form("reacher")
     refused = UserError("reacher-1 can't be written (Read-only file system): check that the folder may be written.")
@@ -143,7 +143,7 @@ def test_a_new_session_of_a_shipped_task_begins_with_the_answers_of_another_one(
     assert new.config.query.taken == 1 and new.config.labels == session_config("hopper-backflip").labels + 1
 
 
-def test_cards_say_in_one_sentence_what_is_to_be_reached_and_stand_in_groups(page: Page) -> None:
+def test_cards_are_grouped_and_state_their_goal_in_one_sentence(page: Page) -> None:
     page.show()
     grid = page.window.grid
     for name, card in grid.cards.items():
@@ -159,11 +159,11 @@ def test_cards_say_in_one_sentence_what_is_to_be_reached_and_stand_in_groups(pag
     card, palette = grid.cards["reacher"], theme.palette()
     image = card.grab().toImage().copy(card.width() // 2, 0, card.width() // 2 - 6, card.height() - 6)
     third = image.height() // 3
-    for place, colour in ((third // 2, palette.muted), (2 * third, palette.blue)):  # the goal, and below it the effort
+    for place, colour in ((third // 2, palette.muted), (2 * third, palette.blue)):  # the goal, and the effort below it
         assert has_colour(image.copy(0, place, image.width(), third), colour)
 
 
-def test_no_text_of_a_card_comes_near_its_menu(page: Page) -> None:
+def test_the_text_of_a_card_keeps_its_distance_from_the_menu(page: Page) -> None:
     page.show()
     for card in page.window.grid.cards.values():
         assert isinstance(card, TaskCard)
@@ -181,7 +181,7 @@ def test_a_card_without_a_menu_uses_the_whole_width_for_its_title(page: Page) ->
     assert has_colour(image, theme.palette().text)
 
 
-def test_a_card_under_the_mouse_does_not_look_like_the_one_with_the_focus(page: Page) -> None:
+def test_a_hovered_card_looks_different_from_a_focused_one(page: Page) -> None:
     def edge(card: PictureCard) -> set[str]:
         image = card.grab().toImage()
         return {image.pixelColor(image.width() // 2, y).name() for y in range(5)}
@@ -196,7 +196,7 @@ def test_a_card_under_the_mouse_does_not_look_like_the_one_with_the_focus(page: 
         assert palette.muted in edge(card) and palette.blue not in edge(card)
 
 
-def test_a_behaviour_that_is_named_like_a_task_says_what_it_asks_for() -> None:
+def test_a_behaviour_named_like_a_task_shows_its_instruction() -> None:
     own = replace(get_task("ant"), instruction="Choose the clip in which it sits.")
     assert goal(own) == "It sits." and goal(get_task("ant")) == "A four-legged robot walks forward."
 
@@ -223,7 +223,7 @@ def test_a_search_finds_cards_by_any_of_their_words(page: Page) -> None:
     assert grid.cards["walker-kneel"].hasFocus()
 
 
-def test_nothing_moves_while_the_window_is_hidden_and_pictures_come_back_from_the_cache(page: Page) -> None:
+def test_pictures_rest_while_the_window_is_hidden_and_return_from_the_cache(page: Page) -> None:
     page.show()
     page.wait_for_pictures()
     assert page.window.grid.clock.isActive()
@@ -252,7 +252,7 @@ def test_the_list_of_keys_has_all_those_of_the_start_page_first(page: Page, key:
     page.wait_until(lambda: window.findChild(KeyList) is None)
 
 
-def test_a_question_mark_opens_the_glossary_on_the_start_page_unless_it_is_typed(page: Page) -> None:
+def test_a_question_mark_opens_the_glossary_unless_typed_in_a_field(page: Page) -> None:
     window = page.show().window
     window.search.setFocus()
     QTest.keyClicks(window.search, "?")
@@ -264,7 +264,7 @@ def test_a_question_mark_opens_the_glossary_on_the_start_page_unless_it_is_typed
     window.findChild(Glossary).close()
 
 
-def test_arrows_go_from_card_to_card_and_enter_chooses(page: Page) -> None:
+def test_arrows_move_between_cards_and_enter_chooses(page: Page) -> None:
     page.show()
     grid = page.window.grid
     cards = {"new": grid.new_card, **grid.cards}

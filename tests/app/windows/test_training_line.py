@@ -1,4 +1,4 @@
-"""The line that says what training is doing, and its two actions."""
+"""The line that describes the state of training, and its two actions."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def train(face: Face, env_steps: int, predicted: float = 4.0, finishing: float |
 
 
 def hold(face: Face, env_steps: int = 1000) -> None:
-    """Training holds after two answers."""
+    """Let training hold after two answers."""
     face.controller.progress.counted(2)
     train(face, env_steps)
     face.engine["rollout"].play(Waited("rollout", HOLDS))
     face.wait_until(lambda: face.controller.course.holding)
 
 
-def test_it_says_what_training_waits_for(face: Face) -> None:
+def test_the_line_says_what_training_waits_for(face: Face) -> None:
     assert shown(face) == "Training starts after the first 2 answers, not counting “can't tell”."
     assert not face.window.training_line.keep.isVisible()
     face.controller.progress.counted(2)
@@ -64,7 +64,7 @@ def test_it_says_what_training_waits_for(face: Face) -> None:
     face.wait_until(lambda: shown(face) == "Training is running.")
 
 
-def test_the_computers_answers_end_no_finish(face: Face) -> None:
+def test_answers_of_the_oracle_end_no_finish(face: Face) -> None:
     face.offer(make_query(), make_query(), make_query())
     face.labelling.set_teacher(Teacher.ORACLE)
     face.wait_until(lambda: len(face.answers()) == 2)  # the first two
@@ -72,7 +72,7 @@ def test_the_computers_answers_end_no_finish(face: Face) -> None:
     assert shown(face) == "Training waits for the computer's next answer."
     face.wait_until(lambda: face.labelling.oracle_timer.isActive())
     face.controller.finish()
-    face.labelling.oracle_timer.setInterval(0)  # the answer that is due already
+    face.labelling.oracle_timer.setInterval(0)  # for the answer that is already due
     face.wait_until(lambda: not face.labelling.oracle_timer.isActive())
     assert face.controller.course.finishing == 0.0 and len(face.answers()) == 2
     for share in (0.1, 0.9):
@@ -85,7 +85,7 @@ def test_the_computers_answers_end_no_finish(face: Face) -> None:
     assert not face.labelling.oracle_timer.isActive() and len(face.answers()) == 2
 
 
-def test_training_can_go_on_without_answers_even_after_a_restart(face: Face) -> None:
+def test_training_can_continue_without_answers_even_after_a_restart(face: Face) -> None:
     hold(face)
     shown(face)
     keep = face.window.training_line.keep
@@ -103,7 +103,7 @@ def test_training_can_go_on_without_answers_even_after_a_restart(face: Face) -> 
 
 
 @pytest.mark.parametrize(("after", "result"), [(6.0, "rose"), (4.0, "did not rise"), (3.0, "did not rise")])
-def test_training_is_finished_and_an_answer_ends_that(face: Face, after: float, result: str) -> None:
+def test_an_answer_ends_a_finish(face: Face, after: float, result: str) -> None:
     hold(face, 20_000)
     shown(face)
     click(face.window.training_line.finish)
@@ -126,7 +126,7 @@ def test_training_is_finished_and_an_answer_ends_that(face: Face, after: float, 
     assert text.toolTip() == ""
 
 
-def test_a_finish_that_a_restart_has_lost_can_be_asked_for_again(face: Face) -> None:
+def test_a_finish_lost_in_a_restart_can_be_requested_again(face: Face) -> None:
     hold(face, 20_000)
     click(face.window.training_line.finish)
     train(face, 24_000, finishing=0.4)
@@ -153,7 +153,7 @@ def test_the_answer_to_a_repeated_pair_ends_no_finish(face: Face) -> None:
     assert shown(face) == f"Finishing training: 40%{ENDS}"
 
 
-def test_a_session_that_has_taken_all_its_steps_says_so(face: Face) -> None:
+def test_the_line_says_when_a_session_has_taken_all_its_steps(face: Face) -> None:
     hold(face, 20_000)
     face.engine["rollout"].play(Waited("rollout", DONE))
     face.wait_until(lambda: shown(face).startswith("All steps are used."))
@@ -174,7 +174,7 @@ def test_the_text_changes_at_most_every_two_seconds(face: Face, monkeypatch: pyt
     assert face.window.training_line.text.text() != WAITS
 
 
-def test_it_says_nothing_as_soon_as_training_has_stopped_by_itself(face: Face) -> None:
+def test_the_line_is_empty_once_training_has_stopped_by_itself(face: Face) -> None:
     hold(face)
     assert shown(face) == WAITS
     face.engine["policy"].die()

@@ -1,4 +1,4 @@
-"""Undo finish: the way back to the policy from before a finish."""
+"""Undo finish: return to the policy from before a finish."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WEIGHTS = {"weight": np.ones(3, np.float32)}
 
 
 def act(face: Face, env_steps: int, finishing: float | None = None) -> None:
-    """The jobs report a batch and publish a policy; a checkpoint would say so."""
+    """Let the jobs report a batch and publish a policy; checkpoints contain these numbers."""
     face.engine["rollout"].values = {"env_steps": env_steps}
     face.engine["rollout"].play(report(env_steps, finishing=finishing))
     face.engine["policy"].play(PolicyPublished(env_steps // 1000, WEIGHTS, env_steps))
@@ -48,7 +48,7 @@ def act(face: Face, env_steps: int, finishing: float | None = None) -> None:
 
 
 def snapshots(face: Face) -> list[int]:
-    """Environment steps of the policies on the slider."""
+    """Return the environment steps of the policies on the slider."""
     return [info.env_steps for info in face.controller.policy_history.snapshots]
 
 
@@ -59,7 +59,7 @@ def wait(face: Face, reason: str) -> None:
 
 
 def begin(face: Face) -> None:
-    """Two answers were given, and training waits for the next one."""
+    """Give two answers, and let training wait for the next one."""
     face.controller.progress.counted(2)
     for env_steps in (10_000, BEFORE):
         act(face, env_steps)
@@ -67,7 +67,7 @@ def begin(face: Face) -> None:
 
 
 def finish(face: Face) -> None:
-    """The person finishes training, and the finish is over and saved."""
+    """Finish training, and wait until the finish is over and saved."""
     checkpointer = face.controller.checkpointer
     with face.wait_signal(checkpointer.saved):
         QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
@@ -85,26 +85,29 @@ def undo(face: Face) -> None:
 
 
 def offered(face: Face) -> bool:
-    """The button is on screen."""
+    """Return whether the button is on screen."""
     face.window.refresh()
     return face.window.training_line.undo_finish.isVisible()
 
 
 def possible(face: Face) -> bool:
-    """The command can be run, with the button on screen or without it."""
+    """Return whether the command can be run, with or without its button on screen."""
     face.window.refresh()
     return face.window.commands[Command.UNDO_FINISH].isEnabled()
 
 
 def comparison(left_over: int) -> Query:
-    """A pair whose left clip is from before the finish, and the right one from after it; left_over: with this one"""
+    """Return a pair with the left clip from before the finish, the right one from after it.
+
+    left_over: number of such pairs to go, including this one
+    """
     query = make_query()
     left, right = replace(query.left, env_steps=BEFORE - 1), replace(query.right, env_steps=AFTER)
     return replace(query, left=left, right=right, comparison=PolicyComparison(BEFORE, left_over))
 
 
 def compare(face: Face, *keys: Qt.Key) -> None:
-    """The person answers a pair of each kind with these keys; an ordinary pair follows."""
+    """Answer pairs of both policies with these keys; an ordinary pair follows."""
     pairs = face.offer(*(comparison(len(keys) - i) for i in range(len(keys))), make_query())
     text = face.window.training_line.text
     for i, (key, following) in enumerate(zip(keys, pairs[1:], strict=True)):
@@ -141,7 +144,7 @@ def face(open_face: Callable[..., Face]) -> Face:
 
 
 def restored(face: Face) -> bool:
-    """The jobs have the states from before the finish, and training waits as it did then."""
+    """Return whether the jobs have the states from before the finish and training waits as it did then."""
     names = ("rollout", "reward", "policy")
     before = face.engine["rollout"].spec.state
     assert {face.engine[name].spec.state.values["n"] for name in names} == {before.values["n"]}
@@ -154,7 +157,7 @@ def restored(face: Face) -> bool:
     return line(face).startswith("Training waits for your next answer.")
 
 
-def test_it_takes_training_back_and_leaves_the_answers(face: Face) -> None:
+def test_undoing_a_finish_reverts_training_and_keeps_the_answers(face: Face) -> None:
     face.answered(Qt.Key.Key_Down)
     wait(face, HOLDS)
     assert not possible(face)
@@ -170,7 +173,7 @@ def test_it_takes_training_back_and_leaves_the_answers(face: Face) -> None:
     assert offered(face)
 
 
-def test_the_live_view_predicts_with_the_reward_from_before(face: Face) -> None:
+def test_the_live_view_predicts_with_the_earlier_reward_after_an_undo(face: Face) -> None:
     weights = {f"{KEPT_REWARD}weight": np.ones(3, np.float32)}
     finish(face)
     loaded = face.controller.session.load()
@@ -184,8 +187,8 @@ def test_the_live_view_predicts_with_the_reward_from_before(face: Face) -> None:
     face.wait_until(lambda: len(face.engine["clips"].got(RewardPublished)) == 1)
 
 
-def test_a_finish_under_way_can_be_undone_and_so_can_two(face: Face) -> None:
-    """Both together: after the first one alone the policy may have been lost already."""
+def test_one_or_two_finishes_can_be_undone_while_running(face: Face) -> None:
+    """Both are undone together, because the first one alone may already have spoiled the policy."""
     finish(face)
     face.window.training_line.finish.click()
     act(face, 35_000, 0.5)
@@ -194,7 +197,7 @@ def test_a_finish_under_way_can_be_undone_and_so_can_two(face: Face) -> None:
     assert restored(face)
 
 
-def test_answers_that_prefer_the_earlier_policy_advise_it(face: Face) -> None:
+def test_answers_preferring_the_earlier_policy_recommend_an_undo(face: Face) -> None:
     face.window.resize(1280, 720)
     face.wait_until(lambda: face.window.width() == 1280)
     finish(face)
@@ -210,8 +213,8 @@ def test_answers_that_prefer_the_earlier_policy_advise_it(face: Face) -> None:
     assert len(face.answers()) == 5 and restored(face)
 
 
-def test_answers_that_hardly_prefer_the_earlier_policy_leave_the_command(face: Face) -> None:
-    """The result is on screen until the next answer."""
+def test_answers_hardly_preferring_the_earlier_policy_only_enable_the_command(face: Face) -> None:
+    """The result stays on screen until the next answer."""
     finish(face)
     act(face, AFTER)
     compare(face, Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Left, Qt.Key.Key_Down)
@@ -222,7 +225,7 @@ def test_answers_that_hardly_prefer_the_earlier_policy_leave_the_command(face: F
     assert line(face) == "Training is running." and not offered(face) and possible(face)
 
 
-def test_an_answer_that_is_taken_back_says_nothing_of_the_policies(face: Face) -> None:
+def test_a_withdrawn_answer_does_not_count_in_the_comparison(face: Face) -> None:
     finish(face)
     act(face, AFTER)
     compare(face, Qt.Key.Key_Left, Qt.Key.Key_Left)
@@ -236,7 +239,7 @@ def test_an_answer_that_is_taken_back_says_nothing_of_the_policies(face: Face) -
 
 
 @pytest.mark.parametrize(("key", "steps"), [(Qt.Key.Key_Left, BEFORE), (Qt.Key.Key_Right, AFTER)])
-def test_the_next_finish_can_be_undone_alone_unless_the_first_one_made_it_worse(
+def test_a_second_finish_is_undone_alone_unless_the_first_one_made_the_policy_worse(
     face: Face, key: Qt.Key, steps: int
 ) -> None:
     finish(face)
@@ -249,7 +252,7 @@ def test_the_next_finish_can_be_undone_alone_unless_the_first_one_made_it_worse(
     assert face.engine["rollout"].spec.state.values["env_steps"] == steps
 
 
-def test_a_pair_of_an_earlier_finish_says_nothing_of_the_next_one(face: Face) -> None:
+def test_a_pair_of_an_earlier_finish_does_not_count_for_the_next_one(face: Face) -> None:
     finish(face)
     act(face, AFTER)
     _, old = face.offer(make_query(), comparison(1))
@@ -264,8 +267,8 @@ def test_a_pair_of_an_earlier_finish_says_nothing_of_the_next_one(face: Face) ->
     assert line(face).endswith("(2 to go).") and face.controller.course.comparison.preferred is None
 
 
-def test_nor_does_one_that_is_shown_after_the_next_finish_has_begun(face: Face) -> None:
-    """The person finishes again while the answered pair is still marked, and no pair can be answered."""
+def test_an_old_pair_shown_after_the_next_finish_began_does_not_count(face: Face) -> None:
+    """The second finish begins while the answered pair is still marked and no pair can be answered."""
     finish(face)
     act(face, AFTER)
     _, old, following = face.offer(comparison(2), comparison(1), make_query())
@@ -285,8 +288,10 @@ def test_nor_does_one_that_is_shown_after_the_next_finish_has_begun(face: Face) 
     assert face.controller.course.comparison.preferred == (1, 0, 1)
 
 
-def test_nor_does_one_that_comes_before_the_next_finish_has_begun(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rollout offers it before it hears of the finish, whose checkpoint is not on disk yet."""
+def test_an_old_pair_offered_before_the_next_finish_began_does_not_count(
+    face: Face, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rollout offers the pair before it receives the finish, whose checkpoint is not yet on disk."""
     finish(face)
     act(face, AFTER)
     compare(face, Qt.Key.Key_Left, Qt.Key.Key_Right)
@@ -302,7 +307,7 @@ def test_nor_does_one_that_comes_before_the_next_finish_has_begun(face: Face, mo
     assert face.controller.course.comparison.preferred is None
 
 
-def test_an_answer_that_is_changed_in_the_history_counts_as_changed(face: Face) -> None:
+def test_an_answer_changed_in_the_history_counts_with_its_new_choice(face: Face) -> None:
     finish(face)
     act(face, AFTER)
     compare(face, Qt.Key.Key_Left, Qt.Key.Key_Left)
@@ -313,7 +318,7 @@ def test_an_answer_that_is_changed_in_the_history_counts_as_changed(face: Face) 
 
 
 @pytest.mark.parametrize("reason", [FINISHED, DONE])
-def test_pairs_are_marked_in_a_session_that_trains_no_more(face: Face, reason: str) -> None:
+def test_comparisons_are_marked_after_the_last_step_of_a_session(face: Face, reason: str) -> None:
     finish(face)
     face.offer(make_query(), comparison(1), make_query())
     face.press(Qt.Key.Key_Down)
@@ -322,7 +327,7 @@ def test_pairs_are_marked_in_a_session_that_trains_no_more(face: Face, reason: s
     assert line(face).endswith("(1 to go).")
 
 
-def test_a_report_that_was_on_its_way_when_the_finish_was_undone_is_not_taken(face: Face) -> None:
+def test_a_late_report_of_an_undone_finish_is_ignored(face: Face) -> None:
     finish(face)
     rollout = face.engine["rollout"]
     QTest.mouseClick(face.window.training_line.undo_finish, Qt.MouseButton.LeftButton)
@@ -331,8 +336,8 @@ def test_a_report_that_was_on_its_way_when_the_finish_was_undone_is_not_taken(fa
     assert not face.controller.course.finish_asked and restored(face)
 
 
-def test_a_finish_that_a_restart_takes_back_is_over(face: Face) -> None:
-    """The rollout ends before a checkpoint has the finish in it."""
+def test_a_finish_reverted_by_a_restart_is_over(face: Face) -> None:
+    """The rollout ends before a checkpoint contains the finish."""
     with face.wait_signal(face.controller.checkpointer.saved):
         QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
     act(face, 25_000, 0.5)
@@ -344,7 +349,7 @@ def test_a_finish_that_a_restart_takes_back_is_over(face: Face) -> None:
     assert not face.controller.course.finish_asked and not offered(face)
 
 
-def test_a_finish_that_does_not_begin_leaves_the_way_back_from_the_one_before(
+def test_a_finish_that_does_not_begin_keeps_the_undo_of_the_previous_one(
     face: Face, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     finish(face)
@@ -402,7 +407,7 @@ def test_a_finish_whose_checkpoint_cannot_be_saved_runs_and_is_not_undone(
     assert face.controller.course.finishing == 0.5 and not offered(face)
 
 
-def test_a_damaged_checkpoint_is_told_and_training_continues(face: Face) -> None:
+def test_a_damaged_checkpoint_is_reported_and_training_continues(face: Face) -> None:
     finish(face)
     job = face.engine["rollout"]
     Path(face.folder / CHECKPOINTS / "before-finish.safetensors").write_bytes(b"")
@@ -414,7 +419,7 @@ def test_a_damaged_checkpoint_is_told_and_training_continues(face: Face) -> None
     assert face.engine["rollout"] is job and face.controller.progress.env_steps == AFTER
 
 
-def test_an_undo_that_the_disk_refuses_loses_no_training(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_undo_loses_no_training(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     finish(face)
     act(face, 500_000, 1.0)
     wait(face, FINISHED)
@@ -436,9 +441,7 @@ def test_no_answer_is_taken_while_a_finish_is_undone(face: Face) -> None:
 
 
 @pytest.mark.parametrize("end", ["close", "stop"])
-def test_a_finish_that_is_being_undone_is_undone_after_a_stop(
-    face: Face, open_face: Callable[..., Face], end: str
-) -> None:
+def test_an_undo_interrupted_by_a_stop_is_completed(face: Face, open_face: Callable[..., Face], end: str) -> None:
     finish(face)
     face.window.training_line.undo_finish.click()
     if end == "stop":
@@ -455,9 +458,7 @@ def test_a_finish_that_is_being_undone_is_undone_after_a_stop(
     assert not again.window.banner.shows_failure
 
 
-def test_an_answer_that_is_taken_back_after_reopening_leaves_the_way_back(
-    face: Face, open_face: Callable[..., Face]
-) -> None:
+def test_an_answer_withdrawn_after_reopening_keeps_the_undo(face: Face, open_face: Callable[..., Face]) -> None:
     face.offer(make_query(), make_query())
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: len(face.answers()) == 1 and not face.labelling.flash_timer.isActive())
@@ -480,7 +481,7 @@ def test_a_finish_that_takes_the_last_steps_can_be_undone(face: Face) -> None:
     assert restored(face)
 
 
-def test_a_finish_that_had_not_begun_at_a_stop_can_be_asked_for_again(face: Face) -> None:
+def test_a_finish_not_begun_at_a_stop_can_be_requested_again(face: Face) -> None:
     rollout = face.engine["rollout"]
     QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
     face.window.stop_action.trigger()
@@ -509,7 +510,9 @@ def test_a_finish_that_had_not_begun_at_a_failure_leaves_nothing_to_undo(
     assert not possible(face) and not face.controller.course.finish_asked
 
 
-def test_a_recording_of_the_finished_policy_is_not_shown_after_it(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recording_of_the_finished_policy_is_not_shown_after_an_undo(
+    face: Face, monkeypatch: pytest.MonkeyPatch
+) -> None:
     finish(face)
     clips, shown = face.engine["clips"], list[int]()
     requests, send = list[Event](), clips.send
@@ -531,7 +534,7 @@ def test_a_recording_of_the_finished_policy_is_not_shown_after_it(face: Face, mo
     assert shown == [BEFORE]
 
 
-def test_a_finish_begins_once_the_way_back_is_kept(face: Face) -> None:
+def test_a_finish_begins_once_its_undo_is_saved(face: Face) -> None:
     rollout = face.engine["rollout"]
     with face.wait_signal(face.controller.checkpointer.saved):
         QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
@@ -539,5 +542,5 @@ def test_a_finish_begins_once_the_way_back_is_kept(face: Face) -> None:
     face.wait_until(lambda: len(rollout.got(FinishRequested)) == 1)
 
 
-def test_a_session_with_a_schedule_has_none(open_face: Callable[..., Face], tmp_path: Path) -> None:
+def test_a_session_with_a_schedule_has_no_undo_of_a_finish(open_face: Callable[..., Face], tmp_path: Path) -> None:
     assert not possible(open_face(tmp_path / "scheduled"))

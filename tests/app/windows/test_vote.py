@@ -1,4 +1,4 @@
-"""Votes of an audience in demo mode: a room's majority is one answer, and nothing is served unless a person says so."""
+"""Votes of an audience in demo mode: the majority is one answer, and nothing is served without a person's consent."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def face(open_face: Callable[..., Face]) -> Face:
 
 @pytest.fixture
 def voting(face: Face) -> Iterator[tuple[Face, DemoWindow, FakeProcess]]:
-    """A face in demo mode, and the child that serves the page."""
+    """A window in demo mode, and the child process that serves the page."""
     face.window.commands[Command.VOTE].trigger()
     accept(face)
     face.engine["voting"].play(VotingServed(URL))
@@ -57,19 +57,19 @@ def accept(face: Face, button: QMessageBox.StandardButton = QMessageBox.Standard
 
 
 def pixels(widget: QWidget) -> npt.NDArray[np.uint8]:
-    """The picture of a widget, (height, width, 3)."""
+    """Return the picture of a widget, (height, width, 3)."""
     image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
     rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
     return rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).copy()
 
 
 def scanned(code: QWidget) -> str:
-    """The text of a QR code, as a phone reads it from the screen."""
+    """Return the text of a QR code, decoded from the screen as by a phone."""
     return str(cv2.QRCodeDetector().detectAndDecode(pixels(code))[0])
 
 
 def bar_lengths(bars: QWidget) -> list[int]:
-    """Lengths in pixels of the bars for left, tie and right."""
+    """Return the lengths in pixels of the bars for left, tie and right."""
     picture, colours = pixels(bars), (theme.palette().green, theme.palette().grey)
     filled = sum((picture == np.uint8(QColor(colour).getRgb()[:3])).all(axis=2) for colour in colours)
     return [int(filled[round((number + 0.5) * len(picture) / 3)].sum()) for number in range(3)]
@@ -90,13 +90,13 @@ def test_the_majority_is_one_answer_with_its_votes(voting: tuple[Face, DemoWindo
     assert demo.hints.text().startswith("← ↑ → You answer") and "F6" not in demo.hints.text()
     QTest.keyClick(demo, Qt.Key.Key_F2)
     assert not demo.findChildren(QInputDialog)
-    QTest.keyClick(demo, Qt.Key.Key_F7)  # the computer does not answer in place of the room
+    QTest.keyClick(demo, Qt.Key.Key_F7)  # the oracle does not answer in place of the audience
     assert face.labelling.teacher == Teacher.HUMAN and "Computer" not in demo.hints.text()
-    face.wait_until(lambda: demo.code.height() > demo.height() / 2)  # to be read from the back of a room
+    face.wait_until(lambda: demo.code.height() > demo.height() / 2)  # large enough for the back of a room
     face.offer(make_query(), make_query())
     face.wait_until(lambda: bool(child.got(VoteOpened)))
     number = child.got(VoteOpened)[-1].round
-    child.play(VotesCounted(number - 1, {"left": 9}, 0.0, True))  # of an earlier pair: late
+    child.play(VotesCounted(number - 1, {"left": 9}, 0.0, True))  # late votes on an earlier pair
     child.play(VotesCounted(number, {"left": 1, "tie": 0, "right": 2}, 3.0, False))
     face.wait_until(lambda: bar_lengths(demo.bars)[2] > 0)
     left, tie, right = bar_lengths(demo.bars)
@@ -117,7 +117,7 @@ def test_the_majority_is_one_answer_with_its_votes(voting: tuple[Face, DemoWindo
 
 
 @pytest.mark.parametrize("ties", [0, 1])
-def test_a_draw_is_a_tie_and_called_one(voting: tuple[Face, DemoWindow, FakeProcess], ties: int) -> None:
+def test_equal_votes_are_stored_and_shown_as_a_tie(voting: tuple[Face, DemoWindow, FakeProcess], ties: int) -> None:
     face, demo, child = voting
     face.offer(make_query(), make_query())
     face.wait_until(lambda: bool(child.got(VoteOpened)))
@@ -139,13 +139,13 @@ def test_an_answer_of_the_audience_that_cannot_be_saved_is_voted_on_again(
         full.setattr(PreferenceStore, "add", raising(UserError("The disk is full: make room, then answer again.")))
         child.play(VotesCounted(number, {"left": 0, "tie": 0, "right": 5}, 0.0, True))
         face.wait_until(lambda: child.got(VoteOpened)[-1].round > number)
-    QTest.keyClick(demo, Qt.Key.Key_Left)  # the presenter answers in their place
+    QTest.keyClick(demo, Qt.Key.Key_Left)  # the presenter answers instead
     face.wait_until(lambda: len(face.answers()) == 1)
     demo.refresh()
     assert child.got(VoteKept) == [] and "audience chose" not in demo.title.text()
 
 
-def test_votes_of_an_answer_that_is_being_saved_are_kept_when_training_is_paused(
+def test_votes_of_an_answer_being_saved_survive_a_pause(
     voting: tuple[Face, DemoWindow, FakeProcess], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     face, _, child = voting
@@ -219,17 +219,17 @@ def test_the_votes_wait_while_training_is_paused(voting: tuple[Face, DemoWindow,
     assert face.answers() == []
 
 
-def test_leaving_full_screen_ends_it(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
+def test_leaving_full_screen_ends_the_voting(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
     face, demo, child = voting
     QTest.keyClick(demo, Qt.Key.Key_Escape)
     face.wait_until(lambda: child.stopped and not face.controller.room.on)
 
 
-def test_a_pair_that_follows_while_the_page_ends_is_the_computers_again(
+def test_a_pair_offered_while_voting_ends_returns_to_the_oracle(
     voting: tuple[Face, DemoWindow, FakeProcess], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     face, demo, child = voting
-    face.labelling.teacher_after_demo = Teacher.ORACLE  # it taught before
+    face.labelling.teacher_after_demo = Teacher.ORACLE  # the previous teacher
     reading, left, ending, may_end = (threading.Event() for _ in range(4))
 
     def receive(timeout: float) -> FakeMessage:
@@ -255,7 +255,7 @@ def test_a_pair_that_follows_while_the_page_ends_is_the_computers_again(
     face.wait_until(lambda: not face.controller.room.on)
 
 
-def test_why_there_is_no_page_is_reported_in_a_sentence(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
+def test_a_failure_to_serve_the_page_is_one_sentence(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
     face, demo, child = voting
     child.play(Failed("voting", "This computer is not connected to a network", "traceback"))
     face.wait_until(lambda: demo.code is None)

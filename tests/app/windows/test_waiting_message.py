@@ -1,4 +1,4 @@
-"""The message while there is no pair, with a count-down where one is known."""
+"""The message while there is no pair, with a countdown if the time is known."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def clock() -> Clock:
 
 
 def counting(face: Face, clock: Clock) -> None:
-    """The session as if it had just been started, with a clock of the test's own."""
+    """A session as if just started, with a clock that the tests set."""
     face.controller.progress.first_pair = Countdown(8.0, clock)
     face.controller.progress.first_pair.begin()
 
 
-def test_the_first_segments_are_counted_down_to(face: Face, clock: Clock) -> None:
+def test_the_message_counts_down_to_the_first_segments(face: Face, clock: Clock) -> None:
     counting(face, clock)
     clock.now += 2.0
     assert texts(face) == (
@@ -61,7 +61,7 @@ def test_the_seconds_to_the_first_pair_are_kept_for_the_next_start(
     assert open_face().controller.progress.first_pair.expected == 4.2
 
 
-def test_later_pairs_are_counted_down_to_at_the_recent_pace(face: Face, clock: Clock) -> None:
+def test_the_message_counts_down_to_later_pairs_at_the_recent_pace(face: Face, clock: Clock) -> None:
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.query is None)
@@ -74,7 +74,7 @@ def test_later_pairs_are_counted_down_to_at_the_recent_pace(face: Face, clock: C
     assert texts(face) == ("Recording new clips: 4 s left", "Estimated from the recent pace.")
 
 
-def test_paused_stopped_and_failed_say_what_to_do(face: Face) -> None:
+def test_the_message_of_a_paused_stopped_or_failed_session_says_what_to_do(face: Face) -> None:
     face.window.pause_action.trigger()
     assert texts(face)[0] == "Paused" and "Press Resume" in texts(face)[1]
     face.window.pause_action.trigger()
@@ -83,11 +83,11 @@ def test_paused_stopped_and_failed_say_what_to_do(face: Face) -> None:
     face.wait_until(lambda: face.controller.state == State.FAILED)
     assert texts(face)[0] == "Training has stopped"
     face.stop()
-    assert texts(face) == ("Stopped", f"{LOST_TRAINING} Press Start to continue.")  # a part of it had ended
+    assert texts(face) == ("Stopped", f"{LOST_TRAINING} Press Start to continue.")  # one of its jobs had ended
     assert face.controller.abandoned == LOST_TRAINING
 
 
-def test_a_stop_says_whether_the_training_is_saved(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_message_after_a_stop_says_whether_training_was_saved(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     face.stop()
     assert texts(face) == ("Stopped", "Everything was saved. Press Start to continue.")
     assert face.controller.abandoned == ""
@@ -100,12 +100,10 @@ def test_a_stop_says_whether_the_training_is_saved(face: Face, monkeypatch: pyte
     face.window.pause_action.trigger()
     face.wait_until(lambda: face.controller.state == State.RUNNING)
     face.stop()
-    assert texts(face)[1] == f"{FULL} Press Start to continue."  # nothing has been learned since it was started again
+    assert texts(face)[1] == f"{FULL} Press Start to continue."  # nothing has been learned since the restart
 
 
-def test_what_jobs_report_while_the_last_checkpoint_is_written_is_not_called_lost(
-    face: Face, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reports_during_the_last_checkpoint_are_not_called_lost(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     face.learn()
     policy, held = face.engine["policy"], list[Event]()
     play = policy.play
@@ -119,7 +117,7 @@ def test_what_jobs_report_while_the_last_checkpoint_is_written_is_not_called_los
 
 
 @pytest.mark.parametrize("learned", [False, True])
-def test_jobs_that_do_not_answer_hold_up_no_stop_and_training_is_lost_only_if_there_was_some(
+def test_unresponsive_jobs_delay_no_stop_and_only_new_training_is_lost(
     face: Face, monkeypatch: pytest.MonkeyPatch, learned: bool
 ) -> None:
     if learned:

@@ -1,4 +1,4 @@
-"""Garbage is collected in the window's thread alone."""
+"""Garbage collection, which runs only in the window's thread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.workers.garbage import collect_if_due, collected_here
 
 
 class Cycle:
-    """Object in a reference cycle, which notes the thread that deletes it."""
+    """Object in a reference cycle that records the thread in which it is deleted."""
 
     def __init__(self, deleted: list[int]) -> None:
         self.itself, self._deleted = self, deleted
@@ -18,7 +18,7 @@ class Cycle:
         self._deleted.append(threading.get_ident())
 
 
-def test_no_other_thread_collects_whatever_it_allocates() -> None:
+def test_only_the_window_thread_collects_garbage() -> None:
     deleted, kept = list[int](), list[list[int]]()
 
     def allocate() -> None:
@@ -33,5 +33,5 @@ def test_no_other_thread_collects_whatever_it_allocates() -> None:
         assert deleted == []
         collect_if_due()
         assert deleted == [threading.get_ident()] * 100
-        collect_if_due()  # nothing is due
+        collect_if_due()  # does nothing: no collection is due
     assert gc.isenabled() and gc.get_freeze_count() == 0

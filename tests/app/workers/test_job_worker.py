@@ -1,4 +1,4 @@
-"""The threads that supervise children: what they forward, and real children that hang or die."""
+"""Threads that supervise child processes: forwarded messages, and real children that hang or die."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ SECONDS = 60_000
 needs_stop = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows can't hold a process still")
 
 
-def test_batches_and_weights_go_from_child_to_child_unopened(qtbot: QtBot) -> None:
+def test_batches_and_weights_are_forwarded_between_children_unopened(qtbot: QtBot) -> None:
     engine, kept = Engine(), Engine()(JobSpec("snapshots", {}))
     group = JobGroup(engine, tiny().to_dict())
-    group.ports["snapshots"] = kept  # in this process, so it is given the event itself
+    group.ports["snapshots"] = kept  # in this process, so it receives the event itself
     arrived: list[Any] = []
     group.event_arrived.connect(arrived.append)
     group.start(JOB_NAMES, {})
@@ -56,7 +56,7 @@ def test_batches_and_weights_go_from_child_to_child_unopened(qtbot: QtBot) -> No
 
 
 @needs_stop
-def test_a_worker_whose_child_hangs_from_the_start_ends_when_it_is_cancelled(
+def test_cancelling_ends_a_worker_whose_child_hangs_from_the_start(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start, held = ChildProcess.start, list[int]()
@@ -80,8 +80,8 @@ def test_a_worker_whose_child_hangs_from_the_start_ends_when_it_is_cancelled(
 
 
 @needs_stop
-def test_children_that_hang_with_full_pipes_hold_up_neither_each_other_nor_the_end(qtbot: QtBot) -> None:
-    """An event for a killed child is dropped, and the killed child is reported."""
+def test_hanging_children_with_full_pipes_block_neither_each_other_nor_closing(qtbot: QtBot) -> None:
+    """Events for a killed child are dropped, and the killed child is reported."""
     group = JobGroup(JobProcess, tiny().to_dict())
     begun: set[str] = set()
     group.event_arrived.connect(lambda event: begun.add(getattr(event, "job", "")))

@@ -1,4 +1,4 @@
-"""Exceptions in each worker other than the stages', at each event that its child may send; no event is left out."""
+"""Exceptions in the workers other than the jobs', at every event that their children may send."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_picture_whose_worker_fails_is_refused_and_the_next_is_drawn(
 
 
 @pytest.mark.parametrize("event", PLAY, ids=names)
-def test_a_game_whose_worker_fails_says_so_and_can_be_played_again(qtbot: QtBot, event: Event) -> None:
+def test_a_game_whose_worker_fails_is_reported_and_can_be_played_again(qtbot: QtBot, event: Event) -> None:
     engine = Engine()
     playing = Playing(Config(task="breakout"), engine, "mine")
     playing.open()

@@ -1,4 +1,4 @@
-"""Answers on their way between the disk and the jobs."""
+"""Answers passed between the disk and the jobs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_answers_are_replayed_one_by_one(face: Face, monkeypatch: pytest.MonkeyP
                 writer.end()
 
     monkeypatch.setattr(PreferenceStore, "each", counting)
-    for expected in ([1, 2, 3, 3], [1]):  # the second one is closed after the first answer
+    for expected in ([1, 2, 3, 3], [1]):  # the second replay is closed after its first answer
         read.clear()
         sent.clear()
         writer = PreferenceWriter(face.controller.session.store, {"reward": Port()})

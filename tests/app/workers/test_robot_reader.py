@@ -25,7 +25,7 @@ def failing(link: Link) -> NoReturn:
     raise MemoryError("out of memory")
 
 
-def test_a_real_child_reads_a_file_and_says_why_another_is_none(tmp_path: Path) -> None:
+def test_a_real_child_reads_a_robot_and_explains_why_another_file_is_none(tmp_path: Path) -> None:
     good, bad = tmp_path / "swinger.xml", tmp_path / "stone.xml"
     good.write_text(SWINGER)
     assert read_robot(good).joints == ("swing",)
@@ -36,13 +36,13 @@ def test_a_real_child_reads_a_file_and_says_why_another_is_none(tmp_path: Path) 
     assert not multiprocessing.active_children()
 
 
-def test_a_program_that_is_closed_waits_for_no_file(tmp_path: Path) -> None:
+def test_closing_the_program_does_not_wait_for_a_file(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="x.xml was not read"):
         read_robot(tmp_path / "x.xml", stopped=lambda: True)
     assert not multiprocessing.active_children()
 
 
-def test_a_real_child_says_how_fast_an_environment_is_shown() -> None:
+def test_a_real_child_reports_the_rate_of_an_environment() -> None:
     assert read_rate("Hopper-v5") == 125
     for name, fault in (("Nowhere-v0", "No environment named Nowhere-v0"), ("Pendulum", "gym:Pendulum has no version")):
         with pytest.raises(UserError, match=fault):

@@ -47,7 +47,7 @@ def test_the_page_about_behaviours_lists_every_field() -> None:
     assert listed == {field.name for field in dataclasses.fields(Behaviour)}
 
 
-def test_a_file_of_an_editor_that_marks_utf_8_is_read(tmp_path: Path) -> None:
+def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     (tmp_path / "kneel.json").write_text(json.dumps(BEHAVIOUR), encoding="utf-8-sig")
     assert read_file(tmp_path / "kneel.json") == parse(json.dumps(BEHAVIOUR))
 
@@ -135,7 +135,7 @@ def test_a_wrong_field_is_one_sentence(changes: dict[str, Any], expected: str) -
         (None, "can't be read"),
     ],
 )
-def test_what_is_no_behaviour_file_is_refused_by_its_name(content: bytes | None, expected: str) -> None:
+def test_a_path_that_is_no_behaviour_file_is_refused_by_name(content: bytes | None, expected: str) -> None:
     if content is not None:
         Path("mine.json").write_bytes(content)
     with pytest.raises(UserError) as refused:
@@ -154,7 +154,7 @@ def test_a_file_may_be_a_link() -> None:
         read_file(Path("ring.json"))
 
 
-def test_a_camera_is_read_and_one_that_shows_nothing_is_refused() -> None:
+def test_a_camera_is_read_and_an_unusable_one_refused() -> None:
     camera = {"azimuth": -30, "elevation": 20, "distance": 3.5}
     read = parse(json.dumps({**BEHAVIOUR, "camera": camera}))
     assert read.camera == CameraView(-30.0, 20.0, 3.5) and parse(read.to_text()) == read

@@ -47,7 +47,7 @@ def test_expressions_are_computed_for_all_environments(text: str, expected: list
 @pytest.mark.parametrize(
     "name", ["knee", "left-hip", "in", "None", "part#2", 'a"b', "back\\slash", "\u00b5m", "1st", "µ"]
 )
-def test_every_name_can_be_read_as_it_is_listed(name: str) -> None:
+def test_every_listed_name_can_be_used_in_an_expression(name: str) -> None:
     listed = write("height", name)
     names = SignalNames((), (), (name,))
     assert listed in names.all()
@@ -86,7 +86,7 @@ def test_names_in_brackets_may_be_quoted() -> None:
     assert value('joint[knee] + joint_rate["left-hip"] + contact["foot"]', **joints) == [11.0, 23.0]
 
 
-def test_only_what_is_read_is_computed() -> None:
+def test_only_used_signals_are_computed() -> None:
     assert compile_expression("max(height[foot], 0) * up", NAMES).signals == {"height[foot]", "up"}
     assert value("3") == [3.0, 3.0]
 
@@ -106,7 +106,7 @@ def test_only_what_is_read_is_computed() -> None:
         ("9 ** 9 ** 9", [1e6, 1e6]),
     ],
 )
-def test_what_is_not_finite_becomes_zero_or_the_largest_value(text: str, expected: list[float]) -> None:
+def test_values_that_are_not_finite_become_zero_or_the_largest_value(text: str, expected: list[float]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert value(text, height=[0.0, 2.0]) == expected
@@ -232,7 +232,7 @@ def test_a_wrong_expression_is_one_sentence_with_the_place(text: str, reason: st
 
 
 @pytest.mark.parametrize("name", ["a#b", "a=b", "a&&b", "it's", "a b", "a]b", "1", "and", "ﬁn"])
-def test_a_name_that_needs_quotes_is_told_how_to_write_it(name: str) -> None:
+def test_an_unquoted_name_is_answered_with_how_to_write_it(name: str) -> None:
     names = SignalNames((name,), (), (name,))
     for family in ("joint", "contact"):
         with pytest.raises(UserError) as refused:

@@ -15,9 +15,9 @@ NAMES = SignalNames(geoms=("foot",))
 
 
 def measured(text: str, wrapped: str = "", **signals: list[tuple[float, float]]) -> tuple[float, float]:
-    """The figure of both environments, of which the first gets each first value; a step lasts 0.5 s.
+    """Return the figure in two environments; the first one gets the first value of each pair. A step lasts 0.5 s.
 
-    wrapped: the angle that jumps
+    wrapped: the angle that is wrapped to one turn
     """
     counted = EpisodeFigures({"it": compile_figure(text, NAMES)}, 2, 0.5)
     for step in zip(*signals.values(), strict=True):
@@ -44,18 +44,18 @@ HEIGHTS = [(1.0, 0.0), (3.0, 0.0), (2.0, 5.0), (2.5, -1.0)]
         ("last(height)", (2.5, -1.0)),
         ("highest(height) - lowest(height)", (2.0, 6.0)),
         ("count(height > 2)", (2.0, 1.0)),
-        ("count(height < 3)", (1.0, 1.0)),  # what is true from the start has not become so
+        ("count(height < 3)", (1.0, 1.0)),  # a condition that holds from the start does not count as becoming true
         ("100 * share(height > 1.5) + max(1, mean(height) ** 2)", (75 + 2.125**2, 25 + 1.0)),
         ("1 / mean(0 * height)", (0.0, 0.0)),
         ("mean(exp(1000 * height))", (1e6, 250_000.5)),
     ],
 )
-def test_figures_remember_an_episode(text: str, expected: tuple[float, float]) -> None:
+def test_figures_are_computed_over_an_episode(text: str, expected: tuple[float, float]) -> None:
     assert measured(text, height=HEIGHTS) == pytest.approx(expected)
 
 
 def circling(*turns: float) -> list[float]:
-    """Angles in 16 parts of each of these turns, from -pi to pi as of a free body."""
+    """Return angles in 16 parts of each of these turns, from -pi to pi as for a free body."""
     ends = np.cumsum((0.0, *turns))
     path = np.concatenate([np.linspace(a, b, 16, endpoint=False) for a, b in zip(ends, ends[1:], strict=False)])
     angles: list[float] = ((np.append(path, ends[-1]) * 2 * np.pi + np.pi) % (2 * np.pi) - np.pi).tolist()
@@ -68,7 +68,7 @@ def circling(*turns: float) -> list[float]:
         ("turns(pitch)", (2.0,), 2),
         ("turns(-pitch)", (2.0,), 0),
         ("turns(-pitch)", (-1.5, -1.5), 3),
-        ("turns(pitch)", (1.25, -1.0, 0.7), 1),  # back and forth is no second turn
+        ("turns(pitch)", (1.25, -1.0, 0.7), 1),  # back and forth is not a second turn
         ("turns(pitch)", (1.25, -1.0, 0.8), 1),
         ("turns(pitch)", (1.25, -1.0, 1.75), 2),
         ("turns(pitch)", (0.99,), 0),
@@ -79,7 +79,7 @@ def circling(*turns: float) -> list[float]:
         ("turns(pitch / 2)", (3.2,), 1),
     ],
 )
-def test_full_turns_are_counted_whether_the_angle_jumps_or_counts_on(
+def test_full_turns_are_counted_for_wrapped_and_unwrapped_angles(
     text: str, turns: tuple[float, ...], counted: int
 ) -> None:
     jumping = circling(*turns)
@@ -88,10 +88,10 @@ def test_full_turns_are_counted_whether_the_angle_jumps_or_counts_on(
     assert measured(text, pitch=list(zip(unwrapped, unwrapped, strict=True))) == (counted, counted)
 
 
-def test_turns_of_more_than_half_a_turn_a_step_are_counted_where_the_angle_counts_on() -> None:
+def test_unwrapped_angles_count_steps_of_more_than_half_a_turn() -> None:
     angles = [number * 2 * np.pi * 1.2 for number in range(11)]
     assert measured("turns(pitch)", pitch=list(zip(angles, angles, strict=True))) == (12, 12)
-    there_and_back = [0, 1, 2.9, 0.4, -2.9, -1, 1, 2.9, 2.9]  # of a joint with limits
+    there_and_back = [0, 1, 2.9, 0.4, -2.9, -1, 1, 2.9, 2.9]  # angles of a joint with limits
     falling = [0, -3.3, -6.4, -6.4, -6.4, -6.4, -6.4, -6.4, -6.4]
     assert measured("turns(-pitch)", pitch=list(zip(falling, there_and_back, strict=True))) == (1, 0)
     assert measured("turns(pitch)", pitch=list(zip(falling, there_and_back, strict=True))) == (0, 0)
@@ -104,7 +104,7 @@ def test_turns_count_only_while_the_condition_holds() -> None:
     assert measured("turns(pitch, airborne)", **both) == (1, 3)
 
 
-def test_each_episode_starts_anew_and_its_state_can_be_saved() -> None:
+def test_figures_restart_with_each_episode_and_their_state_can_be_saved() -> None:
     texts = ["turns(yaw)", "mean(height)", "longest(height > 0)", "count(height > 0)", "highest(yaw)"]
     figures = {name: compile_figure(name, NAMES) for name in texts}
 
@@ -125,7 +125,7 @@ def test_each_episode_starts_anew_and_its_state_can_be_saved() -> None:
     assert second.finish(0)["mean(height)"] == 1.0
     third = EpisodeFigures({**figures, "mean(yaw)": compile_figure("mean(yaw)", NAMES)}, 2, 1.0)
     third.set_state(kept)
-    assert third.finish(1) == pytest.approx({**whole, "mean(yaw)": 0.0})  # a figure that is new starts now
+    assert third.finish(1) == pytest.approx({**whole, "mean(yaw)": 0.0})  # a new figure starts here
 
 
 @pytest.mark.parametrize(
@@ -169,5 +169,5 @@ def test_a_wrong_figure_is_one_sentence(text: str, words: str) -> None:
     assert str(refused.value).startswith("measure") and words in str(refused.value)
 
 
-def test_both_kinds_of_expressions_know_the_same_functions() -> None:
+def test_figures_and_expressions_have_the_same_functions() -> None:
     assert set(MEMORIES) == set(EPISODE_FUNCTIONS)

@@ -1,7 +1,7 @@
-"""Two hundred invalid behaviour and MJCF files, given to the command line: one sentence each, and nothing else happens.
+"""Two hundred invalid behaviour and MJCF files on the command line: each is one sentence without any other effect.
 
-Some are made by hand; the others are valid files with a change drawn with a fixed seed. A change may leave a file
-valid: then the sentence is about the folder of the session, which is occupied, so that nothing is taught.
+Some are written by hand; the others are valid files with a random change of fixed seed. If a change leaves a file
+valid, the sentence is about the folder of the session, which is occupied, so that nothing is taught.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BOX = """<mujoco><compiler angle="radian"/>{}<asset>{}</asset><worldbody>{}
 
 @pytest.fixture
 def refusal(cli: Callable[..., Any]) -> Callable[[str], str]:
-    """Teaches a behaviour file; returns the one sentence with which that is refused."""
+    """Teach a behaviour file, and return the sentence that refuses it."""
     Path(OCCUPIED).mkdir()
     Path(OCCUPIED, "thesis.tex").write_text("x")
 
@@ -86,7 +86,7 @@ def test_a_wrong_field_or_expression_is_one_sentence_and_runs_nothing(refusal: A
     ],
     ids=range(14),
 )
-def test_a_file_that_is_no_object_of_json_is_refused(content: bytes, refusal: Any) -> None:
+def test_a_file_without_a_json_object_is_refused(content: bytes, refusal: Any) -> None:
     Path("kneel.json").write_bytes(content)
     assert OCCUPIED not in refusal("kneel.json")
 
@@ -98,7 +98,7 @@ def behave(robot: str = "box.xml") -> None:
 
 MESH = '<geom type="mesh" mesh="m"/>'
 ASSETS: list[tuple[tuple[str, str, str], str]] = [
-    # what names files, of which none may be outside the folder
+    # names of files, none of which may be outside the folder
     (("", '<mesh name="m" file="../secret.obj"/>', MESH), "outside"),
     (("", '<mesh name="m" file="{root}/secret.obj"/>', MESH), "outside"),
     (("", '<mesh name="m" file="link.obj"/>', MESH), "outside"),
@@ -131,7 +131,7 @@ ASSETS: list[tuple[tuple[str, str, str], str]] = [
     (("", '<mesh name="m"><plugin plugin="mujoco.sdf.gear"/></mesh>', ""), "plugin"),
 ]
 ASSETS += [
-    # what would take more memory or time than there is
+    # models that would take too much memory or time
     (("", "", '<replicate count="1000000"><body><geom size="1"/></body></replicate>'), "copies"),
     (("", "", '<replicate count="100"><replicate count="100"><geom size="1"/></replicate></replicate>'), "copies"),
     (("", "", '<body><flexcomp name="f" type="grid" count="1000 1000 1000"/></body>'), "parts"),
@@ -161,7 +161,7 @@ ASSETS += [
     (("", "", "<!--" + "x" * (5 << 20) + "-->"), "larger than 4 MB"),
 ]
 ASSETS += [
-    # what MuJoCo, or the program, can't use
+    # models that MuJoCo or the program can't use
     (("<option timestep=", "", ""), "not XML"),
     (("<unknown/>", "", ""), "refuses"),
     (("", '<mesh name="m" file="text.obj"/>', MESH), "refuses"),
@@ -186,7 +186,7 @@ ASSETS += [
 
 
 def lay_out_files() -> None:
-    """Make the folder `in` with a robot's files, and secrets outside it."""
+    """Make the folder `in` with the files of a robot, and secrets outside it."""
     Path("in").mkdir()
     triangle = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n"
     for name, text in {
@@ -211,7 +211,7 @@ def lay_out_files() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs links and pipes")
-def test_a_model_that_reads_elsewhere_takes_too_much_or_cannot_be_used_is_refused(refusal: Any) -> None:
+def test_a_model_that_is_unusable_too_large_or_reads_other_folders_is_refused(refusal: Any) -> None:
     lay_out_files()
     behave()
     wrong = []
@@ -245,7 +245,7 @@ WRONG_XML = [
 ]
 
 
-def test_a_file_that_is_no_xml_of_a_robot_is_refused(refusal: Any) -> None:
+def test_a_file_that_is_not_mjcf_is_refused(refusal: Any) -> None:
     Path("in").mkdir()
     behave()
     for content in WRONG_XML:
@@ -253,8 +253,8 @@ def test_a_file_that_is_no_xml_of_a_robot_is_refused(refusal: Any) -> None:
         assert OCCUPIED not in refusal("in/kneel.json")
 
 
-def test_files_changed_at_random_are_refused_in_one_sentence_or_still_right(refusal: Any) -> None:
-    """Behaviours that ship, and a robot's model, with a word cut, doubled, or replaced."""
+def test_randomly_changed_files_are_refused_in_one_sentence_or_valid(refusal: Any) -> None:
+    """The files are shipped behaviours and the model of a robot, with a word cut, doubled, or replaced."""
     rng, refused = np.random.default_rng(30), 0
     Path("in").mkdir()
     shipped = [path.read_text() for path in sorted(FOLDER.glob("*.json"))]

@@ -1,4 +1,4 @@
-"""Atari games against a slow reference made of single emulators, on real frames of every game."""
+"""Atari games compared with a slow reference of single emulators, on real frames of every game."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def play_randomly(env: AtariVectorEnv, steps: int, seed: int = 0) -> Iterator[St
 
 
 def reference(task: AtariTask, game: ale_py.ALEInterface, no_ops: int, choices: list[int]) -> Iterator[np.ndarray]:
-    """The wrappers of A.2, one after the other, over one emulator: (4, 84, 84) at the start and after each choice."""
+    """Yield (4, 84, 84) at the start and after each choice, from the wrappers of A.2 in sequence over one emulator."""
     actions = game.getMinimalActionSet()
     for _ in range(no_ops):
         game.act(ale_py.Action.NOOP)
@@ -83,7 +83,7 @@ def small(task: AtariTask, picture: np.ndarray) -> np.ndarray:
 
 @cache
 def blanked_small(name: str) -> np.ndarray:
-    """(84, 84): pixels of the small picture that cover any blanked pixel of the screen."""
+    """Return (84, 84): pixels of the small picture that cover any blanked pixel of the screen."""
     inside = np.zeros((84, 84), np.bool_)
     for row, column in np.ndindex(84, 84):
         top, left = row * 2.5, column * 160 / 84
@@ -102,7 +102,7 @@ def blanked(task: AtariTask) -> np.ndarray:
 
 @pytest.mark.parametrize("name", ["pong", "enduro-even"])
 def test_observations_are_those_of_a_slow_reference_bit_for_bit(name: str) -> None:
-    """One game is without the console's memory and one with it, as they run in different emulators."""
+    """One game runs without the console's memory and one with it, in different emulators."""
     task, steps = get_task(name), 60
     env = make(name, 2, seed=7)
     choices = np.random.default_rng(1).integers(env.sizes[1], size=(steps, 2))
@@ -131,7 +131,7 @@ def test_observations_are_those_of_a_slow_reference_bit_for_bit(name: str) -> No
         for task in GAMES
     ],
 )
-def test_the_score_is_black_and_all_else_as_the_emulator_draws_it(task: AtariTask) -> None:
+def test_only_the_score_is_blanked(task: AtariTask) -> None:
     env = make(task.name, 1, seed=3, captured=1)
     raw = emulators.emulators(task, 1, 1, in_colour=1)
     raw.start(np.array([0]), env.get_state()["seeds"])
@@ -151,7 +151,7 @@ def test_the_score_is_black_and_all_else_as_the_emulator_draws_it(task: AtariTas
 
 
 @pytest.mark.parametrize("name", SCORES)
-def test_the_digits_of_any_score_are_within_what_is_blanked(name: str) -> None:
+def test_all_digits_of_a_score_are_blanked(name: str) -> None:
     game, inside = interface(get_task(name)), blanked(get_task(name))
     rng, actions = np.random.default_rng(0), game.getMinimalActionSet()
     for choice in rng.integers(len(actions), size=300):
@@ -177,7 +177,7 @@ def test_a_clip_is_25_steps_in_colour_at_15_fps() -> None:
     states = [env.states[1]] + [env.states[1] for _ in play_randomly(env, 24)]
     with closing(renderer_for(task)) as renderer:
         clip, shown = (draw(np.stack(states), 420, 15.0) for draw in (renderer.render, renderer.clip))
-    assert shown.pixels.shape == (25, 420, 320, 3)  # without the black margins
+    assert shown.pixels.shape == (25, 420, 320, 3)  # black margins removed
     assert np.array_equal(shown.pixels, clip.pixels[:, :, 50:370])
     assert clip.pixels.shape == (25, 420, 420, 3)
     assert not clip.pixels[:, :, :50].any() and not clip.pixels[:, :, 370:].any()
@@ -185,9 +185,9 @@ def test_a_clip_is_25_steps_in_colour_at_15_fps() -> None:
     assert np.ptp(clip.pixels.astype(int), axis=-1).max() > 50  # colours, not shades of grey
 
 
-def test_a_game_that_ends_is_followed_by_the_next_without_a_sign() -> None:
+def test_the_end_of_a_game_is_not_visible_to_the_learner() -> None:
     env, task = make("breakout", 4), get_task("breakout")
-    opening = small(task, interface(task).getScreenGrayscale())  # nothing moves before the ball is served
+    opening = small(task, interface(task).getScreenGrayscale())  # the picture is still until the ball is served
     finished, before = 0, env.observations
     for step in play_randomly(env, 250):
         assert not step.ended.any() and len(step.end_observations) == 0
@@ -224,13 +224,13 @@ def test_a_resumed_batch_continues_exactly() -> None:
     [
         (24, (0.8, 1.0), (0, 1)),  # the traffic's pace
         (120, (-1.0, 0.4), (6, 1000)),  # driving off
-        (0, (-1.0, 0.1), (0, 0)),  # being passed, which the game does not count
+        (0, (-1.0, 0.1), (0, 0)),  # being passed, which the game does not score
     ],
 )
-def test_in_even_mode_only_the_traffics_pace_is_rewarded(
+def test_even_mode_rewards_only_keeping_pace_with_the_traffic(
     monkeypatch: pytest.MonkeyPatch, speed: int, rewards: tuple[float, float], points: tuple[int, int]
 ) -> None:
-    """Driven by the speed in the console's memory, after 60 steps to gather it."""
+    """The car keeps a speed read from the console's memory; the first 60 steps accelerate it."""
     steps: list[emulators.EmulatorStep] = []
     raw_step = emulators.InterfaceEmulators.step
 
@@ -250,7 +250,7 @@ def test_in_even_mode_only_the_traffics_pace_is_rewarded(
 
 
 @pytest.mark.parametrize("content", [None, b"no game"])
-def test_a_missing_or_damaged_game_names_the_package_that_has_it(
+def test_a_missing_or_damaged_game_is_reported_with_its_package(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None
 ) -> None:
     if content:
@@ -260,7 +260,7 @@ def test_a_missing_or_damaged_game_names_the_package_that_has_it(
         make("qbert", 2)
 
 
-def test_of_episodes_of_unequal_length_each_environment_counts_one() -> None:
+def test_each_environment_contributes_one_episode_of_any_length() -> None:
     env = make("breakout", 4, threads=2)
     rng, acted = np.random.default_rng(0), 0
 

@@ -1,4 +1,4 @@
-"""Rewards and scores of Atari games, with emulators that follow a script."""
+"""Rewards and scores of Atari games, with scripted emulators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any Gymnasium environment as a task, on small ones made up here and on Gymnasium's own."""
+"""Gymnasium environments as tasks: small synthetic ones and Gymnasium's own."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_actions_are_scaled_to_the_bounds_and_clipped(batch: MakeBatch) -> None:
     ("kind", "low", "high", "taken"),
     [(np.int8, -100, 100, {-100: 1, 0: 1, 100: 1}), (np.int64, 0, 3, {0: 250, 1: 250, 2: 250, 3: 250})],
 )
-def test_whole_numbers_of_a_box_are_taken_equally_often(
+def test_integers_of_a_box_are_equally_likely(
     batch: MakeBatch, kind: Any, low: int, high: int, taken: dict[int, int]
 ) -> None:
     registered(done=Box(low, high, (1,), kind))
@@ -108,7 +108,7 @@ def test_a_discrete_action_is_the_largest_of_a_row(batch: MakeBatch) -> None:
     assert rewards.tolist() == [5, 6, 7]
 
 
-def test_what_is_not_flat_is_laid_out_in_one_row_and_goes_on_after_a_resume(batch: MakeBatch) -> None:
+def test_multidimensional_observations_and_actions_are_flattened(batch: MakeBatch) -> None:
     table = Box(np.float32([[-1.0, 0.0], [0.0, 0.0]]), np.float32([[1.0, 10.0], [4.0, 2.0]]))
     registered(seen=Box(-10, 10, (2, 1), np.float64), done=table)
     env, again = batch(environments=3), batch(environments=3, seed=1)
@@ -123,7 +123,7 @@ def forward(env: GymVectorEnv, steps: int) -> list[Any]:
     return [env.step(np.ones((env.count, env.sizes[1]), np.float32)) for _ in range(steps)]
 
 
-def test_what_the_environment_ends_is_held_still_and_starts_anew_within_the_episode(batch: MakeBatch) -> None:
+def test_a_terminated_attempt_rests_and_restarts_within_the_episode(batch: MakeBatch) -> None:
     registered(life=4)
     env = batch(environments=1)
     rest = env.task.rest_steps
@@ -162,8 +162,8 @@ def test_ends_are_spread_over_time_and_partial_episodes_not_reported(batch: Make
 
 
 @pytest.mark.parametrize("fault", ["nan_at", "fortune_at"])
-def test_a_number_that_is_none_ends_the_episode_unreported(fault: str, batch: MakeBatch) -> None:
-    """A reward that single precision can't hold would become infinite in the learner."""
+def test_a_value_that_is_not_finite_ends_the_episode_unreported(fault: str, batch: MakeBatch) -> None:
+    """A reward beyond single precision would become infinite in the learner."""
     registered(**{fault: 3})
     env = batch(environments=1)
     steps = forward(env, 4)
@@ -174,9 +174,7 @@ def test_a_number_that_is_none_ends_the_episode_unreported(fault: str, batch: Ma
     assert not any(step.finished for step in steps)
 
 
-def test_a_simulation_that_mujoco_resets_silently_ends_its_episode(
-    batch: MakeBatch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_silent_reset_by_mujoco_ends_the_episode(batch: MakeBatch, monkeypatch: pytest.MonkeyPatch) -> None:
     from gymnasium.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
 
     do_simulation, calls = HalfCheetahEnv.do_simulation, count()
@@ -197,7 +195,7 @@ def test_a_simulation_that_mujoco_resets_silently_ends_its_episode(
     assert not any(step.diverged.any() for step in forward(env, 5)) and env.divergences == 1
 
 
-def test_pictures_are_taken_of_the_captured_alone_and_become_a_clip(batch: MakeBatch) -> None:
+def test_only_captured_environments_are_rendered_to_clips(batch: MakeBatch) -> None:
     env = batch(environments=3, capture=STEADY)
     assert env.sizes[2] == ROW_BYTES and env.clip_available.tolist() == [True, False, False]
     states = []
@@ -209,10 +207,10 @@ def test_pictures_are_taken_of_the_captured_alone_and_become_a_clip(batch: MakeB
         frames = renderer.render(np.stack(states), 64, 40.0)
     assert frames.pixels.shape == (20, 64, 64, 3)  # half a second
     assert frames.pixels[::2, 32, 32, 0].tolist() == [10 * age for age in range(10)]
-    assert (frames.pixels[-1, 0] == 0).all() and (frames.pixels[-1, 32] > 0).all()  # as wide as it fits
+    assert (frames.pixels[-1, 0] == 0).all() and (frames.pixels[-1, 32] > 0).all()  # fitted to the width
 
 
-def test_closing_one_of_mujocos_leaves_the_pictures_of_the_others(batch: MakeBatch) -> None:
+def test_closing_a_mujoco_environment_keeps_the_renderers_of_the_others(batch: MakeBatch) -> None:
     first = batch("gym:HalfCheetah-v5", 1, capture=STEADY)
     for _ in range(2):
         make_envs(first.task, 1, np.random.default_rng(0), capture=STEADY).close()
@@ -222,7 +220,7 @@ def test_closing_one_of_mujocos_leaves_the_pictures_of_the_others(batch: MakeBat
         assert picture is not None and picture.mean() > 50
 
 
-def test_each_of_the_captured_is_captured_one_stretch_in_so_many(batch: MakeBatch) -> None:
+def test_each_captured_environment_records_one_stretch_in_four(batch: MakeBatch) -> None:
     env = batch(environments=4, capture=CaptureSchedule(2, 5, 4))
     seen, pictured = [env.clip_available], [env.states[:, 0] > 0]
     for _ in range(39):
@@ -235,7 +233,7 @@ def test_each_of_the_captured_is_captured_one_stretch_in_so_many(batch: MakeBatc
     assert (np.stack(pictured) == np.stack(seen)).all()
 
 
-def test_every_picture_is_of_what_is_seen_also_where_a_recording_begins_in_a_rest(batch: MakeBatch) -> None:
+def test_every_picture_shows_the_observed_state_even_if_a_recording_begins_in_a_rest(batch: MakeBatch) -> None:
     registered(life=7)
     env = batch(environments=2, capture=CaptureSchedule(2, 5, 4))
     begun_in_rest = 0
@@ -269,7 +267,7 @@ def test_a_fast_environment_has_25_pictures_a_second_and_one_of_each_end(batch: 
         *((1000, 125), (0.1, 1), (None, 20), ("fast", 20), (0, 20), (-5, 20)),
     ],
 )
-def test_the_rate_is_the_one_at_which_the_environment_says_it_is_shown(given: Any, rate: float) -> None:
+def test_the_rate_is_the_render_rate_of_the_environment(given: Any, rate: float) -> None:
     registered(shown_at=given)
     assert steps_per_second("Walk-v0") == rate
 
@@ -283,7 +281,7 @@ def test_a_task_named_on_the_command_line_is_at_the_environments_own_rate() -> N
 
 
 def lived(env: GymVectorEnv, steps: int, seed: int) -> list[Any]:
-    """Act at random; return everything that the environment reports."""
+    """Act at random, and return everything that the environment reports."""
     rng, seen = np.random.default_rng(seed), []
     for _ in range(steps):
         step = env.step(rng.uniform(-1, 1, (env.count, env.sizes[1])).astype(np.float32))
@@ -294,7 +292,7 @@ def lived(env: GymVectorEnv, steps: int, seed: int) -> list[Any]:
 
 @pytest.mark.parametrize("steps", [4, 300])
 @pytest.mark.parametrize("name", ["gym:Walk-v0", "gym:CartPole-v1"])
-def test_after_a_resume_it_continues_as_if_it_had_not_stopped(batch: MakeBatch, name: str, steps: int) -> None:
+def test_a_resumed_environment_continues_as_if_never_stopped(batch: MakeBatch, name: str, steps: int) -> None:
     if name == "gym:Walk-v0":
         registered(life=4)
     capture = CaptureSchedule(2, 5, 3) if name == "gym:Walk-v0" else None
@@ -308,7 +306,7 @@ def test_after_a_resume_it_continues_as_if_it_had_not_stopped(batch: MakeBatch, 
         assert np.array_equal(mine, its)
 
 
-def test_its_pictures_are_drawn_without_a_word_where_there_is_no_display() -> None:
+def test_pictures_are_drawn_silently_without_a_display() -> None:
     code = (
         "from numpy.random import default_rng as rng; from core.tasks import get_task; from core.envs import make_envs;"
     )
@@ -318,7 +316,7 @@ def test_its_pictures_are_drawn_without_a_word_where_there_is_no_display() -> No
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 
-def test_what_does_not_repeat_itself_starts_anew_after_a_resume_and_differs_from_the_first(batch: MakeBatch) -> None:
+def test_a_nondeterministic_environment_restarts_differently_after_a_resume(batch: MakeBatch) -> None:
     registered(moody=True)
     env, again = batch(), batch()
     first = env.observations[:, 1].tolist()
@@ -330,7 +328,7 @@ def test_what_does_not_repeat_itself_starts_anew_after_a_resume_and_differs_from
     assert again.clip_available.all()
     steps = forward(again, again.task.episode_steps - 1)
     assert np.flatnonzero([step.ended.all() for step in steps]).tolist() == [again.task.episode_steps - 9]
-    assert not any(step.finished for step in steps)  # it was not seen whole
+    assert not any(step.finished for step in steps)  # no attempt was seen as a whole
 
 
 @pytest.mark.parametrize(
@@ -348,7 +346,9 @@ def test_what_does_not_repeat_itself_starts_anew_after_a_resume_and_differs_from
         ({"nan_at": 0}, "starts with an observation that is not a finite number"),
     ],
 )
-def test_what_cannot_be_taught_is_reported_in_one_sentence(batch: MakeBatch, given: dict[str, Any], words: str) -> None:
+def test_an_unteachable_environment_is_reported_in_one_sentence(
+    batch: MakeBatch, given: dict[str, Any], words: str
+) -> None:
     registered(**given)
     with pytest.raises(UserError, match=words) as refused:
         forward(batch(), 1)
@@ -365,12 +365,12 @@ def test_what_cannot_be_taught_is_reported_in_one_sentence(batch: MakeBatch, giv
         ("ALE/Pong-v5", "^gym:ALE/Pong-v5 is an Atari game: .*such as pong"),
     ],
 )
-def test_what_is_no_gymnasium_task_is_reported(batch: MakeBatch, name: str, words: str) -> None:
+def test_an_unknown_gymnasium_task_is_reported(batch: MakeBatch, name: str, words: str) -> None:
     with pytest.raises(UserError, match=words):
         batch(f"gym:{name}")
 
 
-def test_an_environment_without_pictures_is_reported(batch: MakeBatch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_that_cannot_render_is_reported(batch: MakeBatch, monkeypatch: pytest.MonkeyPatch) -> None:
     for picture, words in ((None, "no pictures"), (np.zeros((60, 90, 3)), "pictures of float64: clips need uint8")):
         monkeypatch.setattr(Walk, "render", lambda self, picture=picture: picture)
         with pytest.raises(UserError, match=words):
@@ -378,7 +378,7 @@ def test_an_environment_without_pictures_is_reported(batch: MakeBatch, monkeypat
 
 
 def taught(session: Session) -> tuple[list[Any], Any]:
-    """The events and the outcome of the whole session, or of what is left of it."""
+    """Return the events and the outcome of a session, or of the rest of it."""
     events: list[Any] = []
     run = HeadlessRun(session, events.append)
     outcome = run.run()
@@ -403,7 +403,7 @@ Create = Callable[[Config], Session]
 
 
 def test_divergences_are_counted_to_the_end(create: Create) -> None:
-    registered(nan_at=3)  # each of its 8 environments, every 3 steps
+    registered(nan_at=3)  # in each of the 8 environments every 3 steps
     config = tiny(task="gym:Walk-v0", teacher="none", steps=8 * 32 * 2, rollout__demonstrate_every=1)
     events, outcome = taught(create(config))
     assert [event.divergences for event in events if isinstance(event, RolloutReported)] == [80, 168]
@@ -411,7 +411,7 @@ def test_divergences_are_counted_to_the_end(create: Create) -> None:
     assert not any(isinstance(event, DemonstrationRecorded) for event in events)
 
 
-def test_a_policy_under_which_the_simulation_fails_is_not_replayed() -> None:
+def test_a_policy_that_makes_the_simulation_fail_is_not_replayed() -> None:
     registered(nan_at=3)
     config = tiny(task="gym:Walk-v0")
     clips = build(JobSpec("clips", config.to_dict()))
@@ -420,7 +420,7 @@ def test_a_policy_under_which_the_simulation_fails_is_not_replayed() -> None:
     assert reply == ReplayRefused(7, "The simulation diverged with this policy: choose another one.")
 
 
-def test_a_captured_session_asks_about_what_can_be_shown_and_resumes(create: Create) -> None:
+def test_a_captured_session_asks_only_about_recorded_segments_and_resumes(create: Create) -> None:
     session = create(tiny(task="gym:Walk-v0", labels=4, steps=8 * 32 * 24, rollout__captured_envs=2))
     events, _ = taught(session)
     segments = [s for e in events if isinstance(e, QueryOffered) for s in (e.query.left, e.query.right)]

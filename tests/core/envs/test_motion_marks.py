@@ -1,4 +1,4 @@
-"""Marks in a clip, as shapes in MuJoCo's scene."""
+"""Motion marks in a clip, as geoms in MuJoCo's scene."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ORIGIN = np.zeros(3)
 
 
 def shapes(name: str, kind: mujoco.mjtGeom, rise: float = 0.0, path: tuple = (ORIGIN,), start: object = None) -> list:
-    """Geoms of one kind that are added for a robot whose root has risen by so many metres."""
+    """Return the geoms of one kind that are added for a robot whose root has risen by this many metres."""
     task = get_task(name)
     model = load_model(task)
     data, scene = mujoco.MjData(model), mujoco.MjvScene(model, 200)
@@ -44,10 +44,10 @@ def test_the_shadow_stays_and_fades_as_the_robot_rises() -> None:
     low, high = (shapes("walker", mujoco.mjtGeom.mjGEOM_ELLIPSOID, rise) for rise in (0.0, 1.0))
     assert [geom.pos.tolist() for geom in low] == [geom.pos.tolist() for geom in high]
     assert all((before.rgba[:3] < after.rgba[:3]).all() for before, after in zip(low, high, strict=True))
-    assert {float(geom.rgba[3]) for geom in low + high} == {1.0}  # where parts overlap, nothing is darker
+    assert {float(geom.rgba[3]) for geom in low + high} == {1.0}  # overlapping parts are not darker
 
 
-def test_the_trace_runs_along_the_path_and_there_is_none_at_its_beginning() -> None:
+def test_the_trace_follows_the_path_and_starts_empty() -> None:
     path = tuple(np.array([0.1 * step, 0.0, 1.0]) for step in range(5))
     trace = shapes("hopper", mujoco.mjtGeom.mjGEOM_LINE, path=path)
     assert [geom.pos[0] for geom in trace] == pytest.approx([0.0, 0.1, 0.2, 0.3])
@@ -67,7 +67,7 @@ ROVER = """<mujoco><asset><hfield name="hills" nrow="2" ncol="2" size="6 6 .1 .1
 
 
 def rover_marks(ground: str, root: str) -> list:
-    """Boxes and ellipsoids that are added for this robot."""
+    """Return the boxes and ellipsoids that are added for this robot."""
     Path("rover.xml").write_text(ROVER.format(ground=ground, root=root))
     _, task = imported(Path("rover.xml"))
     model = load_model(task)
@@ -83,7 +83,7 @@ def test_nothing_is_marked_on_the_plane_under_a_height_field() -> None:
 
 
 @pytest.mark.parametrize("way", ["x", "y"])
-def test_the_start_line_is_across_the_way_of_a_planar_robot(way: str) -> None:
+def test_the_start_line_crosses_the_path_of_a_planar_robot(way: str) -> None:
     axis = "1 0 0" if way == "x" else "0 1 0"
     root = f'<joint type="slide" axis="{axis}"/><joint type="slide" axis="0 0 1"/>'
     (line,) = (

@@ -1,4 +1,4 @@
-"""Batched physics, against MuJoCo itself. (tests/core/tasks/test_robots.py compares with Gymnasium.)"""
+"""Batched physics compared with MuJoCo itself. (tests/core/tasks/test_robots.py compares with Gymnasium.)"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def random_actions(count: int, steps: int, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).uniform(-1.2, 1.2, (steps, count, 3)).astype(np.float32)
 
 
-def test_environments_do_not_touch_each_other(batch: MakeBatch) -> None:
+def test_environments_are_independent(batch: MakeBatch) -> None:
     both, alone = (batch(environments=count) for count in (2, 1))
     alone.set_state({name: np.array(array[1:] if array.ndim else array) for name, array in both.get_state().items()})
     for action in random_actions(2, 30):
@@ -38,7 +38,7 @@ def ends_of(env: MujocoVectorEnv, steps: int) -> tuple[np.ndarray, list[Step]]:
 
 
 def test_episodes_have_one_length_and_only_whole_ones_are_reported(batch: MakeBatch) -> None:
-    """Also with the sum of their rewards. Environments start at different ages, so that ends are spread over time."""
+    """They are reported with the sum of their rewards. Environments start at different ages to spread the ends over time."""
     ends, taken = ends_of(batch(SHORT, staggered=True), 26)
     assert sorted(np.flatnonzero(column)[0] for column in ends.T) == [2, 5, 8, 11]
     assert all(np.diff(np.flatnonzero(column)).tolist() == [12] for column in ends.T)
@@ -51,12 +51,12 @@ def test_episodes_have_one_length_and_only_whole_ones_are_reported(batch: MakeBa
     assert [np.flatnonzero(column).tolist() for column in together.T] == [[11, 23, 35]] * 4
 
 
-def test_an_end_has_its_observation_and_is_followed_by_a_fresh_start(batch: MakeBatch) -> None:
+def test_an_episode_ends_with_its_own_observation_before_a_fresh_start(batch: MakeBatch) -> None:
     env, twin = batch(SHORT), batch(dataclasses.replace(SHORT, episode_steps=99))
     for action in random_actions(4, 12):
         step, longer = env.step(action), twin.step(action)
     assert (step.end_observations == longer.observations).all()
-    assert np.abs(step.observations[:, 0] - 1.25).max() <= 0.005  # upright again, but for the noise
+    assert np.abs(step.observations[:, 0] - 1.25).max() <= 0.005  # upright again except for the noise
     assert (env.observations == step.observations).all()
 
 
@@ -77,13 +77,13 @@ def test_a_diverged_robot_is_reset_counted_and_not_reported(batch: MakeBatch, th
     assert np.abs(steps[5].observations[1, 0] - 1.25) <= 0.005
     assert (steps[5].end_observations == last_seen).all() and steps[5].true_rewards[
         1
-    ] == 0  # not those of a fresh start
+    ] == 0  # the rewards are not those of a fresh start
     assert np.argwhere([s.diverged for s in steps]).tolist() == [[5, 1]]
-    assert not Path("MUJOCO_LOG.TXT").exists()  # MuJoCo's own way of saying so
+    assert not Path("MUJOCO_LOG.TXT").exists()  # the file in which MuJoCo reports warnings
 
 
 @pytest.mark.parametrize(("number", "value"), [(1, -9e4), (7, 2e3), (12, 2e5)], ids=["place", "speed", "turn"])
-def test_a_robot_at_an_absurd_place_or_speed_has_diverged_before_anything_of_it_is_seen(
+def test_a_robot_at_an_absurd_place_or_speed_diverges_before_it_is_observed(
     batch: MakeBatch, number: int, value: float
 ) -> None:
     env = batch(SHORT, environments=2)
@@ -93,7 +93,7 @@ def test_a_robot_at_an_absurd_place_or_speed_has_diverged_before_anything_of_it_
     assert np.abs(step.observations).max() < 100 and np.abs(env.states).max() < 100
 
 
-def test_a_robot_that_starts_far_away_or_whose_unit_is_a_millimetre_has_not_diverged() -> None:
+def test_a_robot_far_from_the_origin_or_in_millimetres_has_not_diverged() -> None:
     model, far = load_model(HOPPER), np.array([2e5, *[0.0] * 5])
     metres, away = largest_state(model, np.zeros(6)), largest_state(model, far)
     assert metres[7] < 5e3 and metres[1] < 2e5 < away[1]
@@ -120,6 +120,6 @@ def test_nothing_of_a_divergence_reaches_a_segment_or_the_policy(batch: MakeBatc
         assert np.isfinite(array).all()
 
 
-def test_a_task_without_true_reward_gives_none(batch: MakeBatch) -> None:
+def test_a_task_without_a_true_reward_returns_none(batch: MakeBatch) -> None:
     env = batch(dataclasses.replace(HOPPER, true_reward=None))
     assert np.isnan(env.step(np.zeros((4, 3), np.float32)).true_rewards).all()

@@ -31,7 +31,7 @@ def renderer() -> Iterator[MujocoRenderer]:
 
 
 def moving(steps: int, fall: float = 0.0) -> np.ndarray:
-    """States (steps, 13) of a robot that turns by a tenth of a radian a step, and sinks by `fall`."""
+    """Return states (steps, 13) of a robot that turns by a tenth of a radian per step and sinks by `fall`."""
     model = load_model(AT_40_HZ)
     states = np.zeros((steps, mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
     states[:, 1 : 1 + model.nq] = model.qpos0
@@ -48,7 +48,7 @@ def test_a_clip_plays_in_real_time(renderer: MujocoRenderer, steps: int, fps: fl
 
 
 @pytest.mark.parametrize("name", ["hopper", "walker", "half-cheetah", "ant", "swimmer"])
-def test_the_torso_is_told_from_the_limbs_by_its_colour(name: str) -> None:
+def test_the_torso_differs_in_colour_from_the_limbs(name: str) -> None:
     task = get_task(name)
     model = load_model(task)
     torso, robot = model.geom_bodyid == model.body("torso").id, model.body_treeid[model.geom_bodyid] >= 0
@@ -59,7 +59,7 @@ def test_the_torso_is_told_from_the_limbs_by_its_colour(name: str) -> None:
 
 
 def raised(name: str, *heights: float) -> list[np.ndarray]:
-    """Pictures of a robot whose root is so many metres above its usual place."""
+    """Return pictures of a robot whose root is this many metres above its usual place."""
     task = get_task(name)
     model = load_model(task)
     state = np.zeros((1, mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
@@ -75,20 +75,20 @@ def raised(name: str, *heights: float) -> list[np.ndarray]:
 
 
 def rows_of_robot(picture: np.ndarray) -> np.ndarray:
-    """Rows with a warm colour, which floor and sky have not; the start line is at the bottom."""
+    """Return the rows with a warm colour, which floor and sky lack; the start line is at the bottom."""
     warm = picture[..., 0].astype(int) > picture[..., 1] + 20
     return np.flatnonzero(warm[: SIZE * 3 // 4].any(axis=1))
 
 
 def test_the_camera_follows_the_robot_sideways(renderer: MujocoRenderer) -> None:
     here, far = moving(1), moving(1)
-    far[:, 1] += 5.0  # outside a camera that stands still, and whole squares of the floor
+    far[:, 1] += 5.0  # out of view of a fixed camera, and by whole squares of the floor
     robot, followed = (renderer.render(s, SIZE, 40.0).pixels[0] for s in (here, far))
     assert difference(robot, followed) < 0.5 and len(rows_of_robot(followed))
 
 
 @pytest.mark.parametrize("name", ["hopper-backflip", "hopper", "walker", "half-cheetah", "half-cheetah-one-leg", "ant"])
-def test_a_robot_that_rises_is_drawn_higher_before_the_same_floor_and_still_whole(name: str) -> None:
+def test_a_rising_robot_is_drawn_higher_and_whole_above_the_same_floor(name: str) -> None:
     low, middle, high = raised(name, 0.0, 0.3, 0.6)
     tops = [rows_of_robot(picture).min() for picture in (low, middle, high)]
     assert tops[0] > tops[1] + 3 > tops[2] + 6 > 6
@@ -97,7 +97,7 @@ def test_a_robot_that_rises_is_drawn_higher_before_the_same_floor_and_still_whol
         assert np.array_equal(picture[:, :edge], low[:, :edge])  # the camera has not moved
 
 
-def test_a_robot_that_flies_or_climbs_out_of_the_picture_is_followed() -> None:
+def test_the_camera_follows_a_robot_that_leaves_the_picture() -> None:
     rows = [rows_of_robot(picture) for picture in raised("walker", 2.0, 6.0)]
     assert len(rows[0]) > SIZE // 6 and rows[0].min() > 0
     assert rows[0].tolist() == rows[1].tolist()
@@ -112,17 +112,17 @@ def test_the_trace_is_of_the_last_second_and_a_half(renderer: MujocoRenderer) ->
     assert np.array_equal(one[79], other[79])
 
 
-def test_between_two_states_the_pose_is_between_them(renderer: MujocoRenderer) -> None:
+def test_poses_are_interpolated_between_states(renderer: MujocoRenderer) -> None:
     coarse = renderer.render(moving(3), SIZE, 80.0).pixels
     states = moving(5)
-    states[:, 3] /= 2  # the same turn at half the speed: every other state lies between two of the above
+    states[:, 3] /= 2  # the same turn at half the speed: every second state lies between two of the above
     fine = renderer.render(states, SIZE, 40.0).pixels
     assert np.array_equal(coarse[:5], fine)
     assert difference(coarse[0], coarse[1]) > 0
 
 
-def test_frames_are_drawn_only_as_they_are_asked_for(renderer: MujocoRenderer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also those of two films of one renderer in turn, as where before and after are shown side by side."""
+def test_frames_are_drawn_on_demand(renderer: MujocoRenderer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same holds for two films of one renderer in turn, which show before and after side by side."""
     states, drawn = moving(60), list[float]()
     whole = renderer.render(states, SIZE, 30.0).pixels
     set_state = mujoco.mj_setState
@@ -133,7 +133,7 @@ def test_frames_are_drawn_only_as_they_are_asked_for(renderer: MujocoRenderer, m
     assert np.array_equal(next(one), whole[1]) and len(drawn) == 3
 
 
-def test_it_draws_at_other_sizes_and_after_closing_the_same(renderer: MujocoRenderer) -> None:
+def test_a_renderer_draws_the_same_at_other_sizes_and_after_closing(renderer: MujocoRenderer) -> None:
     first = renderer.render(moving(1), SIZE, 40.0).pixels
     assert renderer.render(moving(1), 600, 40.0).pixels.shape == (1, 600, 600, 3)
     renderer.close()
@@ -141,7 +141,7 @@ def test_it_draws_at_other_sizes_and_after_closing_the_same(renderer: MujocoRend
     assert np.array_equal(renderer.render(moving(1), SIZE, 40.0).pixels, first)
 
 
-def test_a_video_has_every_frame_in_order_at_its_speed(tmp_path: Path) -> None:
+def test_a_video_has_all_frames_in_order_at_the_right_speed(tmp_path: Path) -> None:
     shades = np.linspace(20, 230, 22).astype(np.uint8)
     pixels = np.broadcast_to(shades[:, None, None, None], (22, 96, 128, 3)).copy()
     write_video(tmp_path / "clip.mp4", Frames(pixels, 30.0))
@@ -154,7 +154,7 @@ def test_a_video_has_every_frame_in_order_at_its_speed(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
-def test_a_video_for_which_the_disk_has_no_room_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_video_on_a_full_disk_is_reported_and_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "clip.mp4.part").symlink_to("/dev/full")
     noise = np.random.default_rng(0).integers(0, 255, (40, 64, 64, 3), np.uint8)
     with pytest.raises(UserError, match="clip.mp4 can't be written .*No space left"):

@@ -1,4 +1,4 @@
-"""The sizes that tasks give are those of their environments."""
+"""Sizes of tasks, which must equal those of their environments."""
 
 import pytest
 

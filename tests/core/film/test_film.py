@@ -1,4 +1,4 @@
-"""Films of a short real session, made for real, and decoded again."""
+"""Films of a short real session, encoded and decoded again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HEIGHT = 90
 
 @pytest.fixture(scope="module")
 def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A session of the paper's quickest robot (50 steps an episode) that has learned a little."""
+    """A session of the robot with the shortest episodes (50 steps) that has learned a little."""
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("taught") / "s"
     played.taught(folder, tiny(task="reacher", steps=8 * 32 * 8))
@@ -58,7 +58,7 @@ def events(folder: Path, target: Path, before_after: bool = False, height: int =
 
 
 def made(folder: Path, target: Path, before_after: bool = False) -> tuple[np.ndarray, list[Event]]:
-    """The film's pictures (frames, height, width, 3), decoded, and the events while it was made."""
+    """Decoded pictures of the film (frames, height, width, 3), and the events while it was made."""
     sent = [event for event in events(folder, target, before_after) if event is not None]
     with av.open(str(target)) as container:
         assert float(container.streams.video[0].average_rate or 0) == pytest.approx(30)
@@ -73,7 +73,7 @@ def test_a_film_shows_the_learning_from_title_to_end(taught: Path, tmp_path: Pat
     panels = [picture[:, HEIGHT:] for picture in scenes]
     assert difference(panels[0], panels[1]) > 1 < difference(panels[1], panels[2])  # captions, and the curve
     assert difference(panels[0], frames[card + 25, :, HEIGHT:]) < 1  # one caption stays as long as its policy acts
-    assert difference(frames[card + 5, :, :HEIGHT], frames[card + 25, :, :HEIGHT]) > 1  # and the robot moves
+    assert difference(frames[card + 5, :, :HEIGHT], frames[card + 25, :, :HEIGHT]) > 1  # the robot moves meanwhile
     for still in (frames[0], frames[-1]):
         assert still.std() > 10 and difference(still, scenes[0]) > 10
     shares = [event.share for event in sent if isinstance(event, FilmProgressed)]
@@ -87,9 +87,9 @@ def test_before_and_after_go_in_step_from_the_same_start(taught: Path, tmp_path:
     side = HEIGHT * 8 // 9
     assert frames.shape == (15 + 2 * 30, HEIGHT, 2 * side, 3)
     assert frames[0].std() > 10 and difference(frames[0], frames[14]) < 1 < difference(frames[0], frames[15])
-    frames = frames[15:]  # of the title
+    frames = frames[15:]  # without the title
     left, right = frames[:, :side, :side], frames[:, :side, side:]
-    inner = slice(4, -4)  # of the line between them
+    inner = slice(4, -4)  # without the line between them
     apart = [difference(left[i][:, inner], right[i][:, inner]) for i in range(60)]
     assert apart[0] == min(apart) < 0.5 * max(apart)
     band = frames[:, side:]
@@ -110,7 +110,7 @@ def test_before_and_after_go_in_step_from_the_same_start(taught: Path, tmp_path:
         ({}, True, "Learned from the task's own reward."),
     ],
 )
-def test_the_title_says_who_answered(labellers: dict[str, int], by_true_reward: bool, expected: str) -> None:
+def test_the_title_names_the_labellers(labellers: dict[str, int], by_true_reward: bool, expected: str) -> None:
     assert re.search(expected, how_taught(labellers, by_true_reward))
 
 
@@ -124,10 +124,10 @@ def test_the_title_counts_no_answer_that_the_last_policy_did_not_have(tmp_path: 
     with closing(PreferenceStore(tmp_path / FOLDER)) as store:
         for number in range(6):
             store.add(query(number), Choice.CANT_TELL if number % 2 else Choice.LEFT, "human")
-    assert labellers_of(tmp_path, 4) == {"human": 4}  # as many as the captions count, also those that can't tell
+    assert labellers_of(tmp_path, 4) == {"human": 4}  # as many as the captions count, including can't tell
 
 
-def test_the_title_is_about_the_session_and_no_labellers_instruction(
+def test_the_title_describes_the_session_without_an_instruction_to_labellers(
     taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
@@ -144,7 +144,7 @@ def test_the_title_is_about_the_session_and_no_labellers_instruction(
     assert "Choose the clip" not in text and get_task("reacher").title in written
 
 
-def test_given_up_it_leaves_no_half_file(taught: Path, tmp_path: Path) -> None:
+def test_a_cancelled_film_job_leaves_no_partial_file(taught: Path, tmp_path: Path) -> None:
     making = events(taught, tmp_path / "film.mp4")
     for event in making:
         if isinstance(event, FilmProgressed) and event.share > 0.1:
@@ -175,7 +175,7 @@ def refused(folder: Path, target: Path, height: int = HEIGHT) -> str:
     return str(error.value)
 
 
-def test_where_no_film_can_be_made_it_is_said_in_a_sentence(taught: Path, tmp_path: Path) -> None:
+def test_an_impossible_film_is_refused_in_one_sentence(taught: Path, tmp_path: Path) -> None:
     assert "can't be written" in refused(taught, tmp_path / "nowhere" / "film.mp4")
     assert ".mp4" in refused(taught, tmp_path / "film.gif")
     assert "multiple of 18" in refused(taught, tmp_path / "film.mp4", height=100)
@@ -188,7 +188,7 @@ def test_where_no_film_can_be_made_it_is_said_in_a_sentence(taught: Path, tmp_pa
 @pytest.mark.parametrize(
     ("known", "games", "steps", "expected"), [(4.25, 1, 300, 4.25), (float("nan"), 8, 4500, 3.5)], ids=["taught", "new"]
 )
-def test_a_game_is_judged_by_games_that_were_played_to_their_end(
+def test_a_game_is_judged_by_completed_games(
     monkeypatch: pytest.MonkeyPatch, known: float, games: int, steps: int, expected: float
 ) -> None:
     config = tiny(task="breakout", policy__vision="small")
@@ -204,7 +204,7 @@ def test_a_game_is_judged_by_games_that_were_played_to_their_end(
     assert asked == [(games, 1, steps, 300)] and scene.figure == expected
 
 
-def test_the_command_makes_a_film_or_says_in_a_sentence_why_not(
+def test_the_command_makes_a_film_or_explains_its_refusal_in_a_sentence(
     taught: Path, tmp_path: Path, cli: Callable[..., Any]
 ) -> None:
     printed = cli("film", taught, "--out", tmp_path / "a.mp4", "--before-after", "--height", HEIGHT)
@@ -215,7 +215,7 @@ def test_the_command_makes_a_film_or_says_in_a_sentence_why_not(
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_film_for_a_talk_leaves_out_pairs_without_pictures(tmp_path: Path) -> None:
-    """The title, before, the curve and after remain."""
+    """The title, the part before, the curve and the part after remain."""
     folder, target = tmp_path / "s", tmp_path / "talk.mp4"
     played.taught(folder, tiny(task="gym:CartPole-v1", steps=8 * 32 * 8))
     job = build(JobSpec("talk", read_config(folder).to_dict()))
@@ -228,7 +228,7 @@ def test_a_film_for_a_talk_leaves_out_pairs_without_pictures(tmp_path: Path) -> 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_film_for_a_talk_shows_before_the_choices_the_curve_and_after(taught: Path, tmp_path: Path) -> None:
-    """At a tenth of a film's height; its parts are found again by their times, counted from the end."""
+    """The film has a tenth of the usual height; its parts are located by their times, counted from the end."""
     folder, target, sent = tmp_path / "s", tmp_path / "talk.mp4", []
     shutil.copytree(taught, folder)
     with closing(PreferenceStore(folder / FOLDER)) as store:
@@ -252,5 +252,5 @@ def test_a_film_for_a_talk_shows_before_the_choices_the_curve_and_after(taught: 
         assert green[:96].sum() > 200 > (asked[:96, :, 1].astype(int) - asked[:96, :, 0] > 60).sum()  # the frame
         fewer, more = sorted([green[:96, :96].sum(), green[:96, 96:].sum()])
         assert more > 5 * fewer  # around one of the clips; the Reacher's fingertip is green too
-    assert difference(frames[curve + 2], frames[curve + 115]) > 0.5  # it grows
+    assert difference(frames[curve + 2], frames[curve + 115]) > 0.5  # the curve grows
     assert difference(frames[curve - 1], frames[curve + 2]) > 10 < difference(frames[curve + 115], frames[-1])

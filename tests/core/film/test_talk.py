@@ -1,4 +1,4 @@
-"""Answers that the film for a talk shows, and the votes that it shows with them."""
+"""Answers in the film for a talk, and the votes that it shows with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The headless command line, as a person or a script calls it."""
+"""The headless command line as called by a person or a script."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ Run = Callable[..., Any]
 
 
 def result_of(printed: Any) -> Any:
-    """The JSON value on the one line of its standard output."""
+    """Return the JSON value on the only line of standard output."""
     (line,) = printed.out.splitlines()
     return json.loads(line)
 
 
-def test_a_session_goes_out_as_one_file_and_comes_back(tmp_path: Path, cli: Run) -> None:
+def test_a_session_is_exported_to_one_file_and_imported(tmp_path: Path, cli: Run) -> None:
     Session.create(tmp_path / "s", tiny(seed=9)).close()
     Session.open(tmp_path / "s").store().close()
     cli("export", "s", "one.somersault")
@@ -69,9 +69,7 @@ def test_a_session_goes_out_as_one_file_and_comes_back(tmp_path: Path, cli: Run)
         (["teach", "hopper-backflip", "--session"], "x" * 256),
     ],
 )
-def test_where_nothing_can_be_written_a_command_says_so_in_one_sentence(
-    words: list[str], target: str, cli: Run
-) -> None:
+def test_an_unwritable_target_is_one_sentence(words: list[str], target: str, cli: Run) -> None:
     session = Session.create(Path("s"), tiny())
     session.store().close()
     export_session(session, Path("packed"))
@@ -124,12 +122,12 @@ def test_a_behaviour_file_is_taught_kept_and_evaluated(cli: Run) -> None:
     assert json.loads(config.task) == {**LOW, **measured}
     assert result_of(cli("evaluate", "s", "--episodes", "2", "--json"))["measure"].keys() == {"mean_height"}
     assert result_of(cli("teach", "--resume", "s", "--json"))["task"] == "low"
-    found = library.entry(Path("s")).summary  # as the window's start page shows it
+    found = library.entry(Path("s")).summary  # as shown on the window's start page
     assert found and (found.labels, found.env_steps, found.teacher) == (4, result["env_steps"], "oracle")
     assert found.best is not None and found.best >= result["measure"]["mean_height"]
 
 
-def test_an_oracle_that_pays_for_what_the_predictors_do_not_see_is_taught_with_a_warning(
+def test_an_oracle_of_unobserved_quantities_is_taught_with_a_warning(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     Path("late.json").write_text(json.dumps({**LOW, "oracle": "time * up - action[slide] ** 2"}))
@@ -161,19 +159,19 @@ def test_a_run_is_taught_filmed_and_evaluated(cli: Run) -> None:
     assert result["random_return"] == random_return(read_config(Path("s"))) != result["true_return"]
     assert result["steps_per_second"] > 0 and get_task("reacher").measure_name in result["measure"]
     assert Path("v.mp4").stat().st_size > 1000
-    with closing(Session.open(Path("s"))):  # another program has it
+    with closing(Session.open(Path("s"))):  # open in another program
         evaluated = result_of(cli("evaluate", "s", "--episodes", "2", "--json"))
     assert (evaluated["task"], evaluated["episodes"], evaluated["env_steps"]) == ("reacher", 2, STEPS)
     assert evaluated["measure"].keys() == result["measure"].keys()
 
 
-def test_what_can_not_be_drawn_is_refused_before_the_work(monkeypatch: pytest.MonkeyPatch, cli: Run) -> None:
+def test_a_task_that_cannot_be_drawn_is_refused_before_the_work(monkeypatch: pytest.MonkeyPatch, cli: Run) -> None:
     monkeypatch.setattr(mujoco, "Renderer", raising(RuntimeError("no driver")))
     refused = cli("teach", "reacher", "--session", "s", "--video", "v.mp4", *SHORT, code=2)
     assert "because OpenGL is missing" in refused.err and not Path("s").exists()
 
 
-def test_no_progress_is_shown_of_a_film_that_is_refused(cli: Run) -> None:
+def test_a_refused_film_shows_no_progress(cli: Run) -> None:
     Session.create(Path("s"), tiny(task="pendulum")).close()
     for words, reason in (([], "no policies"), (["--height", "7"], "7 pixels"), (["--height", "100000008"], "2160")):
         for kind in ([], ["--talk"]):
@@ -192,7 +190,7 @@ def test_bench_gives_positive_ratios(cli: Run, monkeypatch: pytest.MonkeyPatch) 
     assert all(value > 0 for value in result.values()), result
 
 
-def test_bench_refuses_what_no_oracle_can_answer(cli: Run) -> None:
+def test_bench_refuses_tasks_without_an_oracle(cli: Run) -> None:
     Path("low.json").write_text(json.dumps(LOW))
     refused = cli("bench", "--task", "low.json", code=2)
     assert "low has no oracle, and bench needs one: name a task or a behaviour with an oracle." in refused.err
@@ -266,14 +264,14 @@ def test_bad_input_is_one_sentence_and_exit_code_2(words: list[str], reason: str
     Path("foreign/thesis.tex").write_text("x")
     Path("still.json").write_text(json.dumps({**LOW, "robot": "hopper", "oracle": "side_speed - abs(roll_rate)"}))
     assert reason in cli(*words, code=2).err
-    assert not Path("s").exists()  # nothing was begun
+    assert not Path("s").exists()  # no session was created
     assert [path.name for path in Path("foreign").iterdir()] == ["thesis.tex"]
 
 
 @pytest.mark.parametrize(
     "command", ["teach hopper --from", "teach hopper --resume", "teach hopper --session", "sweep fig2 --out"]
 )
-def test_a_folder_without_a_name_is_none(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_folder_name_is_refused(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         make_parser().parse_args([*command.split(), ""])
     assert "expected a folder, got an empty string" in capsys.readouterr().err
@@ -287,27 +285,27 @@ def test_a_full_disk_is_one_sentence() -> None:
 
 
 def run_command(*words: str, stdout: Any = subprocess.PIPE, stderr: Any = subprocess.PIPE) -> Any:
-    """Carry out a command in a process of its own, whose output is buffered as usual."""
+    """Run a command in its own process, with the usual buffering of output."""
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     command = [sys.executable, "-m", "core", *words]
     return subprocess.run(command, cwd=ROOT, env=environ, stdout=stdout, stderr=stderr, text=True, check=False)
 
 
-def test_output_that_nobody_reads_is_lost_without_a_word() -> None:
+def test_output_to_a_closed_pipe_is_dropped_silently() -> None:
     with pipe_that_nobody_reads() as pipe:
         done = run_command("tasks", stdout=pipe)
     assert (done.returncode, done.stderr) == (1, "")
 
 
-def test_messages_that_can_not_be_written_stop_no_training(tmp_path: Path) -> None:
-    """As when Ctrl+C ends `tee`, which has the progress bar, as well."""
+def test_training_continues_when_messages_cannot_be_written(tmp_path: Path) -> None:
+    """This happens when Ctrl+C also ends `tee`, which receives the progress bar."""
     quick = ["--labels", "2", "--steps", "1000", "--set", "rollout.environments=8", "--set", "query.first_labels=1"]
     with pipe_that_nobody_reads() as pipe:
         done = run_command("teach", "pendulum", *quick, "--session", str(tmp_path / "s"), "--json", stderr=pipe)
     assert done.returncode == 0 and json.loads(done.stdout)["env_steps"] >= 1000
 
 
-def test_as_a_process_it_says_no_more_than_that() -> None:
+def test_a_command_that_fails_prints_only_its_sentence() -> None:
     done = run_python("-m", "core", *TEACH, "--labels", "abc")
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1

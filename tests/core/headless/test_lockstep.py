@@ -1,4 +1,4 @@
-"""Jobs that take turns, each in a process of its own: real ones, really killed."""
+"""Jobs that take turns in their own real processes, some of which are killed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def apart() -> Iterator[Apart]:
     yield start
     for port in made:
         port.close()
-        port.close()  # does no harm
+        port.close()  # has no effect the second time
 
 
 def turn(port: TurnPort, *events: Event) -> list[Event]:
@@ -52,17 +52,17 @@ def turn(port: TurnPort, *events: Event) -> list[Event]:
     return port.finish_turn()
 
 
-def test_a_turn_is_one_batch_though_more_may_be_collected(apart: Apart) -> None:
+def test_a_turn_is_one_batch_even_if_more_may_be_collected(apart: Apart) -> None:
     (published,) = turn(LocalPort(JobSpec("policy", tiny().to_dict()), 1))
     rollout = apart("rollout", teacher="none", policy__lag=3)
     events = turn(rollout, AnswersReplayed(), published)
     for steps in (256, 512, 768, 1024):
         assert [event.env_steps for event in events if isinstance(event, RolloutReported)] == [steps]
         events = turn(rollout)
-    assert events == []  # as far ahead as it may be
+    assert events == []  # as far ahead as allowed
 
 
-def test_what_a_job_raises_is_raised_here(apart: Apart) -> None:
+def test_an_exception_of_a_job_is_raised_in_the_caller(apart: Apart) -> None:
     with pytest.raises(UserError, match="checkpoint"):
         apart("policy", JobState({}, {"version": 1}))
     (published,) = turn(LocalPort(JobSpec("policy", tiny().to_dict()), 1))
@@ -75,7 +75,7 @@ def test_what_a_job_raises_is_raised_here(apart: Apart) -> None:
     turn(policy)
     with pytest.raises(RuntimeError, match=r"^ValueError: ") as crashed:
         turn(policy, RolloutBatchReady(0, 1, *[np.zeros(0, np.float32)] * 7))
-    assert "core/policy" in crashed.value.__notes__[0]  # where it failed there, for the log
+    assert "core/policy" in crashed.value.__notes__[0]  # the place of the failure, for the log
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_a_killed_process_is_reported_in_one_sentence_and_the_session_resumes(tm
 
 
 @pytest.mark.parametrize("robot", PAPER_ROBOTS)
-def test_robots_have_processes_if_a_session_is_long_enough(robot: str) -> None:
+def test_long_sessions_of_robots_use_processes(robot: str) -> None:
     whole = replaced(Config(task=robot), **dict(get_task(robot).presets))
     assert headless.worth_processes(whole)
     assert not headless.worth_processes(replaced(whole, steps=100_000))

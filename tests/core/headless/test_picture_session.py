@@ -1,4 +1,4 @@
-"""A whole session on pictures: bytes from the environment to the networks, packed wherever they are kept."""
+"""A whole session on pictures, which are bytes from the environment to the networks and packed in storage."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def batches(events: list[Event]) -> list[RolloutBatchReady]:
     return [event for event in events if isinstance(event, RolloutBatchReady)]
 
 
-def test_a_session_that_was_stopped_goes_on_exactly(tmp_path: Path) -> None:
+def test_a_stopped_picture_session_continues_exactly(tmp_path: Path) -> None:
     config = block_config(steps=8 * 16 * 5)
     whole = taught(tmp_path / "whole", config)
     first = taught(tmp_path / "parts", config, cycles=3)
@@ -39,12 +39,12 @@ def test_a_session_that_was_stopped_goes_on_exactly(tmp_path: Path) -> None:
         assert same(state.arrays, ends[1][1][job].arrays), job
 
 
-def test_what_was_taught_acts_and_judges_outside_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_taught_policy_and_reward_work_outside_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taught(tmp_path / "s", block_config(steps=8 * 16 * 3))
     settings = tmp_path / "s" / "config.json"
     settings.write_text(
         settings.read_text().replace('"device": "auto"', '"device": "cuda"')
-    )  # taught on another machine
+    )  # as if taught on another machine
     assert read_config(tmp_path / "s").device == "cuda"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     act, env = policy(tmp_path / "s"), LearnedReward(environment(tmp_path / "s"), tmp_path / "s")
@@ -59,14 +59,14 @@ def test_what_was_taught_acts_and_judges_outside_the_program(tmp_path: Path, mon
     session.close()
 
 
-def test_on_the_true_reward_it_is_handed_on_clipped_to_its_sign(tmp_path: Path) -> None:
-    """A.2; a small batch has too few rewards to normalize by."""
+def test_the_true_reward_of_pictures_is_clipped_to_its_sign(tmp_path: Path) -> None:
+    """Section A.2 of the paper clips; a small batch has too few rewards for normalization."""
     events = taught(tmp_path / "s", block_config(teacher="none", steps=8 * 16 * 2))
     assert [set(np.unique(batch.rewards)) for batch in batches(events)] == [{0.0, 1.0}] * 2
 
 
 @pytest.mark.slow
-def test_a_block_is_taught_to_go_to_the_right_by_answers(tmp_path: Path) -> None:
+def test_a_block_learns_to_move_right_from_answers(tmp_path: Path) -> None:
     numbers = {"policy__learning_rate": 1e-3, "reward__epochs_first": 10, "reward__minibatch": 8}
     config = block_config(labels=40, steps=8 * 16 * 24, reward__interval=256, **numbers)
     taught(tmp_path / "s", config)

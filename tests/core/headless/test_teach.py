@@ -37,7 +37,7 @@ def test_the_progress_shows_divergences_if_there_are_some(
 
 
 def configured(*words: str) -> Config:
-    """Return the config of the session that these words would begin."""
+    """Return the config of the session that these arguments would begin."""
     session = new_session(make_parser().parse_args([*TEACH, *words]))
     session.close()
     assert read_config(Path("s")) == session.config
@@ -61,7 +61,7 @@ ABLATED = [
 @pytest.mark.parametrize(("flag", "changes"), ABLATED)
 def test_each_ablation_is_one_flag_that_the_session_records(flag: str, changes: dict[str, Any]) -> None:
     plain = replaced(Config(task="hopper-backflip"), **get_task("hopper-backflip").presets)
-    plain = replaced(plain, steps=steps_for_answers(plain))  # which an ablation leaves alone
+    plain = replaced(plain, steps=steps_for_answers(plain))  # an ablation does not change the steps
     assert configured(flag) == replaced(plain, **changes) != plain
 
 
@@ -72,9 +72,7 @@ def test_each_ablation_is_one_flag_that_the_session_records(flag: str, changes: 
         ("--algorithm ppo --set policy__algorithm=trpo --set rollout.steps=4", ("trpo", 4, 0.995)),
     ],
 )
-def test_an_algorithm_brings_its_presets_and_settings_override_them(
-    words: str, expected: tuple[str, int, float]
-) -> None:
+def test_an_algorithm_sets_its_presets_and_settings_override_them(words: str, expected: tuple[str, int, float]) -> None:
     config = configured(*words.split())
     assert (config.policy.algorithm, config.rollout.steps, config.policy.discount) == expected
 
@@ -107,7 +105,7 @@ def test_a_task_without_a_true_reward_has_no_oracle(
     assert "no true reward" in cli(*TEACH, *words, code=2).err and not Path("s").exists()
 
 
-def test_without_such_a_device_no_session_is_begun(monkeypatch: pytest.MonkeyPatch, cli: Run) -> None:
+def test_an_unavailable_device_is_refused_before_a_session_begins(monkeypatch: pytest.MonkeyPatch, cli: Run) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert "choose the device cpu" in cli(*TEACH, "--device", "cuda", code=2).err and not Path("s").exists()
 
@@ -122,7 +120,7 @@ def test_without_such_a_device_no_session_is_begun(monkeypatch: pytest.MonkeyPat
         (["--teacher", "oracle", "--wrong", "0.4"], "give --teacher person"),
     ],
 )
-def test_errors_of_a_teacher_who_does_not_answer_are_refused(words: list[str], expected: str, cli: Run) -> None:
+def test_error_settings_of_another_teacher_are_refused(words: list[str], expected: str, cli: Run) -> None:
     refused = cli("teach", "reacher", "--session", "s", *words, code=2)
     assert expected in refused.err and not Path("s").exists()
 
@@ -135,7 +133,7 @@ def test_fewer_answers_than_asked_are_reported(cli: Run) -> None:
     assert (result["true_return"], result["measure"]) == (None, {}) and "No episode has ended" in printed.err
 
 
-def test_simulations_that_diverged_are_reported(tmp_path: Path, cli: Run) -> None:
+def test_divergences_are_reported(tmp_path: Path, cli: Run) -> None:
     degrees = """<mujoco><option timestep="0.005"/><worldbody><geom type="plane" size="5 5 .1"/>
     <body pos="0 0 .5"><freejoint/><geom size=".1" mass="1"/>
     <body pos=".15 0 0"><joint name="leg" axis="0 1 0" range="-40 40"/><geom type="capsule" fromto="0 0 0 .05 0 -.4"
@@ -149,7 +147,7 @@ def test_simulations_that_diverged_are_reported(tmp_path: Path, cli: Run) -> Non
     assert diverged > 1 and f"{diverged} simulations diverged and were reset." in printed.err
 
 
-def test_an_oracle_to_which_all_clips_are_alike_is_reported(tmp_path: Path, cli: Run) -> None:
+def test_an_oracle_that_cannot_tell_clips_apart_is_reported(tmp_path: Path, cli: Run) -> None:
     file = tmp_path / "high.JSON"
     file.write_text(json.dumps({**BEHAVIOUR, "robot": "hopper", "clip_seconds": 0.5, "oracle": "height > 50"}))
     small = ["--set", "rollout.environments=8", "--set", "rollout.steps=64", "--labels", "4", "--steps", "1536"]
@@ -169,9 +167,9 @@ def test_signals_that_never_change_on_the_robot_are_warned_about(tmp_path: Path,
 
 
 @pytest.mark.parametrize("begun_with", ["human", "oracle"])
-def test_the_oracle_does_not_go_on_with_what_a_person_taught(cli: Run, begun_with: str) -> None:
+def test_the_oracle_does_not_continue_a_persons_session(cli: Run, begun_with: str) -> None:
     session = Session.create(Path("s"), tiny(teacher=begun_with))
     with closing(session), closing(session.store()) as store:
-        if begun_with == "oracle":  # and the person took over in the window
+        if begun_with == "oracle":  # the person took over in the window
             store.add(query(1), Choice.LEFT, "human")
     assert " -m app --session s." in cli("teach", "--resume", "s", code=2).err

@@ -1,4 +1,4 @@
-"""Files on disk after a power cut, all or none of those that belong together, and none in a folder that is gone."""
+"""Writing of files: safe against power cuts, all or none of a group, and never into a missing folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.core.builders import STATES, query, tiny
 
 
 class Tape:
-    """Synced files by inode, in order, and those synced before each renaming."""
+    """Record of the inodes of synced files, in order, and of those synced before each renaming."""
 
     def __init__(self) -> None:
         self.synced: list[int] = []
@@ -53,7 +53,7 @@ def inode(path: Path) -> int:
 
 @pytest.fixture
 def session(tmp_path: Path) -> Path:
-    """A session with an answer and a checkpoint; closed."""
+    """A closed session with an answer and a checkpoint."""
     made = Session.create(tmp_path / "s", tiny(query__segment_steps=5))
     with closing(made.store()) as store:
         store.add(query(1), Choice.LEFT, "human")
@@ -62,13 +62,13 @@ def session(tmp_path: Path) -> Path:
     return made.folder
 
 
-def test_a_new_session_is_on_disk_with_every_folder_that_it_is_in(tmp_path: Path, tape: Tape) -> None:
+def test_a_new_session_is_synced_with_all_its_parent_folders(tmp_path: Path, tape: Tape) -> None:
     Session.create(tmp_path / "new" / "deep" / "s", tiny()).close()
     folders = [tmp_path, tmp_path / "new", tmp_path / "new" / "deep", tmp_path / "new" / "deep" / "s"]
     assert {inode(path) for path in folders} <= set(tape.synced)
 
 
-def test_a_folder_of_checkpoints_is_on_disk_before_the_first(tmp_path: Path, tape: Tape) -> None:
+def test_the_folder_of_checkpoints_is_synced_before_the_first_one(tmp_path: Path, tape: Tape) -> None:
     session = Session.create(tmp_path / "s", tiny())
     tape.synced.clear()
     session.save(1, STATES)
@@ -92,14 +92,14 @@ def imported(session: Path) -> Path:
 
 
 @pytest.mark.parametrize("make", [copied, imported])
-def test_a_copy_is_on_disk_before_it_has_its_name(session: Path, tape: Tape, make: Callable[[Path], Path]) -> None:
+def test_a_copy_is_synced_before_it_gets_its_name(session: Path, tape: Tape, make: Callable[[Path], Path]) -> None:
     made = make(session)
     inside = {inode(path) for path in (*made.rglob("*"), made) if path.name != "lock"}
     assert len(inside) >= 5 and inside <= tape.before["other"]
     assert tape.synced[-1] == inode(made.parent)
 
 
-def test_no_folder_is_made_by_writing_into_it(tmp_path: Path) -> None:
+def test_writing_a_file_never_creates_its_folder(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="check that the folder is still there"):
         files.write_atomically(tmp_path / "gone" / "file", b"x")
     with pytest.raises(UserError, match="check that the folder is still there"):
@@ -112,7 +112,7 @@ def test_no_folder_is_made_by_writing_into_it(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="making a link there takes a privilege")
 @pytest.mark.parametrize("make", [Path.symlink_to, Path.hardlink_to])
-def test_a_half_file_that_is_a_link_is_not_written_to_what_it_points_at(
+def test_a_link_in_place_of_the_temporary_file_is_not_followed(
     tmp_path: Path, make: Callable[[Path, Path], None]
 ) -> None:
     (tmp_path / "letter").write_text("Dear Jane")
@@ -122,10 +122,10 @@ def test_a_half_file_that_is_a_link_is_not_written_to_what_it_points_at(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="making a link there takes a privilege")
-def test_an_empty_folder_that_exists_stays_and_gets_the_session(
+def test_an_existing_empty_folder_is_kept_for_the_session(
     session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The folder may be the one that the user is in, or a link to a folder on another disk."""
+    """The folder may be the current one, or a link to a folder on another disk."""
     source = imported(session).with_name("shared.somersault")
     (tmp_path / "here").mkdir()
     (tmp_path / "disk").mkdir()
@@ -141,7 +141,7 @@ def test_an_empty_folder_that_exists_stays_and_gets_the_session(
     assert not list(tmp_path.rglob("*.part"))
 
 
-def test_of_files_that_belong_together_all_are_replaced_or_none(
+def test_files_that_belong_together_are_replaced_together_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
@@ -159,7 +159,7 @@ def test_of_files_that_belong_together_all_are_replaced_or_none(
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"one": b"1", "other": b"2"}
 
 
-def test_what_can_not_be_read_for_a_new_folder_is_named(tmp_path: Path) -> None:
+def test_an_unreadable_source_of_a_new_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"source can't be read \(No such file"), files.new_folder(tmp_path / "new"):
         (tmp_path / "source").read_bytes()
     assert not list(tmp_path.iterdir())

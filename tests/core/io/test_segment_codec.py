@@ -1,4 +1,4 @@
-"""Segments of pictures are kept small, and come back bit for bit."""
+"""Packing of segments of pictures: small, and restored bit for bit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LABELS, STORE_BYTES = 5500, 4 << 30
 
 
 def stacked(pictures: np.ndarray) -> np.ndarray:
-    """(k + 3, h, w) -> (k, 4 * h * w), as an environment hands them out."""
+    """Convert (k + 3, h, w) to stacks (k, 4 * h * w) as returned by an environment."""
     return np.stack([pictures[t : t + 4] for t in range(len(pictures) - 3)]).reshape(len(pictures) - 3, -1)
 
 
@@ -44,13 +44,13 @@ def noise(count: int, seed: int = 0) -> np.ndarray:
 
 
 def kept_of(pictures: np.ndarray, actions: np.ndarray, states: np.ndarray) -> CompressedSegment:
-    """A segment of these (k + 3, h, w) pictures, packed."""
+    """Return a packed segment of these (k + 3, h, w) pictures."""
     plain = Segment(1, stacked(pictures), actions, states, None, 7)
     return compress_segment(plain, pictures)
 
 
 def played(game: str) -> tuple[Segment, np.ndarray]:
-    """Random play: 25 steps as the networks see them, with the screens in colour as states."""
+    """Return 25 steps of random play as the networks see them, with screens in colour as states."""
     emulator, rng = ale_py.ALEInterface(), np.random.default_rng(0)
     emulator.setInt("random_seed", 1)
     emulator.loadROM(roms.get_rom_path(game))
@@ -80,12 +80,12 @@ def assert_same(one: Segment, other: Segment) -> None:
 @pytest.mark.parametrize(
     "game", [pytest.param(game, marks=[pytest.mark.slow] * (game not in ("enduro", "pong"))) for game in GAMES]
 )
-def test_a_segment_of_a_game_is_small_and_comes_back_bit_for_bit(game: str, tmp_path: Path) -> None:
+def test_a_packed_segment_of_a_game_is_small_and_restored_bit_for_bit(game: str, tmp_path: Path) -> None:
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     segment, pictures = played(game)
     kept = compress_segment(segment, pictures)
     assert_same(kept, segment)
-    assert kept.pictures.shape == (STEPS + 3, 84, 84)  # each once
+    assert kept.pictures.shape == (STEPS + 3, 84, 84)  # each picture once
     assert sum(array.nbytes for array in to_arrays(kept).values()) < 64_000
     with closing(PreferenceStore(tmp_path / "answers")) as store:
         for number in range(8):
@@ -136,7 +136,7 @@ def test_a_payload_of_another_size_is_refused_before_memory_is_taken(shape: tupl
         CompressedArray(payload, shape).array()
 
 
-def test_the_longest_segment_of_a_game_is_still_believed() -> None:
+def test_the_longest_segment_of_a_game_is_accepted() -> None:
     still = CompressedArray(compress(np.zeros((1003, 84, 84), np.uint8)).payload, (1003, 84, 84))
     arrays = {"actions": np.zeros((1000, 6), np.float32), "states": np.zeros((1000, 0), np.uint8)}
     arrays |= {"pictures": still.payload, "pictures_shape": np.array(still.shape)}
@@ -144,13 +144,13 @@ def test_the_longest_segment_of_a_game_is_still_believed() -> None:
 
 
 @pytest.mark.parametrize("pictures", [1204, 1 << 40])
-def test_pictures_whose_stacks_would_fill_the_memory_are_refused(pictures: int) -> None:
+def test_pictures_with_stacks_larger_than_memory_are_refused(pictures: int) -> None:
     arrays = damaged("pictures_shape", np.array([pictures, 84, 84]))
     with pytest.raises(ValueError, match="whole"):
         from_arrays(1, 7, arrays)
 
 
-def test_a_session_whose_pictures_are_none_is_not_taken_in(tmp_path: Path) -> None:
+def test_a_session_with_invalid_pictures_is_not_imported(tmp_path: Path) -> None:
     kept = from_arrays(1, 7, damaged("pictures", np.full(50, 7, np.uint8)))
     session = Session.create(tmp_path / "s", replaced(Config(task="pong"), query__segment_steps=5))
     with closing(session.store()) as store:

@@ -15,7 +15,7 @@ from core.io.session_log import session_log
 log = logging.getLogger("core.something")
 
 
-def test_messages_are_in_the_sessions_folder_until_it_is_closed(tmp_path: Path) -> None:
+def test_messages_are_logged_in_the_sessions_folder_until_it_is_closed(tmp_path: Path) -> None:
     with session_log(tmp_path):
         log.info("a fit took %d s", 3)
         log.debug("too much")
@@ -26,7 +26,7 @@ def test_messages_are_in_the_sessions_folder_until_it_is_closed(tmp_path: Path) 
     assert log.getEffectiveLevel() != logging.INFO
 
 
-def test_it_is_rotated(tmp_path: Path) -> None:
+def test_the_log_is_rotated(tmp_path: Path) -> None:
     with session_log(tmp_path, max_bytes=2000):
         for number in range(200):
             log.info("message %d", number)
@@ -37,7 +37,7 @@ def test_it_is_rotated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("obstacle", ["folder", "full disk", "link", "pipe"])
-def test_a_log_that_cannot_be_written_stops_nothing_and_is_reported_once(
+def test_an_unwritable_log_is_reported_once_and_training_continues(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, obstacle: str
 ) -> None:
     (tmp_path / "letter").write_text("Dear Jane")

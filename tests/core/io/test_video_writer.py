@@ -1,4 +1,4 @@
-"""Video files: their format, and what is said without its encoder."""
+"""Video files: their format, and the message without an encoder."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ def test_a_video_is_h264(tmp_path: Path) -> None:
         assert container.streams.video[0].codec_context.name == "h264"
 
 
-def test_without_the_encoder_a_sentence_says_so_and_nothing_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_encoder_is_one_sentence_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(video_writer, "ENCODER", "no such")
     with (
         pytest.raises(UserError, match="no H.264 encoder: install"),

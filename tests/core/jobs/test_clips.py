@@ -1,4 +1,4 @@
-"""Demonstrations, and policies of the past that act again."""
+"""Demonstrations, and replays of earlier policies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.core.played import Played, of, published, rewarded
 MEASURES = {f"{name}_per_episode" for name in ("backflips", "clean_backflips", "upright_landings", "clean_landings")}
 
 
-def test_a_demonstration_is_one_episode_without_noise_and_its_measure() -> None:
+def test_a_demonstration_is_one_episode_without_noise_with_its_measure() -> None:
     rollout = Played("rollout", rollout__demonstrate_every=1)
     said = rollout.turn(published(rollout, 0), rewarded(rollout))
     (shown,) = of(DemonstrationRecorded, said)[-1:]
@@ -29,13 +29,13 @@ def test_a_demonstration_is_one_episode_without_noise_and_its_measure() -> None:
     assert shown.predicted.shape == (shown.segment.length,)
 
 
-def test_where_collecting_rests_the_newest_policy_is_recorded_once() -> None:
+def test_the_newest_policy_is_recorded_once_while_collecting_rests() -> None:
     held = {"teacher": "human", "query__schedule": "answers", "query__first_labels": 2, "labels": 50}
     changes = {"rollout__steps_per_answer": 512, "rollout__demonstrate_every": 100, "steps": 10**9, "policy__lag": 1}
     rollout = Played("rollout", **held, **changes)
     reward, answers = rewarded(rollout), [PreferenceAdded(preference(number)) for number in range(2)]
     rollout.turn(published(rollout, 0))
-    assert not of(DemonstrationRecorded, rollout.turn(*answers, reward))  # two batches are on their way to the policy
+    assert not of(DemonstrationRecorded, rollout.turn(*answers, reward))  # two batches have not reached the policy yet
     assert not of(DemonstrationRecorded, rollout.turn(published(rollout, 1)))
     shown, hold = rollout.turn(published(rollout, 2))
     assert isinstance(shown, DemonstrationRecorded) and isinstance(hold, Waited) and hold.reason == HOLDS
@@ -51,7 +51,7 @@ def replayed(clips: Played, token: int = 7) -> list[ReplayRendered]:
     return of(ReplayRendered, clips.turn(ReplayRequested(token, weights, 32, 10.0)))
 
 
-def test_a_policy_of_the_past_acts_and_is_drawn() -> None:
+def test_an_earlier_policy_acts_and_is_rendered() -> None:
     clips = Played("clips")
     (before,) = replayed(clips)
     assert before.token == 7 and before.clip.pixels.shape == (80, 32, 32, 3) and before.clip.fps == 10.0
@@ -60,10 +60,10 @@ def test_a_policy_of_the_past_acts_and_is_drawn() -> None:
     clips.job.receive(rewarded(Played("rollout")))
     (after,) = replayed(clips)
     assert after.predicted.shape == (319,) and after.predicted.std() == pytest.approx(1, abs=1e-3)
-    assert (after.clip.pixels == before.clip.pixels).all()  # it starts the same each time
+    assert (after.clip.pixels == before.clip.pixels).all()  # every replay starts the same
 
 
-def test_of_policies_that_a_slider_passed_over_only_the_last_acts_and_pairs_come_first() -> None:
+def test_only_the_last_requested_policy_is_replayed_and_pairs_come_first() -> None:
     clips = Played("clips")
     weights = state_arrays(build_policy(clips.config))
     pair = tuple(segment(number) for number in (1, 2))
@@ -73,8 +73,8 @@ def test_of_policies_that_a_slider_passed_over_only_the_last_acts_and_pairs_come
     assert [(type(event), event.token) for event in drawn[:2]] == [(ClipsRendered, 3), (ReplayRendered, 2)]
 
 
-def test_of_several_pairs_that_are_to_come_first_the_newest_does() -> None:
-    """Several undone answers request a pair each, and only the last is shown."""
+def test_the_newest_of_several_urgent_pairs_is_rendered_first() -> None:
+    """Several undos request a pair each, and only the last one is shown."""
     clips, first = Played("clips"), (False, False, True, True)
     drawn = clips.turn(*(ClipsRequested(token, (segment(1),), 32, 10.0, first[token]) for token in range(4)))
     assert [event.token for event in of(ClipsRendered, drawn)] == [3, 2, 0, 1]

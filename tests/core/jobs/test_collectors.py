@@ -1,4 +1,4 @@
-"""Collectors: one after the other in this process or in processes of their own, with the same results."""
+"""Collectors in sequence in this process or in their own processes, with the same results."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def started() -> Iterator[tuple[Pair, JobState]]:
 
 @pytest.fixture
 def both(started: tuple[Pair, JobState]) -> Pair:
-    """The same collectors again, as before their first batch."""
+    """The same collectors, reset to before their first batch."""
     pair, state = started
     for made in pair:
         made.set_state(state)
@@ -82,7 +82,7 @@ def require_same_state(one: JobState, other: JobState) -> None:
 
 
 def test_results_are_the_same_in_one_process_or_in_two(both: Pair) -> None:
-    """Over ends of episodes, new policies, new rewards and segments that continue from batch to batch."""
+    """The comparison includes ends of episodes, new policies, new rewards, and segments across batches."""
     ensemble = build_ensemble(config(), CPU)
     ended, segments = 0, []
     for number in range(4):
@@ -118,7 +118,7 @@ def test_the_state_can_be_read_while_a_batch_is_collected(both: Pair) -> None:
     require_same(batch(here), batch(apart))
 
 
-def test_a_policy_that_comes_while_a_batch_is_collected_reaches_the_other_process_after_it(both: Pair) -> None:
+def test_a_policy_published_during_a_batch_reaches_the_other_process_after_it(both: Pair) -> None:
     here, apart = both
     newer = policy(config(), 0.5)
     batch(here)
@@ -173,15 +173,15 @@ def games() -> Iterator[Made]:
 
 
 @pytest.mark.slow
-def test_games_are_the_same_in_one_process_or_in_two_and_resume_there(games: Made) -> None:
+def test_games_are_the_same_in_one_process_or_in_two_and_resume_in_either(games: Made) -> None:
     here, apart = games("breakout"), games("breakout", processes=True)
     require_same(batch(here), batch(apart))
     apart.set_state(here.get_state())
     require_same(batch(here), batch(apart))
 
 
-def test_pictures_are_captured_by_turns_across_all_collectors(games: Made) -> None:
-    """In every step as many as if there were one collector: a person does not wait for clips while none is captured."""
+def test_pictures_are_captured_in_turn_across_all_collectors(games: Made) -> None:
+    """In every step as many are captured as by a single collector, so that a person never waits for clips."""
     made = games("breakout", rollout__captured_envs=4, query__segment_steps=2)
     envs = [collector.env for collector in made.local]
     nothing = np.eye(envs[0].sizes[1], dtype=np.float32)[[0] * 4]

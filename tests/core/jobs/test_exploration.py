@@ -1,4 +1,4 @@
-"""While answers are few the policy is also rewarded for what is new to it."""
+"""Novelty reward of the policy while answers are few."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ BATCH = 8 * 32
 
 
 def rewards(**chosen: float) -> Float32:
-    """Rewards of the first batch after the first reward snapshot, with one answer for each batch."""
+    """Return the rewards of the first batch after the first reward snapshot, with one answer for each batch."""
     by_answers = {"query__schedule": "answers", "query__first_labels": 1, "rollout__steps_per_answer": BATCH}
     rollout = Played("rollout", **{"labels": 12, "steps": 100 * BATCH, **by_answers, **chosen})
     said = rollout.turn(published(rollout, 0), rewarded(rollout)) + rollout.turn(published(rollout, 1))
     return of(RolloutBatchReady, said)[0].rewards
 
 
-def test_novelty_counts_less_where_answers_come_fast() -> None:
+def test_novelty_counts_less_when_answers_come_fast() -> None:
     """An answer comes after half the usual interval: its cube is an eighth, of weight and duration."""
     new = {"reward__novelty": 1.0, "reward__novelty_steps": 16 * BATCH}
     plain, usual, fast = rewards(), rewards(**new), rewards(**new, reward__answer_interval=2 * BATCH)

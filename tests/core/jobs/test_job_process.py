@@ -1,4 +1,4 @@
-"""Jobs of the window in child processes: real ones, and what becomes of them and of their own children."""
+"""Jobs of the window in real child processes, and the end of these and of their own children."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.screens import ROOT, running
 
 @pytest.fixture(scope="module")
 def taught() -> Iterator[tuple[JobProcess, PolicyPublished]]:
-    """A policy's process after one update, and what it published then."""
+    """The process of a policy job after one update, and the snapshot that it published."""
     child = JobProcess(JobSpec("policy", tiny().to_dict()))
     child.start()
     assert next_of(child, PolicyPublished).version == 0
@@ -32,12 +32,12 @@ def taught() -> Iterator[tuple[JobProcess, PolicyPublished]]:
     yield child, published
     pid = pid_of("policy")
     child.send(Paused(True))
-    child.stop()  # also ends a paused job
+    child.stop()  # ends a paused job as well
     child.stop()
     assert is_gone(pid)
 
 
-def test_a_state_of_one_child_is_where_another_resumes_and_events_may_come_before_its_start(
+def test_a_child_resumes_from_the_state_of_another_with_events_sent_before_its_start(
     taught: tuple[JobProcess, PolicyPublished],
 ) -> None:
     first, published = taught
@@ -62,7 +62,7 @@ def test_a_state_of_one_child_is_where_another_resumes_and_events_may_come_befor
         second.stop()
 
 
-def test_a_paused_job_holds_still_but_answers_for_its_state(taught: tuple[JobProcess, PolicyPublished]) -> None:
+def test_a_paused_job_rests_but_returns_its_state(taught: tuple[JobProcess, PolicyPublished]) -> None:
     child, published = taught
     next_of(child, Waited)
     child.send(Paused(True))

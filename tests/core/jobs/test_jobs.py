@@ -1,4 +1,4 @@
-"""The jobs by themselves: what they wait for, and what they say when."""
+"""The jobs in isolation: when they wait, and which events they yield."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.core.played import Played, of, published, rewarded
 
 
 @pytest.mark.parametrize("lag", [0, 1, 2])
-def test_the_rollout_runs_so_many_batches_ahead_of_the_policy(lag: int) -> None:
+def test_the_rollout_runs_a_limited_number_of_batches_ahead_of_the_policy(lag: int) -> None:
     rollout = Played("rollout", policy__lag=lag)
     first = rollout.turn(published(rollout, 0), rewarded(rollout))
     assert len(of(RolloutBatchReady, first)) == lag + 1
@@ -22,18 +22,18 @@ def test_the_rollout_runs_so_many_batches_ahead_of_the_policy(lag: int) -> None:
     assert len(of(RolloutBatchReady, rollout.turn(published(rollout, 1)))) == 1
 
 
-def test_after_a_restart_of_the_policy_the_rollout_waits_for_no_lost_batch() -> None:
+def test_the_rollout_waits_for_no_lost_batch_after_a_restart_of_the_policy() -> None:
     rollout = Played("rollout")
     rollout.turn(published(rollout, 0), rewarded(rollout))
     for version in (1, 2, 3):
         rollout.turn(published(rollout, version))
-    assert len(of(RolloutBatchReady, rollout.turn(published(rollout, 1)))) == 1  # started again from a checkpoint
+    assert len(of(RolloutBatchReady, rollout.turn(published(rollout, 1)))) == 1  # restarted from a checkpoint
     assert of(RolloutBatchReady, rollout.turn()) == []
     assert len(of(RolloutBatchReady, rollout.turn(published(rollout, 2)))) == 1
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "trpo", "a2c"])
-def test_a_policy_that_meets_what_is_no_number_publishes_nothing_more(algorithm: str) -> None:
+def test_a_policy_that_meets_nan_stops_publishing(algorithm: str) -> None:
     rollout, policy = Played("rollout"), Played("policy", policy__algorithm=algorithm)
     (batch,) = of(RolloutBatchReady, rollout.turn(*of(PolicyPublished, policy.turn()), rewarded(rollout)))
     (learned,) = of(PolicyPublished, policy.turn(batch))
@@ -47,7 +47,7 @@ def test_a_policy_that_meets_what_is_no_number_publishes_nothing_more(algorithm:
 
 
 def rolled_out(bonus: float, count: int, interval: int = 0) -> list[tuple[RolloutBatchReady, RolloutReported, float]]:
-    """Batches of a rollout under a policy and a reward that stay as they are, with its report and running agreement."""
+    """Return batches of a rollout under a fixed policy and reward, with its report and running agreement."""
     rollout = Played(
         "rollout", reward__bonus=bonus, reward__answer_interval=interval, reward__members=3, rollout__steps=64
     )
@@ -59,7 +59,7 @@ def rolled_out(bonus: float, count: int, interval: int = 0) -> list[tuple[Rollou
     return made
 
 
-def test_the_reward_is_predicted_from_the_actions_as_they_were_carried_out() -> None:
+def test_the_reward_is_predicted_from_the_executed_actions() -> None:
     rollout = Played("rollout", policy__initial_std=3.0, reward__std=0.5)
     (batch,) = of(RolloutBatchReady, rollout.turn(published(rollout, 0), rewarded(rollout)))
     assert np.abs(batch.actions).max() > 2
@@ -69,9 +69,9 @@ def test_the_reward_is_predicted_from_the_actions_as_they_were_carried_out() -> 
     assert np.abs(batch.rewards - normalize_reward(drawn, 0.5)).max() > 0.05
 
 
-def test_disagreement_is_rewarded_the_less_the_more_the_members_agree() -> None:
+def test_disagreement_is_rewarded_less_as_the_members_agree_more() -> None:
     def first_batch(bonus: float, agreement: float) -> tuple[Float32, float]:
-        """Rewards of a rollout's first batch, and its running agreement, which was `agreement` before."""
+        """Return the rewards of a rollout's first batch and its running agreement, which started at `agreement`."""
         changes = {"reward__bonus": bonus, "rollout__steps": 64}
         kept = Played("rollout", **changes).job.get_state()
         rollout = Played("rollout", JobState(kept.arrays, {**kept.values, "agreement": agreement}), **changes)
@@ -92,22 +92,22 @@ def test_the_learning_rate_falls_with_the_steps_taken() -> None:
     assert scales == [0.875, 0.75, 0.625, 0.5]
 
 
-def test_disagreement_is_rewarded_less_where_answers_come_fast() -> None:
-    """The session's answers are 614.4 steps apart, six tenths of 1,024, of which the cube is 0.216."""
+def test_disagreement_is_rewarded_less_when_answers_come_fast() -> None:
+    """The answers are 614.4 steps apart: 0.6 of the usual 1,024, whose cube is 0.216."""
     fast, slow, less = rolled_out(2.0, 2, interval=1024), rolled_out(2.0, 2, interval=600), rolled_out(2.0 * 0.216, 2)
     assert fast[-1][0].rewards == pytest.approx(less[-1][0].rewards, abs=1e-5)
     assert np.abs(fast[-1][0].rewards - slow[-1][0].rewards).max() > 0.1
 
 
-def test_the_agreement_reported_is_the_mean_of_the_pairs_seen_so_far() -> None:
-    """The running one starts at 0 and would seem to rise for some twenty batches."""
+def test_the_reported_agreement_is_the_mean_over_the_pairs_seen_so_far() -> None:
+    """The running mean starts at 0 and would appear to rise for about twenty batches."""
     made = rolled_out(0.0, 4)
     assert 0.2 < made[-1][1].agreement < 0.8
     assert all(report.agreement > 10 * running for _, report, running in made[1:])
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_true_reward_that_is_no_number_never_reaches_the_policy(value: float) -> None:
+def test_a_true_reward_that_is_nan_never_reaches_the_policy(value: float) -> None:
     rollout = Played("rollout", teacher="none", labels=0)
     env = rollout.job.collectors.local[0].env
     step = env.step

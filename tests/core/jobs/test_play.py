@@ -1,4 +1,4 @@
-"""The game that a person plays, without a window."""
+"""The job that runs a game for a person to play, without a window."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ QUICK = ("pong", "breakout", "beam-rider")
 @pytest.mark.parametrize(
     "task", [pytest.param(task, id=task.name, marks=[pytest.mark.slow] * (task.name not in QUICK)) for task in GAMES]
 )
-def test_the_keys_that_are_named_change_what_the_game_does_and_the_others_do_not(task: AtariTask) -> None:
+def test_only_the_named_keys_change_the_game(task: AtariTask) -> None:
     job = PlayJob(Config(task=task.name))
     rng = np.random.default_rng(0)
     works: set[str] = set()
     for moment in range(30):
         hold(job, {str(rng.choice([*KEYS.values()])): True}, shown=10)
-        if moment > 5:  # before, any key may begin the game
+        if moment > 5:  # earlier, any key may start the game
             works |= {key for key in KEYS.values() if changes(job, key)}
     named = {key for symbol, key in KEYS.items() if symbol in task.controls}
-    assert works == named - ({"fire"} if task.name == "pong" else set())  # of that the next but one tells
+    assert works == named - ({"fire"} if task.name == "pong" else set())  # tested separately below
 
 
 def changes(job: PlayJob, key: str) -> bool:

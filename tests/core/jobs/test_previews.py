@@ -1,4 +1,4 @@
-"""The moving pictures of the catalogue."""
+"""The moving previews of the catalogue."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tests.screens import run_python
 
 
 @pytest.mark.parametrize("task", ["hopper-backflip", "pong", "gym:CartPole-v1", "gym:MountainCarContinuous-v0"])
-def test_two_seconds_of_a_task_that_moves(task: str) -> None:
+def test_a_preview_is_two_seconds_of_a_moving_task(task: str) -> None:
     frames = preview(task)
     assert frames.pixels.shape == (round(SECONDS * FPS), SIZE, SIZE, 3)
-    assert frames.pixels[0].std() > 5  # something is to be seen
+    assert frames.pixels[0].std() > 5  # the picture is not uniform
     assert any((frame != frames.pixels[0]).any() for frame in frames.pixels)
 
 
@@ -29,7 +29,7 @@ def test_requests_are_answered_in_order_and_a_bad_one_stops_no_other() -> None:
     assert isinstance(last, PreviewDrawn) and last.task == "gym:CartPole-v1"
 
 
-def test_it_is_built_by_its_name_and_without_torch() -> None:
+def test_the_previews_job_is_built_by_name_without_torch() -> None:
     assert isinstance(jobs.build(JobSpec("previews", {})), PreviewsJob)
     script = (
         "import sys; from core import jobs; from core.events import JobSpec; jobs.build(JobSpec('previews', {}));"

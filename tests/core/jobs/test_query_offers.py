@@ -1,4 +1,4 @@
-"""Queries of the rollout job: what it offers and how much, and no pair twice, even after a restart."""
+"""Queries of the rollout job: which and how many it offers, without repetition even after a restart."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ASKED = {"teacher": "human", "query__ready": 4, "labels": 40, "steps": 100_000}
 
 
 class Lent:
-    """A rollout as a port, and the queries that it has offered and that are not answered."""
+    """A rollout job as a port, and its offered queries that are not answered yet."""
 
     def __init__(self, store: PreferenceStore, state: JobState | None = None, schedule: str = "paper") -> None:
         self.played = Played("rollout", state, **ASKED, query__schedule=schedule)
@@ -60,19 +60,19 @@ class Lent:
         return offered
 
     def answer(self) -> Query:
-        """Answer its oldest pair, and return the query."""
+        """Answer the oldest pair, and return the query."""
         query = self.before_the_labeller.pop(0)
         self.turn(PreferenceAdded(self.store.add(query, Choice.LEFT, "human")))
         return query
 
     def started_again(self, state: JobState | None, waiting: tuple[Query, ...] = ()) -> tuple[Lent, list[Query]]:
-        """Another from that state, and what it offers once it has heard of the answers."""
+        """Return another rollout from that state, and its offers after it has received the answers."""
         again = Lent(self.store, state, self.schedule)
         replayed = [PreferenceAdded(preference) for preference in self.store.each()]
         return again, again.turn(*replayed, AnswersReplayed(waiting), published(again.played, 0))
 
 
-def test_a_person_who_takes_a_reward_over_gets_pairs_before_any_answer() -> None:
+def test_a_session_with_a_taken_reward_offers_pairs_before_any_answer() -> None:
     rollout = Played("rollout", **ASKED, query__schedule="answers", rollout__steps_per_answer=1)
     offered, version = [], 0
     events = rollout.turn(published(rollout, 0), rewarded(rollout))
@@ -84,7 +84,7 @@ def test_a_person_who_takes_a_reward_over_gets_pairs_before_any_answer() -> None
 
 
 @pytest.mark.parametrize("fitted", [True, False])
-def test_training_never_waits_for_an_answer_to_no_pair(fitted: bool) -> None:
+def test_training_never_waits_for_an_answer_without_a_pair(fitted: bool) -> None:
     rollout = Played("rollout", **ASKED, query__schedule="answers", rollout__steps_per_answer=1, query__rest=40)
     events = rollout.turn(published(rollout, 0), *([rewarded(rollout)] if fitted else []))
     version, waiting, answered = 0, deque[Query](), 0
@@ -101,7 +101,7 @@ def test_training_never_waits_for_an_answer_to_no_pair(fitted: bool) -> None:
         events = rollout.turn(PreferenceAdded(preference(answered, Choice.CANT_TELL, waiting.popleft())))
 
 
-def test_a_person_sees_the_untrained_policy_once_before_the_first_fit() -> None:
+def test_the_untrained_policy_is_shown_once_before_the_first_fit() -> None:
     many = {"query__first_clips": 12, "rollout__demonstrate_every": 1}
     rollout = Played("rollout", **ASKED, query__schedule="answers", rollout__steps_per_answer=1, **many)
     events = rollout.turn(published(rollout, 0))
@@ -127,7 +127,7 @@ def pairs(queries: list[Query]) -> set[str]:
 
 
 def saved_then_answered(store: PreferenceStore, snapshot: RewardPublished | None) -> tuple[Lent, JobState, list[Query]]:
-    """A rollout, its checkpoint, and all that it has had answered, most of it after that."""
+    """A rollout, its checkpoint, and all its answered pairs, most of them later than the checkpoint."""
     rollout = Lent(store)
     rollout.turn(published(rollout.played, 0))
     rollout.turn(*([snapshot] if snapshot else []))
@@ -147,7 +147,7 @@ def test_the_number_of_a_query_asked_after_the_checkpoint_is_not_given_again(sto
 
 
 @pytest.mark.parametrize("fitted", [False, True])
-def test_what_was_answered_after_the_checkpoint_is_not_offered_again(store: PreferenceStore, fitted: bool) -> None:
+def test_pairs_answered_after_the_checkpoint_are_not_offered_again(store: PreferenceStore, fitted: bool) -> None:
     rollout, state, answered = saved_then_answered(store, rewarded(Played("rollout")) if fitted else None)
     again, offered = rollout.started_again(state)
     offered += [again.answer() for _ in range(20)]
@@ -156,7 +156,7 @@ def test_what_was_answered_after_the_checkpoint_is_not_offered_again(store: Pref
 
 
 @pytest.mark.parametrize("schedule", ["paper", "answers"])
-def test_what_was_answered_before_the_first_checkpoint_is_not_offered_again(
+def test_pairs_answered_before_the_first_checkpoint_are_not_offered_again(
     store: PreferenceStore, schedule: str
 ) -> None:
     rollout = Lent(store, schedule=schedule)
@@ -167,10 +167,10 @@ def test_what_was_answered_before_the_first_checkpoint_is_not_offered_again(
     assert len(pairs(answered)) == 4 and not pairs(offered) & pairs(answered)
 
 
-def test_the_pair_on_screen_is_not_offered_again_and_counts_as_one_that_is_ready(store: PreferenceStore) -> None:
+def test_the_pair_on_screen_is_not_offered_again_and_counts_as_ready(store: PreferenceStore) -> None:
     rollout, state, answered = saved_then_answered(store, None)
     on_screen = rollout.before_the_labeller[0]
-    for waiting, ready in (((on_screen,), 3), ((answered[-1],), 4)):  # the latter was answered on the way there
+    for waiting, ready in (((on_screen,), 3), ((answered[-1],), 4)):  # the second one was answered while it was sent
         _, offered = rollout.started_again(state, waiting)
         assert len(offered) == ready
         assert not pairs(offered) & pairs([*waiting, *answered])
@@ -185,8 +185,8 @@ def test_nothing_is_offered_before_all_answers_are_known(store: PreferenceStore)
     assert of(QueryOffered, list(islice(events, 1)))
 
 
-def test_a_new_segment_with_the_number_of_a_lost_one_is_another_segment(store: PreferenceStore) -> None:
-    """Segments cut after the checkpoint are lost; others then get their numbers."""
+def test_a_new_segment_with_the_number_of_a_lost_one_is_distinct(store: PreferenceStore) -> None:
+    """Segments cut after the checkpoint are lost, and new ones get their numbers."""
     left, right = segment(0), segment(1)
     lost = Query(77, replace(segment(5000), id=0), replace(segment(5001), id=1), 0.5)
     for answered, offered in ((lost, 1), (Query(78, left, right, 0.5), 0)):
@@ -197,7 +197,7 @@ def test_a_new_segment_with_the_number_of_a_lost_one_is_another_segment(store: P
         assert len(list(offers.offer([left, right], 0, None))) == offered
 
 
-def test_a_segment_is_known_by_what_is_in_it_also_from_the_store(store: PreferenceStore) -> None:
+def test_segments_are_identified_by_their_content_even_from_the_store(store: PreferenceStore) -> None:
     left, right = segment(13), segment(14)
     store.add(Query(1, left, right, 0.5), Choice.LEFT, "human")
     kept = list(store.each())[-1].query
@@ -208,13 +208,13 @@ def test_a_segment_is_known_by_what_is_in_it_also_from_the_store(store: Preferen
     assert len({before, fingerprint(left), fingerprint(right)}) == 3
 
 
-def test_a_person_who_answers_all_that_is_ready_while_a_batch_runs_is_offered_more(store: PreferenceStore) -> None:
+def test_more_pairs_are_offered_if_all_are_answered_during_a_batch(store: PreferenceStore) -> None:
     rollout = Lent(store)
     rollout.turn(published(rollout.played, 0))
     rollout.turn(rewarded(rollout.played))
     deliver(published(rollout.played, 1), {"rollout": rollout})
     events = rollout.played.job.run()
-    said = list(filter(None, takewhile(lambda event: event is not None, islice(events, 9))))  # till amid the batch
+    said = list(filter(None, takewhile(lambda event: event is not None, islice(events, 9))))  # until mid-batch
     assert of(RolloutBatchReady, said) == [] and len(rollout.before_the_labeller) == 4
     for query in rollout.before_the_labeller:
         answer = PreferenceAdded(store.add(query, Choice.RIGHT, "human"))
@@ -226,8 +226,8 @@ def test_a_person_who_answers_all_that_is_ready_while_a_batch_runs_is_offered_mo
     assert of(QueryOffered, said) == []
 
 
-def test_cant_tell_is_asked_again_with_another_pair() -> None:
-    """No label is counted for it, so the schedule still owes one."""
+def test_cant_tell_is_replaced_by_another_pair() -> None:
+    """It does not count as a label, so the schedule still requires one."""
     rollout = Played("rollout")
     offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
     first = [PreferenceAdded(preference(i, Choice.CANT_TELL, o.query)) for i, o in enumerate(offered)]
@@ -237,7 +237,7 @@ def test_cant_tell_is_asked_again_with_another_pair() -> None:
     assert of(QueryOffered, rollout.turn(*answers)) == []
 
 
-def test_the_oracle_is_reported_the_pool_where_its_limits_need_it() -> None:
+def test_the_oracle_receives_the_pool_if_its_limits_need_it() -> None:
     rollout = Played("rollout", oracle__skip=0.2)
     offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
     returns = [float(s.true_rewards.sum(dtype="float64")) for s in rollout.job.pool]
@@ -249,7 +249,7 @@ def test_the_oracle_is_reported_the_pool_where_its_limits_need_it() -> None:
     assert offered
 
 
-def test_a_person_can_be_told_afterwards_what_each_member_expected() -> None:
+def test_pairs_carry_the_prediction_of_each_member() -> None:
     rollout = Played("rollout", teacher="human", query__ready=4, labels=100)
     before = of(QueryOffered, rollout.turn(published(rollout, 0)))
     assert [o.query.predicted for o in before] == [()] * 4
@@ -263,7 +263,7 @@ def test_a_person_can_be_told_afterwards_what_each_member_expected() -> None:
         assert query.disagreement == pytest.approx(np.var(query.predicted))
 
 
-def test_an_answer_taken_back_is_owed_again() -> None:
+def test_a_withdrawn_answer_is_due_again() -> None:
     rollout = Played("rollout")
     offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
     answers = [PreferenceAdded(preference(i, Choice.LEFT, o.query)) for i, o in enumerate(offered)]
@@ -288,7 +288,7 @@ def test_a_pair_whose_answer_was_undone_is_not_asked_again_after_a_restart(store
 
 
 def renewed(disagreeing: float, chosen_at: int, now: int) -> list[int]:
-    """Ids of the queries withdrawn of three that were prepared, if the members disagree so much on new pairs."""
+    """Return the ids of the withdrawn ones of three prepared queries, for this disagreement on new pairs."""
     config = tiny(teacher="human", query__ready=3, query__schedule="answers", rollout__steps_per_answer=100)
     offers = QueryOffers(config, np.random.default_rng(0))
     offers.receive(AnswersReplayed())
@@ -297,7 +297,7 @@ def renewed(disagreeing: float, chosen_at: int, now: int) -> list[int]:
     known = {side.id for event in prepared for side in (event.query.left, event.query.right)}
 
     class Members:
-        """Two members that agree on the segments shown, and disagree by so much on all others."""
+        """Two members that agree on the segments shown, and disagree by this much on all others."""
 
         def predicted_returns(self, segments: list[Segment]) -> np.ndarray:
             worth = np.array([0.0 if s.id in known else s.id for s in segments], np.float32)
@@ -314,8 +314,8 @@ def test_pairs_prepared_ahead_are_renewed_once_the_members_agree_on_them() -> No
     assert renewed(disagreeing=-1.0, chosen_at=0, now=100) == []
 
 
-def test_after_a_finish_the_pairs_but_the_one_on_screen_compare_its_policy_with_earlier_ones() -> None:
-    """They are not renewed though the members agree on them: a wrong reward on which all agree is what they correct."""
+def test_pairs_after_a_finish_compare_its_policy_with_earlier_ones() -> None:
+    """They are not renewed when the members agree on them, because they correct a wrong reward that all agree on."""
     challenging = {"query__selection": "challenge", "query__ready": 3}
     config = tiny(teacher="human", query__schedule="answers", rollout__steps_per_answer=100, **challenging)
     offers = QueryOffers(config, np.random.default_rng(0))
@@ -338,7 +338,7 @@ def test_after_a_finish_the_pairs_but_the_one_on_screen_compare_its_policy_with_
 
 
 def test_a_finish_keeps_the_clips_of_earlier_policies_and_ends_with_pairs_of_them() -> None:
-    """The pool has 8 segments; a finish of many more steps than that displaces none of the earlier half."""
+    """The pool has 8 segments; a finish with many more segments displaces none of the earlier half."""
     small = {"query__pool": 8, "query__pool_old": 0.5, "query__selection": "challenge", "rollout__finish_steps": 4000}
     asked = {**ASKED, "query__schedule": "answers", "rollout__steps_per_answer": 100_000, **small}
     rollout = Played("rollout", **asked)
@@ -357,7 +357,7 @@ def test_a_finish_keeps_the_clips_of_earlier_policies_and_ends_with_pairs_of_the
 
 
 def test_the_first_pairs_are_about_many_clips() -> None:
-    """Four clips are collected for each; of one for each, the ten pairs would be about the first eight clips."""
+    """Four clips are collected for each pair; with one for each, ten pairs would show only the first eight clips."""
     rollout = Played("rollout", labels=40, steps=100_000)
     queries = [event.query for event in of(QueryOffered, rollout.turn(published(rollout, 0)))]
     assert len(queries) == 10 and len({side.id for query in queries for side in (query.left, query.right)}) > 12

@@ -1,4 +1,4 @@
-"""The jobs on answers under review: changed, repeated, compared with the predictors."""
+"""The jobs and reviewed answers: changed, repeated, and compared with the predictors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.core.builders import preference
 from tests.core.played import Played, of, published, trained_reward
 
 
-def test_a_change_to_cant_tell_owes_a_label_and_a_change_back_pays_it() -> None:
+def test_a_change_to_cant_tell_makes_a_label_due_until_it_is_changed_back() -> None:
     rollout = Played("rollout")
     offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
     answers = [preference(i, Choice.LEFT, o.query) for i, o in enumerate(offered)]
@@ -37,7 +37,7 @@ def test_a_change_to_cant_tell_owes_a_label_and_a_change_back_pays_it() -> None:
     assert rollout.job.offers.usable == {*range(len(offered)), 50}
 
 
-def test_a_reward_resumed_from_before_a_change_makes_a_round_for_it() -> None:
+def test_a_reward_resumed_from_before_a_change_fits_again() -> None:
     reward = trained_reward()
     answers = [preference(number) for number in range(5)]
     for changed, rounds in ((answers, 0), ([*answers[:4], replace(answers[4], choice=Choice.TIE)], 1)):
@@ -52,7 +52,7 @@ def predicted(reward: Played, *news: Event) -> AnswersPredicted:
     return found
 
 
-def test_the_newest_snapshot_predicts_all_that_is_fitted_to() -> None:
+def test_the_newest_snapshot_predicts_all_fitted_answers() -> None:
     reward = trained_reward()
     reward.turn(PolicyPublished(1, {}))
     found = predicted(reward, PreferenceChanged(preference(3, Choice.CANT_TELL)))
@@ -66,13 +66,13 @@ def test_the_newest_snapshot_predicts_all_that_is_fitted_to() -> None:
     assert after.left == pytest.approx(np.array(expected), abs=1e-5)
 
 
-def test_what_moves_while_a_round_runs_does_not_predict() -> None:
+def test_predictions_do_not_use_weights_in_training() -> None:
     reward = trained_reward(reward__epochs=50)
     before = predicted(reward)
     reward.job.receive(PolicyPublished(1, {}))
     events = reward.job.run()
     for _ in range(20):
-        assert next(events) is None  # amid the round
+        assert next(events) is None  # in the middle of the round
     reward.job.receive(PredictionsRequested(77))
     found = next(event for event in events if event is not None)
     assert found.generation == 1 and found.left.tolist() == before.left.tolist()
@@ -82,7 +82,7 @@ def test_a_resumed_reward_predicts_with_the_snapshot_it_was_saved_with() -> None
     reward = trained_reward()
     before = predicted(reward)
     restored = Played("reward", reward.job.get_state(), labels=4)
-    assert of(AnswersPredicted, restored.turn(PredictionsRequested(5))) == []  # the answers come from the store first
+    assert of(AnswersPredicted, restored.turn(PredictionsRequested(5))) == []  # answers must be replayed first
     answers = [PreferenceAdded(preference(number)) for number in range(5)]
     (found,) = of(AnswersPredicted, restored.turn(*answers, AnswersReplayed()))
     assert found.generation == 1 and found.left.tolist() == before.left.tolist()

@@ -1,4 +1,4 @@
-"""The reward job: when it trains, what it publishes, how it spreads a round over turns, and how it resumes."""
+"""The reward job: training, publishing, spreading a round over turns, and resuming."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_first_round_is_a_long_one() -> None:
     assert epochs == [2 * 200, 3 * 3]
 
 
-def test_where_rounds_keep_a_pace_no_answer_starts_one_and_none_is_called_fitted() -> None:
+def test_with_paced_rounds_no_answer_starts_one_or_is_called_fitted() -> None:
     reward = Played("reward", labels=4, reward__steps_per_label=1e9)
     reward.turn(AnswersReplayed(), PreferenceAdded(preference(1)))
     answers = [PreferenceAdded(preference(2)), PreferenceChanged(preference(2, Choice.TIE)), PreferenceWithdrawn(2)]
@@ -67,8 +67,8 @@ def test_where_rounds_keep_a_pace_no_answer_starts_one_and_none_is_called_fitted
 
 
 @pytest.mark.parametrize("breaths", [1, 3, None])
-def test_a_reward_saved_amid_its_first_round_makes_it_anew(breaths: int | None) -> None:
-    """Otherwise all jobs would wait for ever: no reward, no rollouts, no policy. None: between its last two events."""
+def test_a_reward_saved_during_its_first_round_repeats_it(breaths: int | None) -> None:
+    """Otherwise all jobs would wait for each other forever. None: the state between the last two events."""
     reward = Played("reward", labels=4)
     for number in (1, 2):
         reward.job.receive(PreferenceAdded(preference(number)))
@@ -85,7 +85,7 @@ def test_a_reward_saved_amid_its_first_round_makes_it_anew(breaths: int | None) 
     assert len(of(RewardPublished, said)) == 1
 
 
-def test_with_small_batches_there_is_a_round_for_each_few_policies() -> None:
+def test_with_small_batches_rounds_come_once_in_a_few_policies() -> None:
     reward = Played("reward", labels=4, reward__interval=700, rollout__environments=16, rollout__steps=20)
     reward.turn(AnswersReplayed())
     for number in (1, 2, 3, 4):
@@ -120,14 +120,14 @@ NEWS = [
 
 
 @pytest.mark.parametrize("news", NEWS)
-def test_each_piece_of_news_is_worth_one_more_round(news: Event) -> None:
+def test_each_change_of_the_answers_causes_one_more_round(news: Event) -> None:
     reward = trained_reward()
     assert of(RewardFitted, reward.turn()) == []
     assert [published.generation for published in of(RewardPublished, reward.turn(news))] == [2]
     assert of(RewardFitted, reward.turn()) == []
 
 
-def test_with_every_answer_taken_back_there_is_nothing_to_fit() -> None:
+def test_without_answers_there_is_nothing_to_fit() -> None:
     reward = trained_reward()
     assert of(RewardFitted, reward.turn(*(PreferenceWithdrawn(number) for number in range(5)))) == []
     (fitted,) = of(RewardFitted, reward.turn(PreferenceAdded(preference(6))))
@@ -135,17 +135,17 @@ def test_with_every_answer_taken_back_there_is_nothing_to_fit() -> None:
 
 
 @pytest.mark.parametrize("restores", [False, True])
-def test_the_only_answer_taken_back_amid_a_fit_counts_to_the_end_of_its_epoch(restores: bool) -> None:
+def test_the_only_answer_withdrawn_during_a_fit_counts_until_the_end_of_its_epoch(restores: bool) -> None:
     reward = Played("reward", labels=4, reward__epochs_first=3)
     reward.job.receive(PreferenceAdded(preference(1)))
     reward.job.receive(AnswersReplayed())
     if restores:
-        list(itertools.islice(reward.job.run(), 3))  # amid the second epoch
+        list(itertools.islice(reward.job.run(), 3))  # in the middle of the second epoch
         reward = Played("reward", reward.job.get_state(), labels=4, reward__epochs_first=3)
         reward.job.receive(PreferenceAdded(preference(1)))
         reward.job.receive(AnswersReplayed())
     events = reward.job.run()
-    assert next(events) is None  # amid an epoch
+    assert next(events) is None  # in the middle of an epoch
     reward.job.receive(PreferenceWithdrawn(1))
     said = list(itertools.takewhile(lambda event: not isinstance(event, Waited), events))
     assert [fitted.preferences for fitted in of(RewardFitted, said)] == [0]
@@ -174,10 +174,10 @@ PACED = {"reward__epochs": 6, "reward__steps_per_label": BATCH / 10}
 
 
 def reward(state: JobState | None = None, **changes: Any) -> LocalPort:
-    """After its first round, or restored."""
+    """Return a reward job after its first round, or restored from a state."""
     port = LocalPort(JobSpec("reward", tiny(labels=4, **changes).to_dict(), state), 1)
     events = turn(port, *ANSWERS, AnswersReplayed())
-    assert state or len(events) == 1  # the first round is whole
+    assert state or len(events) == 1  # the first round is complete
     return port
 
 
@@ -189,30 +189,30 @@ def turn(port: LocalPort, *events: Event) -> list[RewardPublished]:
 
 
 def due() -> PolicyPublished:
-    """Enough batches later for a round."""
+    """Return the event that makes a round due."""
     return PolicyPublished(6 * 4 * BATCH, {})
 
 
 def test_a_turn_passes_as_many_answers_as_go_with_a_batch() -> None:
-    """Epochs of four answers: three are twelve, two more make ten with what was left, and the last is one alone."""
+    """Turns have three, two and one epochs of four answers; answers left over from a turn count for the next."""
     port = reward(**PACED)
     assert [len(events) for events in (turn(port, due()), turn(port), turn(port), turn(port))] == [0, 0, 1, 0]
 
 
-def test_an_epoch_that_is_more_than_a_batch_is_worth_is_a_turn_of_its_own() -> None:
+def test_an_epoch_longer_than_the_share_of_a_batch_is_a_turn_of_its_own() -> None:
     port = reward(reward__epochs=3, reward__steps_per_label=BATCH / 2)
     assert [len(events) for events in (turn(port, due()), turn(port), turn(port))] == [0, 0, 1]
 
 
-def test_a_round_that_came_due_during_another_comes_after_it() -> None:
+def test_a_round_due_during_another_follows_it() -> None:
     port = reward(**PACED)
     turn(port, due())
     later = PolicyPublished(2 * 6 * 4 * BATCH, {})
     assert [len(events) for events in (turn(port, later), *(turn(port) for _ in range(5)))] == [0, 1, 0, 0, 1, 0]
 
 
-def test_a_state_amid_a_round_tells_what_was_published_last() -> None:
-    """Not the weights that are moving: the predictions for the history come from it."""
+def test_a_state_during_a_round_has_the_last_published_snapshot() -> None:
+    """It does not have the weights in training, because predictions for the history use it."""
     port = reward(**PACED)
     (published,) = turn(port, due()) + turn(port) + turn(port)
     between = published_weights(port.state())
@@ -223,7 +223,7 @@ def test_a_state_amid_a_round_tells_what_was_published_last() -> None:
     restored = LocalPort(JobSpec("reward", tiny(labels=4, **PACED).to_dict(), amid), 1)
     for event in (*ANSWERS, AnswersReplayed()):
         restored.send(event)
-    again = restored.state()  # before its first turn
+    again = restored.state()  # before the first turn
     assert again.values == amid.values
     for state in (amid, again):
         weights, moving = published_weights(state), state.arrays["ensemble_network.weights.0"]

@@ -1,4 +1,4 @@
-"""The robot that the page of behaviours shows."""
+"""Scenes of the robot on the page of behaviours."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def text(**changes: Any) -> str:
     return json.dumps({**BEHAVIOUR, "clip_seconds": 0.4, **changes})
 
 
-def test_clips_are_drawn_from_the_side_that_is_asked_for_and_one_frame_of_them_alike() -> None:
+def test_clips_and_stills_are_drawn_from_the_requested_side() -> None:
     job = jobs.build(JobSpec("scenes", {}))
     assert isinstance(job, ScenesJob)
     (whole,) = answers(job, SceneRequested(1, text(), SIZE))
@@ -69,7 +69,7 @@ def test_a_robot_from_a_file_is_shown(tmp_path: Path) -> None:
     assert isinstance(drawn, SceneDrawn) and drawn.frames.pixels.std() > 5
 
 
-def test_practice_pairs_are_clips_of_robots_in_motion_that_a_session_could_keep() -> None:
+def test_practice_pairs_show_robots_in_motion_and_fit_a_session() -> None:
     pairs = answers(ScenesJob(), PracticeRequested(4, text(robot="hopper"), 2, SIZE))
     assert [type(pair) for pair in pairs] == [PracticePairDrawn] * 2
     segments = []

@@ -1,4 +1,4 @@
-"""Training that answers allow a human's session."""
+"""The training that answers allow in a person's session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HOLDS = "training waits for the next answer"
 
 
 def unstarted(**changes: Any) -> TrainingBudget:
-    """One that allows a hundred steps an answer, after the first ten."""
+    """Budget of a hundred steps per answer after the first ten."""
     settings: dict[str, Any] = {
         "teacher": "human",
         "query__schedule": "answers",
@@ -28,10 +28,10 @@ def unstarted(**changes: Any) -> TrainingBudget:
 
 
 def budget(**changes: Any) -> TrainingBudget:
-    """The same; it has a reward since step 1,000."""
+    """The same budget, with a reward since step 1,000."""
     made = unstarted(**changes)
     made.start(1000, 10)
-    made.start(1500, 11)  # later rewards change nothing
+    made.start(1500, 11)  # later rewards have no effect
     return made
 
 
@@ -45,7 +45,7 @@ def test_each_answer_allows_its_steps_and_then_training_holds() -> None:
 @pytest.mark.parametrize(
     "unlimited", [{"teacher": "oracle"}, {"query__schedule": "paper"}, {"rollout__steps_per_answer": 0}]
 )
-def test_nothing_else_holds(unlimited: dict[str, Any]) -> None:
+def test_training_holds_only_for_answers(unlimited: dict[str, Any]) -> None:
     assert budget(**unlimited).reason_to_hold(10**9, 10) == ""
 
 
@@ -97,7 +97,7 @@ def test_cant_tell_ends_no_finish() -> None:
     assert made.share_finished(2100) is None
 
 
-def test_a_reward_taken_over_is_followed_for_as_long_as_one_answer_allows() -> None:
+def test_a_taken_reward_is_followed_for_the_steps_of_one_answer() -> None:
     made = unstarted()
     made.start(0, 0)
     assert [made.reason_to_hold(steps, 0) for steps in (0, 99, 100)] == ["", "", HOLDS]
@@ -119,6 +119,6 @@ def test_a_restart_continues_a_finish_unless_an_answer_came_after_the_checkpoint
     assert again.share_finished(2100) is None
 
 
-def test_with_the_papers_schedule_the_whole_session_is_the_progress() -> None:
+def test_with_the_papers_schedule_progress_is_the_share_of_the_session() -> None:
     made = budget(query__schedule="paper", teacher="oracle", steps=1000)
     assert [made.progress(steps) for steps in (0, 250, 1000, 5000)] == [0, 0.25, 1, 1]

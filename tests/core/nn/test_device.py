@@ -1,4 +1,4 @@
-"""Choice of the device, and the messages where a GPU can't be used."""
+"""Choice of the device, and the messages if a GPU can't be used."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ NEW = ["sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120", "compute_120"]
     ("architectures", "capability", "has_code"),
     [
         (NEW, (7, 5), True),
-        (NEW, (8, 9), True),  # runs the code for 8.6
+        (NEW, (8, 9), True),  # runs code for 8.6
         (NEW, (12, 1), True),
-        (NEW, (13, 0), True),  # compiled when it is loaded
+        (NEW, (13, 0), True),  # compiled when loaded
         (NEW, (11, 0), False),
         (NEW, (7, 0), False),
         (NEW, (6, 1), False),
@@ -76,7 +76,7 @@ def test_code_runs_on_gpus_of_its_generation_and_is_compiled_for_newer_ones(
     assert device.has_code_for(architectures, capability) is has_code
 
 
-def test_a_gpu_that_torch_no_longer_supports_is_as_none(
+def test_a_gpu_that_torch_no_longer_supports_is_not_used(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(torch.version, "cuda", "13.0")

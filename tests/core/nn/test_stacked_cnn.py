@@ -18,7 +18,7 @@ from tests.core.reward_toys import shuffled, train
 
 
 def network(members: int = 3) -> StackedCNN:
-    """With random batch norm parameters and moments."""
+    """Return a network with random batch norm parameters and moments."""
     made = StackedCNN(members, SHAPE, 64, torch.Generator().manual_seed(1), dtype=torch.float32)
     draws = torch.Generator().manual_seed(2)
     with torch.no_grad():
@@ -33,7 +33,7 @@ def images(*shape: int) -> Tensor:
 
 
 def by_hand(made: StackedCNN, member: int, pixels: Tensor) -> Tensor:
-    """(B, n, h, w) -> (B,): one member's output, in plain operations in double precision."""
+    """Return the output (B,) of one member for (B, n, h, w), with plain operations in double precision."""
     x = pixels.double() / 255
     for layer, (_, stride) in enumerate(LAYERS):
         x = conv2d(x, made.weights[layer][member].double(), stride=stride)
@@ -46,7 +46,7 @@ def by_hand(made: StackedCNN, member: int, pixels: Tensor) -> Tensor:
     return (x @ made.weights[5][member].double() + made.biases[1][member].double()).squeeze(-1)
 
 
-def test_layers_and_parameters_are_those_of_the_paper() -> None:
+def test_layers_and_parameters_match_the_paper() -> None:
     made = StackedCNN(3, (4, 84, 84), 64, torch.Generator())
     assert LAYERS == ((7, 3), (5, 2), (3, 1), (3, 1))
     filters = 7 * 7 * 4 * 16 + 5 * 5 * 16 * 16 + 2 * 3 * 3 * 16 * 16
@@ -54,7 +54,7 @@ def test_layers_and_parameters_are_those_of_the_paper() -> None:
     assert sum(p.numel() for p in made.parameters()) == 3 * (filters + others)
 
 
-def test_each_member_is_the_network_by_hand_in_any_batch() -> None:
+def test_each_member_equals_the_plain_network_in_any_batch() -> None:
     made, pixels = network(), images(6)
     together = made(pixels)
     assert together.shape == (3, 6)
@@ -86,7 +86,7 @@ def test_training_normalizes_by_the_moments_of_the_batch_and_updates_the_running
     assert torch.allclose(made.means[0], 0.9 * before + 0.1 * mean.view(2, 16), atol=1e-6)
 
 
-def test_dropout_sets_its_share_to_0_by_draws_that_can_be_repeated() -> None:
+def test_dropout_zeroes_its_share_by_reproducible_draws() -> None:
     ones = torch.ones(8, 32, 26, 26).contiguous(memory_format=torch.channels_last)
     dropped = TrainingPass(0.5, 1).drop(ones.clone())
     assert set(dropped.unique().tolist()) == {0.0, 1.0} and TrainingPass(0.5, 1).scale == 2
@@ -123,7 +123,7 @@ def test_training_resumes_exactly_with_any_number_of_threads() -> None:
     assert same(saved_state(trainer), saved_state(restored))
 
 
-def test_weight_decay_shrinks_every_layer_of_the_member_it_is_for() -> None:
+def test_weight_decay_shrinks_every_layer_of_its_member() -> None:
     trainer = block_trainer(learning_rate=1e-3)
     train(trainer, [preference(i, Choice.TIE, block_preference(i).query) for i in range(8)], 0)
     trainer.l2 = torch.tensor([0.0, 10.0])

@@ -1,4 +1,4 @@
-"""State of networks and optimizers as arrays: restored exactly, and refused where it does not fit."""
+"""State of networks and optimizers as arrays: restored exactly, and refused if it does not fit."""
 
 from __future__ import annotations
 

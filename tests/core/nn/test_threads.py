@@ -1,4 +1,4 @@
-"""Work divided between two threads gives the numbers of undivided work, whatever the number of threads."""
+"""Work divided between two threads, whose results equal those of undivided work with any number of threads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Case = tuple[ActorCritic, Tensor]
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_libraries_make_no_threads_of_their_own(threads: int) -> None:
-    """With more threads NumPy rounds products differently, so that numbers would depend on the machine."""
+    """NumPy rounds products differently with more threads, which would make results depend on the machine."""
     with threadpool_limits(2, "blas"):
         limit_threads(threads)
         assert torch.get_num_threads() == 1
@@ -44,7 +44,7 @@ def start() -> torch.Generator:
 
 
 def robot(discrete: bool) -> Case:
-    """With weights that bring some mean actions beyond the limits."""
+    """Return a network with weights that bring some mean actions beyond the limits."""
     network = actor_critic(11, 3, discrete, CONFIG.policy, start())
     network.weights.data += 0.1 * torch.randn(network.weights.shape, generator=start())
     return network, torch.randn(ROWS, 11, generator=start())
@@ -79,7 +79,7 @@ def test_the_gradient_of_a_ppo_step_in_two_threads_is_that_of_the_plain_loss(
 
 
 def acted(network: ActorCritic, inputs: Tensor) -> TrainingBatch:
-    """A batch of a slightly different policy, so that some ratios are clipped."""
+    """Return a batch of a slightly different policy, so that some ratios are clipped."""
     noise = start()
     with torch.no_grad():
         actions, log_probs = network.sample(network.distribution(inputs), np.random.default_rng(3))
@@ -89,7 +89,7 @@ def acted(network: ActorCritic, inputs: Tensor) -> TrainingBatch:
 
 
 def plain_gradient(ppo: PPO, batch: TrainingBatch) -> tuple[Tensor, float]:
-    """Gradient of the whole loss in plain operations, and approximate KL divergence."""
+    """Return the gradient of the whole loss with plain operations, and the approximate KL divergence."""
     network, config = ppo.network, ppo.config
     distribution, values = network.evaluate(batch.inputs)
     log_ratio = network.log_probs(distribution, batch.actions) - batch.log_probs
@@ -114,7 +114,7 @@ def test_a_prediction_in_two_threads_is_that_of_one_pass() -> None:
 
 
 def test_one_predictor_is_fitted_alike_in_one_thread_and_in_two() -> None:
-    """The products of a single network are large enough for the libraries to use several threads of their own."""
+    """The products of a single network are large enough for the libraries to use several threads."""
     fitted = []
     for threads in (1, 2):
         limit_threads(threads)

@@ -1,4 +1,4 @@
-"""Actor-critics against torch's own distributions, and the policy evaluated with NumPy against its network."""
+"""Actor-critics compared with torch's distributions, and the NumPy policy compared with its network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = ("gaussian", "categorical")
 
 
 def made(kind: str, seed: int = 0) -> ActorCritic:
-    """With actions that differ much from row to row, as after long training."""
+    """Return a network whose actions vary greatly between rows, as after long training."""
     start = torch.Generator().manual_seed(seed)
     network = actor_critic(4, 3, kind == "categorical", PolicyConfig(hidden=8, initial_std=0.5), start)
     with torch.no_grad():
@@ -37,7 +37,7 @@ def reference(network: ActorCritic, inputs: torch.Tensor) -> Distribution:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_log_probabilities_and_entropy_are_those_of_torch(kind: str) -> None:
+def test_log_probabilities_and_entropy_match_torch(kind: str) -> None:
     network, inputs = made(kind), rows()
     distribution = network.distribution(inputs)
     actions, log_probs = network.sample(distribution, np.random.default_rng(0))
@@ -49,7 +49,7 @@ def test_log_probabilities_and_entropy_are_those_of_torch(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_divergence_of_two_policies_is_that_of_torch(kind: str) -> None:
+def test_the_divergence_of_two_policies_matches_torch(kind: str) -> None:
     inputs, (old, new) = rows(), (made(kind, 0), made(kind, 1))
     expected = kl_divergence(reference(old, inputs), reference(new, inputs)).mean()
     found = old.kl(old.distribution(inputs), new.distribution(inputs))
@@ -93,8 +93,8 @@ def numpy_network() -> GaussianActorCritic:
 
 
 @pytest.mark.parametrize("seed", [None, 3])
-def test_it_acts_as_the_network_does(seed: int | None) -> None:
-    """With noise and without; some observations are beyond the limit."""
+def test_the_numpy_policy_acts_like_the_network(seed: int | None) -> None:
+    """It acts with and without noise; some observations are beyond the limit."""
     network = numpy_network()
     observations = np.random.default_rng(2).normal(0, 15, (ROWS, SEEN)).astype(np.float32)
     ours = NumpyActor(network)(observations, None if seed is None else np.random.default_rng(seed))
@@ -105,8 +105,8 @@ def test_it_acts_as_the_network_does(seed: int | None) -> None:
         np.testing.assert_allclose(mine, wanted.numpy(), rtol=1e-5, atol=1e-5)
 
 
-def test_it_follows_the_network() -> None:
-    """Weights and moments loaded later take effect at once; observations are not changed."""
+def test_the_numpy_policy_follows_changes_of_the_network() -> None:
+    """Weights and moments loaded later take effect at once; observations are not modified."""
     network, other = numpy_network(), numpy_network()
     policy = NumpyActor(network)
     observations = np.random.default_rng(2).standard_normal((ROWS, SEEN)).astype(np.float32)

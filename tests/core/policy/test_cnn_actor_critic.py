@@ -31,18 +31,18 @@ def optimizer(algorithm: str, rng: np.random.Generator | None = None) -> OnPolic
 
 
 def seen(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Random places of the block, and what is seen of each."""
+    """Return random places of the block and their observations."""
     places = np.random.default_rng(seed).integers(0, 6, COUNT)
     return places, drawn(np.stack([places, places], axis=1)).reshape(COUNT, -1)
 
 
 def wanted(places: np.ndarray) -> np.ndarray:
-    """The one of three actions that pays where the block is."""
+    """Return the one of three actions that is rewarded at each place of the block."""
     return places // 2
 
 
 def bandit(of: CNNActorCritic, seed: int) -> RolloutBatchReady:
-    """Episodes of one step."""
+    """Return a batch of one-step episodes."""
     places, observations = seen(seed)
     with torch.no_grad():
         parameters = of.distribution(of.normalize(torch.as_tensor(observations)))
@@ -55,7 +55,7 @@ def bandit(of: CNNActorCritic, seed: int) -> RolloutBatchReady:
 
 
 def right(of: CNNActorCritic) -> float:
-    """Share of fresh pictures on which the likeliest action is the one that pays."""
+    """Return the share of new pictures for which the likeliest action is the rewarded one."""
     places, observations = seen(1000)
     with torch.no_grad():
         (logs,) = of.distribution(torch.as_tensor(observations))
@@ -72,11 +72,11 @@ def right(of: CNNActorCritic) -> float:
 def test_the_networks_are_those_of_2013_and_2015(vision: str, filters: int, features: int, units: int) -> None:
     made = network(vision, (4, 84, 84))
     assert made.weights.numel() == filters + (features + 1) * units + (units + 1) * 3 + (units + 1)
-    assert made.weights.numel() - made.policy_size == units + 1  # all but the value's own layer
+    assert made.weights.numel() - made.policy_size == units + 1  # everything except the value's own layer
 
 
 @pytest.mark.parametrize(("algorithm", "updates"), [("ppo", 6), ("a2c", 60), ("trpo", 8)])
-def test_every_algorithm_learns_what_to_do_where(algorithm: str, updates: int) -> None:
+def test_every_algorithm_learns_the_right_action_for_each_picture(algorithm: str, updates: int) -> None:
     made = optimizer(algorithm)
     assert right(made.network) < 0.6
     for seed in range(updates):

@@ -1,4 +1,4 @@
-"""Promises of all policy optimizers (paper 2.2.1, A): learning, a changing reward, bounds, NaN, resuming."""
+"""Properties of all policy optimizers (paper 2.2.1, A): learning, a changing reward, bounds, NaN, resuming."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ UPDATES = {"ppo": 10, "trpo": 10, "a2c": 60}
 
 
 def shuffled(observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
-    """The rewards of `matching` in a random order."""
+    """Return the rewards of `matching` in a random order."""
     return np.random.default_rng(int(1e6 * abs(observations[0, 0]))).permutation(matching(observations, actions))
 
 
 def taught(algorithm: str, discrete: bool, reward: Callable[..., np.ndarray]) -> float:
-    """Mean of `matching` after training on `reward`."""
+    """Return the mean of `matching` after training on `reward`."""
     made = optimizer(algorithm, discrete=discrete, **QUICK[algorithm])
     for seed in range(UPDATES[algorithm]):
         improve(made, one_step(made.network, seed, reward))
@@ -54,7 +54,7 @@ def test_a_batch_may_have_fewer_steps_than_a_robot_has_actuators(algorithm: str)
 
 @every
 @both_kinds
-def test_it_learns_what_is_rewarded_and_nothing_from_shuffled_rewards(algorithm: str, discrete: bool) -> None:
+def test_the_policy_learns_from_rewards_and_not_from_shuffled_ones(algorithm: str, discrete: bool) -> None:
     untrained = optimizer(algorithm, discrete=discrete)
     before = float(one_step(untrained.network, 999, count=2000).rewards.mean())
     best = 1.0 if discrete else 0.0
@@ -63,7 +63,7 @@ def test_it_learns_what_is_rewarded_and_nothing_from_shuffled_rewards(algorithm:
 
 
 def value_correlation(made: OnPolicyOptimizer) -> float:
-    """Correlation of the values with the first observed number, which the reward of `drifting` is proportional to."""
+    """Return the correlation of the values with the first observed number, to which the reward of `drifting` is proportional."""
     observations = np.random.default_rng(5).standard_normal((500, 2)).astype(np.float32)
     with torch.no_grad():
         values = made.network.values(made.network.normalize(torch.as_tensor(observations)))
@@ -71,7 +71,7 @@ def value_correlation(made: OnPolicyOptimizer) -> float:
 
 
 def value_error(made: OnPolicyOptimizer, batch: RolloutBatchReady) -> float:
-    """Mean squared error of the values of a batch, before an update that uses it."""
+    """Return the mean squared error of the values of a batch before an update that uses it."""
     prepared = made.prepare(batch)
     improve(made, batch)
     return float((prepared.values.detach() - prepared.returns).square().mean())
@@ -89,7 +89,7 @@ def test_the_value_function_follows_a_flipped_reward_at_once_and_learns_in_units
         assert value_correlation(made) > 0.9
     for seed in range(6):
         large = value_error(made, drifting(made.network, 401 + seed, factor=100.0))
-    assert large < 3 * small  # in units of the reward it would be 10,000 times as large
+    assert large < 3 * small  # in units of the reward it would be 10,000 times larger
     improve(made, drifting(made.network, 300, factor=-100.0))
     assert value_correlation(made) < -0.9
 

@@ -15,7 +15,7 @@ def column(*numbers: float) -> np.ndarray:
     return np.array(numbers, np.float32)[:, None]
 
 
-def test_the_end_of_an_episode_stops_the_sum_but_its_value_counts() -> None:
+def test_the_sum_stops_at_an_episodes_end_and_includes_its_value() -> None:
     ends = np.array([[False], [False], [True], [False]])
     result = advantages(column(1, 2, 2, 3), column(10, 20, 20, 30), column(20, 30, 100, 40), ends, 0.5, 0.5)
     # deltas 1 + 10 - 10, 2 + 15 - 20, 2 + 50 - 20 and 3 + 20 - 30, carried back by 1/4; a time limit is no failure,
@@ -30,8 +30,8 @@ def test_the_following_value_is_the_next_row_or_the_one_before_the_reset() -> No
     assert result.tolist() == [[3, 20], [10, 6], [7, 60]]
 
 
-def test_the_clipped_objective_is_that_of_the_paper() -> None:
-    """No action is pushed beyond the clip: there only gradients that bring it back count (Schulman et al. 2017, eq. 7)."""
+def test_the_clipped_objective_matches_the_paper() -> None:
+    """Beyond the clip only gradients that bring an action back count (Schulman et al. 2017, eq. 7)."""
     log_ratio, gains = torch.linspace(-0.6, 0.6, 24).requires_grad_(), torch.tensor([1.0, -2.0, 0.5]).repeat(8)
     ratio = log_ratio.exp()
     objective, kl = clipped_objective(log_ratio, gains, 0.2)

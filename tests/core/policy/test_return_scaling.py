@@ -20,9 +20,7 @@ def white(seed: int, steps: int = 400, count: int = 50) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("discount", "constant"), [(DISCOUNT, 0.0), (0.5, 50.0)])
-def test_the_scale_of_independent_rewards_is_known_and_a_constant_does_not_change_it(
-    discount: float, constant: float
-) -> None:
+def test_the_scale_of_independent_rewards_ignores_a_constant(discount: float, constant: float) -> None:
     scale = ReturnScaling(discount)
     for seed in range(5):
         scale.update(white(seed) + constant, no_ends(white(seed)))
@@ -41,9 +39,9 @@ def test_sums_continue_from_batch_to_batch_and_stop_at_an_episodes_end() -> None
 
 
 def implied(seed: int, steps: int = 100) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(T, N) rewards, and the values and following values of the value function that fits them.
+    """Return (T, N) rewards, and the values and next values of the value function that fits them.
 
-    What is worth v now is worth 0.9 v plus noise a step later.
+    A value v becomes 0.9 v plus noise in the next step.
     """
     rng = np.random.default_rng(seed)
     values = np.zeros((steps + 1, 64), np.float32)
@@ -55,7 +53,7 @@ def implied(seed: int, steps: int = 100) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 @pytest.mark.parametrize(("factor", "offset"), [(-1.0, 0.0), (5.0, 0.0), (0.2, 1.0), (-3.0, -0.5)])
-def test_a_reward_that_changed_is_made_good(factor: float, offset: float) -> None:
+def test_the_calibration_finds_scale_and_offset_of_a_changed_reward(factor: float, offset: float) -> None:
     rewards, values, following = implied(0)
     found = ValueCalibration(DISCOUNT).update(factor * rewards + offset, values, following)
     assert found[0] == pytest.approx(factor, rel=0.15)
@@ -68,7 +66,7 @@ def test_a_value_function_that_nearly_fits_is_left_alone(factor: float) -> None:
     assert ValueCalibration(DISCOUNT).update(factor * rewards, values, following) is None
 
 
-def test_small_batches_are_gathered_to_one_correction() -> None:
+def test_small_batches_are_combined_into_one_correction() -> None:
     rewards, values, following = implied(0)
     calibration, found = ValueCalibration(DISCOUNT), []
     for t in range(0, 100, 5):

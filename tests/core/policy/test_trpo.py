@@ -19,7 +19,7 @@ def test_conjugate_gradients_solve_a_known_system() -> None:
 
 
 @pytest.mark.parametrize("discrete", [False, True])
-def test_the_fisher_product_is_that_of_the_divergences_hessian(discrete: bool) -> None:
+def test_the_fisher_product_is_the_hessian_of_the_divergence_times_a_vector(discrete: bool) -> None:
     network = optimizer("trpo", discrete=discrete, hidden=3).network
     with torch.no_grad():
         network.weights += 0.3 * torch.randn(network.weights.shape, generator=torch.Generator().manual_seed(1))
@@ -56,7 +56,7 @@ def test_no_update_moves_the_policy_beyond_the_limit(discrete: bool) -> None:
         made.observe(batch.observations)
 
 
-def test_a_rejected_step_leaves_every_bit_of_the_policy_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rejected_step_changes_no_bit_of_the_policy(monkeypatch: pytest.MonkeyPatch) -> None:
     made = optimizer("trpo")
     improve(made, one_step(made.network, 0))
     policy = made.network.weights[: made.network.policy_size]
@@ -74,4 +74,4 @@ def test_a_rejected_step_leaves_every_bit_of_the_policy_as_it_was(monkeypatch: p
     assert len(tried) == made.config.line_search
     assert all(not torch.equal(before, attempt) for attempt in tried)
     assert torch.equal(before, policy)
-    assert not torch.equal(value_before, values)  # the value function learns all the same
+    assert not torch.equal(value_before, values)  # the value function still learns

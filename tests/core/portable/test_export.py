@@ -1,4 +1,4 @@
-"""ONNX files: they compute what the program computes, explain themselves, and are refused where they do not."""
+"""ONNX files, which must compute the same as the program and describe themselves, or are refused."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def taught(folder: Path, config: Config, cycles: int = 6) -> Path:
 
 
 def loaded(path: Path) -> Run:
-    """The file as another program runs it: a function from inputs to outputs by name."""
+    """Return the file as run by another program: a function from inputs to outputs by name."""
     session = onnxruntime.InferenceSession(path.read_bytes(), providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
     return lambda **inputs: dict(zip(names, session.run(names, inputs), strict=True))
 
 
 def own_contract(path: Path) -> dict[str, Any]:
-    """The contract within the file."""
+    """Return the contract inside the file."""
     session = onnxruntime.InferenceSession(path.read_bytes(), providers=["CPUExecutionProvider"])
     found: dict[str, Any] = json.loads(session.get_modelmeta().custom_metadata_map["contract.json"])
     return found
@@ -59,7 +59,7 @@ def mjcf_task() -> str:
 
 
 def assert_equal_to_the_program(folder: Path, target: Path) -> None:
-    """Requires the same actions and rewards of the files and of core.api, in an episode of the task's environment."""
+    """Require the same actions and rewards of the files and of core.api, in an episode of the task's environment."""
     contract = json.loads(target.with_name("contract.json").read_text())
     assert contract == own_contract(target) == own_contract(target.with_name(contract["files"]["reward"]))
     act, judge, own = loaded(target), loaded(target.with_name(contract["files"]["reward"])), policy(folder)
@@ -78,7 +78,7 @@ def assert_equal_to_the_program(folder: Path, target: Path) -> None:
             assert action.tolist() == [chosen]
         predicted = judge(observation=row, action=action)["reward"]
         observation, reward, *_ = env.step(chosen)
-        assert predicted == pytest.approx([reward], abs=1e-4)  # the program's own sums are of single precision too
+        assert predicted == pytest.approx([reward], abs=1e-4)  # the program's own sums have single precision too
 
 
 def test_a_reward_of_observations_alone_takes_no_action(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_reward_of_observations_alone_takes_no_action(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["pendulum", "gym:CartPole-v1", "mjcf"])
-def test_the_files_compute_what_the_program_computes(tmp_path: Path, name: str) -> None:
+def test_the_files_compute_the_same_as_the_program(tmp_path: Path, name: str) -> None:
     task = mjcf_task() if name == "mjcf" else name
     folder, target = taught(tmp_path / "s", tiny(task=task)), tmp_path / "new" / "p.onnx"
     made = export_onnx(folder, target)
@@ -124,16 +124,16 @@ def test_a_servo_that_rests_off_the_middle_of_its_range_is_exported(tmp_path: Pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", [*PAPER_ROBOTS, "hopper-backflip", "walker-kneel", "ant-spin", "reacher-wave"])
-def test_every_robots_files_do(tmp_path: Path, task: str) -> None:
-    folder = taught(tmp_path / "s", tiny(task=task), 15)  # a predictor that hardly tells states apart may be refused
+def test_the_files_of_every_robot_compute_the_same_as_the_program(tmp_path: Path, task: str) -> None:
+    folder = taught(tmp_path / "s", tiny(task=task), 15)  # a predictor that hardly distinguishes states may be refused
     export_onnx(folder, tmp_path / "p.onnx")
     assert_equal_to_the_program(folder, tmp_path / "p.onnx")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_a_games_files_do(tmp_path: Path) -> None:
-    """The exporter compares in float32: on some processors the program itself rounds pictures to bfloat16."""
+def test_the_files_of_a_game_compute_the_same_as_the_program(tmp_path: Path) -> None:
+    """The exporter compares in float32, because on some processors the program rounds pictures to bfloat16."""
     small = {"query__pool": 64, "query__first_labels": 4, "reward__std": 0.05}  # the games' own standard deviation
     folder = taught(tmp_path / "s", tiny(task="pong", **small))
     made = export_onnx(folder, tmp_path / "p.onnx")
@@ -145,8 +145,8 @@ def test_a_games_files_do(tmp_path: Path) -> None:
     assert loaded(tmp_path / "p.onnx")(observation=pictures)["action"].shape == (2,)
 
 
-def test_it_acts_in_plain_gymnasium_from_nothing_but_the_file(tmp_path: Path) -> None:
-    """The contract's observation, limits and control rate are enough to repeat the program's own episode."""
+def test_the_policy_file_alone_acts_in_plain_gymnasium(tmp_path: Path) -> None:
+    """The contract's observation, limits and control rate suffice to reproduce the program's own episode."""
     folder = taught(tmp_path / "s", tiny(task="swimmer"))
     export_onnx(folder, tmp_path / "p.onnx")
     act, contract = loaded(tmp_path / "p.onnx"), own_contract(tmp_path / "p.onnx")
@@ -158,7 +158,7 @@ def test_it_acts_in_plain_gymnasium_from_nothing_but_the_file(tmp_path: Path) ->
     gym.reset(seed=0)
     start = {"qpos": np.zeros(gym.model.nq), "qvel": np.zeros(gym.model.nv)}
     for number, value in zip(numbers, seen, strict=True):
-        if number.get("form") != "cos":  # the sine tells the angle of a robot that has hardly moved
+        if number.get("form") != "cos":  # the sine suffices for the angle of a robot that has hardly moved
             start[number["source"]][number["index"]] = np.arcsin(value) if "form" in number else value
     gym.set_state(start["qpos"], start["qvel"])
     forms = {None: float, "sin": np.sin, "cos": np.cos}
@@ -176,7 +176,7 @@ def test_it_acts_in_plain_gymnasium_from_nothing_but_the_file(tmp_path: Path) ->
 def test_the_documented_snippet_reads_heights_of_the_present_state(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A physics step leaves MuJoCo's geoms where they were before it."""
+    """A physics step of MuJoCo does not update the positions of the geoms."""
     (snippet,) = re.findall(
         r"^```python\n((?:(?!```).)*?onnxruntime.*?)^```", (ROOT / "docs/use-elsewhere.md").read_text(), re.S | re.M
     )
@@ -218,7 +218,7 @@ UNNAMED = """<mujoco><worldbody><body pos="0 0 .3"><freejoint/><geom type="box" 
 </body></worldbody><actuator><motor joint="hip" ctrlrange="-1 1"/></actuator></mujoco>"""
 
 
-def test_geoms_without_names_are_found_in_the_file_that_has_no_floor() -> None:
+def test_unnamed_geoms_are_found_in_a_file_without_a_floor() -> None:
     Path("it.xml").write_text(UNNAMED)
     own, task = mujoco.MjModel.from_xml_string(UNNAMED), imported(Path("it.xml"))[1]
     model = load_model(task)
@@ -230,7 +230,7 @@ def test_geoms_without_names_are_found_in_the_file_that_has_no_floor() -> None:
         assert (number["floor_geom_name"], number["floor_geom_body"]) == ("somersault_floor", 0)
 
 
-def test_a_file_that_computes_something_else_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_computes_different_values_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = taught(tmp_path / "s", tiny(task="pendulum", teacher="none"))
     monkeypatch.setattr("core.portable.graphs.OBSERVATION_LIMIT", 0.01)
     with pytest.raises(UserError, match=r"The policy was not exported: as ONNX it differs by .* more than 1e-05"):
@@ -245,7 +245,7 @@ def test_a_file_that_computes_something_else_is_not_kept(tmp_path: Path, monkeyp
     reward = tmp_path / "x" / "p-reward.onnx"
     for path in (tmp_path / "x" / "p.onnx", reward):
         path.write_bytes(b"earlier")
-    assert export_onnx(folder, tmp_path / "x" / "p.onnx").differences == made.differences  # takes its place
+    assert export_onnx(folder, tmp_path / "x" / "p.onnx").differences == made.differences  # replaces the earlier file
     assert (tmp_path / "x" / "p.onnx").stat().st_size > 1000 and not reward.exists()
     with pytest.raises(UserError, match=r"contract\.json already exists: name an \.onnx file in a folder of its own"):
         export_onnx(folder, tmp_path / "x" / "q.onnx")
@@ -255,7 +255,7 @@ def test_a_file_that_computes_something_else_is_not_kept(tmp_path: Path, monkeyp
         export_onnx(folder, tmp_path / "y" / "p.onnx")
 
 
-def test_what_cannot_be_exported_is_reported_in_a_sentence(tmp_path: Path, cli: Run) -> None:
+def test_an_impossible_export_is_refused_in_one_sentence(tmp_path: Path, cli: Run) -> None:
     Session.create(tmp_path / "s", tiny()).close()
     (tmp_path / "used").mkdir()
     (tmp_path / "used" / "contract.json").write_text("{}")

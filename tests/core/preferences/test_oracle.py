@@ -1,4 +1,4 @@
-"""The oracle: the paper's (3.1), and the erring teachers of B-Pref (Lee et al., 2021)."""
+"""The oracle of the paper (3.1), and the erring teachers of B-Pref (Lee et al., 2021)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def erring(seed: int = 0, **options: Any) -> Config:
 
 
 def share(choice: Choice, left: list[float], right: list[float], **options: Any) -> float:
-    """Share of this choice among its answers to a thousand queries."""
+    """Return the share of this choice among the oracle's answers to a thousand queries."""
     config = erring(**options)
     return sum(oracle.answer(asked(left, right, id=i), config).choice is choice for i in range(1000)) / 1000
 
@@ -48,13 +48,13 @@ def test_the_larger_sum_of_true_reward_wins(left: list[float], right: list[float
     assert judged(left, right) is choice
 
 
-def test_nothing_but_the_true_reward_counts() -> None:
-    """Other observations, actions and states, the same rewards."""
+def test_only_the_true_reward_counts() -> None:
+    """The segments have different observations, actions and states, and the same rewards."""
     answers = {judged([1, 0, 0], [0, 0.5, 0], (a, b)) for a in range(5) for b in range(20, 25)}
     assert answers == {Choice.LEFT}
 
 
-def test_rewards_that_are_no_numbers_are_not_judged() -> None:
+def test_rewards_that_are_nan_are_not_judged() -> None:
     with pytest.raises(NotFiniteError, match="the true reward"):
         judged([math.inf, 1], [math.inf, 2])
 
@@ -64,7 +64,7 @@ def test_without_a_true_reward_there_is_no_oracle() -> None:
         oracle.answer(query(1, segment(1), segment(2)), Config())
 
 
-def test_one_in_so_many_choices_is_mistaken() -> None:
+def test_a_share_of_the_choices_is_mistaken() -> None:
     assert share(Choice.RIGHT, [1, 0], [0, 0], mistakes=0.2) == pytest.approx(0.2, abs=0.04)
     assert share(Choice.LEFT, [1, 0], [0, 0], mistakes=1.0) == 0
 
@@ -75,11 +75,11 @@ def test_beta_makes_it_choose_by_the_boltzmann_distribution(difference: float) -
     assert share(Choice.LEFT, [difference, 0], [0, 0], beta=1.5) == pytest.approx(expected, abs=0.05)
 
 
-def test_it_cannot_tell_where_both_returns_are_low() -> None:
+def test_the_oracle_cannot_tell_if_both_returns_are_low() -> None:
     """The limit is at -10 + .25 * 20 = -5."""
     assert judged([-5.5, 0], [-9, 0], skip=0.25) is Choice.CANT_TELL
     assert judged([-4.5, 0], [-9, 0], skip=0.25) is Choice.LEFT
-    assert judged([-9, 0], [-5, 0], skip=0.25) is Choice.RIGHT  # not below it
+    assert judged([-9, 0], [-5, 0], skip=0.25) is Choice.RIGHT  # the return is not below the limit
     assert judged([-5.5, 0], [-9, 0]) is Choice.LEFT
 
 
@@ -91,15 +91,15 @@ def test_returns_nearer_than_the_limit_are_a_tie() -> None:
     assert judged([3, 0], [1.5, 0]) is Choice.LEFT
 
 
-def test_where_the_worst_return_is_0_the_limits_are_shares_of_the_mean() -> None:
+def test_with_a_worst_return_of_0_the_limits_are_shares_of_the_mean() -> None:
     rewards: list[list[float]] = [[0, 0], [0.5, 0.5], [2, 3]]
     pool = oracle.pool_returns([segment(i, 2, r) for i, r in enumerate(rewards)], OracleConfig(skip=0.1))
     assert pool == PoolReturns(0.0, 2.0)
 
 
 @pytest.mark.parametrize("shift", [0.0, -1000.0, 1000.0])
-def test_the_limits_go_with_the_reward(shift: float) -> None:
-    """A constant added to each step, or another unit, changes no answer."""
+def test_the_limits_scale_and_shift_with_the_reward(shift: float) -> None:
+    """A constant added to each step, or a different unit, changes no answer."""
 
     def choices(scale: float) -> list[Choice]:
         rewards = [[scale * (i * i % 7 + shift), scale * (i + shift)] for i in range(9)]
@@ -113,7 +113,7 @@ def test_the_limits_go_with_the_reward(shift: float) -> None:
     assert set(choices(1.0)) == set(Choice)
 
 
-def test_a_myopic_one_looks_at_the_end() -> None:
+def test_a_myopic_oracle_weights_the_end() -> None:
     early, late = [4.0, 0.0, 0.0], [0.0, 0.0, 1.5]
     assert judged(early, late) is Choice.LEFT
     assert judged(early, late, myopia=0.62) is Choice.LEFT  # 4 * .62^2 = 1.54
@@ -144,7 +144,7 @@ def simulated(seed: int = 0, **settings: float) -> Config:
 
 
 def persons_choices(pairs: list[tuple[int, int]], **settings: float) -> list[Choice]:
-    """Choices about pairs of segments of the pool."""
+    """Return the choices about pairs of segments of the pool."""
     pool, config = person.pool_returns(RANDOM_POOL), simulated(**settings)
     queries = (Query(i, RANDOM_POOL[a], RANDOM_POOL[b], 0.5, pool) for i, (a, b) in enumerate(pairs))
     return [person.answer(asked_of_person, config).choice for asked_of_person in queries]
@@ -154,22 +154,22 @@ ALL_PAIRS = [(a, b) for a in range(100) for b in range(a)]
 
 
 @pytest.mark.parametrize("wrong", [0.0, 0.15, 0.3])
-def test_a_person_is_wrong_less_about_random_pairs_than_about_those_asked_and_oftener_about_alike_ones(
+def test_a_person_errs_more_often_about_asked_and_similar_pairs_than_about_random_ones(
     wrong: float,
 ) -> None:
     mistaken = [choice is not Choice.LEFT for choice in persons_choices(ALL_PAIRS, wrong=wrong)]
-    assert sum(mistaken) / len(mistaken) == pytest.approx(0.8 * wrong, abs=0.02)  # asked pairs are more alike
+    assert sum(mistaken) / len(mistaken) == pytest.approx(0.8 * wrong, abs=0.02)  # asked pairs are more similar
     near = [m for m, (a, b) in zip(mistaken, ALL_PAIRS, strict=True) if a**2 - b**2 < 100]
     assert sum(near) / len(near) > 1.3 * wrong or not wrong
 
 
-def test_a_person_answers_with_ties_and_cant_tell_by_their_shares() -> None:
+def test_a_person_answers_tie_and_cant_tell_with_their_configured_shares() -> None:
     choices = persons_choices(ALL_PAIRS, ties=0.1, cant_tell=0.05)
     assert choices.count(Choice.TIE) / len(choices) == pytest.approx(0.1 * 0.95, abs=0.02)
     assert choices.count(Choice.CANT_TELL) / len(choices) == pytest.approx(0.05, abs=0.01)
 
 
-def test_where_most_returns_are_equal_a_person_has_as_many_ties() -> None:
+def test_a_persons_share_of_ties_holds_when_most_returns_are_equal() -> None:
     returns = [0.0] * 90 + [1.0 + i for i in range(10)]
     segments = [segment(i, 2, [value, 0.0]) for i, value in enumerate(returns)]
     pool, config = person.pool_returns(segments), simulated(ties=0.1)
@@ -178,7 +178,7 @@ def test_where_most_returns_are_equal_a_person_has_as_many_ties() -> None:
     assert sum(ties) / len(ties) == pytest.approx(0.1, abs=0.02)
 
 
-def test_a_person_guesses_between_equal_segments_and_answers_the_same_again() -> None:
+def test_a_person_guesses_between_equal_segments_reproducibly() -> None:
     choices = persons_choices([(7, 7)] * 400, wrong=0.15)
     assert 150 < choices.count(Choice.LEFT) < 250
     assert choices == persons_choices([(7, 7)] * 400, wrong=0.15)

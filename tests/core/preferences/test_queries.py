@@ -43,7 +43,7 @@ def test_the_annealed_rate_adds_up_exactly(quarter: int) -> None:
     assert due == 200 + quarter * 150
 
 
-def test_a_session_without_end_spreads_its_labels_over_its_horizon() -> None:
+def test_an_endless_session_spreads_its_labels_over_its_horizon() -> None:
     session = replaced(Config(), labels=700, steps=10**12, query__horizon=TOTAL)
     assert [scheduled(t, session) for t in (0, 2_000_000, TOTAL, 10**12)] == [
         labels_due(t, 700, TOTAL, schedule()) for t in (0, 2_000_000, TOTAL, TOTAL)
@@ -55,7 +55,7 @@ def test_a_session_without_end_spreads_its_labels_over_its_horizon() -> None:
 
 
 @pytest.mark.parametrize("labels", [0, 1, 2, 30, 701])
-def test_all_are_due_by_the_end_and_none_after_it(labels: int) -> None:
+def test_all_labels_are_due_by_the_end_and_none_after_it(labels: int) -> None:
     assert labels_due(TOTAL, labels, TOTAL, schedule()) == labels_due(2 * TOTAL, labels, TOTAL, schedule()) == labels
 
 
@@ -63,7 +63,7 @@ def test_the_schedule_never_decreases_and_starts_with_one_label_at_least() -> No
     due = [labels_due(steps, 100, TOTAL, schedule()) for steps in range(0, TOTAL, 50_000)]
     assert all(a <= b for a, b in itertools.pairwise(due))
     assert set(due) == set(range(25, 100))  # one at a time
-    assert labels_due(0, 8, TOTAL, schedule(first_share=0.0)) == 1  # without any there would never be a reward
+    assert labels_due(0, 8, TOTAL, schedule(first_share=0.0)) == 1  # with no labels there would never be a reward
 
 
 def logit(chance: float) -> float:
@@ -75,8 +75,8 @@ def test_disagreement_is_the_variance_of_the_members_probabilities() -> None:
     assert disagreement(left, np.zeros_like(left)) == pytest.approx([0.06, 0.02])
 
 
-def test_a_prediction_is_each_members_probability_of_left() -> None:
-    """Sums of log(3) and log(9) more are preference_probabilities of 3 and 9 in favour."""
+def test_a_prediction_is_the_probability_of_left_by_each_member() -> None:
+    """Returns higher by log(3) and log(9) are odds of 3 and 9 to 1."""
     odds = {1: (3.0, 1.0), 2: (1.0, 9.0), 3: (1.0, 1.0)}
 
     def predict(segments: list[Segment]) -> Float32:
@@ -93,20 +93,20 @@ def selector(seed: int = 0, **numbers: Any) -> QuerySelector:
 
 
 def hand_made(segments: list[Segment]) -> Float32:
-    """Returns by three members: against segment 0, one disagrees about 3 and, less, about 1; about 2 all differ."""
+    """Predict returns by three members: against segment 0, one disagrees about 3 and, less, about 1; all differ about 2."""
     worth = {0: (0, 0, 0), 1: (-4, 4, 4), 2: (-1.5, 0, 1.5), 3: (-9, 9, 9)}
     return np.array([worth[s.id] for s in segments], np.float32).T
 
 
 @pytest.mark.parametrize("choosing", ["disagreement", "challenge"])
-def test_each_selection_asks_the_pair_it_values_most(choosing: str) -> None:
+def test_each_selection_asks_its_highest_rated_pair(choosing: str) -> None:
     for seed in range(5):
         (best,) = selector(seed, selection=choosing, candidates=100).select(list(map(segment, range(4))), 1, hand_made)
         assert {best.left.id, best.right.id} == {0, 3}
 
 
 def torn_over(*torn: int) -> Any:
-    """Two members that agree on all segments but these."""
+    """Return two members that agree on all segments except these."""
 
     def predict(segments: list[Segment]) -> Float32:
         values = np.array([s.id * 20.0 if s.id in torn else 0.0 for s in segments], np.float32)
@@ -139,24 +139,24 @@ def test_a_random_selection_never_asks_the_ensemble() -> None:
 
 
 @pytest.mark.parametrize("selection", ["random", "disagreement"])
-def test_no_pair_is_asked_twice_either_way_round_and_none_with_itself(selection: str) -> None:
+def test_no_pair_is_asked_twice_in_either_order_or_with_itself(selection: str) -> None:
     chooser, pool = selector(selection=selection), [segment(i) for i in range(7)]
     asked = [q for _ in range(60) for q in chooser.select(pool, 2, torn_over(3))]
     pairs = {frozenset((q.left.id, q.right.id)) for q in asked}
-    assert len(pairs) == len(asked) == 21  # all there are
+    assert len(pairs) == len(asked) == 21  # all possible pairs
     assert all(len(pair) == 2 for pair in pairs)
     assert len({q.id for q in asked}) == 21
 
 
 def opinions(segments: list[Segment]) -> Float32:
-    """Three members of which each prefers another one of segments 97, 98 and 99, and who agree on all others."""
+    """Predict with three members that each prefer a different one of segments 97, 98 and 99 and agree on all others."""
     worth = np.array([[s.id / 100 for s in segments]] * 3, np.float32)
     for member, favourite in enumerate((97, 98, 99)):
         worth[member, [s.id == favourite for s in segments]] += 10
     return worth
 
 
-def test_a_challenge_is_to_a_segment_that_some_member_prefers_by_the_most_disputed_other() -> None:
+def test_a_challenge_pairs_a_favourite_with_the_most_disputed_other_segment() -> None:
     pool = [segment(i) for i in range(100)]
     chooser = selector(selection="challenge", candidates=100)
     (asked,) = chooser.select(pool, 1, opinions)
@@ -166,11 +166,11 @@ def test_a_challenge_is_to_a_segment_that_some_member_prefers_by_the_most_disput
 
 
 def dated(count: int) -> list[Segment]:
-    """Segments of which the environment steps are their numbers."""
+    """Return segments whose environment steps are their numbers."""
     return [replace(segment(i), env_steps=i) for i in range(count)]
 
 
-def test_pairs_of_two_policies_come_first_while_they_are_asked_for() -> None:
+def test_pairs_of_two_policies_come_first_while_requested() -> None:
     """Which of the two is on the left is random, and no pair is asked twice."""
     pool = dated(100)
     made = selector(selection="challenge")
@@ -206,13 +206,13 @@ def test_pairs_of_two_policies_outlast_a_restart_and_need_earlier_policies() -> 
     again.set_state(first.get_state())
     asked = again.select(pool, 3, opinions)
     assert [math.isnan(q.disagreement) for q in asked] == [True, True, False]
-    again.exclude(asked[0])  # it is answered, and the other one is lost with the program
+    again.exclude(asked[0])  # answered; the other one is lost with the program
     last = selector(selection="challenge")
     last.set_state(again.get_state())
     assert [math.isnan(q.disagreement) for q in last.select(pool, 2, opinions)] == [True, False]
 
 
-def test_a_pair_of_two_policies_that_awaits_its_answer_over_a_restart_is_one_of_them() -> None:
+def test_a_pair_of_two_policies_pending_over_a_restart_counts_as_one() -> None:
     first, again, pool = selector(selection="challenge"), selector(selection="challenge"), dated(9)
     first.compare_policies(2, 4)
     (waiting,) = first.select(pool, 1, opinions)
@@ -233,7 +233,7 @@ def test_a_selector_continues_from_a_state_without_pairs_of_two_policies() -> No
     assert made.policy_pairs == 0
 
 
-def test_a_challenge_has_a_few_random_candidates_only_and_either_side_may_be_the_best() -> None:
+def test_a_challenge_has_only_a_few_random_candidates_with_the_best_on_either_side() -> None:
     sizes: list[int] = []
 
     def predict(segments: list[Segment]) -> Float32:
@@ -247,7 +247,7 @@ def test_a_challenge_has_a_few_random_candidates_only_and_either_side_may_be_the
     assert 10 < sum(q.left.id > q.right.id for q in asked) < 30
 
 
-def test_no_pair_is_challenged_twice_and_a_pool_without_another_gives_none() -> None:
+def test_no_pair_is_challenged_twice_and_an_exhausted_pool_gives_none() -> None:
     chooser, pool = selector(selection="challenge"), [segment(i) for i in range(3)]
     asked = [q for _ in range(9) for q in chooser.select(pool, 2, torn_over(1))]
     pairs = {frozenset((q.left.id, q.right.id)) for q in asked}
@@ -256,7 +256,7 @@ def test_no_pair_is_challenged_twice_and_a_pool_without_another_gives_none() -> 
     assert selector(selection="challenge").select(pool[:1], 1, torn_over(1)) == []
 
 
-def test_the_search_for_challenges_ends_with_the_first_that_is_not_found() -> None:
+def test_the_search_for_challenges_ends_at_the_first_failure() -> None:
     calls: list[int] = []
 
     def predict(segments: list[Segment]) -> Float32:
@@ -280,13 +280,13 @@ def test_a_restored_selector_asks_no_pair_again_and_continues_numbering() -> Non
 
 
 def lying(number: int, place: float, rng: np.random.Generator) -> Segment:
-    """A segment with the same motion as all others, about `place` on every axis."""
+    """Return a segment with the same motion as all others, near `place` on every axis."""
     motion = np.sin(np.arange(80)).reshape(20, 4)
     return replace(segment(number, 20), observations=(motion + rng.normal(place, 0.1, 4)).astype(np.float32))
 
 
 def clusters() -> list[Segment]:
-    """A hundred segments at one place, and two at each of four others."""
+    """Return a hundred segments at one place and two at each of four others."""
     rng = np.random.default_rng(0)
     places = [0.0] * 100 + [10.0, 10.0, -10.0, -10.0, 20.0, 20.0, -20.0, -20.0]
     return [lying(number, place, rng) for number, place in enumerate(places)]
@@ -304,7 +304,7 @@ def test_the_first_pairs_are_spread_over_the_pool_and_show_no_segment_twice() ->
 
 
 @pytest.mark.parametrize("selection", ["disagreement", "challenge"])
-def test_alike_segments_are_not_paired(selection: str) -> None:
+def test_similar_segments_are_not_paired(selection: str) -> None:
     pool = clusters()
     predict = lambda segments: np.random.default_rng(1).random((3, len(segments))).astype(np.float32)  # noqa: E731
     pairs = answering_selector(alike=0.2, selection=selection).select(pool, 20, predict)
@@ -313,7 +313,7 @@ def test_alike_segments_are_not_paired(selection: str) -> None:
         assert abs(pair.left.observations.mean() - pair.right.observations.mean()) > 5
 
 
-def test_a_segment_rests_after_it_was_shown() -> None:
+def test_a_segment_is_not_shown_again_for_a_while() -> None:
     pool = clusters()[:9]
     made = answering_selector(rest=3)
     shown = [query for _ in range(6) for query in made.select(pool, 1, None)]
@@ -335,6 +335,6 @@ def test_random_rows_of_features_differ_by_two_in_the_mean_square(varying: int) 
     assert np.square(rows[:200] - rows[200:]).mean() == pytest.approx(2, rel=0.1)
 
 
-def test_agreement_is_the_share_of_pairs_with_one_voice() -> None:
+def test_agreement_is_the_share_of_unanimous_pairs() -> None:
     left = np.array([[1, 1, 0], [1, 0, 0]], np.float32)
     assert agreement(left, np.full((2, 3), 0.5, np.float32)) == pytest.approx(2 / 3)

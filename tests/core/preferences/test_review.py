@@ -1,4 +1,4 @@
-"""Doubted answers and self-consistency, by exact numbers."""
+"""Doubted answers and self-consistency, checked with exact numbers."""
 
 from __future__ import annotations
 
@@ -32,11 +32,13 @@ def row(key: int, choice: Choice = L, *, repeats: int | None = None, swapped: bo
     ("choice", "left", "expected"),
     [(L, 0.1, 0.9), (L, 1.0, 0.0), (R, 0.1, 0.1), (R, 0.8, 0.8), (T, 0.5, 0.0), (T, 0.0, 1.0), (T, 0.8, 0.6)],
 )
-def test_how_much_a_prediction_contradicts_an_answer(choice: Choice, left: float, expected: float) -> None:
+def test_the_contradiction_of_an_answer_is_computed_from_its_prediction(
+    choice: Choice, left: float, expected: float
+) -> None:
     assert contradiction(choice, left) == pytest.approx(expected)
 
 
-def test_the_most_contradicted_comes_first_and_only_the_doubted_are_there() -> None:
+def test_only_doubted_answers_are_listed_the_most_contradicted_first() -> None:
     answers = [row(1, L), row(2, R), row(3, T), row(4, T), row(5, L), row(6, N), row(7, L), row(8, R)]
     gone = PreferenceSummary(9, L, "human", 0.0, withdrawn=True)
     left = {1: 0.4, 2: 0.95, 3: 0.2, 4: 0.3, 5: 0.6, 6: 0.0, 8: 0.5, 9: 0.0}
@@ -66,19 +68,19 @@ def test_a_repeat_agrees_if_the_same_clip_is_chosen_again(
     assert consistency(answers) == Consistency(*counted)
 
 
-def test_a_change_made_after_the_repeat_makes_nobody_more_consistent() -> None:
+def test_a_change_after_the_repeat_does_not_raise_consistency() -> None:
     repeat = row(30, L, repeats=1)
     since, before = (replace(row(1, L), changes=((R, newest),)) for newest in (30, 29))
     assert consistency([since, repeat]) == Consistency(0, 1, 0)
     assert consistency([before, repeat]) == Consistency(1, 1, 0)
 
 
-def test_what_another_labeller_answers_tells_nothing_of_the_person() -> None:
+def test_answers_of_another_labeller_do_not_count_for_the_person() -> None:
     guest = replace(row(2, R, repeats=1), labeller="guest: Ada")
     assert consistency([row(1, L), guest]) == Consistency(0, 0, 0)
 
 
-def test_what_was_taken_back_counts_not_at_all() -> None:
+def test_withdrawn_answers_do_not_count() -> None:
     gone = PreferenceSummary(1, L, "human", 0.0, withdrawn=True)
     assert consistency([gone, row(5, L, repeats=1)]) == Consistency(0, 0, 0)
     assert consistency([row(5, L, repeats=1)]) == Consistency(0, 0, 0)
@@ -101,7 +103,7 @@ def test_consistency_is_a_share_with_its_95_percent_interval() -> None:
         (Consistency(100, 100, 0), "yours agree more often"),
     ],
 )
-def test_the_comment_says_how_it_compares(found: Consistency, words: str) -> None:
+def test_the_comment_compares_the_consistency_with_the_assumed_errors(found: Consistency, words: str) -> None:
     text = comment(found, 0.1)
     assert (
         words in text
@@ -109,7 +111,7 @@ def test_the_comment_says_how_it_compares(found: Consistency, words: str) -> Non
     )
 
 
-def test_only_what_a_person_said_long_enough_ago_may_come_again() -> None:
+def test_only_old_answers_of_a_person_are_repeated() -> None:
     rows = [
         row(1),
         replace(row(2), labeller="oracle"),
@@ -128,7 +130,7 @@ def test_only_what_a_person_said_long_enough_ago_may_come_again() -> None:
     assert repeatable(rows, 2, "oracle") == [2]
 
 
-def test_one_pair_in_twenty_comes_again_and_none_while_it_is_off() -> None:
+def test_one_pair_in_twenty_is_repeated_and_none_while_switched_off() -> None:
     repeats = Repeats(QueryConfig(repeats="on"), "human", np.random.default_rng(0))
     due = sum(repeats.due() for _ in range(19_000))
     assert due / (19_000 + due) == pytest.approx(0.05, abs=0.005)
@@ -137,7 +139,7 @@ def test_one_pair_in_twenty_comes_again_and_none_while_it_is_off() -> None:
     assert not Repeats(QueryConfig(), "human", np.random.default_rng(0)).on
 
 
-def test_none_is_picked_twice() -> None:
+def test_no_answer_is_repeated_twice() -> None:
     repeats = Repeats(QueryConfig(repeats="on", repeat_after=1), "human", np.random.default_rng(0))
     rows = [row(key) for key in range(1, 5)]
     assert sorted(key for _ in range(3) if (key := repeats.pick(rows))) == [1, 2, 3]

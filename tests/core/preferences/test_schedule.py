@@ -12,7 +12,7 @@ from core.preferences.schedule import exploration_share, finishing, scheduled, s
 
 
 def by_answers(**changes: Any) -> Config:
-    """Ten first answers, then one every 100 steps up to twenty, then 400 steps."""
+    """Return a config with ten first answers, then one every 100 steps up to twenty, then 400 steps."""
     settings: dict[str, Any] = {
         "teacher": "oracle",
         "labels": 20,
@@ -31,7 +31,7 @@ def test_each_answer_allows_the_same_number_of_steps() -> None:
     assert [scheduled(t, config) for t in (0, 99, 100, 150, 1000, 1500)] == [10, 10, 11, 11, 20, 20]
 
 
-def test_fewer_steps_than_the_answers_allow_are_shared_among_them() -> None:
+def test_too_few_steps_are_shared_among_the_answers() -> None:
     config = by_answers(steps=1000)
     assert config.finishing_steps == 200
     due = [scheduled(t, config) for t in range(0, 1001)]
@@ -62,7 +62,7 @@ def test_a_person_slower_than_the_budget_gets_the_same_training_as_the_oracle(pa
 def test_a_fast_person_leaves_less_training_between_two_answers() -> None:
     config = by_answers(labels=1000, teacher="person", person__pace=60.0, person__speed=10.0)
     last = next(t for t in range(config.steps) if scheduled(t, config) == 1000)
-    assert 12 < last / 990 < 14.5  # ten steps a second, one answer a second, and pauses
+    assert 12 < last / 990 < 14.5  # ten steps per second, one answer per second, and pauses
 
 
 def test_training_after_the_last_answer_runs_from_0_to_1() -> None:
@@ -79,7 +79,7 @@ def test_training_after_the_last_answer_runs_from_0_to_1() -> None:
     assert (config.planned_steps, config.finishing_steps) == (1500, 200)
 
 
-def test_there_is_less_exploration_where_answers_come_faster() -> None:
-    assert exploration_share(by_answers(reward__answer_interval=80)) == 1  # a hundred steps each
+def test_there_is_less_exploration_when_answers_come_faster() -> None:
+    assert exploration_share(by_answers(reward__answer_interval=80)) == 1  # a hundred steps per answer
     assert exploration_share(by_answers(reward__answer_interval=80, steps=750)) == pytest.approx((375 / 11 / 80) ** 3)
     assert exploration_share(by_answers(reward__answer_interval=0, steps=1000)) == 1

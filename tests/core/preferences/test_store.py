@@ -1,4 +1,4 @@
-"""Durable store of answers: nothing acknowledged is lost, damage is noticed, and undamaged answers can be rescued."""
+"""The durable store of answers: no acknowledged answer is lost, damage is detected, and intact answers can be rescued."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def labels(folder: Path) -> list[tuple[int, Choice]]:
 
 
 def again(store: PreferenceStore, key: int, swapped: bool = False) -> Query:
-    """Pair of that answer, to be shown once more."""
+    """Return the pair of that answer as a repeat."""
     pair = store.answer(key).query
     left, right = (pair.right, pair.left) if swapped else (pair.left, pair.right)
     return replace(pair, left=left, right=right, repeats=key)
 
 
 def fingerprint(value: Any) -> Any:
-    """Everything in it, arrays bit for bit."""
+    """Return everything in an answer, arrays bit for bit."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if dataclasses.is_dataclass(value):
@@ -67,7 +67,7 @@ def fingerprint(value: Any) -> Any:
     return repr(value)
 
 
-def test_answers_come_back_bit_for_bit(folder: Path) -> None:
+def test_answers_are_restored_bit_for_bit(folder: Path) -> None:
     odd = query(7, segment(1, 3, [0.1, -2.5, 1e-7]), segment(2, 3), disagreement=1 / 3)
     asked = [replace(odd, pool_returns=PoolReturns(-0.1, 3.7)), query(8, segment(3), segment(4), np.nan)]
     with closing(PreferenceStore(folder)) as store:
@@ -76,7 +76,7 @@ def test_answers_come_back_bit_for_bit(folder: Path) -> None:
         assert [fingerprint(each) for each in read.each()] == [fingerprint(each) for each in given]
 
 
-def test_undo_and_redo_go_back_and_forth_until_a_new_answer(store: PreferenceStore, folder: Path) -> None:
+def test_undo_and_redo_work_until_a_new_answer(store: PreferenceStore, folder: Path) -> None:
     given = store.rows()
     assert [p and p.id for p in (store.undo(), store.undo(), store.undo(), store.undo())] == [3, 2, 1, None]
     store.close()
@@ -112,7 +112,7 @@ def test_a_repeat_is_no_label_and_shares_the_segments(store: PreferenceStore, fo
     assert labels(folder) == [(1, LEFT), (2, RIGHT), (3, TIE)]
 
 
-def test_what_makes_no_sense_is_refused_and_not_written(
+def test_invalid_answers_are_refused_and_not_written(
     store: PreferenceStore, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.add(again(store, 1), LEFT, "human")
@@ -137,7 +137,7 @@ def test_what_makes_no_sense_is_refused_and_not_written(
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_a_reader_in_another_thread_sees_each_answer_whole(store: PreferenceStore, folder: Path) -> None:
+def test_a_reader_in_another_thread_sees_only_complete_answers(store: PreferenceStore, folder: Path) -> None:
     begun, done, seen = threading.Event(), threading.Event(), list[int]()
 
     def read() -> None:
@@ -161,10 +161,10 @@ def test_a_reader_in_another_thread_sees_each_answer_whole(store: PreferenceStor
 
 
 @needs_posix
-def test_what_was_acknowledged_survives_a_power_cut(
+def test_acknowledged_answers_survive_a_power_cut(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each answer is read from what was synced alone: contents of files, and names when their folder was synced."""
+    """Each answer is read from synced data only: contents of files, and names if their folder was synced."""
     contents, disk = dict[int, bytes](), dict[str, int]()
 
     def sync(descriptor: int) -> None:
@@ -195,10 +195,10 @@ def test_what_was_acknowledged_survives_a_power_cut(
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space"), OSError(errno.EIO, "I/O"), KeyboardInterrupt()])
-def test_a_write_that_fails_anywhere_loses_nothing_and_can_be_repeated(
+def test_a_failed_system_call_loses_nothing_and_can_be_repeated(
     store: PreferenceStore, folder: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    """Lets the first, second, ... system call of an action fail, until the action succeeds."""
+    """The first, second, ... system call of an action fails, until the action succeeds."""
     for act in (lambda: store.add(query(8), RIGHT, "human"), store.undo, lambda: store.change(1, TIE, "human")):
         left, failing = 0, 0
         while left <= 0:
@@ -242,13 +242,13 @@ def test_a_line_torn_by_a_crash_is_dropped_and_overwritten(store: PreferenceStor
         assert store.add(query(6), TIE, "human").id == 4
     assert labels(folder) == [(1, LEFT), (2, RIGHT), (4, TIE)]
     (folder / "00000004.safetensors").rename(folder / "00000004.part")
-    assert labels(folder)[-1] == (4, TIE)  # a crash before the file was renamed
+    assert labels(folder)[-1] == (4, TIE)  # a crash before the renaming of the file
     PreferenceStore(folder).close()
     assert (folder / "00000004.safetensors").exists()  # from now on, a lost line is noticed
 
 
 def line(number: int, change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
-    """Damage that changes a line of the log and gives it a valid checksum."""
+    """Return a damage that changes a line of the log and gives it a valid checksum."""
 
     def changed(lines: list[bytes]) -> list[bytes]:
         body = json.loads(lines[number])
@@ -296,7 +296,7 @@ DEEP = b'{"do":' + b"[" * 4000
 SECOND, THIRD = "00000002.safetensors", "00000003.safetensors"
 LOST, KEPT = (2, 1), (3, 0)
 DAMAGE: dict[str, tuple[Callable[[Path], object], str, tuple[int, int] | None]] = {
-    # what is done; words of the sentence; how many answers rescue finds, and how many it knows to be lost
+    # damage; words of the sentence; numbers of answers that a rescue finds, and knows to be lost
     "a flipped bit of a line": (flipped(LOG, 400), "(line 2: it is too long, or its checksum", KEPT),
     "a flipped bit of a segment": (flipped(SECOND, -40), f"{SECOND} is damaged (its checksum does not match", LOST),
     "a truncated file": (lambda folder: os.truncate(folder / SECOND, 300), f"{SECOND} is damaged", LOST),
@@ -335,7 +335,7 @@ if os.name != "nt":
 
 
 def rescued(folder: Path, new: Path) -> tuple[int, int]:
-    """Number of answers that are found, and of those known to be lost."""
+    """Return the number of answers found, and of those known to be lost."""
     contents, *counts = rescue(folder)
     new.mkdir()
     for name, content in contents:
@@ -366,7 +366,7 @@ def test_damage_is_reported_in_a_sentence_and_the_rest_is_rescued(
         assert read.add(query(20), LEFT, "human").id == 4
 
 
-def test_a_rescue_keeps_an_answer_undone_whose_own_line_is_damaged(
+def test_a_rescue_keeps_an_undo_if_the_line_of_its_answer_is_damaged(
     store: PreferenceStore, folder: Path, tmp_path: Path
 ) -> None:
     store.undo()
@@ -376,7 +376,7 @@ def test_a_rescue_keeps_an_answer_undone_whose_own_line_is_damaged(
     assert labels(tmp_path / "new") == [(1, LEFT), (2, RIGHT)]
 
 
-def test_a_rescue_keeps_what_was_undone_changed_and_repeated(
+def test_a_rescue_keeps_undone_changed_and_repeated_answers(
     store: PreferenceStore, folder: Path, tmp_path: Path
 ) -> None:
     store.add(again(store, 2), RIGHT, "human")
@@ -397,8 +397,8 @@ def test_a_rescue_keeps_what_was_undone_changed_and_repeated(
 
 
 @needs_posix
-def test_writing_follows_no_link(store: PreferenceStore, folder: Path, tmp_path: Path) -> None:
-    """A folder from a stranger may have links to the person's own files."""
+def test_writing_does_not_follow_links(store: PreferenceStore, folder: Path, tmp_path: Path) -> None:
+    """A folder from a stranger may contain links to the person's own files."""
     own = tmp_path / "own"
     own.write_text("mine")
     (folder / "00000004.part").symlink_to(own)
@@ -408,7 +408,7 @@ def test_writing_follows_no_link(store: PreferenceStore, folder: Path, tmp_path:
     assert own.read_text() == "mine"
 
 
-def test_a_store_that_is_only_listed_or_counted_reads_no_segment(store: PreferenceStore, folder: Path) -> None:
+def test_listing_or_counting_answers_reads_no_segment(store: PreferenceStore, folder: Path) -> None:
     for path in folder.glob("*.safetensors"):
         path.write_bytes(b"")
     with closing(PreferenceStore(folder, read_only=True)) as read:

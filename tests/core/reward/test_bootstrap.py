@@ -1,4 +1,4 @@
-"""Each member's own hold-out and bootstrap (paper 2.2.3)."""
+"""Hold-out and bootstrap of each member (paper 2.2.3)."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def test_each_member_holds_out_one_in_e(preferences: int, held: int) -> None:
     assert grown(preferences).holdout.sum(1).tolist() == [held] * 3
 
 
-def test_something_is_always_left_to_train_on() -> None:
+def test_at_least_one_preference_is_left_to_train_on() -> None:
     assert grown(1).counts.tolist() == [[1], [1], [1]] and not grown(1).holdout.any()
     assert grown(2, share=0.9).counts.sum(1).tolist() == [2, 2, 2]
 
 
 @pytest.mark.parametrize("preferences", [1, 2, 3, 10, 100])
-def test_as_many_draws_as_preferences_and_none_of_what_is_held_out(preferences: int) -> None:
+def test_there_are_as_many_draws_as_preferences_and_none_is_held_out(preferences: int) -> None:
     bootstrap = grown(preferences)
     assert bootstrap.counts.shape == bootstrap.holdout.shape == (3, preferences)
     assert bootstrap.counts.sum(1).tolist() == [preferences] * 3
     assert (bootstrap.counts[bootstrap.holdout] == 0).all()
 
 
-def test_hold_outs_and_draws_are_uniform_and_draws_spread_as_in_a_bootstrap() -> None:
+def test_hold_outs_and_draws_are_uniform_with_the_variance_of_a_bootstrap() -> None:
     bootstrap = grown(12, members=4000)
     assert bootstrap.holdout.mean(0) == pytest.approx(np.full(12, 4 / 12), abs=0.04)
     assert bootstrap.counts.mean(0) == pytest.approx(np.ones(12), abs=0.28)
@@ -46,7 +46,7 @@ def test_hold_outs_and_draws_are_uniform_and_draws_spread_as_in_a_bootstrap() ->
     assert drawn.var() == pytest.approx(12 * (1 / 8) * (7 / 8), rel=0.05)  # 12 draws from the 8 not held out
 
 
-def test_taken_over_with_another_hold_out_none_of_it_is_drawn() -> None:
+def test_a_restored_bootstrap_with_another_hold_out_draws_none_of_it() -> None:
     before, after = grown(30, share=0.0), Bootstrap(3, SHARE, np.random.default_rng(1))
     after.set_state(before.get_state())
     assert after.holdout.sum(1).tolist() == [11] * 3 and after.counts.sum(1).tolist() == [30] * 3
@@ -66,7 +66,7 @@ def test_a_withdrawn_preference_is_forgotten_and_the_others_stay(index: int) -> 
 
 
 @pytest.mark.parametrize("index", [0, 5, 20])
-def test_one_more_in_the_middle_shifts_the_others_and_changes_few_draws(index: int) -> None:
+def test_inserting_a_preference_changes_few_draws_of_the_others(index: int) -> None:
     bootstrap = grown(20)
     keys, counts = bootstrap.get_state()["keys"].copy(), bootstrap.counts
     bootstrap.add(index)

@@ -1,4 +1,4 @@
-"""The members' networks, and how their predictions become one reward (paper 2.2.3, A), also in small batches."""
+"""Networks of the members, and the combination of their predictions to one reward (paper 2.2.3, A)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.reward.normalization import WINDOW_STEPS, RunningWindow, disagreement_
 from tests.core.builders import segment
 
 
-def test_the_normalized_reward_by_hand() -> None:
+def test_the_normalized_reward_matches_a_calculation_by_hand() -> None:
     raw = np.array([[0.0, 2.0, 1.0, 1.0], [30.0, 10.0, 50.0, 30.0]], np.float32)
     # centred: [-1 1 0 0] of std sqrt(1/2), and [0 -20 20 0] of std sqrt(200); the mean of the two scaled
     # is [-1 0 1 0] / sqrt(2), of std 1/2
@@ -23,7 +23,7 @@ def test_the_normalized_reward_by_hand() -> None:
     assert normalize_reward(raw, 0.05) == pytest.approx(np.array([-1, 0, 1, 0]) * np.sqrt(2) * 0.05, abs=1e-7)
 
 
-def test_a_constant_member_has_no_effect_and_where_all_cancel_out_the_reward_is_zero() -> None:
+def test_a_constant_member_has_no_effect_and_opposite_members_give_zero() -> None:
     varied = np.array([0.0, 1.0, 2.0, 5.0], np.float32)
     reward = normalize_reward(np.stack([varied, np.full(4, 7.0, np.float32)]), 1.0)
     assert reward == pytest.approx(normalize_reward(varied[None], 1.0), abs=1e-6)
@@ -36,7 +36,7 @@ def ensemble(seed: int, members: int = 3, **settings: Any) -> RewardEnsemble:
     return RewardEnsemble(19, RewardConfig(members=members, hidden=8, **settings), generator)
 
 
-def test_each_member_is_the_two_layer_network_of_a_1() -> None:
+def test_each_member_is_the_two_layer_network_of_the_paper() -> None:
     made, one = ensemble(0), segment(1)
     arrays = state_arrays(made)
     x = inputs = np.concatenate([one.observations, one.actions], axis=1)
@@ -49,7 +49,7 @@ def test_each_member_is_the_two_layer_network_of_a_1() -> None:
     )  # as in training
 
 
-def test_an_input_counts_as_five_standard_deviations_at_most() -> None:
+def test_inputs_are_clipped_at_five_standard_deviations() -> None:
     made, one = ensemble(0), segment(1)
     made.std = torch.full((19,), 2.0)
     near, far, farther = (one.observations.copy() for _ in range(3))
@@ -59,7 +59,7 @@ def test_an_input_counts_as_five_standard_deviations_at_most() -> None:
 
 
 def test_the_untrained_returns_of_a_clip_are_small() -> None:
-    """Else what the answers do not speak of would keep the first weights' opinion."""
+    """Otherwise the initial weights would determine everything that the answers do not cover."""
     one, full = segment(1), ensemble(0, last_layer_scale=1.0)
     returns = ensemble(0).predict(one.observations, one.actions).sum(-1)
     assert returns == pytest.approx(0.02 * full.predict(one.observations, one.actions).sum(-1), rel=1e-4)
@@ -98,16 +98,16 @@ def test_a_large_batch_is_normalized_by_itself() -> None:
     assert np.array_equal(window.normalized(large, 0.05), normalize_reward(large, 0.05))
 
 
-def test_a_batch_in_which_nothing_happens_stays_near_what_nothing_is_worth() -> None:
+def test_an_uneventful_batch_is_not_scaled_up() -> None:
     window = RunningWindow(2)
     for seed in range(25):
         window.normalized(raw(seed), 1.0)
     dull = window.normalized(raw(99, scale=0.01), 1.0)
     assert np.abs(dull).max() < 0.2
-    assert np.abs(normalize_reward(raw(99, scale=0.01), 1.0)).max() > 1.5  # by itself it would be scaled up
+    assert np.abs(normalize_reward(raw(99, scale=0.01), 1.0)).max() > 1.5  # alone it would be scaled up
 
 
-def test_all_that_is_window_has_the_deviation_that_was_asked_for() -> None:
+def test_the_whole_window_has_the_requested_deviation() -> None:
     window = RunningWindow(2)
     parts = [window.normalized(raw(seed), 0.05) for seed in range(300)]
     assert window.raw.shape == (2, WINDOW_STEPS)
@@ -115,7 +115,7 @@ def test_all_that_is_window_has_the_deviation_that_was_asked_for() -> None:
     assert np.concatenate(parts[-50:]).mean() == pytest.approx(0, abs=0.005)
 
 
-def test_another_snapshot_starts_anew() -> None:
+def test_another_snapshot_starts_a_new_window() -> None:
     window = RunningWindow(2)
     window.normalized(raw(0), 1.0)
     window.forget()

@@ -28,7 +28,7 @@ def loss_and_slope(difference: float, mu: float, error_rate: float = 0.1) -> tup
     ("difference", "expected"),
     [(0.0, 0.5), (1.0, 0.70795), (-1.0, 0.29205), (100.0, 0.95), (-100.0, 0.05), (1e30, 0.95)],
 )
-def test_one_answer_in_ten_is_taken_for_a_guess(difference: float, expected: float) -> None:
+def test_one_answer_in_ten_is_assumed_to_be_a_guess(difference: float, expected: float) -> None:
     assert probability(difference) == pytest.approx(expected, abs=5e-6)
 
 
@@ -37,7 +37,7 @@ def test_the_loss_is_the_cross_entropy_of_the_choice(mu: float, expected: float)
     assert loss_and_slope(1.0, mu)[0] == pytest.approx(expected, abs=1e-4)
 
 
-def test_the_gradient_vanishes_where_the_model_is_surely_wrong() -> None:
+def test_the_gradient_vanishes_if_the_model_is_certainly_wrong() -> None:
     _, mildly_wrong = loss_and_slope(2.0, mu=0.0)
     wrong_loss, surely_wrong = loss_and_slope(40.0, mu=0.0)
     assert mildly_wrong > 0.3
@@ -91,14 +91,14 @@ def test_the_target_loss_is_the_mean_squared_error_of_both_returns() -> None:
     assert squared_error(left, right, returns).tolist() == [4.5, 2.0]
 
 
-def test_weight_decay_stays_above_zero_or_it_could_never_rise_again() -> None:
+def test_weight_decay_stays_above_zero() -> None:
     l2 = torch.tensor([1e-3])
     for _ in range(200):
         l2 = next_l2(l2, torch.zeros(1), torch.ones(1), 1.1, 1.5, 2.0)
     assert float(l2) > 0
 
 
-def test_each_input_is_pulled_towards_zero_alike_however_much_it_weighs() -> None:
+def test_each_input_is_pulled_towards_zero_alike_whatever_its_weight() -> None:
     weights = torch.tensor([[[3.0, 4.0], [0.03, 0.04], [0.0, 0.0]]], requires_grad=True)  # one member, three inputs
     (expected,) = torch.autograd.grad(0.5 * weights.norm(dim=2).sum(), weights)
     assert sparsity_gradient(weights.detach(), 0.5).numpy() == pytest.approx(expected.numpy())

@@ -1,4 +1,4 @@
-"""Training the ensemble on preferences (paper 2.2.3), also on ones that are changed, withdrawn or restored meanwhile."""
+"""Training the ensemble on preferences (paper 2.2.3), including changed, withdrawn and restored ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_predicted_reward_ranks_new_pairs_and_states_as_the_true_one() -> No
     assert (last.train_loss < 0.5).all()
 
 
-def test_from_shuffled_choices_nothing_is_learned_and_weight_decay_rises() -> None:
+def test_shuffled_choices_teach_nothing_and_raise_weight_decay() -> None:
     trainer = new_trainer(l2_rate=1.2)
     train(trainer, shuffled(toy_preferences(0, 300)), 30)
     assert 0.3 < accuracy(trainer, toy_preferences(1000, 200)) < 0.7
@@ -58,7 +58,7 @@ def test_cant_tell_is_never_trained_on() -> None:
     assert same(weights(plain), weights(with_some))
 
 
-def test_trained_on_returns_it_predicts_them_and_ignores_the_choices() -> None:
+def test_training_on_returns_predicts_them_and_ignores_the_choices() -> None:
     trainer, other = (new_trainer(target="returns") for _ in range(2))
     answers = with_returns(toy_preferences(0, 400))
     train(other, [replace(p, choice=Choice.LEFT) for p in answers], 1)
@@ -73,7 +73,7 @@ def test_trained_on_returns_it_predicts_them_and_ignores_the_choices() -> None:
         trainer.add(preference(5000))
 
 
-def test_with_sparsity_few_answers_tell_on_which_input_they_depend() -> None:
+def test_sparsity_finds_the_relevant_input_from_few_answers() -> None:
     def first_input_wins(first: int, count: int) -> list[Preference]:
         pairs = [query(number) for number in range(first, first + count)]
         more = [pair.left.observations[:, 0].sum() > pair.right.observations[:, 0].sum() for pair in pairs]
@@ -122,7 +122,7 @@ def infinite_gradient(trainer: RewardTrainer) -> None:
 
 
 def infinite_bias(trainer: RewardTrainer) -> None:
-    """The loss does not show it: P is .95 for any large difference."""
+    """The loss does not reveal it: P is .95 for any large difference."""
     with torch.no_grad():
         trainer.ensemble.network.biases[-1].fill_(float("inf"))
 
@@ -135,7 +135,7 @@ def infinite_bias(trainer: RewardTrainer) -> None:
         (infinite_gradient, "the gradient"),
     ],
 )
-def test_what_is_not_finite_stops_the_training_before_it_changes_a_weight(
+def test_values_that_are_not_finite_stop_training_before_a_weight_changes(
     spoil: Callable[[RewardTrainer], None], message: str
 ) -> None:
     trainer = new_trainer()
@@ -152,7 +152,7 @@ ANSWERS = 40
 
 
 def by_hand(trainer: RewardTrainer, answers: list[Preference], l2: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """The loss of each member (M,) over all its draws, repeated ones included; and the gradients with its own L2."""
+    """Return the loss (M,) of each member over its draws, including repeated ones, and the gradients with its own L2."""
     counts = torch.as_tensor(trainer.bootstrap.counts, dtype=torch.float32)
     returns = trainer.dataset.member_returns(torch.arange(len(answers)).expand(len(counts), -1), None)
     left = torch.sigmoid(returns[..., 0] - returns[..., 1]) * 0.9 + 0.05
@@ -163,7 +163,7 @@ def by_hand(trainer: RewardTrainer, answers: list[Preference], l2: Tensor) -> tu
     return losses.detach(), torch.autograd.grad(losses.sum() + decay, list(network.parameters()))
 
 
-def test_a_step_weights_each_preference_by_its_draws_and_decays_each_member_by_its_own_l2() -> None:
+def test_a_step_weights_preferences_by_their_draws_and_decays_members_by_their_own_l2() -> None:
     trainer, answers = new_trainer(learning_rate=0.0, minibatch=ANSWERS), toy_preferences(0, ANSWERS)
     train(trainer, answers, 0)
     l2 = trainer.l2 = torch.tensor([0.0, 0.01, 0.3])
@@ -195,13 +195,13 @@ def to_report(running: Iterator[EpochReport | None]) -> None:
 
 
 def moments(trainer: RewardTrainer) -> tuple[list[float], list[float]]:
-    """Mean and standard deviation that normalize the inputs."""
+    """Return the mean and standard deviation that normalize the inputs."""
     next(trainer.epochs(1))
     return trainer.ensemble.mean.tolist(), trainer.ensemble.std.tolist()
 
 
 def wild(number: int) -> Preference:
-    """With enormous observations."""
+    """Return a preference with enormous observations."""
     answer = preference(number, Choice.LEFT, query(50, segment(50), segment(51)))
     answer.query.left.observations[:] *= 1e6
     return answer
@@ -260,7 +260,7 @@ def test_an_evicted_answer_is_not_added_again() -> None:
     assert restored.ids == (4, 5)
 
 
-def test_new_answers_join_without_starting_over() -> None:
+def test_new_answers_do_not_restart_the_training() -> None:
     trainer = new_trainer(minibatch=1000)
     train(trainer, toy_preferences(0, 200), 1)
     before, counts = saved_state(trainer), trainer.bootstrap.counts.copy()
@@ -271,7 +271,7 @@ def test_new_answers_join_without_starting_over() -> None:
     assert (np.abs(trainer.bootstrap.counts[:, :200] - counts).sum(1) < 20).all()
     train(trainer, [], 1)
     steps = {int(array) for name, array in trainer.get_state().items() if name.endswith("_step")}
-    assert steps == {2}  # one minibatch an epoch: the optimizer continues to count
+    assert steps == {2}  # one minibatch per epoch: the optimizer keeps counting
     assert trainer.count == trainer.bootstrap.size == 201
 
 
@@ -293,7 +293,7 @@ def test_changes_during_an_epoch_take_effect_in_the_next() -> None:
     to_report(running)
 
 
-def test_a_changed_answer_is_as_if_given_so_and_starts_nothing_over() -> None:
+def test_a_changed_answer_counts_as_given_that_way_without_a_restart() -> None:
     changed, never, answers = new_trainer(), new_trainer(), toy_preferences(0, 12)
     other = preference(5, Choice.TIE, answers[5].query)
     train(changed, answers, 0)
@@ -317,7 +317,7 @@ HISTORIES = {"plain": ([], []), "withdrawn": ([15, 9], []), "changed": ([], [6, 
 def test_restored_training_continues_exactly(
     withdrawn: list[int], changed: list[int], max_labels: int, dropout: float
 ) -> None:
-    """With max_labels, the first answers were evicted for ones that were withdrawn, and do not come back."""
+    """With max_labels, answers that were evicted for later withdrawn ones do not return."""
     rngs, settings = [np.random.default_rng(seed) for seed in (0, 7)], {"max_labels": max_labels, "dropout": dropout}
     trainer, restored = new_trainer(0, rngs[0], **settings), new_trainer(7, rngs[1], **settings)
     answers = {p.id: p for p in toy_preferences(0, 16)}
@@ -340,7 +340,7 @@ def test_restored_training_continues_exactly(
     assert same(saved_state(trainer), saved_state(restored))
 
 
-def test_a_restored_trainer_takes_in_what_was_answered_changed_or_withdrawn_since() -> None:
+def test_a_restored_trainer_accepts_answers_changes_and_withdrawals_made_since() -> None:
     trainer, restored = new_trainer(), new_trainer(seed=7)
     answers = toy_preferences(0, 24)
     answers[3] = preference(3, Choice.CANT_TELL, answers[3].query)

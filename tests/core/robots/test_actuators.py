@@ -1,4 +1,4 @@
-"""Actuators of imported robots: what an untrained policy, which acts around 0, does to them."""
+"""Actuators of imported robots, and the effect of an untrained policy, which acts around 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every signal of robots in random motion, against MuJoCo's own quantities; and functions and figures against plain Python."""
+"""Signals of robots in random motion compared with MuJoCo, and functions and figures compared with plain Python."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ GIMBAL = """
 
 
 def recorded(task: Any, batch: MakeBatch) -> tuple[MujocoVectorEnv, list[dict[str, Any]]]:
-    """Random motion: the environment, and of each step its signals (N,) by name, states, and states before."""
+    """Return an environment in random motion, and the signals (N,) by name, states and previous states of each step."""
     kept: list[Physics] = []
     whole = replace(task, true_reward=lambda physics: kept.append(physics) or np.zeros(COUNT), needs_signals=True)
     env, rng, steps = batch(whole, COUNT), np.random.default_rng(1), []
@@ -52,7 +52,7 @@ def recorded(task: Any, batch: MakeBatch) -> tuple[MujocoVectorEnv, list[dict[st
 
 
 def independent(env: MujocoVectorEnv, task: Any, state: Any, before: Any, action: Any) -> dict[str, float]:
-    """The same of one robot from MuJoCo's data at both states."""
+    """Return the same signals of one robot from MuJoCo's data at both states."""
     model, full = env.model, mujoco.mjtState.mjSTATE_FULLPHYSICS
     kinematics = Kinematics(model)
     root, floor = kinematics.root, kinematics.floor
@@ -67,7 +67,7 @@ def independent(env: MujocoVectorEnv, task: Any, state: Any, before: Any, action
     mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_XBODY, root, local, 1)
     mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_XBODY, root, world, 0)
     speed = (place - earlier) / task.step_seconds
-    gravity = turned.T @ [0, 0, -1.0]  # as the body sees it
+    gravity = turned.T @ [0, 0, -1.0]  # in the frame of the body
     values = dict(zip(("x", "y", "height"), place, strict=True))
     values |= dict(zip(("forward_speed", "side_speed", "vertical_speed"), speed, strict=True))
     values |= {"up": turned[2, 2], "roll": math.atan2(-gravity[1], -gravity[2])}
@@ -93,7 +93,7 @@ def independent(env: MujocoVectorEnv, task: Any, state: Any, before: Any, action
 
 
 def mean_rates(model: Any, before: Any, after: Any, seconds: float) -> dict[str, float]:
-    """The root's rates during a step, by MuJoCo's rotation from one orientation to the other."""
+    """Return the rates of the root during a step from MuJoCo's rotation between the orientations."""
     quaternions = []
     for state in (before, after):
         data = mujoco.MjData(model)
@@ -110,7 +110,7 @@ def mean_rates(model: Any, before: Any, after: Any, seconds: float) -> dict[str,
 
 
 @pytest.mark.parametrize("name", [*ROBOTS, "gimbal"])
-def test_every_signal_is_what_mujoco_says(name: str, batch: MakeBatch) -> None:
+def test_every_signal_matches_mujoco(name: str, batch: MakeBatch) -> None:
     task: Any = ROBOTS.get(name)
     if name == "gimbal":
         Path("gimbal.xml").write_text(GIMBAL)
@@ -124,7 +124,7 @@ def test_every_signal_is_what_mujoco_says(name: str, batch: MakeBatch) -> None:
                 expected |= mean_rates(env.model, step["before"][index], step["after"][index], task.step_seconds)
             for signal in task.names.all():
                 found, wanted = float(step["signals"][signal][index]), expected[signal]
-                if signal in ("roll", "pitch", "yaw") and planar:  # counts on; about other axes it does not turn
+                if signal in ("roll", "pitch", "yaw") and planar:  # unwrapped; it does not turn about other axes
                     turning = abs(expected[f"{signal}_rate"]) > 1e-9
                     found, wanted = (math.remainder(found - wanted, 2 * math.pi), 0.0) if turning else (found, 0.0)
                 assert found == pytest.approx(wanted, abs=1e-6), (signal, index)
@@ -141,7 +141,7 @@ FUNCTIONS = [
 
 
 @pytest.mark.parametrize("text", FUNCTIONS)
-def test_expressions_are_what_plain_python_computes(text: str, batch: MakeBatch) -> None:
+def test_expressions_match_plain_python(text: str, batch: MakeBatch) -> None:
     task = ROBOTS["hopper"]
     _, steps = recorded(task, batch)
     expression = compile_expression(text, task.names)
@@ -174,8 +174,8 @@ FIGURES: dict[str, Callable[[dict[str, list[float]], float], float]] = {
 }
 
 
-def test_figures_of_an_episode_are_those_of_its_steps(batch: MakeBatch) -> None:
-    """A Hopper that is turned in the air by hand, so that there are turns to count."""
+def test_figures_of_an_episode_match_its_steps(batch: MakeBatch) -> None:
+    """A Hopper is rotated in the air by hand, so that there are turns to count."""
     plots = tuple(NamedFigure(f"figure_{number}", text, text) for number, text in enumerate(FIGURES))
     behaviour = Behaviour("b", "hopper", "B", "Which?", 1.0, start="air", plots=plots, oracle="pitch_rate")
     kept: list[dict[str, float]] = []

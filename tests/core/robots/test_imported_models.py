@@ -1,4 +1,4 @@
-"""Imported robots behave like those that ship: small models with one peculiarity each, and Gymnasium's."""
+"""Imported robots, which behave like shipped ones: small models with one special feature each, and Gymnasium's."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LIMITED = 'range="-1 2" limited="true"'
 
 
 def robot(**parts: str) -> tuple[RobotModel, Any]:
-    """The robot that BOX with these parts becomes, and its task."""
+    """Return the robot imported from BOX with these parts, and its task."""
     compiler = '<compiler angle="radian"/>'
     values = {**PARTS, "actuator": MOTOR, **parts, "first": compiler + parts.get("first", "")}
     Path("box.xml").write_text(BOX.format(**values))
@@ -63,7 +63,7 @@ def robot(**parts: str) -> tuple[RobotModel, Any]:
         ('<intvelocity joint="elbow" actrange="-1 1" kp="5"/>', "", (-10, 10)),
     ],
 )
-def test_full_effort_is_the_range_that_a_model_implies(
+def test_full_effort_is_the_range_implied_by_the_model(
     actuator: str, joint: str, ends: tuple[float, float], batch: MakeBatch
 ) -> None:
     env = batch(robot(actuator=actuator, joint=joint, root='<freejoint/><site name="nozzle"/>')[1], 2)
@@ -76,13 +76,13 @@ KEYS = '<keyframe><key name="lie" qpos="0 0 .5 1 0 0 0 0"/><key name="home" qpos
 @pytest.mark.parametrize(
     ("parts", "start", "rest"),
     [
-        ({"last": KEYS.format("")}, 1.2, 1.2),  # servos hold the pose of the keyframe that is called home
+        ({"last": KEYS.format("")}, 1.2, 1.2),  # servos hold the pose of the keyframe named home
         ({"last": KEYS.format('ctrl=".7"')}, 1.2, 0.7),
-        ({"last": KEYS.format('ctrl="2"')}, 1.2, 2),  # at an end of its range, too
+        ({"last": KEYS.format('ctrl="2"')}, 1.2, 2),  # at an end of the range as well
         ({"joint": 'range=".5 1.5" limited="true"'}, 0.6, 0.6),  # 0 is outside the joint's range
     ],
 )
-def test_a_servo_robot_starts_in_a_pose_that_it_holds(
+def test_a_servo_robot_starts_in_the_pose_its_servos_hold(
     parts: dict[str, str], start: float, rest: float, batch: MakeBatch
 ) -> None:
     model, task = robot(**{"joint": LIMITED, "actuator": SERVO.format(""), **parts})
@@ -93,7 +93,7 @@ def test_a_servo_robot_starts_in_a_pose_that_it_holds(
     assert env.controls(np.ones((1, 1), np.float32)) == pytest.approx(env.model.actuator_ctrlrange[0, 1])
 
 
-def test_a_robot_without_a_floor_gets_one_that_it_can_stand_on_or_only_see() -> None:
+def test_a_robot_without_a_floor_gets_a_solid_or_a_visible_one() -> None:
     free, task = robot()
     assert free.drawn_floor == () and free.on_floor and Kinematics(load_model(task)).floor_height == 0
     fixed, task = robot(root="", world='<geom type="sphere" size=".1"/>', last="")
@@ -109,7 +109,7 @@ WALLS = (
 )
 
 
-def test_walls_are_no_floors_and_stay_as_they_are() -> None:
+def test_walls_are_not_floors_and_remain_unchanged() -> None:
     model = load_model(robot(world=WALLS)[1])
     floor, height = floor_of(model)
     assert (model.geom(floor).name, height) == ("ground", -0.2)
@@ -164,7 +164,7 @@ def test_a_robot_on_a_slope_is_refused() -> None:
     assert floor_of(load_model(robot(world=slope + level)[1]))[1] == -1  # a ramp on a floor
 
 
-def test_of_two_planes_the_one_that_is_touched_is_the_floor_even_by_a_pair_alone() -> None:
+def test_the_floor_is_the_plane_that_can_be_touched_even_through_a_pair() -> None:
     plane = '<geom name="{}" type="plane" size="1 1 1" contype="0" conaffinity="0" pos="0 0 {}"/>'
     pair = '<contact><pair geom1="deep" geom2="box"/></contact>'
     model = load_model(robot(world=plane.format("drawn", 0) + plane.format("deep", -1), last=pair)[1])
@@ -181,11 +181,11 @@ def test_a_pair_that_the_model_names_is_a_contact() -> None:
     assert model.on_floor and model.sensed == 1
 
 
-def test_the_root_is_that_of_the_part_that_is_moved() -> None:
+def test_the_root_belongs_to_the_actuated_part() -> None:
     ball = '<body name="ball" pos="1 0 1"><freejoint/><geom name="ball" size=".1"/></body>'
     model, task = robot(world=ball)
     assert model.body == "box" and model.quaternions == (3, 10)
-    assert len(model.plain) == 3 + 1  # the box without its place
+    assert len(model.plain) == 3 + 1  # the box without its position
     assert set(task.names.geoms) == {"ball", "box", "arm"}
 
 
@@ -213,7 +213,7 @@ def test_a_robot_without_an_actuated_joint_is_found_behind_a_ball(parts: dict[st
     assert model.body == "box"
 
 
-def test_a_part_without_a_name_leaves_the_names_of_the_others() -> None:
+def test_given_names_are_kept_when_unnamed_parts_get_theirs() -> None:
     root = '<freejoint/><geom type="box" size=".1 .1 .1" contype="0" conaffinity="0"/>'
     motors = "".join(f"<motor {name} joint='elbow' ctrlrange='-1 1'/>" for name in ("", "name='elbow'", ""))
     model, task = robot(root=root, actuator=motors)
@@ -233,7 +233,7 @@ RISER = """<mujoco><worldbody><body name="base" pos="0 0 .3" euler="{euler}"><jo
     [("0 0 0", "0 0 1", "0 1 0"), ("0 0 0", "0 0 -1", "0 1 0"), ("90 0 0", "0 1 0", "0 0 1")],
     ids=["up", "down", "in a body on its side"],
 )
-def test_a_robot_that_a_slide_lifts_stands_on_a_floor(euler: str, axis: str, turn: str, batch: MakeBatch) -> None:
+def test_a_robot_lifted_by_a_slide_stands_on_a_floor(euler: str, axis: str, turn: str, batch: MakeBatch) -> None:
     Path("riser.xml").write_text(RISER.format(euler=euler, axis=axis, turn=turn))
     model, task = imported(Path("riser.xml"))
     assert model.on_floor
@@ -241,7 +241,7 @@ def test_a_robot_that_a_slide_lifts_stands_on_a_floor(euler: str, axis: str, tur
     env = batch(task, 2)
     for _ in range(120):
         env.step(np.zeros((2, 1), np.float32))
-    assert (kinematics.lowest(env.states[:, 1 : 1 + env.model.nq]) > -0.01).all()  # it has fallen on the floor
+    assert (kinematics.lowest(env.states[:, 1 : 1 + env.model.nq]) > -0.01).all()  # the robot has fallen on the floor
     air = batch(replace(task, start="air"), 64)
     lowest = kinematics.lowest(air.states[:, 1 : 1 + air.model.nq])
     assert lowest.min() > 0.1 and np.ptp(lowest) > 0.2
@@ -265,14 +265,14 @@ def test_random_starts_keep_the_limit_of_a_ball_joint(batch: MakeBatch) -> None:
     ],
     ids=["excluded", "switched off"],
 )
-def test_what_the_model_excludes_is_no_contact(change: dict[str, str]) -> None:
+def test_contacts_excluded_by_the_model_are_not_counted(change: dict[str, str]) -> None:
     _, task = robot(world='<geom name="floor" type="plane" size="1 1 1"/>', **change)
     kinematics = Kinematics(load_model(task))
     assert not kinematics.touchable(kinematics.geoms["box"])
     assert kinematics.touchable(kinematics.geoms["arm"]) == ("last" in change)
 
 
-def test_a_delayed_actuator_starts_as_mujoco_starts_it(batch: MakeBatch) -> None:
+def test_a_delayed_actuator_starts_as_in_mujoco(batch: MakeBatch) -> None:
     _, task = robot(actuator=f'{MOTOR[:-2]} delay="0.05" nsample="30"/>')
     env = batch(task, 2)
     model, before, pushed = env.model, env.states[0].copy(), np.ones((2, 1), np.float32)
@@ -289,27 +289,27 @@ def test_a_delayed_actuator_starts_as_mujoco_starts_it(batch: MakeBatch) -> None
     assert env.states[0, 1 : 1 + model.nq] == pytest.approx(alone.qpos, abs=1e-9)
 
 
-def test_what_never_moves_touches_no_floor() -> None:
+def test_static_geoms_touch_no_floor() -> None:
     table = '<body pos="1 0 .1"><geom name="table" type="box" size=".1 .1 .1"/></body>'
     model, task = robot(world=f'<geom name="floor" type="plane" size="1 1 1"/>{table}')
     kinematics = Kinematics(load_model(task))
     assert not kinematics.touchable(kinematics.geoms["table"]) and model.sensed == 2
 
 
-def test_a_plane_in_a_body_is_as_high_as_its_surface() -> None:
+def test_the_height_of_a_plane_in_a_body_is_its_surface() -> None:
     model, task = robot(world='<body pos="0 0 .1"><geom name="ground" type="plane" size="5 5 .1"/></body>')
     kinematics = Kinematics(load_model(task))
     height = Poses(kinematics, np.array([model.start])).height(kinematics.geoms["ground"])
     assert kinematics.floor_height == pytest.approx(0.1) and height == pytest.approx(0)
 
 
-def test_a_ball_beside_the_robot_neither_keeps_it_on_the_ground_nor_lifts_it() -> None:
+def test_a_ball_beside_the_robot_affects_neither_its_height_nor_whether_it_is_airborne() -> None:
     ball = '<body name="ball" pos="1 0 .1"><freejoint/><geom name="ball" size=".1"/></body>'
     model, task = robot(world=ball)
     compiled = load_model(task)
     positions = np.array([model.start] * 2)
     box = int(compiled.joint(compiled.body("box").jntadr[0]).qposadr[0])
-    positions[:, box + 2] = [1, 0.02]  # up in the air, and deep in the floor
+    positions[:, box + 2] = [1, 0.02]  # in the air, and deep in the floor
     states = StepStates(positions, positions, np.zeros((2, compiled.nv)), np.zeros((2, 1)), np.zeros(2), 0.02)
     signals = StepSignals(SignalSource(Kinematics(compiled)), states)
     assert signals["contact[ball]"].tolist() == [1, 1] and signals["airborne"].tolist() == [1, 0]
@@ -338,7 +338,7 @@ def test_a_body_without_a_visible_geom_is_shown() -> None:
 
 
 def sphere(rings: int) -> str:
-    """A rough ball of 2 * rings ** 2 triangles as an .obj file, with a hull of 8 corners outside it."""
+    """Return a rough ball of 2 * rings ** 2 triangles as an .obj file, with a surrounding hull of 8 corners."""
     angles = np.linspace(0, 2 * np.pi, rings, endpoint=False)
     tilts = np.linspace(-1.5, 1.5, rings + 1)
     points = [(np.cos(t) * np.cos(a), np.cos(t) * np.sin(a), np.sin(t)) for t in tilts for a in angles]
@@ -355,7 +355,7 @@ def sphere(rings: int) -> str:
 
 
 def bumpy_ball(rings: int) -> str:
-    """A closed ball with bumps, of 2 * rings * (rings - 1) triangles, as an .obj file."""
+    """Return a closed ball with bumps, of 2 * rings * (rings - 1) triangles, as an .obj file."""
     tilts, turns = np.linspace(0, np.pi, rings + 1)[1:-1, None], np.linspace(0, 2 * np.pi, rings, endpoint=False)
     radii = 0.1 + 0.02 * np.sin(5 * tilts) * np.cos(3 * turns)
     places = radii * np.sin(tilts) * np.cos(turns), radii * np.sin(tilts) * np.sin(turns), radii * np.cos(tilts)
@@ -401,7 +401,7 @@ def test_a_mesh_whose_exact_inertia_needs_all_its_triangles_keeps_them(first: st
     ("name", "numbers", "floor", "fixed"),
     [("ant", (8, 8, 13), True, False), ("humanoid", (17, 17, 17), True, False), ("pusher", (7, 11, 20), False, True)],
 )
-def test_gymnasiums_models_step_and_are_seen(
+def test_gymnasiums_models_step_and_are_visible(
     name: str, numbers: tuple[int, int, int], floor: bool, fixed: bool, batch: MakeBatch
 ) -> None:
     model, task = imported(ASSETS / f"{name}.xml")
@@ -415,7 +415,7 @@ def test_gymnasiums_models_step_and_are_seen(
     with closing(MujocoRenderer(task)) as renderer:
         frames = renderer.render(np.stack([before, env.states[0]]), 96, 1 / task.step_seconds).pixels
         changed = np.abs(frames[0].astype(int) - frames[1]).max(axis=-1) > 30
-        assert 0.002 < changed.mean() < 0.7  # it moves in the picture, which stands still or follows it
+        assert 0.002 < changed.mean() < 0.7  # the robot moves in the picture, whether or not the camera follows it
 
 
 LEVEL = '<joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/><joint axis="0 0 1"/>'
@@ -432,7 +432,7 @@ LEVEL = '<joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/><jo
         ("", 'axis="0 .3 1"', False),
     ],
 )
-def test_a_robot_that_moves_in_a_level_plane_is_seen_from_above(root: str, joint: str, above: bool) -> None:
+def test_a_robot_moving_in_a_horizontal_plane_is_seen_from_above(root: str, joint: str, above: bool) -> None:
     xml = BOX.replace('axis="0 1 0" ', "") if 'axis="' in joint else BOX
     Path("box.xml").write_text(xml.format(**{**PARTS, "actuator": MOTOR, "root": root, "joint": joint}))
     model, task = imported(Path("box.xml"))
@@ -454,7 +454,7 @@ FRONTAL = '<joint type="slide" axis="0 1 0"/><joint type="slide" axis="0 0 1"/><
         ("<freejoint/>", "1 0 0", 72),
     ],
 )
-def test_a_robot_that_moves_across_x_is_seen_along_x(root: str, axis: str, azimuth: float) -> None:
+def test_a_robot_moving_across_x_is_seen_along_x(root: str, axis: str, azimuth: float) -> None:
     Path("box.xml").write_text(BOX.replace("0 1 0", axis).format(**{**PARTS, "actuator": MOTOR, "root": root}))
     model, task = imported(Path("box.xml"))
     assert model.frontal == (azimuth == 180) and task.camera.azimuth == azimuth
@@ -462,7 +462,7 @@ def test_a_robot_that_moves_across_x_is_seen_along_x(root: str, axis: str, azimu
 
 
 @pytest.mark.parametrize("size", [0.01, 0.1, 0.35, 1, 20])
-def test_some_squares_of_the_floor_are_seen_whatever_the_size_of_the_robot(size: float) -> None:
+def test_some_squares_of_the_floor_are_visible_for_any_size_of_robot(size: float) -> None:
     ball = f"""<mujoco><worldbody><geom name="floor" type="plane" size="9 9 1"/><body pos="0 0 {size}">
       <joint name="x" type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/><geom size="{size}"/></body></worldbody>
       <actuator><motor joint="x" ctrlrange="-1 1"/></actuator></mujoco>"""
@@ -474,11 +474,11 @@ def test_some_squares_of_the_floor_are_seen_whatever_the_size_of_the_robot(size:
     assert squares.min() > 5 and squares.max() < 20
 
 
-def test_a_reacher_that_turns_points_up_in_the_picture(batch: MakeBatch) -> None:
+def test_a_quarter_turn_of_a_reacher_points_up_in_the_picture(batch: MakeBatch) -> None:
     _, task = imported(ASSETS / "reacher.xml")
     across = np.array(batch(task, 1).states[0])
     up = across.copy()
-    up[1] += np.pi / 2  # behind the time come the positions
+    up[1] += np.pi / 2  # the positions follow the time
     with closing(MujocoRenderer(task)) as renderer:
         frames = renderer.render(np.stack([across, up]), 96, 1 / task.step_seconds).pixels.astype(int)
     blue = frames[..., 2] - frames[..., 0] > 60

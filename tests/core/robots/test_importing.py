@@ -1,4 +1,4 @@
-"""Robots from MJCF files: what they become, what is kept of them, and what is refused."""
+"""Import of robots from MJCF files: results, storage, and refusals."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def test_a_robot_is_kept_in_the_behaviours_text_and_taught_without_its_files(bat
         path.unlink()
     task: Any = get_task(text)
     assert task.name == "sit" and task.names.joints == ("hip", "wheel") and task.names.actions == ("hip", "wheel")
-    assert task.names.geoms == ("root", "leg", "tyre")  # the trunk has no name, nor its body: it is the root
+    assert task.names.geoms == ("root", "leg", "tyre")  # neither the trunk nor its body has a name: it is the root
     assert task.step_seconds == pytest.approx(0.024) and task.episode_steps == 333 and task.segment_steps == 62
     assert task.presets == {**DEFAULT, "policy.initial_std": 1.0}
     env = batch(task, 40)
     assert (
         env.sizes[:2] == task.sizes == (1 + 1 + 2 + 5 + 8 + 3, 2)
-    )  # no place; the wheel as sine and cosine; orientation; the floor
+    )  # no position; the wheel as sine and cosine; orientation; the floor
     kinematics, positions = Kinematics(env.model), env.states[:, 1:10]
-    assert kinematics.lowest(positions).min() >= -0.01  # lifted, but for the noise of the standing ones
+    assert kinematics.lowest(positions).min() >= -0.01  # lifted, except for the noise of the standing ones
     for number in range(30):
         step = env.step(np.random.default_rng(number).uniform(-1, 1, (40, 2)).astype(np.float32))
     assert np.isfinite(step.observations).all() and step.true_rewards.std() > 0.1
@@ -62,7 +62,7 @@ def test_a_robot_is_kept_in_the_behaviours_text_and_taught_without_its_files(bat
     assert moved == pytest.approx(np.clip(env.states[:, 10:18], -fastest, fastest), abs=1e-5)
 
 
-def test_it_starts_in_its_keyframe_out_of_the_floor() -> None:
+def test_a_robot_starts_in_its_keyframe_above_the_floor() -> None:
     model = import_robot(Path("dog.xml"))
     assert model.start[3:] == (1, 0, 0, 0, 0.5, 0) and model.start[2] == pytest.approx(
         0.3 * np.cos(0.5) + 0.03, abs=0.01
@@ -78,7 +78,7 @@ def test_the_same_files_are_packed_to_the_same_bytes() -> None:
     assert pack(xml, assets) == pack(*unpack(pack(xml, assets)))
 
 
-def test_what_is_only_seen_is_kept_although_the_file_discards_it() -> None:
+def test_visual_geoms_are_kept_even_if_the_file_discards_them() -> None:
     Path("dog.xml").write_text(DOG.replace("<asset>", '<compiler discardvisual="true"/><asset>'))
     assert import_robot(Path("dog.xml")).geoms == ("root", "leg", "tyre")
 
@@ -90,7 +90,7 @@ def test_a_path_of_windows_names_the_same_mesh() -> None:
     assert import_robot(Path("dog.xml")).geoms == ("root", "leg", "tyre")
 
 
-def test_files_of_the_folder_may_be_links_within_it() -> None:
+def test_files_may_be_links_within_their_folder() -> None:
     Path("meshes/trunk.obj").rename("meshes/body.obj")
     Path("meshes/trunk.obj").symlink_to("body.obj")
     Path("link.xml").symlink_to("dog.xml")
@@ -110,7 +110,7 @@ def test_a_second_robot_that_is_moved_is_in_the_picture() -> None:
     assert pair.distance > alone.distance and 0.65 * pair.distance > 2
 
 
-def test_files_may_be_named_as_seen_from_the_file_that_names_them() -> None:
+def test_file_names_are_relative_to_the_file_that_contains_them() -> None:
     whole = import_robot(Path("dog.xml"))
     Path("parts").mkdir()
     Path("common.xml").rename("parts/inner.xml")
@@ -148,7 +148,7 @@ PARTS = {
 }
 
 
-def test_a_robot_that_can_not_be_seen_is_refused() -> None:
+def test_an_invisible_robot_is_refused() -> None:
     body = '<body><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><joint name="hinge"/></body>'
     motor = '<actuator><motor joint="hinge" ctrlrange="-1 1"/></actuator>'
     Path("nothing.xml").write_text(f"<mujoco><worldbody>{body}</worldbody>{motor}</mujoco>")
@@ -191,7 +191,7 @@ def test_a_robot_that_can_not_be_seen_is_refused() -> None:
         ),
     ],
 )
-def test_what_cannot_be_taught_is_refused_with_the_reason(changes: dict[str, str], expected: str) -> None:
+def test_an_unteachable_model_is_refused_with_the_reason(changes: dict[str, str], expected: str) -> None:
     refuse("dog.xml", expected, **changes)
 
 
@@ -229,7 +229,7 @@ MOVED = (
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process has no limit")
-def test_a_robot_for_which_there_is_no_memory_is_refused() -> None:
+def test_a_robot_too_large_for_memory_is_refused() -> None:
     resource = pytest.importorskip("resource")
     terrain = "<asset><hfield name='hill' nrow='4096' ncol='4096' size='1 1 1 1'/></asset>"
     ground = "<worldbody><geom type='hfield' hfield='hill'/></worldbody>"
@@ -243,7 +243,7 @@ def test_a_robot_for_which_there_is_no_memory_is_refused() -> None:
         resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
-def test_what_mujoco_no_longer_knows_is_refused_with_advice_and_its_version() -> None:
+def test_attributes_removed_from_mujoco_are_refused_with_advice_and_the_version() -> None:
     Path("other.xml").write_text(f"<mujoco>{MOVED}</mujoco>".replace("<joint", "<composite type='grid'/><joint"))
     advice = (
         f"MuJoCo {mujoco.__version__} refuses it: .* another version of MuJoCo may accept. The message: .*'composite'$"
@@ -276,7 +276,7 @@ def test_a_total_mass_of_0_leaves_the_masses_as_they_are() -> None:
         (
             "<mujoco>\n<worldbody><geom foo='1'/></worldbody></mujoco>",
             r" The message: .*'foo' Element 'geom'$",
-        ),  # of no known line
+        ),  # an unknown line
     ],
 )
 def test_files_that_are_no_robots_are_refused(content: str, expected: str) -> None:
@@ -327,7 +327,7 @@ def test_a_file_that_is_too_large_is_refused_with_the_limit() -> None:
         ("/dev/zero", "name an .xml file"),
     ],
 )
-def test_what_names_no_mjcf_file_is_refused_as_a_robot(named: str, expected: str) -> None:
+def test_a_name_without_an_mjcf_file_is_refused_as_a_robot(named: str, expected: str) -> None:
     Path("sit.json").write_text(json.dumps({**SIT, "robot": f"mjcf:{named}"}))
     with pytest.raises(UserError, match=expected):
         task_text("sit.json", import_robot)
@@ -343,6 +343,6 @@ def test_a_tilde_is_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
         task_text("mjcf:~nobody-here/dog.xml", import_robot)
 
 
-def test_without_an_importer_the_file_is_to_be_read_first() -> None:
+def test_without_an_importer_the_file_must_be_read_first() -> None:
     with pytest.raises(UserError, match=r"mjcf:dog\.xml has not been read yet"):
         task_text("sit.json")

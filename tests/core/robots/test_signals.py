@@ -1,4 +1,4 @@
-"""Signals and poses against MuJoCo's own kinematics and distances."""
+"""Signals and poses compared with MuJoCo's own kinematics and distances."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def model_of(name: str) -> mujoco.MjModel:
 
 
 @pytest.mark.parametrize("name", ["shapes", *ROBOTS])
-def test_poses_and_heights_are_mujocos(name: str) -> None:
+def test_poses_and_heights_match_mujoco(name: str) -> None:
     model = model_of(name)
     kinematics, data = Kinematics(model), mujoco.MjData(model)
     positions = np.random.default_rng(0).normal(size=(4, model.nq)) * 0.7
@@ -56,13 +56,13 @@ def test_poses_and_heights_are_mujocos(name: str) -> None:
         for geom in kinematics.geoms.values():
             expected = mujoco.mj_geomDistance(model, data, geom, kinematics.floor, 100.0, None)
             assert poses.height(geom)[number] == pytest.approx(expected, abs=1e-6)
-    beside = model.geom_bodyid == mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, "free")  # not the robot's
+    beside = model.geom_bodyid == mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, "free")  # not part of the robot
     robot = [poses.height(geom) for geom in kinematics.geoms.values() if not beside[geom]]
     assert kinematics.lowest(positions) == pytest.approx(np.min(robot, 0))
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_the_catalogue_knows_the_models_names_and_sizes(name: str, batch: MakeBatch) -> None:
+def test_the_catalogue_has_the_names_and_sizes_of_the_models(name: str, batch: MakeBatch) -> None:
     robot, env = ROBOTS[name], batch(ROBOTS[name], 2)
     assert signal_names(env.model) == robot.names and env.sizes[:2] == robot.sizes
     source = SignalSource(Kinematics(env.model))
@@ -74,7 +74,7 @@ def test_the_catalogue_knows_the_models_names_and_sizes(name: str, batch: MakeBa
 
 
 def step_of(name: str, positions: list[float], velocities: list[float] | None = None, dt: float = 0.0) -> StepSignals:
-    """One robot that moved from these positions at these velocities for `dt` seconds."""
+    """Return the signals of a robot that moved from these positions at these velocities for `dt` seconds."""
     model = load_model(ROBOTS[name])
     before, after, speeds = np.array(positions, np.float64), np.array(positions, np.float64), np.zeros(model.nv)
     speeds[: len(velocities or [])] = velocities or []
@@ -86,7 +86,7 @@ def step_of(name: str, positions: list[float], velocities: list[float] | None = 
 
 
 @pytest.mark.parametrize("name", ["shapes", "hopper", "ant"])
-def test_the_speed_of_the_mass_is_mujocos(name: str) -> None:
+def test_the_speed_of_the_centre_of_mass_matches_mujoco(name: str) -> None:
     model = model_of(name)
     kinematics, data, rng = Kinematics(model), mujoco.MjData(model), np.random.default_rng(1)
     positions, velocities = rng.normal(size=(5, model.nq)), 3 * rng.normal(size=(5, model.nv))
@@ -115,7 +115,7 @@ def test_a_pair_of_the_model_has_its_own_margin() -> None:
         assert (step["contact[ball]"][0], step["airborne"][0]) == (touches, 1 - touches)
 
 
-def test_planar_angles_count_on() -> None:
+def test_planar_angles_are_unwrapped() -> None:
     hopper = step_of("hopper", [5, 1.1, 7.0, 0.1, 0.2, 0.3], [0, 0, -2.0, 0.4])
     assert [
         hopper[name][0] for name in ("x", "height", "pitch", "pitch_rate", "roll", "yaw", "yaw_rate")
@@ -123,7 +123,7 @@ def test_planar_angles_count_on() -> None:
     assert hopper["up"][0] == pytest.approx(np.cos(7.0))
     assert (hopper["joint[thigh_joint]"], hopper["joint_rate[thigh_joint]"]) == (0.1, 0.4)
     assert step_of("swimmer", [0, 0, -4.0, 0, 0], [0, 0, 1.5])["yaw"][0] == -4.0
-    assert step_of("half-cheetah", [0] * 9)["height"][0] == 0.7  # the body's own place, not its joint's
+    assert step_of("half-cheetah", [0] * 9)["height"][0] == 0.7  # the position of the body, not of its joint
 
 
 PLANAR = """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 1" euler="{euler}">
@@ -133,7 +133,7 @@ PLANAR = """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 1
 @pytest.mark.parametrize("name", ["roll", "pitch", "yaw"])
 @pytest.mark.parametrize("euler", ["0 0 0", "0 0 180", "0 180 0", "180 0 0", "own"])
 @pytest.mark.parametrize("way", ["1", "-1"])
-def test_planar_angles_count_on_whichever_way_the_model_faces(name: str, euler: str, way: str) -> None:
+def test_planar_angles_are_unwrapped_in_any_direction_of_the_model(name: str, euler: str, way: str) -> None:
     k = ("roll", "pitch", "yaw").index(name)
     tilted = " ".join("70" if i == k else "0" for i in range(3))
     axis = ("1 0 0", "0 1 0", "0 0 1")[k].replace("1", way)
@@ -219,8 +219,8 @@ def test_forward_pitch_moves_the_head_towards_x() -> None:
 
 
 @pytest.mark.parametrize("name", ["hopper", "walker", "half-cheetah", "ant"])
-def test_contacts_are_those_that_mujoco_finds(name: str) -> None:
-    """Robots that fall and kick: all geoms with a force on the floor are in contact, and no others but near it."""
+def test_contacts_match_mujoco(name: str) -> None:
+    """Robots fall and kick: all geoms with a force on the floor are in contact, and others only if near it."""
     model = load_model(ROBOTS[name])
     kinematics, data = Kinematics(model), mujoco.MjData(model)
     source, rng, force = SignalSource(kinematics), np.random.default_rng(0), np.zeros(6)
@@ -242,10 +242,10 @@ def test_contacts_are_those_that_mujoco_finds(name: str) -> None:
         assert all(step[f"height[{geom}]"][0] < 0.026 for geom in found)
         assert step["airborne"][0] == (not found)
         seen.discard(float(step["airborne"][0]))
-    assert not seen  # it was on the floor and in the air
+    assert not seen  # the robot was both on the floor and in the air
 
 
-def test_robots_on_a_floor_see_how_near_it_is(batch: MakeBatch) -> None:
+def test_robots_on_a_floor_observe_their_distance_to_it(batch: MakeBatch) -> None:
     robot = ROBOTS["walker"]
     env = batch(robot, 3)
     for _ in range(30):

@@ -35,7 +35,7 @@ def test_a_robot_starts_as_asked_and_never_below_the_floor(name: str, start: str
         assert (low <= joints).all() and (joints <= high).all()
         assert (np.ptp(joints, axis=0) > 0.95 * (high - low)).all() and up.min() < -0.95 and up.max() > 0.95
     if start == "lying":
-        level = name in ("half-cheetah", "ant")  # these lie on their backs, and the others on their fronts or backs
+        level = name in ("half-cheetah", "ant")  # these lie on their backs, the others on their fronts or backs
         assert np.abs(up + level).max() < 0.25 and lowest.max() <= 0.02 + 1e-9
         assert level or np.ptp(np.sin(positions[:, 2])) > 1.9
     if start == "tilted":
@@ -51,8 +51,8 @@ def test_a_robot_starts_as_asked_and_never_below_the_floor(name: str, start: str
 
 
 @pytest.mark.parametrize("start", ["lying", "tilted", "mixed"])
-def test_no_robot_on_the_floor_is_thrown_up_by_its_own_joints(start: str, batch: MakeBatch) -> None:
-    """The Ant's usual start, a drop, has its ankles beyond their limits."""
+def test_no_robot_is_thrown_up_from_the_floor_by_its_joints(start: str, batch: MakeBatch) -> None:
+    """The usual start of the Ant, a drop, has its ankles beyond their limits."""
     env = batch(dataclasses.replace(ROBOTS["ant"], start=start), 60)
     before, highest = env.states[:, 3].copy(), env.states[:, 3].copy()
     for _ in range(40):
@@ -79,7 +79,7 @@ def test_a_small_robot_starts_less_high_in_the_air(batch: MakeBatch) -> None:
     assert (lowest.min(), lowest.max()) == pytest.approx((0.075, 0.25), abs=0.01)
 
 
-def test_episodes_that_begin_later_start_so_too(batch: MakeBatch) -> None:
+def test_later_episodes_start_as_requested_too(batch: MakeBatch) -> None:
     env = batch(dataclasses.replace(ROBOTS["hopper"], start="air", episode_steps=3), 8)
     for _ in range(3):
         env.step(np.zeros((8, 3), np.float32))
@@ -87,12 +87,12 @@ def test_episodes_that_begin_later_start_so_too(batch: MakeBatch) -> None:
 
 
 @pytest.mark.parametrize("name", FLOOR_ROBOTS)
-def test_a_share_of_robots_may_start_in_any_way_and_counts_in_no_figure(name: str, batch: MakeBatch) -> None:
+def test_a_share_of_robots_starts_in_any_way_and_is_left_out_of_the_figures(name: str, batch: MakeBatch) -> None:
     task = dataclasses.replace(ROBOTS[name], episode_steps=5)
     env, usual = batch(task, 200, varied_starts=0.25), batch(task, 800)
     kinematics, nq = Kinematics(env.model), env.model.nq
     highest = kinematics.lowest(usual.states[:, 1 : 1 + nq]).max()
-    for _ in range(2):  # also the episodes that begin later
+    for _ in range(2):  # later episodes as well
         lowest = kinematics.lowest(env.states[:, 1 : 1 + nq])
         assert lowest[:150].max() < highest + 0.05 < lowest[150:].max()
         speeds = np.abs(env.states[:, 1 + nq :]).max(axis=1)
@@ -108,7 +108,7 @@ def test_a_share_of_robots_may_start_in_any_way_and_counts_in_no_figure(name: st
 
 
 @pytest.mark.parametrize("name", [name for name in ROBOTS if name not in FLOOR_ROBOTS])
-def test_a_robot_that_does_not_stand_on_a_floor_starts_in_any_pose(name: str, batch: MakeBatch) -> None:
+def test_a_robot_without_a_floor_starts_in_any_pose(name: str, batch: MakeBatch) -> None:
     usual, env = batch(ROBOTS[name], 400), batch(dataclasses.replace(ROBOTS[name], start="random"), 400)
     model, positions = env.model, env.states[:, 1 : 1 + env.model.nq]
     limited = model.jnt_limited.astype(bool)
@@ -118,7 +118,7 @@ def test_a_robot_that_does_not_stand_on_a_floor_starts_in_any_pose(name: str, ba
     assert drawn.any() and (low <= positions)[:, drawn].all() and (positions <= high)[:, drawn].all()
     assert (np.ptp(positions, axis=0) > 0.95 * (high - low))[drawn].all()
     others = np.abs(positions - usual.states[:, 1 : 1 + model.nq])[:, ~drawn]
-    assert others.max(initial=0) < 0.5  # where the Swimmer is, and the Reacher's target, is as usual
+    assert others.max(initial=0) < 0.5  # positions of the Swimmer and of the Reacher's target are as usual
     for kind in ("lying", "air"):
         with pytest.raises(UserError, match="set start to standing or random"):
             batch(dataclasses.replace(ROBOTS[name], start=kind), 2)

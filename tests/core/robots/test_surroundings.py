@@ -1,4 +1,4 @@
-"""Imported robots that are held, tied, or among tables and loose objects: how they start, and what they see and show."""
+"""Imported robots that are held, tied, or among tables and loose objects: starts, observations and pictures."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def imported(world: str, first: str = "", last: str = MOTOR) -> tuple[RobotModel
 
 
 def red_pixels(task: Any, state: np.ndarray, size: int = 64) -> np.ndarray:
-    """Return where the picture of the robot in this state is red: bool (size, size)."""
+    """Return the mask (size, size) of red pixels in the picture of the robot in this state."""
     with closing(MujocoRenderer(task)) as renderer:
         picture = renderer.render(state[None], size, 10.0).pixels[0].astype(int)
     return picture[..., 0] - picture[..., 1:].max(-1) > 60
@@ -53,7 +53,7 @@ def walker(joints: str = "<freejoint/>", height: float = 0.3) -> str:
 
 
 def forwarded(env: MujocoVectorEnv) -> Iterator[mujoco.MjData]:
-    """Poses and contacts of each robot in its present state, in one object that changes."""
+    """Yield poses and contacts of each robot in its current state, in one object that is reused."""
     data = mujoco.MjData(env.model)
     for state in env.states:
         mujoco.mj_setState(env.model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
@@ -62,7 +62,7 @@ def forwarded(env: MujocoVectorEnv) -> Iterator[mujoco.MjData]:
 
 
 def deepest_contact(env: MujocoVectorEnv) -> float:
-    """Smallest distance in m of any contact of any robot; 0 if none is within anything."""
+    """Return the smallest distance in m of any contact of any robot; 0 without penetration."""
     return min(float(data.contact.dist.min(initial=0.0)) for data in forwarded(env))
 
 
@@ -75,7 +75,7 @@ HELD = {
 
 
 @pytest.mark.parametrize("joints", HELD.values(), ids=HELD)
-def test_a_robot_that_is_held_starts_only_as_its_file_says(joints: str) -> None:
+def test_a_held_robot_starts_only_as_in_its_file(joints: str) -> None:
     motor = '<position joint="lift" kp="500" ctrlrange="-.2 .2"/>' if "lift" in joints else ""
     model, _ = imported(FLOOR + walker(joints), last=MOTOR.replace("</", motor + "</"))
     assert not model.on_floor
@@ -103,12 +103,12 @@ NO_TIES = {
 
 
 @pytest.mark.parametrize("tie", NO_TIES.values(), ids=NO_TIES)
-def test_what_does_not_pull_ties_no_robot(tie: str) -> None:
+def test_a_constraint_without_force_ties_no_robot(tie: str) -> None:
     model, _ = imported("<site name='ring'/>" + FLOOR + walker("<freejoint/><site name='hook'/>"), last=MOTOR + tie)
     assert model.on_floor
 
 
-def test_a_kept_robot_that_is_now_held_still_starts(batch: MakeBatch) -> None:
+def test_a_saved_robot_that_counts_as_held_now_still_starts(batch: MakeBatch) -> None:
     model, _ = imported(FLOOR + walker(HELD["a slide with limits"]))
     kept = replace(model, on_floor=True)
     task = trial(kept)
@@ -119,9 +119,7 @@ def test_a_kept_robot_that_is_now_held_still_starts(batch: MakeBatch) -> None:
 
 
 @pytest.mark.parametrize("start", ["standing", "lying", "tilted", "air", "random"])
-def test_no_part_of_a_robot_of_which_only_the_foot_collides_starts_below_the_floor(
-    start: str, batch: MakeBatch
-) -> None:
+def test_parts_without_collisions_do_not_start_below_the_floor(start: str, batch: MakeBatch) -> None:
     colliding = walker().replace("</body></body>", '<geom name="foot" pos="0 0 -.2" size=".03"/></body></body>')
     drawn = 'contype="0" conaffinity="0" type'
     only_foot = colliding.replace('"trunk" type', f'"trunk" {drawn}').replace('"leg" type', f'"leg" {drawn}')
@@ -129,17 +127,17 @@ def test_no_part_of_a_robot_of_which_only_the_foot_collides_starts_below_the_flo
     env = batch(replace(task, start=start), 100, varied_starts=0.5)
     parts = np.array([env.model.geom(name).id for name in ("trunk", "leg", "foot")])
     for data in forwarded(env):
-        assert extent(env.model, data, parts)[0, 2] > -0.02  # the box around a capsule is larger than it
+        assert extent(env.model, data, parts)[0, 2] > -0.02  # the box around a capsule is larger than the capsule
 
 
 @pytest.mark.parametrize("joint", ["", "<freejoint/>"], ids=["fixed", "loose"])
 @pytest.mark.parametrize("start", ["lying", "air", "random"])
-def test_robots_start_above_a_table_and_not_within_it(start: str, joint: str, batch: MakeBatch) -> None:
+def test_robots_start_above_a_table_not_inside_it(start: str, joint: str, batch: MakeBatch) -> None:
     table = f'<body pos="0 0 .15">{joint}<geom name="table" type="box" size="3 3 .15"/></body>'
     model, task = imported(FLOOR + walker(height=0.6) + table)
     env = batch(replace(task, start=start), 60)
     upright = env.states[:, 1 + 3] > 1 - 1e-3
-    assert upright.mean() < 0.2  # they are placed as asked
+    assert upright.mean() < 0.2  # they are placed as requested
     assert model.on_floor and deepest_contact(env) > -0.02
 
 
@@ -150,7 +148,7 @@ def test_robots_start_on_the_high_table_that_they_stand_on(kind: str, batch: Mak
     _, task = imported(FLOOR + table + walker(height=1.9))
     for start in ("lying", "tilted", "air"):
         env = batch(replace(task, start=start), 40)
-        assert env.states[:, 1 + 2].min() > 1.6  # and not below the table, whose top is there
+        assert env.states[:, 1 + 2].min() > 1.6  # above the top of the table
     env = batch(task, 40, varied_starts=0.5)
     assert env.states[:, 1 + 2].min() > 1.6
 
@@ -166,7 +164,7 @@ GROUNDS = {
 
 
 @pytest.mark.parametrize("ground", GROUNDS)
-def test_a_plane_that_is_only_drawn_is_no_floor_where_something_solid_is(ground: str, batch: MakeBatch) -> None:
+def test_a_visual_plane_is_no_floor_beside_a_solid_one(ground: str, batch: MakeBatch) -> None:
     drawn = '<geom name="sea" type="plane" size="5 5 .1" contype="0" conaffinity="0"/>'
     solid, asset = GROUNDS[ground]
     height = -2.0 + 0.3 if "low" in ground else 0.3
@@ -178,7 +176,7 @@ def test_a_plane_that_is_only_drawn_is_no_floor_where_something_solid_is(ground:
     assert model.on_floor and np.abs(kinematics.lowest(env.states[:, 1 : 1 + env.model.nq])).max() < 0.02
 
 
-def test_a_robot_does_not_fall_through_a_plane_that_is_only_drawn(batch: MakeBatch) -> None:
+def test_a_robot_does_not_fall_through_a_visual_plane(batch: MakeBatch) -> None:
     drawn = '<geom name="sea" type="plane" size="5 5 .1" pos="0 0 -1" contype="0" conaffinity="0"/>'
     model, task = imported(drawn + walker(height=-0.7))
     env = batch(replace(task, start="lying"), 20)
@@ -200,7 +198,7 @@ def test_a_robot_does_not_fall_through_a_plane_that_is_only_drawn(batch: MakeBat
         ("", walker('<joint type="slide" axis="0 0 1" stiffness="90"/><joint type="hinge" axis="0 1 0"/>')),
     ],
 )
-def test_a_robot_that_does_not_fall_for_ever_keeps_its_drawn_plane(first: str, world: str) -> None:
+def test_a_robot_that_does_not_fall_endlessly_keeps_its_visual_plane(first: str, world: str) -> None:
     drawn = '<geom name="sea" type="plane" size="5 5 .1" contype="0" conaffinity="0"/>'
     _, task = imported(drawn + world, first)
     model = load_model(task)
@@ -208,13 +206,13 @@ def test_a_robot_that_does_not_fall_for_ever_keeps_its_drawn_plane(first: str, w
 
 
 @pytest.mark.parametrize("flag", ["contact", "constraint"])
-def test_nothing_touches_the_floor_where_the_file_switches_contacts_off(flag: str) -> None:
+def test_nothing_touches_the_floor_if_the_file_disables_contacts(flag: str) -> None:
     model, task = imported(FLOOR + walker(), f'<option><flag {flag}="disable"/></option>')
     same = constant_signals(load_model(task))
     assert model.sensed == 0 and {"contact[trunk]", "contact[leg]", "airborne"} <= {*same}
 
 
-def test_what_hangs_from_a_ball_joint_stays_above_the_drawn_floor(batch: MakeBatch) -> None:
+def test_a_part_on_a_ball_joint_stays_above_the_visual_floor(batch: MakeBatch) -> None:
     rod = (
         '<body name="rod" pos="0 0 .5"><joint name="ball" type="ball" damping=".1"/>'
         '<geom name="rod" type="capsule" fromto="0 0 0 0 0 .3" size=".02"/>'
@@ -227,7 +225,7 @@ def test_what_hangs_from_a_ball_joint_stays_above_the_drawn_floor(batch: MakeBat
     assert model.drawn_floor[0] < 0 and lowest.min() > 0
 
 
-def test_a_body_gives_its_name_to_what_can_touch_and_not_to_what_is_only_drawn() -> None:
+def test_a_body_names_its_colliding_geom_rather_than_a_visual_one() -> None:
     seen = '<geom type="box" size=".2 .1 .06" contype="0" conaffinity="0" group="2"/>'
     trunk = walker().replace('<geom name="trunk"', seen + "<geom")
     model, task = imported(FLOOR + trunk)
@@ -236,7 +234,7 @@ def test_a_body_gives_its_name_to_what_can_touch_and_not_to_what_is_only_drawn()
     assert "contact[trunk]" not in constant_signals(load_model(task))
 
 
-def test_a_robot_whose_file_switches_its_lamps_off_is_lit() -> None:
+def test_a_robot_whose_file_disables_its_lights_is_lit() -> None:
     off = '<visual><headlight active="0" diffuse="0 0 0"/></visual>'
     pictures = []
     for first in ("", off):
@@ -246,7 +244,7 @@ def test_a_robot_whose_file_switches_its_lamps_off_is_lit() -> None:
     assert np.array_equal(*pictures)
 
 
-def test_a_robot_is_seen_through_a_wall_between_it_and_the_camera() -> None:
+def test_a_wall_between_robot_and_camera_does_not_hide_the_robot() -> None:
     red = []
     for wall in ("", '<geom type="box" size="9 .05 2" pos="0 -1 2"/>', '<geom type="box" size="9 .05 2" pos="0 2 2"/>'):
         _, task = imported(FLOOR + wall + walker().replace('name="trunk" type', 'name="trunk" rgba="1 0 0 1" type'))
@@ -267,7 +265,7 @@ def test_the_near_side_of_a_flat_robot_below_its_usual_height_is_in_the_picture(
     assert red.sum() > 100 and not red[-1].any()
 
 
-def test_random_starts_leave_loose_objects_and_coupled_joints_as_they_are(batch: MakeBatch) -> None:
+def test_random_starts_do_not_move_loose_objects_and_coupled_joints(batch: MakeBatch) -> None:
     crate = '<body name="crate" pos="1 0 .3"><freejoint/><geom name="crate" type="box" size=".3 .3 .3"/></body>'
     foot = '<body name="foot"><joint name="toe" axis="0 1 0" range="-60 60"/><geom name="foot" size=".02"/></body>'
     coupling = '<equality><joint joint1="toe" joint2="hip"/></equality>'
@@ -279,11 +277,11 @@ def test_random_starts_leave_loose_objects_and_coupled_joints_as_they_are(batch:
         assert np.ptp(env.states[:, 1 + env.model.joint(joint).qposadr[0]]) < 0.02
 
 
-def test_loose_objects_fall_on_the_floor_of_an_arm_that_only_sees_it(batch: MakeBatch) -> None:
+def test_loose_objects_fall_on_the_visual_floor_of_an_arm(batch: MakeBatch) -> None:
     cube = '<body name="cube" pos="1 0 1"><freejoint/><geom name="cube" type="box" size=".05 .05 .05"/></body>'
     model, task = imported(ARM.format(height=0.5, length=-0.7) + cube)
     (floor,) = model.drawn_floor
-    assert floor == pytest.approx(0.5 - 0.73, abs=0.05)  # below the hanging arm, and so all of it is seen
+    assert floor == pytest.approx(0.5 - 0.73, abs=0.05)  # below the hanging arm, so that all of it is visible
     env = batch(task, 2)
     for _ in range(100):
         env.step(np.zeros((2, 1), np.float32))
@@ -291,7 +289,7 @@ def test_loose_objects_fall_on_the_floor_of_an_arm_that_only_sees_it(batch: Make
     assert height == pytest.approx(floor + 0.05, abs=0.01)
 
 
-def test_a_pole_that_hangs_down_is_seen() -> None:
+def test_a_pole_that_hangs_down_is_in_the_picture() -> None:
     _, task = imported(ARM.format(height=0, length=0.6))
     model = load_model(task)
     red = []
@@ -304,7 +302,7 @@ def test_a_pole_that_hangs_down_is_seen() -> None:
     assert red[0] > 50 and red[1] > 0.5 * red[0]
 
 
-def test_a_small_robot_in_a_large_hall_is_seen() -> None:
+def test_a_small_robot_in_a_large_hall_is_visible() -> None:
     small = """<body name="bug" pos="0 0 .03"><freejoint/><geom type="box" size=".03 .02 .01" rgba="1 0 0 1"/>
       <body pos=".03 0 0"><joint name="hip" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -.02" size=".004"/></body>
       </body>"""
@@ -312,7 +310,7 @@ def test_a_small_robot_in_a_large_hall_is_seen() -> None:
     model, task = imported(FLOOR + small + wall.format(20) + wall.format(-20), last=MOTOR.replace("3", "1e-4"))
     state = np.array([0.0, *model.start, *[0.0] * 7])
     assert red_pixels(task, state, 96).sum() > 100
-    assert task.reset_noise < 5e-4  # a bug is not thrown about by the noise of a robot of a metre
+    assert task.reset_noise < 5e-4  # the noise for a robot of a metre would throw it about
 
 
 def test_the_camera_follows_a_robot_on_an_endless_rail() -> None:
@@ -327,7 +325,7 @@ def test_the_camera_follows_a_robot_on_an_endless_rail() -> None:
     [("", False), ('range="-9 9"', True), ('stiffness="3"', True)],
     ids=["endless", "a long rail", "a spring"],
 )
-def test_where_it_is_on_a_rail_or_a_spring_is_seen(joint: str, seen: bool) -> None:
+def test_the_position_on_a_rail_or_a_spring_is_observed(joint: str, seen: bool) -> None:
     model, task = imported(FLOOR + walker(f'<joint name="rail" type="slide" axis="1 0 0" {joint}/>'))
     assert (0 in model.plain) == seen
     assert not task.camera.fixed
@@ -348,20 +346,20 @@ CRANE = """<body name="trolley"><joint name="hip" type="slide" axis="1 0 0" rang
   <geom name="trolley" type="box" size=".05 .05 .02"/><site name="hook"/></body>"""
 
 
-def test_what_hangs_from_the_robot_is_in_its_picture() -> None:
+def test_a_part_hanging_from_the_robot_is_in_the_picture() -> None:
     model, task = imported(CRANE + LOAD, last=MOTOR + ROPE)
     assert not model.level
     state = np.array([0.0, *model.start, *[0.0] * 7])
     assert red_pixels(task, state, 96).sum() > 10
 
 
-def test_a_robot_in_the_body_that_holds_the_floor_is_seen() -> None:
+def test_a_robot_in_the_body_of_the_floor_is_visible() -> None:
     inside, _ = imported(f'<body name="scene">{FLOOR}{ARM.format(height=1, length=0.3)}</body>')
     alone, _ = imported(FLOOR + ARM.format(height=1, length=0.3))
     assert inside.distance == pytest.approx(alone.distance)
 
 
-def test_a_robot_of_two_parts_that_a_constraint_joins_stands_on_both() -> None:
+def test_a_robot_of_two_constrained_parts_stands_on_both() -> None:
     foot = '<body name="foot" pos="0 0 .12"><freejoint/><geom name="foot" type="box" size=".1 .1 .12"/></body>'
     _, task = imported(
         FLOOR + walker(height=0.3) + foot, last=MOTOR + '<equality><weld body1="trunk" body2="foot"/></equality>'
@@ -374,7 +372,7 @@ def test_a_robot_of_two_parts_that_a_constraint_joins_stands_on_both() -> None:
 
 
 @pytest.mark.parametrize("kind", ["connect", "weld"])
-def test_a_robot_of_several_free_bodies_does_not_see_where_it_is(kind: str) -> None:
+def test_a_robot_of_several_free_bodies_does_not_observe_its_position(kind: str) -> None:
     part = '<body name="{0}" pos="{1} 0 .3"><freejoint/><geom size=".1"/></body>'
     parts = part.format("foot", 0.5) + part.format("ball", 3)
     anchor = ' anchor=".2 0 0"' if kind == "connect" else ""
@@ -383,13 +381,13 @@ def test_a_robot_of_several_free_bodies_does_not_see_where_it_is(kind: str) -> N
     model = load_model(task)
     positions, velocities = np.tile(model.qpos0, (3, 1)), np.zeros((3, model.nv))
     trunk, foot, ball = (int(model.jnt_qposadr[model.body(name).jntadr[0]]) for name in ("trunk", "foot", "ball"))
-    positions[1, [trunk, trunk + 1, foot, foot + 1]] += 2  # all of the robot moves, and then the ball beside it
+    positions[1, [trunk, trunk + 1, foot, foot + 1]] += 2  # the whole robot moves, then the ball beside it
     positions[2, ball] += 2
     start, moved, rolled = task.observe(positions, velocities)
     assert np.array_equal(start, moved) and not np.array_equal(start, rolled)
 
 
-def test_the_angle_of_a_pendulum_that_hangs_counts_on() -> None:
+def test_the_angle_of_a_hanging_pendulum_is_unwrapped() -> None:
     hanging = """<body name="pole" pos="0 0 2" euler="0 180 0"><joint name="hip" axis="0 1 0"/>
       <geom type="capsule" fromto="0 0 0 0 0 .5" size=".02"/></body>"""
     model = load_model(imported(hanging)[1])
@@ -402,7 +400,7 @@ def test_the_angle_of_a_pendulum_that_hangs_counts_on() -> None:
     assert abs(angles[0]) == pytest.approx(np.pi) and np.diff(angles) == pytest.approx([4, 4])
 
 
-def test_the_speed_of_a_wheel_is_seen(batch: MakeBatch) -> None:
+def test_the_speed_of_a_wheel_is_observed(batch: MakeBatch) -> None:
     wheel = '<body name="hub" pos="0 0 1"><joint name="hip" axis="0 1 0"/><geom type="cylinder" size=".2 .05" mass=".1"/></body>'
     _, task = imported(wheel, last=MOTOR.replace("-3 3", "-.06 .06"))
     env = batch(task, 2)
@@ -421,7 +419,7 @@ NESTED = """<body name="along"><joint type="slide" axis="1 0 0"/><inertial mass=
 def test_a_base_of_nested_bodies_is_one_body(batch: MakeBatch) -> None:
     both = '<actuator><motor joint="hip" ctrlrange="-.4 .4"/><motor joint="y" ctrlrange="-2 2"/></actuator>'
     model, task = imported(FLOOR + NESTED, last=both)
-    assert (model.body, model.fixed, model.plain) == ("base", False, ())  # followed, and its place is not seen
+    assert (model.body, model.fixed, model.plain) == ("base", False, ())  # followed; position not observed
     env = batch(task, 2)
     for _ in range(100):
         env.step(np.ones((2, 2), np.float32))
@@ -433,7 +431,7 @@ def test_a_base_of_nested_bodies_is_one_body(batch: MakeBatch) -> None:
     assert step["y"] == pytest.approx(positions[:, 1]) and (step["y"] > 0.5).all()
 
 
-def test_the_states_of_filtered_actuators_are_seen(batch: MakeBatch) -> None:
+def test_the_states_of_filtered_actuators_are_observed(batch: MakeBatch) -> None:
     slow = '<actuator><general joint="hip" dyntype="filter" dynprm=".5" ctrlrange="-3 3"/></actuator>'
     _, task = imported(FLOOR + walker(), last=slow)
     env = batch(task, 2)
@@ -447,7 +445,7 @@ def test_the_states_of_filtered_actuators_are_seen(batch: MakeBatch) -> None:
 
 
 @pytest.mark.parametrize("gravity", ["0 -9.81 0", "0 0 9.81", "1 0 -9.81"])
-def test_gravity_has_to_point_down(gravity: str) -> None:
+def test_gravity_must_point_down(gravity: str) -> None:
     with pytest.raises(UserError, match="gravity does not point along -z: turn the model"):
         imported(FLOOR + walker(), first=f'<option gravity="{gravity}"/>')
 
@@ -479,7 +477,7 @@ ARM_ON_A_TABLE = """<body name="foot"><geom name="foot" size=".05"/>
       <geom name="lower" type="capsule" fromto="0 0 0 0 0 .4" size=".02"/></body></body></body>"""
 
 
-def test_an_arm_in_any_pose_is_neither_below_the_floor_nor_within_itself(batch: MakeBatch) -> None:
+def test_random_poses_of_an_arm_are_above_the_floor_without_self_collision(batch: MakeBatch) -> None:
     wall = '<geom name="wall" type="box" size=".05 1 1" pos="-.4 0 1"/>'
     _, task = imported(FLOOR + wall + ARM_ON_A_TABLE)
     env = batch(replace(task, start="random"), 200)
@@ -491,7 +489,7 @@ def test_an_arm_in_any_pose_is_neither_below_the_floor_nor_within_itself(batch: 
     assert env.divergences == 0
 
 
-def test_a_free_robot_in_any_pose_is_not_within_itself(batch: MakeBatch) -> None:
+def test_random_poses_of_a_free_robot_have_no_self_collision(batch: MakeBatch) -> None:
     free = ARM_ON_A_TABLE.replace('<body name="foot">', '<body name="foot" pos="0 0 1"><freejoint/>')
     _, task = imported(FLOOR + free)
     env = batch(replace(task, start="random"), 200)
@@ -535,7 +533,7 @@ TENDON = '<tendon><fixed name="t" {}><joint joint="one" coef="1"/><joint joint="
     ],
     ids=["free", "coupled", "coupling switched off", "limited"],
 )
-def test_all_fingers_take_any_pose_that_their_tendons_allow(
+def test_fingers_take_all_poses_allowed_by_their_tendons(
     tendon: str, drawn: list[bool], apart: tuple[float, float], batch: MakeBatch
 ) -> None:
     _, task = imported(HAND, last=MOTORS + tendon)
@@ -553,7 +551,7 @@ def test_a_pair_of_geoms_that_the_model_names_is_an_obstacle(batch: MakeBatch) -
     assert np.ptp(angles) > 2.5 and (0.2 + 0.6 * np.cos(angles)).min() > 0.0
 
 
-def test_an_integrating_servo_holds_the_pose_that_the_robot_starts_in(batch: MakeBatch) -> None:
+def test_an_integrating_servo_holds_the_starting_pose(batch: MakeBatch) -> None:
     servo = '<actuator><intvelocity joint="hip" kp="50" ctrlrange="-1 1" actrange="-1.57 1.57"/></actuator>'
     _, task = imported(FINGER.format("hip", 0).replace("/>", ' damping="1"/>', 1), last=servo)
     env = batch(replace(task, start="random"), 100)
@@ -563,7 +561,7 @@ def test_an_integrating_servo_holds_the_pose_that_the_robot_starts_in(batch: Mak
     assert np.ptp(before) > 1.8 and np.abs(env.states[:, 1] - before).max() < 0.2
 
 
-def test_a_robot_stays_where_its_keyframe_has_the_body_that_holds_it(batch: MakeBatch) -> None:
+def test_a_robot_stays_at_the_place_of_its_mount_in_the_keyframe(batch: MakeBatch) -> None:
     hook = '<body name="hook" mocap="true" pos="0 0 1"><geom size=".02" contype="0" conaffinity="0"/></body>'
     weld = '<equality><weld body1="hook" body2="trunk"/></equality>'
     turned = "0.8 0 0 0.6"
@@ -575,7 +573,7 @@ def test_a_robot_stays_where_its_keyframe_has_the_body_that_holds_it(batch: Make
     assert env.states[0, 1:8] == pytest.approx([1, 0, 2, 0.8, 0, 0, 0.6], abs=0.02)
 
 
-def test_a_robot_whose_frame_is_at_the_floor_starts_anyhow_beside_a_wall(batch: MakeBatch) -> None:
+def test_a_robot_with_its_frame_on_the_floor_starts_above_the_floor_beside_a_wall(batch: MakeBatch) -> None:
     low = (
         walker(height=0.0)
         .replace('size=".2 .1 .05"', 'size=".2 .1 .05" pos="0 0 .3"')

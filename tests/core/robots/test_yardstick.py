@@ -1,4 +1,4 @@
-"""The yardstick's rewards as the DeepMind Control Suite defines them, by hand. tests/benchmarks/control_suite.py has more."""
+"""The yardstick's rewards as defined by the DeepMind Control Suite. tests/benchmarks/control_suite.py compares more."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def task_of(name: str) -> RobotTask:
 
 
 @pytest.mark.parametrize(("name", "fastest"), [("walker-walk", 1.0), ("walker-run", 8.0)])
-def test_a_walker_is_paid_for_standing_and_for_its_speed(name: str, fastest: float, batch: MakeBatch) -> None:
+def test_a_walker_is_rewarded_for_standing_and_speed(name: str, fastest: float, batch: MakeBatch) -> None:
     env = batch(task_of(name), 4)
     env.states[:, 1:] = 0  # upright
-    env.states[:, 1] = 0.5  # in the air, so that nothing brakes it
+    env.states[:, 1] = 0.5  # in the air, without friction
     env.states[:, 11] = [0, fastest / 2, 0.75 * fastest, 2 * fastest]  # the slide along x is the second joint
     rewards = env.step(np.zeros((4, 6), np.float32)).true_rewards
     assert rewards == pytest.approx([1 / 6, (5 * 0.5 + 1) / 6, (5 * 0.75 + 1) / 6, 1], abs=0.02)
 
 
-def test_a_cheetah_is_paid_for_its_speed_up_to_ten(batch: MakeBatch) -> None:
+def test_a_cheetah_is_rewarded_for_speed_up_to_ten(batch: MakeBatch) -> None:
     env = batch(task_of("cheetah-run"), 3)
     assert env.model.body_mass.sum() == pytest.approx(14)
     env.states[:, 1:] = 0

@@ -18,7 +18,7 @@ def collected(**changes: object) -> RolloutBatch:
         return at_once(collector.collect(0))
 
 
-def test_the_chosen_true_reward_is_paid_at_every_step() -> None:
+def test_the_chosen_true_reward_is_given_at_every_step() -> None:
     own, openai = collected(), collected(true_reward="openai")
     assert (own.observations == openai.observations).all()
     o, a = openai.observations, openai.carried_out
@@ -31,7 +31,7 @@ def test_the_chosen_true_reward_is_paid_at_every_step() -> None:
 def test_a_segment_has_the_chosen_true_reward() -> None:
     batch = collected(true_reward="openai", query__segment_steps=8)
     sums = sorted(float(one.true_rewards.sum()) for one in batch.segments if one.true_rewards is not None)
-    first = batch.true_rewards[:8].sum(axis=0)  # the next ones begin a usual clip's length later
+    first = batch.true_rewards[:8].sum(axis=0)  # the next ones begin one usual clip length later
     assert sums == pytest.approx(sorted(first.tolist()), abs=1e-4)
 
 
@@ -46,7 +46,7 @@ def test_robots_start_in_any_way_unless_answers_come_fast(interval: int, teacher
 
 
 def ended(mark: int, *ends: tuple[int, int]) -> RolloutBatch:
-    """Three steps of three environments with these ends: step and row."""
+    """Return three steps of three environments with these ends, given by step and row."""
     nothing, flags = np.zeros((3, 3, 1), np.float32), np.zeros((3, 3), np.bool_)
     flags[tuple(zip(*ends, strict=True))] = True
     seen = np.array([[100 * (step + 1) + mark + row] for step, row in ends], np.float32)

@@ -1,4 +1,4 @@
-"""Bonus for what is new, and how long starts last that show what the policy does not."""
+"""The novelty bonus, and the duration of varied starts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VARIED = np.arange(40) >= 30
 
 
 def predicted(best_varied: float, best_others: float, seed: int = 0) -> np.ndarray:
-    """Predictions (2, 5, 40) in which the best of the robots in either group have these values, and the rest 0."""
+    """Return predictions (2, 5, 40) in which the best robots of each group have these values, and the rest 0."""
     rng = np.random.default_rng(seed)
     raw = 0.01 * rng.standard_normal((2, 5, 40))
     raw[..., 28:30] += best_others
@@ -21,7 +21,7 @@ def predicted(best_varied: float, best_others: float, seed: int = 0) -> np.ndarr
 
 
 @pytest.mark.parametrize(("varied", "others", "lasts"), [(2.0, 1.0, True), (1.0, 2.0, False)])
-def test_varied_starts_last_while_their_best_clips_are_predicted_to_be_better(
+def test_varied_starts_continue_while_their_best_clips_have_higher_predictions(
     varied: float, others: float, lasts: bool
 ) -> None:
     variety = StartVariety()
@@ -29,7 +29,7 @@ def test_varied_starts_last_while_their_best_clips_are_predicted_to_be_better(
     assert [variety.shows_more(predicted(varied, others, seed), VARIED) for seed in range(200)][-1] == lasts
 
 
-def test_without_a_group_to_compare_with_nothing_ends() -> None:
+def test_varied_starts_continue_without_a_group_for_comparison() -> None:
     variety = StartVariety()
     lead = variety.lead
     assert variety.shows_more(predicted(0.0, 9.0), np.zeros(40, np.bool_))

@@ -16,7 +16,7 @@ SIZES = (2, 1, 3)
 
 
 class Batch:
-    """The part of an environment that a builder needs."""
+    """Minimal environment for a builder."""
 
     def __init__(self, count: int, kind: type = np.float64, states: int = SIZES[2]) -> None:
         self.sizes = (*SIZES[:2], states)
@@ -40,9 +40,10 @@ def feed(
     clip_available: Callable[[int], tuple[bool, ...]] | None = None,
     blows: dict[int, int] | None = None,
 ) -> list[Segment]:
-    """Step t of environment n is 100 n + t in every number; `ends`: step -> environment whose episode ends with it.
+    """Feed steps in which every number of step t of environment n is 100 n + t; return the segments.
 
-    clip_available: step -> which environments may be asked about it; else all. `blows`: as `ends`, of failing simulations.
+    ends: step -> environment whose episode ends with it. blows: the same for failing simulations.
+    clip_available: step -> environments with a clip of it; all by default.
     """
     n = builder.get_state()["filled"].size
     found: list[Segment] = []
@@ -59,7 +60,7 @@ def feed(
 
 def marks(one: Segment) -> list[float]:
     columns = {tuple(array[:, 0].tolist()) for array in (one.observations, one.actions, one.states)}
-    assert len(columns) == 1  # all that belongs to a step stays together
+    assert len(columns) == 1  # all arrays of a step stay together
     assert one.true_rewards is not None and columns == {tuple(one.true_rewards.tolist())}
     return list(columns.pop())
 
@@ -72,13 +73,13 @@ def test_no_segment_crosses_the_end_of_an_episode() -> None:
 
 @pytest.mark.parametrize("at", [3, 4, 5])
 def test_no_segment_has_a_step_in_which_the_simulation_failed(at: int) -> None:
-    """Not even as its last one, with which a segment may end as the episode does."""
+    """It is not even the last step, although a segment may end together with its episode."""
     found = [marks(one) for one in feed(new_builder(), range(at + 4), blows={at: 1}, ends={at: 1})]
     assert [m for m in found if m[0] >= 100] == [[100, 101, 102], [101 + at, 102 + at, 103 + at]]
     assert [m for m in found if m[0] < 100][:2] == [[0, 1, 2], [3, 4, 5]]
 
 
-def test_environments_start_at_different_steps_so_that_segments_do_not_come_all_at_once() -> None:
+def test_environments_start_at_different_steps_to_spread_their_segments() -> None:
     builder = new_builder(3, 3, stagger=(0, 1, 2))
     first_marks = [[int(marks(s)[0]) for s in feed(builder, range(t, t + 1))] for t in range(6)]
     assert first_marks == [[], [], [0], [101], [202], [3]]
@@ -90,7 +91,7 @@ def test_short_segments_leave_a_gap_that_reaches_beyond_the_end_of_an_episode() 
     assert found == [0, 102, 4, 106, 8]
 
 
-def test_a_segment_does_not_change_when_more_is_cut() -> None:
+def test_a_segment_does_not_change_when_later_ones_are_cut() -> None:
     builder = new_builder(1)
     (one,) = feed(builder, range(3))
     assert one.env_steps == 1002
@@ -98,7 +99,7 @@ def test_a_segment_does_not_change_when_more_is_cut() -> None:
     assert marks(one) == [0, 1, 2]
 
 
-def test_a_restored_builder_goes_on_in_the_middle_of_a_segment() -> None:
+def test_a_restored_builder_continues_in_the_middle_of_a_segment() -> None:
     first, second = new_builder(), new_builder(stagger=(2, 2))
     feed(first, range(5))
     second.set_state({name: array.copy() for name, array in first.get_state().items()}, first.last_id)
@@ -107,7 +108,7 @@ def test_a_restored_builder_goes_on_in_the_middle_of_a_segment() -> None:
     assert [one.id for one in found] == [3, 4]
 
 
-def test_a_builder_refuses_a_state_of_another_size_and_starts_anew_from_one_of_all_environments() -> None:
+def test_a_builder_refuses_a_state_of_another_size_and_restarts_without_captured_environments() -> None:
     given = new_builder().get_state()
     for name in ("filled", "observations", "rewards"):
         with pytest.raises(ValueError, match=f"{name} of a segment in progress has shape"):
@@ -117,13 +118,13 @@ def test_a_builder_refuses_a_state_of_another_size_and_starts_anew_from_one_of_a
     assert builder.last_id == 7 and not builder.get_state()["filled"].any()
 
 
-def test_no_segment_has_a_step_that_may_not_be_asked_about() -> None:
+def test_segments_contain_only_steps_that_clips_can_show() -> None:
     builder = new_builder(1, 3, stagger=(1,))
     found = feed(builder, range(20), clip_available=lambda t: (t % 7 < 4,))
     assert [marks(one) for one in found] == [[1, 2, 3], [7, 8, 9], [14, 15, 16]]
 
 
-def test_of_environments_that_clips_can_not_show_nothing_is_kept() -> None:
+def test_nothing_is_stored_of_environments_without_clips() -> None:
     builder = SegmentBuilder(Batch(3), 3, np.zeros(3, np.int64), shown=2)
     none = np.zeros((0, 0), np.float32)
     found: list[Segment] = []
@@ -138,8 +139,8 @@ def test_of_environments_that_clips_can_not_show_nothing_is_kept() -> None:
     assert all(len(array) == 2 for array in builder.get_state().values())
 
 
-def test_of_pictures_each_is_kept_once_and_the_observations_come_back() -> None:
-    """Two games: in step 4 the second gives no clip, so that its segment starts over; in step 10 neither does."""
+def test_each_picture_is_stored_once_and_observations_are_restored() -> None:
+    """Two games run: in step 4 the second has no clip, so that its segment starts over; in step 10 neither has one."""
     steps, depth, side = 12, 4, 3
     films = np.random.default_rng(0).integers(0, 256, (2, steps + depth - 1, side, side), np.uint8)
     seen = np.stack([films[:, t : t + depth].reshape(2, -1) for t in range(steps)])
@@ -157,7 +158,7 @@ def test_of_pictures_each_is_kept_once_and_the_observations_come_back() -> None:
         assert np.array_equal(one.observations, seen[first : first + 5, game])
 
 
-def test_a_builder_with_pictures_starts_anew_from_the_state_of_one_without() -> None:
+def test_a_builder_with_pictures_restarts_from_a_state_without() -> None:
     plain, pictured = new_builder(), SegmentBuilder(Batch(2, states=7), 3, np.zeros(2, np.int64))
     feed(plain, range(5))
     pictured.set_state(plain.get_state(), plain.last_id)
@@ -185,9 +186,9 @@ def test_half_of_the_pool_is_an_even_sample_of_all_earlier_segments() -> None:
     assert len(drawn) == 36 and drawn.min() > 15 and drawn.max() < 60  # 33 expected of each
 
 
-def test_segments_of_a_finish_displace_no_earlier_ones() -> None:
+def test_segments_of_a_finish_displace_none_from_before_it() -> None:
     pool = filled_pool(8, 0.5, 40)
-    for number in range(40, 60):  # of which the first four displace the latest from before the finish
+    for number in range(40, 60):  # the first four displace the latest from before the finish
         pool.add(replace(segment(number), env_steps=10**9), before=10**9)
     assert [one.id for one in pool][4:] == [56, 57, 58, 59] and pool.counts == (4, 40)
     assert max([one.id for one in pool][:4]) < 40
@@ -196,7 +197,7 @@ def test_segments_of_a_finish_displace_no_earlier_ones() -> None:
     assert [one.id for one in pool][4:] == [196, 197, 198, 199] and pool.counts == (4, 180)
 
 
-def test_a_restored_pool_is_no_larger_than_its_own() -> None:
+def test_a_restored_pool_keeps_to_its_configured_size() -> None:
     large, small = filled_pool(16, 0.5, 40), SegmentPool(8, 0.5, np.random.default_rng(0))
     small.restore(list(large), large.counts)
     assert [one.id for one in small] == [one.id for one in list(large)[:4]] + [36, 37, 38, 39]

@@ -1,4 +1,4 @@
-"""Damage to a file of numbers, as a failing disk or a malicious sender may do."""
+"""Damage to a file of arrays, as by a failing disk or a malicious sender."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from safetensors.numpy import save
 
 
 def flipped_bit(path: Path) -> None:
-    """In the last array: nothing but the digest can tell."""
+    """Flip a bit in the last array, which only the digest can detect."""
     content = bytearray(path.read_bytes())
     content[-3] ^= 16
     path.write_bytes(content)

@@ -1,4 +1,4 @@
-"""A session as one file: an export is imported without a loss, and a malicious file does no harm."""
+"""Sessions as one file: lossless export and import, and harmless malicious files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.core.builders import query, tiny
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    """Four answers, the last undone, and two checkpoints; open."""
+    """An open session with four answers, the last one undone, and two checkpoints."""
     made = Session.create(tmp_path / "s", tiny(seed=3, query__segment_steps=5))
     store = made.store()
     for number in range(4):
@@ -50,13 +50,13 @@ def packed(session: Session, tmp_path: Path) -> Path:
     return tmp_path / "shared.somersault"
 
 
-def test_what_was_exported_comes_back_whole(session: Session, tmp_path: Path) -> None:
+def test_an_exported_session_is_imported_completely(session: Session, tmp_path: Path) -> None:
     curves, again_curves = Metrics(), Metrics()
     curves.append("loss", 1.5, 0.25)
     metrics_file.save(session.folder, curves)
     append_votes(session.folder, 1, Choice.LEFT, {"a" * 32: Choice.LEFT, "b" * 32: Choice.TIE})
     with open(session.folder / VOTES, "a") as file:
-        file.write('{"answer": 2, "choi')  # a crash while votes were written down
+        file.write('{"answer": 2, "choi')  # left by a crash while votes were written
     append_votes(session.folder, 3, Choice.RIGHT, {"b" * 32: Choice.RIGHT})
     export_session(session, tmp_path / "shared.somersault")
     import_session(tmp_path / "shared.somersault", tmp_path / "deep" / "back")
@@ -70,7 +70,7 @@ def test_what_was_exported_comes_back_whole(session: Session, tmp_path: Path) ->
         for mine, its in zip(store.each(), original.each(), strict=True):
             assert (mine.id, mine.choice, mine.answered_at) == (its.id, its.choice, its.answered_at)
             assert (mine.query.left.states == its.query.left.states).all()
-        assert store.add(query(9), Choice.TIE, "human").id == 5  # one was undone, and its number is used
+        assert store.add(query(9), Choice.TIE, "human").id == 5  # the undone answer keeps its number
     loaded = again.load()
     assert loaded and loaded[0] == 2 and loaded[1]["policy"].values == {"n": 2}
     again.close()
@@ -78,7 +78,7 @@ def test_what_was_exported_comes_back_whole(session: Session, tmp_path: Path) ->
     assert [p.name for p in (tmp_path / "deep").iterdir()] == ["back"]
 
 
-def test_checkpoints_saved_during_an_export_take_none_away(
+def test_checkpoints_saved_during_an_export_delete_none_of_its_files(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshot = PreferenceStore.snapshot
@@ -95,7 +95,7 @@ def test_checkpoints_saved_during_an_export_take_none_away(
 
 
 @pytest.mark.parametrize("seconds", [0, 1 << 33])
-def test_a_clock_that_zip_cannot_tell_keeps_nobody_from_sharing(
+def test_a_time_outside_the_range_of_zip_prevents_neither_export_nor_diagnostics(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: int
 ) -> None:
     for path in (session.folder / "config.json", session.folder / "checkpoints" / "00000002.safetensors"):
@@ -109,9 +109,7 @@ def test_a_clock_that_zip_cannot_tell_keeps_nobody_from_sharing(
 
 
 @pytest.mark.parametrize("size", [5000, summary.MAX_PICTURE + 1])
-def test_the_picture_of_the_list_goes_with_the_session_unless_it_can_be_none(
-    session: Session, tmp_path: Path, size: int
-) -> None:
+def test_the_preview_picture_is_exported_unless_it_is_invalid(session: Session, tmp_path: Path, size: int) -> None:
     picture = b"\xff\xd8\xff" + bytes(size - 3)
     (session.folder / summary.PICTURE).write_bytes(picture)
     export_session(session, tmp_path / "shared.somersault")
@@ -120,7 +118,7 @@ def test_the_picture_of_the_list_goes_with_the_session_unless_it_can_be_none(
     assert received.read_bytes() == picture if size < summary.MAX_PICTURE else not received.exists()
 
 
-def test_nothing_is_imported_over_something(packed: Path, tmp_path: Path) -> None:
+def test_an_import_never_overwrites_anything(packed: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("x")
     with pytest.raises(UserError, match="not an empty folder"):
@@ -131,7 +129,7 @@ def test_nothing_is_imported_over_something(packed: Path, tmp_path: Path) -> Non
 
 
 def remade(packed: Path, change: Callable[[zipfile.ZipFile, dict[str, bytes]], None]) -> None:
-    """Write the file again, with what `change` puts in it."""
+    """Rewrite the file with the content changed by `change`."""
     with zipfile.ZipFile(packed) as opened:
         content = {name: opened.read(name) for name in opened.namelist()}
     with zipfile.ZipFile(packed, "w") as opened:
@@ -210,7 +208,7 @@ def hungry_config(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
         (also(summary.PICTURE, bytes(summary.MAX_PICTURE + 1)), "larger than a session can be"),
     ],
 )
-def test_what_no_export_writes_is_refused_and_leaves_no_trace(
+def test_a_forged_export_is_refused_and_leaves_no_trace(
     packed: Path, tmp_path: Path, change: Callable[[zipfile.ZipFile, dict[str, bytes]], None], words: str
 ) -> None:
     remade(packed, change)
@@ -223,7 +221,7 @@ def test_what_no_export_writes_is_refused_and_leaves_no_trace(
     assert not (tmp_path.parent / "escaped").exists() and not Path("/tmp/escaped").exists()
 
 
-def test_a_damaged_newest_checkpoint_gives_way_to_the_one_before(
+def test_a_damaged_newest_checkpoint_is_replaced_by_the_previous_one(
     packed: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     remade(packed, also("checkpoints/00000002.safetensors", b"x" * 100))
@@ -234,7 +232,7 @@ def test_a_damaged_newest_checkpoint_gives_way_to_the_one_before(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps no such bits")
-def test_what_was_imported_belongs_to_the_person_alone_as_any_file(packed: Path, tmp_path: Path) -> None:
+def test_imported_files_have_the_usual_permissions(packed: Path, tmp_path: Path) -> None:
     mask = os.umask(0o022)
     try:
         import_session(packed, tmp_path / "back")
@@ -243,11 +241,11 @@ def test_what_was_imported_belongs_to_the_person_alone_as_any_file(packed: Path,
     assert stat.S_IMODE((tmp_path / "back" / "preferences" / "log.jsonl").stat().st_mode) == 0o644
 
 
-class Told(Exception):
+class Cancelled(Exception):
     """Raised by the callback that decides whether to continue."""
 
 
-def test_wherever_an_export_is_given_up_the_file_before_it_stays_and_nothing_else(
+def test_a_cancelled_export_keeps_the_previous_file_and_leaves_nothing_else(
     session: Session, packed: Path, tmp_path: Path
 ) -> None:
     calls = list[int]()
@@ -258,10 +256,10 @@ def test_wherever_an_export_is_given_up_the_file_before_it_stays_and_nothing_els
         left = iter([None] * last)
 
         def check_cancelled(left: Iterator[None] = left) -> None:
-            if next(left, Told) is Told:
-                raise Told
+            if next(left, Cancelled) is Cancelled:
+                raise Cancelled
 
-        with pytest.raises(Told):
+        with pytest.raises(Cancelled):
             export_session(session, packed, check_cancelled)
         assert packed.read_bytes() == before
         assert sorted(p.name for p in tmp_path.iterdir()) == ["s", "shared.somersault"]
@@ -269,7 +267,7 @@ def test_wherever_an_export_is_given_up_the_file_before_it_stays_and_nothing_els
         store.add(query(9), Choice.LEFT, "human")
 
 
-def test_a_copy_has_the_answers_of_one_moment_however_many_are_given_meanwhile(session: Session) -> None:
+def test_a_copy_has_the_answers_of_one_moment(session: Session) -> None:
     with closing(session.reader()) as reader, closing(session.store()) as store:
         names = []
         for name, _ in reader.snapshot():
@@ -279,7 +277,7 @@ def test_a_copy_has_the_answers_of_one_moment_however_many_are_given_meanwhile(s
 
 
 def test_a_session_with_a_damaged_answer_is_not_exported(session: Session, tmp_path: Path) -> None:
-    """The file could not be imported, and the session may be deleted once it is there."""
+    """The file could not be imported, and the person might delete the session after the export."""
     damaged = session.folder / "preferences" / "00000002.safetensors"
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
     with pytest.raises(UserError, match=r"00000002.safetensors is damaged .*preferences export .*undamaged answers"):
@@ -287,7 +285,7 @@ def test_a_session_with_a_damaged_answer_is_not_exported(session: Session, tmp_p
     assert not list(tmp_path.glob("shared*"))
 
 
-def test_who_taught_an_exported_session_last_is_known_where_it_is_imported(tmp_path: Path) -> None:
+def test_the_last_teacher_of_an_exported_session_is_known_after_its_import(tmp_path: Path) -> None:
     for labeller, expected in (
         ("human", "human"),
         ("guest: Ada", "oracle"),

@@ -44,7 +44,7 @@ def number_of(loaded: tuple[int, dict[str, JobState]] | None) -> int:
     return number
 
 
-def test_all_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_a_checkpoint_is_loaded_unchanged(tmp_path: Path) -> None:
     save_checkpoint(tmp_path / "c", 5, states(5))
     loaded = load_newest(tmp_path / "c")
     assert number_of(loaded) == 5 and loaded is not None
@@ -77,7 +77,7 @@ def foreign(path: Path) -> None:
 
 
 def flipped_version(path: Path) -> None:
-    """One bit, from 2 to 3: the digest tells that this is no newer program's."""
+    """Flip one bit, from 2 to 3; the digest shows that the file is not from a newer program."""
     content = path.read_bytes()
     assert content.count(b'version\\": 2') == 1
     path.write_bytes(content.replace(b'version\\": 2', b'version\\": 3'))
@@ -88,7 +88,7 @@ def oversized_header(path: Path) -> None:
 
 
 def long_header(path: Path) -> None:
-    """A header of the size that it claims, so long that parsing it would take gigabytes."""
+    """Write a header of the claimed size, so long that parsing it would take gigabytes."""
     with open(path, "wb") as file:
         file.write((90 << 20).to_bytes(8, "little"))
         file.truncate(8 + (90 << 20))
@@ -105,7 +105,7 @@ DAMAGES = [
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_one_gives_way_to_the_one_before(
+def test_a_damaged_checkpoint_is_replaced_by_the_previous_one(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: Callable[[Path], None]
 ) -> None:
     save_checkpoint(tmp_path, 1, states(1))
@@ -115,20 +115,20 @@ def test_a_damaged_one_gives_way_to_the_one_before(
         assert number_of(load_newest(tmp_path, messages.append)) == 1
     assert "is damaged" in caplog.text
     assert len(messages) == 1 and "00000001.safetensors" in messages[0]
-    save_checkpoint(tmp_path, 2, states(2))  # and the newest two are whole again
+    save_checkpoint(tmp_path, 2, states(2))  # the newest two are intact again
     assert sorted(p.name for p in tmp_path.iterdir()) == ["00000001.safetensors", "00000002.safetensors"]
     assert number_of(load_newest(tmp_path)) == 2
 
 
-def test_one_that_is_too_large_to_be_loaded_again_is_not_written(tmp_path: Path) -> None:
+def test_a_checkpoint_too_large_to_load_is_not_written(tmp_path: Path) -> None:
     save_checkpoint(tmp_path, 1, states(1))
-    vast = np.broadcast_to(np.zeros((), np.uint8), (600 << 20,))  # takes no memory
+    vast = np.broadcast_to(np.zeros((), np.uint8), (600 << 20,))  # uses no memory
     with pytest.raises(UserError, match="600 MB"):
         save_checkpoint(tmp_path, 2, {"policy": JobState({"x": vast}, {})})
     assert number_of(load_newest(tmp_path)) == 1
 
 
-def test_when_all_are_damaged_it_says_so(tmp_path: Path) -> None:
+def test_damage_to_all_checkpoints_is_reported(tmp_path: Path) -> None:
     for number in (1, 2):
         cut_short(save_checkpoint(tmp_path, number, states(number)))
     with pytest.raises(UnreadableError, match="trained again with all its answers"):
@@ -136,13 +136,13 @@ def test_when_all_are_damaged_it_says_so(tmp_path: Path) -> None:
 
 
 def of_another_version(path: Path) -> Path:
-    """Make the checkpoint one of a version to come."""
+    """Give the checkpoint a later version."""
     values, arrays = tensor_file.read(path, 1 << 20)
     path.write_bytes(tensor_file.as_file({**values, "version": 1000}, arrays))
     return path
 
 
-def test_another_versions_is_refused(tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_version_is_refused(tmp_path: Path) -> None:
     of_another_version(save_checkpoint(tmp_path, 1, states(1)))
     with pytest.raises(UnreadableError, match="version"):
         load_newest(tmp_path)
@@ -161,7 +161,7 @@ def test_a_session_without_a_usable_checkpoint_starts_from_its_answers_and_keeps
         assert [other.read_bytes() for other in folder.glob("*.unreadable")] == [content]
 
 
-def test_a_disk_that_fails_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_disk_is_not_taken_for_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_checkpoint(tmp_path / "c", 1, states(1))
     monkeypatch.setattr("core.io.files.read_regular", raising(OSError(errno.EIO, os.strerror(errno.EIO))))
     with pytest.raises(UserError, match="No checkpoint in .* can be read") as refused:

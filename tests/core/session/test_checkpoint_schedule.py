@@ -1,4 +1,4 @@
-"""Checkpoints follow what is learned."""
+"""The schedule of checkpoints, which follows the progress of training."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def schedule(clock: Clock) -> CheckpointSchedule:
     return CheckpointSchedule(20.0, clock)
 
 
-def test_a_fit_to_a_quarter_more_answers_is_saved(schedule: CheckpointSchedule) -> None:
+def test_a_checkpoint_follows_a_fit_to_a_quarter_more_answers(schedule: CheckpointSchedule) -> None:
     saved = []
     for answers in (15, 15, 17, 18, 19, 20, 23, 24, 25, 20, 60):
         schedule.note(fit(answers))
@@ -39,9 +39,9 @@ def test_a_fit_to_a_quarter_more_answers_is_saved(schedule: CheckpointSchedule) 
     assert saved == [15, 19, 24, 60]
 
 
-def test_seconds_of_work_are_saved_and_rest_is_not(schedule: CheckpointSchedule, clock: Clock) -> None:
+def test_checkpoints_follow_work_and_not_rest(schedule: CheckpointSchedule, clock: Clock) -> None:
     clock.now += 100.0
-    schedule.note(batch(1000, batch_steps=0))  # what a resumed session had reached before
+    schedule.note(batch(1000, batch_steps=0))  # progress that a resumed session already had
     assert not schedule.due
     schedule.note(batch(1100))
     assert schedule.due

@@ -1,4 +1,4 @@
-"""An undamaged store of another task is refused in a sentence before anything starts."""
+"""Undamaged stores of another task, which are refused in a sentence before anything starts."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_pictures_of_another_size_are_refused_unread(tmp_path: Path) -> None:
     session.close()
 
 
-def test_of_an_environment_that_the_catalogue_does_not_know_all_answers_must_be_alike(tmp_path: Path) -> None:
+def test_answers_to_an_unknown_environment_must_have_the_same_sizes(tmp_path: Path) -> None:
     session = session_with(tmp_path / "s", sized(4, 2), sized(5, 2))
     config = replaced(Config(task="gym:CartPole-v1"), query__segment_steps=5)
     with closing(session.store()) as store:
@@ -93,7 +93,7 @@ def test_of_an_environment_that_the_catalogue_does_not_know_all_answers_must_be_
 
 
 def rewritten(session: Session, spoil: Callable[[dict[str, Any], dict[str, np.ndarray]], object]) -> None:
-    """Answer 1 with another content, and all checksums right."""
+    """Rewrite answer 1 with other content and valid checksums."""
     folder = session.folder / "preferences"
     lines = (folder / "log.jsonl").read_bytes().splitlines()
     record, arrays = tensor_file.read(folder / "00000001.safetensors", 1 << 20)
@@ -116,7 +116,7 @@ def rewritten(session: Session, spoil: Callable[[dict[str, Any], dict[str, np.nd
         (lambda record, arrays: arrays["right.actions"].fill(np.inf), "infinite"),
     ],
 )
-def test_an_answer_that_claims_what_it_is_not_is_refused(
+def test_a_falsified_answer_is_refused(
     tmp_path: Path,
     spoil: Callable[[dict[str, Any], dict[str, np.ndarray]], object],
     expected: str,
@@ -141,12 +141,12 @@ def test_an_answer_that_claims_what_it_is_not_is_refused(
         {name: np.zeros((0, 3), np.float32) for name in ("observations", "actions", "states")},
     ],
 )
-def test_a_segment_whose_arrays_make_no_sense_is_not_taken(arrays: dict[str, np.ndarray]) -> None:
+def test_a_segment_with_contradictory_arrays_is_refused(arrays: dict[str, np.ndarray]) -> None:
     with pytest.raises(ValueError, match="whole|infinite"):
         from_arrays(1, 7, {**to_arrays(segment(1)), **arrays})
 
 
-def test_whole_answers_of_its_own_are_let_through(tmp_path: Path) -> None:
+def test_valid_answers_of_the_same_task_are_accepted(tmp_path: Path) -> None:
     session = session_with(tmp_path / "s", segment(1), replace(segment(2), true_rewards=np.zeros(5, np.float32)))
     with closing(session.store()) as store:
         store.add(query(9, disagreement=float("nan")), Choice.TIE, "oracle", (0.0, 1.0))

@@ -1,4 +1,4 @@
-"""Diagnostics can be sent to a stranger: they name neither the user nor the host."""
+"""Diagnostics for a stranger, which name neither the user nor the host."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = logging.getLogger("core.something")
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The home folder of jane.doe at the host jdoe-laptop."""
+    """Home folder of jane.doe on the host jdoe-laptop."""
     folder = tmp_path / "home" / "jane.doe"
     folder.mkdir(parents=True)
     for name in ("HOME", "USERPROFILE"):
@@ -56,7 +56,7 @@ def test_the_zip_has_log_config_and_versions_without_names(home: Path, tmp_path:
     assert about["packages"]["numpy"] and about["files"]["config.json"] > 0
 
 
-def test_a_session_that_is_gone_is_named_and_not_the_zip(tmp_path: Path) -> None:
+def test_a_missing_session_is_named_rather_than_the_zip(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="gone can't be read .*: check that it is still there and may be read"):
         collect(tmp_path / "gone", tmp_path / "out.zip")
     assert not list(tmp_path.iterdir())
@@ -72,7 +72,7 @@ def test_a_session_that_is_gone_is_named_and_not_the_zip(tmp_path: Path) -> None
     ],
 )
 @pytest.mark.usefixtures("home")
-def test_names_are_replaced_where_they_are_whole_words(tmp_path: Path, text: str, left: str) -> None:
+def test_names_are_replaced_only_as_whole_words(tmp_path: Path, text: str, left: str) -> None:
     assert redact(text, tmp_path / "s") == left
 
 
@@ -87,7 +87,7 @@ def test_a_link_among_the_logs_is_not_followed(tmp_path: Path) -> None:
         assert archive.namelist() == ["config.json", "about.json"]
 
 
-def test_a_file_that_a_running_session_deletes_meanwhile_is_no_error(
+def test_a_file_deleted_meanwhile_by_a_running_session_is_no_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = Session.create(tmp_path / "s", tiny())

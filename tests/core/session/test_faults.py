@@ -1,4 +1,4 @@
-"""A write that fails, wherever it is: nothing kept is lost, one sentence says why, and it can be tried again."""
+"""Failing writes at any place: no stored data is lost, one sentence gives the reason, and a retry works."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def files_in(folder: Path) -> list[Path]:
 def test_a_failed_write_is_one_sentence_loses_nothing_and_can_be_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, calls: tuple[str, ...]
 ) -> None:
-    """Counts only the sentence if even the half-written file can't be deleted (unlink)."""
+    """Only the sentence is checked if even the half-written file can't be deleted (unlink)."""
     if name == "diagnostics" and calls == ("fsync",):
         pytest.skip("a copy to be sent need not survive a power cut")
     session = Session.create(tmp_path / "s", tiny())
@@ -91,5 +91,5 @@ def test_a_lock_that_cannot_be_taken_is_reported(tmp_path: Path, monkeypatch: py
         (ValueError("out of memory"), Lack.NOTHING),
     ],
 )
-def test_what_there_was_not_enough_of(error: Exception, expected: Lack) -> None:
+def test_errors_are_classified_by_the_exhausted_resource(error: Exception, expected: Lack) -> None:
     assert lack(error) == expected

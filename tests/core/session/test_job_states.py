@@ -37,13 +37,13 @@ def test_no_weights_are_published_before_the_first_fit() -> None:
 
 
 @pytest.mark.parametrize(("amid_a_round", "weight"), [(False, ENSEMBLE), (True, SNAPSHOT)])
-def test_published_weights_are_not_those_that_a_round_is_moving(amid_a_round: bool, weight: np.ndarray) -> None:
+def test_published_weights_are_not_those_in_training(amid_a_round: bool, weight: np.ndarray) -> None:
     state = reward_state(1, amid_a_round)
     assert has_reward(state) and same(published_weights(state), {"weight": weight})
 
 
 @pytest.mark.parametrize(("generation", "received", "asked"), [(0, False, False), (1, False, True), (1, True, False)])
-def test_a_reward_that_the_rollout_has_not_received_is_published_again(
+def test_a_reward_not_yet_received_by_the_rollout_is_published_again(
     generation: int, received: bool, asked: bool
 ) -> None:
     states = {"reward": reward_state(generation), "rollout": rollout_state(received)}
@@ -53,20 +53,20 @@ def test_a_reward_that_the_rollout_has_not_received_is_published_again(
     assert (kept is not None) == received and (kept is None or same(kept.weights, {"weight": KEPT}))
 
 
-def test_a_checkpoint_without_these_jobs_has_no_reward() -> None:
+def test_a_checkpoint_without_reward_and_rollout_has_no_reward() -> None:
     request_publication({})
     assert kept_reward({}) is None
 
 
 def compressed(number: int) -> Segment:
-    """A segment whose packed pictures take more bytes the higher its number."""
+    """Return a segment whose packed pictures take more bytes for higher numbers."""
     pictures = np.zeros((8, 4, 4), np.uint8)
     pictures[:number] = np.random.default_rng(number).integers(256, size=(number, 4, 4))
     return compress_segment(segment(number), pictures)
 
 
 @pytest.mark.parametrize("make", [segment, compressed])
-def test_the_pool_is_read_as_it_was_written(make: Callable[[int], Segment]) -> None:
+def test_the_pool_is_read_unchanged(make: Callable[[int], Segment]) -> None:
     pool = [make(number) for number in (2, 5, 7)]
     again = pool_segments(JobState({**pool_arrays(pool), "other": np.zeros(1)}, {}))
     assert [(one.id, one.env_steps) for one in again] == [(one.id, one.env_steps) for one in pool]

@@ -1,4 +1,4 @@
-"""Sessions as they are listed, and copied, without being opened by the person."""
+"""Listing and copying of sessions without opening them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Make = Callable[..., Path]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Makes a session with so many answers, and a summary where `used_at` is given."""
+    """Make a session with this number of answers, and a summary if `used_at` is given."""
 
     def made(name: str, answers: int = 0, used_at: float | None = None) -> Path:
         session = Session.create(tmp_path / "sessions" / name, Config(task="reacher", teacher="human", labels=40))
@@ -62,7 +62,7 @@ def test_without_a_summary_the_config_and_the_store_are_asked(make: Make) -> Non
     assert (found.changed_at, found.problem) == (5000.0, "")
 
 
-def test_sessions_elsewhere_are_listed_as_long_as_they_are_there(make: Make, tmp_path: Path) -> None:
+def test_sessions_in_other_folders_are_listed_while_they_exist(make: Make, tmp_path: Path) -> None:
     make("here", used_at=1.0)
     away = tmp_path / "away"
     Session.create(away, Config()).close()
@@ -71,7 +71,7 @@ def test_sessions_elsewhere_are_listed_as_long_as_they_are_there(make: Make, tmp
     assert sorted(entry.folder.name for entry in found) == ["away", "here"]
 
 
-def test_a_copy_has_everything_and_goes_its_own_way(make: Make) -> None:
+def test_a_copy_is_complete_and_independent(make: Make) -> None:
     folder = make("s", answers=2, used_at=7.0)
     (folder / summary.PICTURE).write_bytes(b"a picture")
     (folder / "policies").mkdir()
@@ -107,7 +107,7 @@ def test_a_session_that_is_open_is_not_copied(make: Make) -> None:
     assert names(session.folder.parent) == ["s"]
 
 
-def test_a_copy_replaces_nothing(make: Make) -> None:
+def test_a_copy_never_replaces_a_folder(make: Make) -> None:
     folder, other = make("s"), make("other", answers=1)
     with pytest.raises(UserError, match="not an empty folder"):
         library.duplicate(folder, other)
@@ -125,7 +125,7 @@ def test_a_session_opened_in_one_thread_can_be_closed_in_another(make: Make) -> 
     acquire_lock(folder).release()
 
 
-def test_a_folder_that_can_not_be_reached_hides_no_other_session(make: Make, tmp_path: Path) -> None:
+def test_an_unreachable_folder_hides_no_other_session(make: Make, tmp_path: Path) -> None:
     make("here")
     unreachable = tmp_path / ("x" * 300)
     assert [found.folder.name for found in library.sessions(tmp_path / "sessions", [unreachable])] == ["here"]

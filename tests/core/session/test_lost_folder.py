@@ -17,7 +17,7 @@ from tests.core.builders import STATES, query, tiny
 
 @pytest.fixture
 def session(tmp_path: Path) -> Path:
-    """A session with an answer; closed."""
+    """A closed session with an answer."""
     made = Session.create(tmp_path / "s", tiny(query__segment_steps=5))
     with closing(made.store()) as store:
         store.add(query(1), Choice.LEFT, "human")
@@ -26,8 +26,8 @@ def session(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("ghost", [False, True])
-def test_a_session_that_was_moved_away_while_open_gets_no_ghost(tmp_path: Path, ghost: bool) -> None:
-    """ghost: another program has made an empty folder in its place."""
+def test_a_session_moved_while_open_is_not_recreated_at_its_old_place(tmp_path: Path, ghost: bool) -> None:
+    """ghost: whether another program has made an empty folder in its place"""
     session = Session.create(tmp_path / "s", tiny())
     session.save(1, STATES)
     session.folder.rename(tmp_path / "away")
@@ -47,7 +47,7 @@ def test_a_session_that_was_moved_away_while_open_gets_no_ghost(tmp_path: Path, 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows lets nobody delete what is open")
-def test_a_session_that_a_copy_of_itself_replaced_must_be_opened_again(session: Path) -> None:
+def test_a_session_replaced_by_its_own_copy_must_be_reopened(session: Path) -> None:
     mine = Session.open(session)
     with closing(mine.store()) as store:
         shutil.copytree(session, session.with_name("copy"))
@@ -67,8 +67,8 @@ def test_a_session_that_a_copy_of_itself_replaced_must_be_opened_again(session: 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows lets nobody delete what is open")
 @pytest.mark.parametrize("taken", [False, True])
-def test_whoever_loses_the_lock_writes_nothing_more(session: Path, taken: bool) -> None:
-    """taken: another program has created a new lock, and owns the session."""
+def test_a_session_without_its_lock_writes_nothing_more(session: Path, taken: bool) -> None:
+    """taken: whether another program has created a new lock and owns the session"""
     mine = Session.open(session)
     store = mine.store()
     (session / "lock").unlink()

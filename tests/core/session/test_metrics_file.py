@@ -1,4 +1,4 @@
-"""The curves of a session come back as they were, and damaged ones are no obstacle."""
+"""The file of a session's curves: exact restoration, and damage."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def loaded(folder: Path) -> Metrics:
     return made
 
 
-def test_every_point_comes_back_exactly(metrics: Metrics, tmp_path: Path) -> None:
+def test_every_point_is_restored_exactly(metrics: Metrics, tmp_path: Path) -> None:
     metrics_file.save(tmp_path, metrics)
     again = loaded(tmp_path)
     assert set(again.series()) == {"loss", "gaps"}
@@ -38,12 +38,12 @@ def test_every_point_comes_back_exactly(metrics: Metrics, tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == [metrics_file.NAME]
 
 
-def test_a_series_that_was_thinned_goes_on_as_it_would_have(tmp_path: Path) -> None:
+def test_a_restored_series_continues_its_thinning_exactly(tmp_path: Path) -> None:
     def append(metrics: Metrics, start: int, end: int) -> None:
         for i in range(start, end):
             metrics.append("a", i, i)
 
-    metrics, half = Metrics(), CAPACITY + 1  # right after it was thinned, so that none of its points is pending
+    metrics, half = Metrics(), CAPACITY + 1  # right after a thinning, so that no point is pending
     append(metrics, 0, half)
     metrics_file.save(tmp_path, metrics)
     again = loaded(tmp_path)
@@ -52,12 +52,12 @@ def test_a_series_that_was_thinned_goes_on_as_it_would_have(tmp_path: Path) -> N
     assert (again.series()["a"].points() == metrics.series()["a"].points()).all()
 
 
-def test_a_new_session_has_none_and_that_is_no_damage(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_new_session_without_curves_is_not_damaged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert loaded(tmp_path).series() == {} and caplog.records == []
 
 
 def lying(arrays: dict[str, np.ndarray], strides: object, version: int = 1) -> bytes:
-    """A file whose digest is right and whose content is not."""
+    """Write a file with a valid digest and invalid content."""
     return as_file({"version": version, "strides": strides}, arrays)
 
 
@@ -79,7 +79,7 @@ POINTS = np.array([[0.0, 1.0], [1.0, 2.0]])
         lambda content: lying({str(i): POINTS for i in range(513)}, dict.fromkeys(map(str, range(513)), 1)),
     ],
 )
-def test_damage_is_logged_in_a_sentence_and_nothing_is_taken(
+def test_damage_is_logged_in_a_sentence_and_no_curve_is_loaded(
     metrics: Metrics, tmp_path: Path, caplog: pytest.LogCaptureFixture, spoil: Callable[[bytes], bytes]
 ) -> None:
     metrics_file.save(tmp_path, metrics)
@@ -90,7 +90,7 @@ def test_damage_is_logged_in_a_sentence_and_nothing_is_taken(
     assert record.levelno == logging.WARNING and "so they start again." in record.getMessage()
 
 
-def test_where_nothing_can_be_written_the_session_goes_on(
+def test_the_session_continues_when_curves_cannot_be_written(
     metrics: Metrics, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_bytes(b"")

@@ -1,4 +1,4 @@
-"""A session's folder from another person may hold pipes, devices and links in place of its files."""
+"""Session folders from other people, with pipes, devices and links in place of files."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def refusals(folder: Path) -> set[str]:
     ("put", "kind"),
     [(link, "a link"), (pipe, "a pipe"), (listening, "a socket"), (device, "a link")],
 )
-def test_what_is_no_file_of_the_session_is_refused_unread(
+def test_pipes_devices_and_links_in_a_session_are_refused_unread(
     folder: Path, tmp_path: Path, put: Callable[[Path, Path], None], kind: str
 ) -> None:
     own = tmp_path / "own"
@@ -87,7 +87,7 @@ def test_what_is_no_file_of_the_session_is_refused_unread(
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_a_folder_of_the_session_that_leads_elsewhere_is_refused(folder: Path, tmp_path: Path, name: str) -> None:
+def test_a_linked_folder_inside_a_session_is_refused(folder: Path, tmp_path: Path, name: str) -> None:
     shutil.move(folder / name, tmp_path / "elsewhere")
     (folder / name).symlink_to(tmp_path / "elsewhere")
     (sentence,) = refusals(folder)
@@ -102,7 +102,7 @@ def test_a_session_may_be_reached_by_a_link_and_hold_other_files(folder: Path, t
     Session.open(tmp_path / "short").close()
 
 
-def test_a_session_opens_although_a_backup_of_hard_links_was_made_of_it(folder: Path, tmp_path: Path) -> None:
+def test_a_session_with_hard_linked_backups_can_be_opened(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "backup", copy_function=os.link)
     with closing(Session.open(folder)) as opened:
         assert opened.folder == folder

@@ -35,7 +35,7 @@ def filled(session: Path, *steps: int) -> PolicySnapshots:
     return made
 
 
-def test_an_info_and_its_weights_come_back(tmp_path: Path) -> None:
+def test_a_snapshot_is_loaded_unchanged(tmp_path: Path) -> None:
     made = PolicySnapshots(tmp_path)
     assert made.add(info(0, 0, 0.0, math.nan), weights(0)) and made.add(info(1200, 12, 181.5, 0.4), weights(7))
     again = PolicySnapshots(tmp_path)
@@ -48,7 +48,7 @@ def test_an_info_and_its_weights_come_back(tmp_path: Path) -> None:
     assert again.seconds() == 181.5 and PolicySnapshots(tmp_path / "new").seconds() == 0.0
 
 
-def test_one_is_due_after_so_many_steps_and_later_after_a_thirtieth_of_all(tmp_path: Path) -> None:
+def test_snapshots_are_due_at_intervals_that_grow_with_the_steps(tmp_path: Path) -> None:
     made = PolicySnapshots(tmp_path, min_steps=100)
     taken = [steps for steps in range(0, 8000, 50) if made.add(info(steps), weights(0))]
     assert taken[:4] == [0, 100, 200, 300] and taken[30:34] == [3000, 3100, 3250, 3400]
@@ -65,12 +65,12 @@ def test_one_is_due_after_so_many_steps_and_later_after_a_thirtieth_of_all(tmp_p
         ([0, 5, 9, 100], 0, [0, 100]),
     ],
 )
-def test_the_least_missed_goes(steps: list[int], limit: int, left: list[int]) -> None:
+def test_the_most_redundant_snapshot_is_dropped(steps: list[int], limit: int, left: list[int]) -> None:
     assert thinned(steps, limit) == left
 
 
 @pytest.mark.parametrize("limits", [{"limit": 8}, {"max_total_bytes": 100}], ids=["many", "large"])
-def test_so_many_are_kept_evenly_with_the_first_and_the_newest(tmp_path: Path, limits: dict[str, int]) -> None:
+def test_a_fixed_number_is_kept_evenly_with_the_first_and_the_newest(tmp_path: Path, limits: dict[str, int]) -> None:
     made = PolicySnapshots(tmp_path, **limits)
     for steps in range(0, 600, 20):
         made.add(info(steps), weights(0), always=True)
@@ -80,7 +80,9 @@ def test_so_many_are_kept_evenly_with_the_first_and_the_newest(tmp_path: Path, l
     assert gaps[:-1].max() <= 2 * gaps[:-1].min()
 
 
-def test_an_export_while_one_is_added_can_be_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_made_while_a_snapshot_is_added_can_be_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = Session.create(tmp_path / "s", tiny())
     made = filled(session.folder, *range(0, 100 * policy_snapshots.KEPT, 100))
     write = policy_snapshots.write_atomically
@@ -101,7 +103,7 @@ def lying(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [flipped_bit, deep, lying])
-def test_a_damaged_one_is_left_out_with_a_sentence(
+def test_a_damaged_snapshot_is_left_out_with_a_sentence(
     tmp_path: Path, damage: Callable[[Path], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     made = filled(tmp_path, 0, 100, 200)
@@ -115,14 +117,14 @@ def test_a_damaged_one_is_left_out_with_a_sentence(
         made.load(made.env_steps()[1])
 
 
-def test_a_missing_one_is_refused_without_its_path(tmp_path: Path) -> None:
+def test_a_missing_snapshot_is_refused_without_its_path(tmp_path: Path) -> None:
     made = filled(tmp_path, 0)
     with pytest.raises(UserError, match=r"after 100 steps can't be read \(No such file or directory\): choose another"):
         made.load(100)
 
 
 @pytest.mark.parametrize("value", [-1, 1.5, "many", None, 10**30])
-def test_an_intact_one_with_an_impossible_value_is_left_out(tmp_path: Path, value: object) -> None:
+def test_an_intact_snapshot_with_an_impossible_value_is_left_out(tmp_path: Path, value: object) -> None:
     made = filled(tmp_path, 0)
     made.add(SnapshotInfo(100, value, 1.0, 0.0), weights(1), always=True)
     assert [known.env_steps for known in made.infos()] == [0]
@@ -139,14 +141,14 @@ def packed(tmp_path: Path) -> Path:
     return tmp_path / "shared.somersault"
 
 
-def test_a_session_as_one_file_carries_them(packed: Path, tmp_path: Path) -> None:
+def test_an_exported_session_contains_the_snapshots(packed: Path, tmp_path: Path) -> None:
     import_session(packed, tmp_path / "back")
     again = PolicySnapshots(tmp_path / "back")
     assert again.env_steps() == list(range(0, 6000, 100))
     assert again.load(5900)[1]["weights"][0] == 5900
 
 
-def test_a_file_with_more_than_any_session_keeps_is_refused(packed: Path, tmp_path: Path) -> None:
+def test_an_export_with_too_many_snapshots_is_refused(packed: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(packed, "a") as archive:
         archive.writestr("policies/000000009999.safetensors", b"x")
     with pytest.raises(UserError, match="too many"):

@@ -1,4 +1,4 @@
-"""Answers out of a session and into a new one, without losing a bit; and what other programs read of them."""
+"""Lossless export of answers and import into a new session, and the format for other programs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "answers.md"
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
-    """With one answer of each kind, one withdrawn, one changed twice and repeated; true rewards and returns."""
+    """Session with an answer of each kind, one withdrawn, one changed twice and repeated, and true rewards and returns."""
     made = Session.create(tmp_path / "s", tiny(seed=3, query__segment_steps=5))
     with closing(made.store()) as store:
         odd = query(7, segment(1, 5, [0.1, -2.5, 1e-7, 0.0, 1.0]), segment(2), disagreement=1 / 3)
@@ -46,7 +46,7 @@ def stored(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (folder / "preferences").iterdir()}
 
 
-def test_the_round_trip_is_exact(session: Session, tmp_path: Path) -> None:
+def test_exported_answers_are_imported_exactly(session: Session, tmp_path: Path) -> None:
     assert export_preferences(session, tmp_path / "out") == (5, 0)
     assert import_preferences(tmp_path / "out", tmp_path / "back") == 5
     assert stored(tmp_path / "back") == stored(tmp_path / "out") == stored(session.folder)
@@ -54,8 +54,8 @@ def test_the_round_trip_is_exact(session: Session, tmp_path: Path) -> None:
         assert again.config == session.config
 
 
-def test_the_example_for_other_programs_reads_it(session: Session, tmp_path: Path) -> None:
-    """The program printed in docs/answers.md, as it stands there."""
+def test_the_documented_example_reads_an_export(session: Session, tmp_path: Path) -> None:
+    """The program in docs/answers.md runs unchanged."""
     export_preferences(session, tmp_path / "out")
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     given: dict[str, Any] = {"folder": tmp_path / "out" / "preferences"}
@@ -71,7 +71,7 @@ def test_the_example_for_other_programs_reads_it(session: Session, tmp_path: Pat
             assert np.array_equal(arrays["actions"], original.actions)
 
 
-def test_answers_that_are_damaged_or_of_another_task_are_not_imported(session: Session, tmp_path: Path) -> None:
+def test_damaged_answers_and_those_of_another_task_are_not_imported(session: Session, tmp_path: Path) -> None:
     export_preferences(session, tmp_path / "out")
     config = tmp_path / "out" / "config.json"
     right = config.read_text()
@@ -85,11 +85,13 @@ def test_answers_that_are_damaged_or_of_another_task_are_not_imported(session: S
     assert not (tmp_path / "back").exists()
 
 
-def test_the_commands_tell_how_many_answers_went_out_and_came_in(session: Session, cli: Callable[..., Any]) -> None:
+def test_the_commands_report_the_numbers_of_exported_and_imported_answers(
+    session: Session, cli: Callable[..., Any]
+) -> None:
     session.close()
     assert "wrote 5 answers to out\n" in cli("preferences", "export", "s", "out").err
     assert "made back with 5 answers\n" in cli("preferences", "import", "out", "back").err
-    cli("preferences", "import", "s", "new")  # a session is its own export
+    cli("preferences", "import", "s", "new")  # a session folder can be imported like an export
     for words in (("export", "s", "out"), ("import", "out", "back"), ("import", "no", "newer")):
         cli("preferences", *words, code=2)
     os.truncate("s/preferences/00000003.safetensors", 0)

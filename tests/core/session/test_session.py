@@ -1,4 +1,4 @@
-"""A session is a folder that one program at a time may have."""
+"""Sessions: folders that only one program may open at a time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.core.builders import one_sentence, preference, query, tiny
 from tests.screens import ROOT, running
 
 
-def test_a_session_is_never_made_over_another_or_over_other_things(tmp_path: Path) -> None:
+def test_a_session_is_never_created_over_existing_files(tmp_path: Path) -> None:
     Session.create(tmp_path / "s", tiny()).close()
     for folder, expected in ((tmp_path / "s", "--resume"), (tmp_path, "not an empty folder")):
         with pytest.raises(UserError, match=expected):
@@ -43,7 +43,7 @@ def test_a_session_is_never_made_over_another_or_over_other_things(tmp_path: Pat
 
 
 @pytest.mark.parametrize("content", [None, "", "not json", "[1, 2]", '{"nothing": 1}', '{"seed": -1}', "\xff\xfe"])
-def test_what_is_no_session_is_refused(tmp_path: Path, content: str | None) -> None:
+def test_a_folder_without_a_session_is_refused(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / "config.json").write_text(content, encoding="latin-1")
     with pytest.raises(UserError) as refused:
@@ -61,7 +61,7 @@ sys.stdin.read()
 """
 
 
-def test_a_second_program_is_reported_in_one_sentence_and_a_dead_one_holds_nothing(tmp_path: Path) -> None:
+def test_a_session_open_elsewhere_is_one_sentence_and_a_dead_program_holds_no_lock(tmp_path: Path) -> None:
     folder = tmp_path / "s"
     Session.create(folder, tiny()).close()
     command = [sys.executable, "-c", HOLDER, str(folder)]
@@ -102,12 +102,12 @@ def hearers(event: Event) -> set[str]:
         (QueryOffered(query(1)), set()),
     ],
 )
-def test_each_fact_reaches_those_whom_it_concerns(event: Event, jobs: set[str]) -> None:
+def test_each_event_reaches_the_jobs_that_need_it(event: Event, jobs: set[str]) -> None:
     assert hearers(event) == jobs
 
 
 @pytest.mark.parametrize("kind", [PreferenceAdded, PreferenceChanged])
-def test_the_rollout_counts_answers_and_is_sent_no_segments(kind: type[PreferenceAdded | PreferenceChanged]) -> None:
+def test_the_rollout_receives_answers_without_segments(kind: type[PreferenceAdded | PreferenceChanged]) -> None:
     ports = {"rollout": Listening(), "reward": Listening()}
     given = kind(preference(7, Choice.TIE, query(3)))
     deliver(given, ports)
@@ -142,22 +142,22 @@ def test_with_damaged_checkpoints_the_earlier_policies_are_set_aside_too(tmp_pat
     session.close()
 
 
-def test_what_another_version_wrote_is_named_in_the_users_words(tmp_path: Path) -> None:
+def test_files_of_another_version_are_described_in_the_users_words(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"colour": 1}')
     with pytest.raises(UserError, match="unknown setting 'colour'.*the version that wrote them"):
         Session.open(tmp_path)
 
 
 @pytest.mark.parametrize("setting", ["reward.novelty", "reward.sparsity"])
-def test_a_game_seen_in_pictures_is_refused_before_anything_is_made(setting: str, tmp_path: Path) -> None:
+def test_a_gymnasium_game_of_pictures_is_refused_before_anything_is_created(setting: str, tmp_path: Path) -> None:
     config = replaced(Config(task="pong"), **{setting: 1, "rollout.environments": 2})
     with pytest.raises(UserError, match=f"^pong has image observations.*set {setting}=0"):
         Session.create(tmp_path / "s", config)
     assert not (tmp_path / "s").exists()
 
 
-def test_a_kill_between_the_first_fit_and_its_receipt_leaves_no_reward_unread(tmp_path: Path) -> None:
-    """The rollout's state is from before: it would wait for another answer."""
+def test_a_reward_fitted_but_not_received_before_a_kill_is_sent_again(tmp_path: Path) -> None:
+    """The state of the rollout is from before the fit, so that it would wait for another answer."""
     config = tiny(labels=4)
     session = Session.create(tmp_path / "s", config)
     unfitted = LocalPort(JobSpec("rollout", config.to_dict()), 1).state()

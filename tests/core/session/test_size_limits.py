@@ -1,4 +1,4 @@
-"""Sizes that robots' numbers bear and games' pictures do not: refused in a sentence before memory is taken."""
+"""Limits on sizes: too large for pictures of games, refused in a sentence before memory is allocated."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def test_a_game_of_an_absurd_size_is_neither_made_nor_opened(
 
 
 @pytest.mark.parametrize("changes", [changes for changes, _ in ABSURD])
-def test_the_same_is_nothing_for_a_robot(changes: dict[str, Any]) -> None:
+def test_the_same_sizes_are_accepted_for_a_robot(changes: dict[str, Any]) -> None:
     check_size_limits(replaced(Config(), **changes), get_task("hopper"))
 
 
 @pytest.mark.parametrize("task", ["pong", "enduro-even"])
-def test_what_a_large_workstation_can_do_is_let_through(task: str) -> None:
+def test_sizes_for_a_large_workstation_are_accepted(task: str) -> None:
     for environments, steps in ((16, 5), (128, 128), (256, 256), (400, 5)):
         config = Config(task=task)
         check_size_limits(replaced(config, rollout__environments=environments, rollout__steps=steps), get_task(task))
-    # and long segments, where the pool is as small as a window makes it
+    # long segments, with the small pool of a window
     config = replaced(Config(task="pong"), rollout__environments=16, query__segment_steps=250)
     check_size_limits(config, get_task("pong"))
     check_size_limits(replaced(config, rollout__captured_envs=4, query__pool=captured_pool(25)), get_task("pong"))
-    # and a large pool of usual segments
+    # a large pool of usual segments
     check_size_limits(replaced(config, query__segment_steps=25, query__pool=8192), get_task("pong"))
 
 

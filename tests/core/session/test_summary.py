@@ -1,4 +1,4 @@
-"""The small file that a list of sessions is made from."""
+"""The summary of a session, the small file behind the list of sessions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUMMARY = Summary("reacher", "human", 12, 34_000, "Distance to the target (m)", 
 
 
 @pytest.mark.parametrize("best", [0.25, None])
-def test_it_is_read_as_it_was_written(tmp_path: Path, best: float | None) -> None:
+def test_a_summary_is_read_unchanged(tmp_path: Path, best: float | None) -> None:
     written = replace(SUMMARY, best=best)
     summary.write(tmp_path, written)
     assert summary.read(tmp_path) == written
@@ -52,7 +52,7 @@ def test_a_file_that_is_no_summary_is_refused(tmp_path: Path, content: bytes) ->
         (float("inf"), None, None),
     ],
 )
-def test_which_of_two_figures_is_better(figure: float, best: float | None, expected: float | None) -> None:
+def test_the_better_of_two_figures_is_kept(figure: float, best: float | None, expected: float | None) -> None:
     assert better(figure, best) == expected
 
 

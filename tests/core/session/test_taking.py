@@ -1,4 +1,4 @@
-"""Sessions that begin from what another one learned, as the command line makes them."""
+"""Sessions that begin with answers, reward or policy of another one, created on the command line."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Run = Callable[..., Any]
 SMALL = ["--steps", str(8 * 32 * 6), *SETTINGS, "--set", "query.first_labels=2"]
 
 
-def test_all_that_ships_for_one_robot_can_begin_from_each_other() -> None:
+def test_behaviours_that_ship_for_one_robot_can_begin_from_each_other() -> None:
     tasks = [task for task in (*CATALOGUE.values(), *behaviours().values()) if isinstance(task, RobotTask)]
     for old, new in itertools.product(tasks, tasks):
         assert same_body(old, new) == (old.robot == new.robot), (old.name, new.name)
@@ -62,7 +62,7 @@ def behaviour(name: str, robot: str = "pendulum", folder: Path = Path(), **field
 
 @pytest.fixture(scope="module")
 def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a behaviour file and a session that was taught it."""
+    """Make a folder with a behaviour file and a session that was taught this behaviour."""
     folder = tmp_path_factory.mktemp("taught")
     words = ["teach", behaviour("low", folder=folder), "--labels", "4", "--session", str(folder / "old"), *SMALL]
     session = new_session(make_parser().parse_args(words))
@@ -78,7 +78,7 @@ def source(taught: Path) -> Path:
 
 
 def begun(*words: str) -> tuple[Session, list[Event]]:
-    """The new session, and what happened in its first cycles."""
+    """Return the new session, and the events of its first cycles."""
     session = new_session(make_parser().parse_args(["teach", *words, "--session", "new", *SMALL]))
     events: list[Event] = []
     with closing(session), closing(HeadlessRun(session, events.append, threads=1)) as run:
@@ -108,7 +108,7 @@ def test_another_behaviour_begins_with_the_policy_and_the_reward(source: Path) -
     assert [event.preference.id for event in events if isinstance(event, PreferenceAdded)][:1] == [1]  # its own
 
 
-def test_a_reward_that_was_taken_stays_until_there_is_enough_to_fit(source: Path) -> None:
+def test_a_taken_reward_is_kept_until_there_are_enough_answers_to_fit(source: Path) -> None:
     parsed = make_parser().parse_args(
         ["teach", "low.json", "--from", "old", "--take", "reward", "--labels", "9", "--session", "new", *SMALL]
     )
@@ -125,7 +125,7 @@ def test_a_reward_that_was_taken_stays_until_there_is_enough_to_fit(source: Path
     assert said == [None, None, RewardFitted]
 
 
-def test_answers_are_copied_and_new_ones_asked_for(source: Path, cli: Run) -> None:
+def test_answers_are_copied_and_new_ones_requested(source: Path, cli: Run) -> None:
     words = ["teach", behaviour("high", oracle="height[cpole]"), "--from", "old", "--labels", "3", "--session", "new"]
     printed = cli(*words, "--json", *SMALL)
     assert "4 answers of old were given for another behaviour" in printed.err
@@ -138,7 +138,7 @@ def test_answers_are_copied_and_new_ones_asked_for(source: Path, cli: Run) -> No
     assert [scheduled(steps, config) for steps in (0, config.steps)] == [4 + scheduled(0, alone(config)), 7]
 
 
-def test_answers_that_say_nothing_are_not_counted_among_those_taken(source: Path) -> None:
+def test_cant_tell_does_not_count_among_the_taken_answers(source: Path) -> None:
     with closing(Session.open(source)) as session, closing(session.store()) as store:
         store.change(1, Choice.CANT_TELL, "human")
     words = ["teach", behaviour("high", oracle="height[cpole]"), "--from", "old", "--labels", "3", "--session", "new"]
@@ -147,7 +147,7 @@ def test_answers_that_say_nothing_are_not_counted_among_those_taken(source: Path
 
 
 def test_a_session_that_cannot_be_begun_leaves_no_folder(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does a kill in the middle leave one that looks whole."""
+    """A kill in the middle leaves no folder that looks complete either."""
     monkeypatch.setattr(Path, "write_bytes", raising(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
     words = ["teach", "low.json", "--from", "old", "--session", "new"]
     with pytest.raises(UserError, match="new can't be written .*: make room on the disk"):
@@ -155,11 +155,11 @@ def test_a_session_that_cannot_be_begun_leaves_no_folder(source: Path, monkeypat
     assert not Path("new").exists()
 
 
-def test_programs_that_use_a_session_without_a_checkpoint_of_its_own_get_a_sentence(source: Path) -> None:
+def test_using_a_session_without_its_own_checkpoint_is_one_sentence(source: Path) -> None:
     words = ["teach", "low.json", "--from", "old", "--take", "reward,policy", "--session", "new"]
     new_session(make_parser().parse_args([*words, *SMALL])).close()
     act, env = policy("new"), environment("new")
-    assert np.isfinite(act(env.reset()[0])).all()  # a policy that was taken acts already
+    assert np.isfinite(act(env.reset()[0])).all()  # the taken policy acts already
     env.close()
     for use in (
         lambda folder: LearnedReward(environment(folder), folder),
@@ -170,7 +170,7 @@ def test_programs_that_use_a_session_without_a_checkpoint_of_its_own_get_a_sente
 
 
 @pytest.mark.parametrize(("has", "wants"), [("policy", "reward"), ("reward", "policy")])
-def test_what_a_session_has_not_learned_itself_yet_is_not_taken_from_it(source: Path, has: str, wants: str) -> None:
+def test_a_policy_or_reward_that_was_only_taken_over_is_not_taken_again(source: Path, has: str, wants: str) -> None:
     parser = make_parser()
     new_session(
         parser.parse_args(["teach", "low.json", "--from", "old", "--take", has, "--session", "new", *SMALL])
@@ -184,7 +184,7 @@ def test_what_a_session_has_not_learned_itself_yet_is_not_taken_from_it(source: 
 
 
 def alone(config: Config) -> Config:
-    """The config of the same session with nothing taken over."""
+    """Return the config of the same session with nothing taken over."""
     return replaced(config, labels=config.labels - config.query.taken, query__taken=0)
 
 
@@ -204,7 +204,7 @@ REFUSED = [
     (["low.json", "--take", ""], "--from DIR"),
     (["low.json", "--from", "old", "--set", "policy.hidden=8"], "set policy.hidden=16, or begin without that policy"),
     (
-        ["long.json", "--from", "old", "--take", "reward", "--set", "reward.members=3"],  # whose answers do not fit
+        ["long.json", "--from", "old", "--take", "reward", "--set", "reward.members=3"],  # the taken answers do not fit
         "set reward.members=5, or begin without that reward.",
     ),
     (["low.json", "--from", "old", "--set", "reward.members=3"], "set reward.members=5,"),
@@ -219,7 +219,7 @@ REFUSED = [
 ]
 
 
-def test_what_does_not_fit_is_refused_in_one_sentence(source: Path, cli: Run) -> None:
+def test_a_session_that_does_not_fit_is_refused_in_one_sentence(source: Path, cli: Run) -> None:
     behaviour("other", "walker", oracle="height")
     behaviour("long", clip_seconds=2)
     behaviour("fast", control_rate=50)
@@ -231,7 +231,7 @@ def test_what_does_not_fit_is_refused_in_one_sentence(source: Path, cli: Run) ->
         assert expected in line and not Path("new").exists(), line
 
 
-def test_a_policy_that_was_taken_can_be_measured_before_anything_is_learned(source: Path, cli: Run) -> None:
+def test_a_taken_policy_can_be_evaluated_before_any_training(source: Path, cli: Run) -> None:
     def true_return(folder: str) -> float:
         printed = cli("evaluate", folder, "--episodes", "1", "--json")
         assert ("no trained policy yet" in printed.err) == (folder == "reward")
@@ -247,12 +247,12 @@ def test_a_run_killed_before_its_own_first_checkpoint_ends_with_the_same_numbers
     words = ["teach", behaviour("high", oracle="height[cpole]"), "--from", "old", "--take", "reward,policy"]
     session = new_session(make_parser().parse_args([*words, "--labels", "4", "--session", "new", *SMALL]))
 
-    def copy_amid(event: Event) -> None:
-        """Copies the session as a kill would leave it, once it has two answers of its own."""
+    def copy_midway(event: Event) -> None:
+        """Copy the session as a kill would leave it, once it has two answers of its own."""
         if isinstance(event, PreferenceAdded) and event.preference.id == 2:
             shutil.copytree("new", "killed", ignore=shutil.ignore_patterns("lock"))
 
-    with closing(session), closing(HeadlessRun(session, copy_amid, threads=1)) as run:
+    with closing(session), closing(HeadlessRun(session, copy_midway, threads=1)) as run:
         undisturbed = run.run()
     with (
         closing(Session.open(Path("killed"))) as resumed,

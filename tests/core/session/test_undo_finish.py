@@ -1,4 +1,4 @@
-"""The checkpoint from before a finish: kept, returned to, and safe whatever happens in between."""
+"""The checkpoint from before a finish: saved, restored, and safe against faults."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def states(env_steps: int) -> dict[str, JobState]:
 
 
 def newest(session: Session) -> tuple[int, int]:
-    """Number and environment steps of the newest checkpoint."""
+    """Return the number and environment steps of the newest checkpoint."""
     loaded = session.load()
     assert loaded is not None
     return loaded[0], loaded[1]["rollout"].values["env_steps"]
@@ -40,7 +40,7 @@ def newest(session: Session) -> tuple[int, int]:
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
-    """A session with a finish: checkpoint 3 is from before it."""
+    """A session with a finish; checkpoint 3 is from before it."""
     with closing(Session.create(tmp_path / "session", tiny())) as made:
         for number in (2, 3):
             made.save(number, states(1000 * number))
@@ -65,14 +65,14 @@ def test_an_undone_finish_returns_to_the_checkpoint_from_before_it(session: Sess
     assert newest(session) == (8, 3500)
 
 
-def test_a_forgotten_one_is_gone(session: Session) -> None:
+def test_a_discarded_checkpoint_is_deleted(session: Session) -> None:
     session.before_finish.forget()
     session.before_finish.forget()
     assert not session.before_finish.kept and newest(session) == (6, 6000)
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, flipped_bit])
-def test_one_that_cannot_be_read_leaves_all_as_it_was(
+def test_an_unreadable_checkpoint_from_before_a_finish_changes_nothing(
     session: Session, kept: Path, damage: Callable[[Path], object]
 ) -> None:
     damage(kept)
@@ -81,7 +81,7 @@ def test_one_that_cannot_be_read_leaves_all_as_it_was(
     assert newest(session) == (6, 6000)
 
 
-def test_on_a_full_disk_none_is_kept_and_a_finish_can_be_undone_later(
+def test_a_full_disk_keeps_no_undo_and_a_later_finish_can_be_undone(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = raising(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
@@ -96,9 +96,7 @@ def test_on_a_full_disk_none_is_kept_and_a_finish_can_be_undone_later(
 
 
 @pytest.mark.parametrize(("place", "steps"), [("os, 'replace'", 6000), ("BeforeFinish, 'forget'", 3000)])
-def test_a_kill_before_or_after_the_new_checkpoint_leaves_a_session_that_can_be_continued(
-    session: Session, place: str, steps: int
-) -> None:
+def test_a_session_killed_during_an_undo_can_be_continued(session: Session, place: str, steps: int) -> None:
     session.close()
     program = (
         "import os, pathlib, signal, sys\n"
@@ -115,8 +113,8 @@ def test_a_kill_before_or_after_the_new_checkpoint_leaves_a_session_that_can_be_
         assert newest(opened)[1] == 3000 and not opened.before_finish.kept
 
 
-def test_it_stays_with_its_session(session: Session, tmp_path: Path) -> None:
-    """A session that was exported, imported or duplicated has the newest checkpoints only."""
+def test_the_undo_of_a_finish_is_not_copied_with_a_session(session: Session, tmp_path: Path) -> None:
+    """An exported, imported or duplicated session has only the newest checkpoints."""
     export_session(session, tmp_path / "file")
     session.close()
     import_session(tmp_path / "file", tmp_path / "imported")

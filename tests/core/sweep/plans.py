@@ -1,4 +1,4 @@
-"""Small plans, and a backend that carries out their cells in this process."""
+"""Small plans, and a backend that runs their cells in this process."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ CURVES = [{"name": "true reward", "teacher": "none"}, {"name": "4 labels", "labe
 
 
 def plan_values(**changes: Any) -> dict[str, Any]:
-    """Content of a plan's file whose cells take a fraction of a second."""
+    """Return the content of a plan file whose cells take a fraction of a second."""
     return {"tasks": ["reacher"], "seeds": [0], "steps": STEPS, "curves": CURVES, "settings": QUICK, **changes}
 
 
 def journal(out: Path) -> list[tuple[str, str]]:
-    """Cell and state of each line of a sweep's journal so far."""
+    """Return cell and state of each line in the journal of a sweep."""
     path = out / "journal.jsonl"
     lines = path.read_text().splitlines() if path.exists() else []
     return [(line["cell"], line["state"]) for line in map(json.loads, lines)]
 
 
 class Inline:
-    """Carries out one cell after another in this process."""
+    """Backend that runs one cell after another in this process."""
 
     room = 1
 
     def __init__(self, folder_of: Callable[[Cell], Path], interfere: Callable[[Cell], Report | None] = lambda _: None):
-        """interfere: called with each cell before it is carried out; what it returns takes the place of its result"""
+        """interfere: called with each cell before it runs; a returned value replaces the result"""
         self._folder_of, self._interfere = folder_of, interfere
         self.computed: list[str] = []
         self._submitted: list[Cell] = []
         self.closed = False
 
     def check(self) -> None:
-        """This process is the same program."""
+        """Do nothing: this process is the same program."""
 
     def submit(self, cell: Cell) -> None:
         self._submitted.append(cell)

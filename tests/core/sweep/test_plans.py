@@ -1,4 +1,4 @@
-"""Plans: those of the figures by name, and files with one sentence for each mistake."""
+"""Plans: named ones for the figures, and files with one sentence for each mistake."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def of_name(name: str, **changes: Any) -> Plan:
 
 
 def differences(one: Cell, other: Cell) -> set[str]:
-    """Names of the settings in which two cells differ."""
+    """Return the names of the settings in which two cells differ."""
     flat = [
         {f"{s}.{n}" if isinstance(v, dict) else s: v[n] if isinstance(v, dict) else v for s, v, n in rows(cell.config)}
         for cell in (one, other)
@@ -81,13 +81,13 @@ def test_an_episode_of_the_yardstick_has_a_thousand_steps_of_at_most_one_point()
     assert {cell.config.labels for cell in cells[1::2]} == {100}
 
 
-def test_labels_in_place_of_a_plans_own() -> None:
+def test_numbers_of_labels_can_be_overridden() -> None:
     assert [curve.name for curve in find_plan("fig2", str, [5, 9]).curves] == ["true reward", "5 labels", "9 labels"]
 
 
 @pytest.mark.parametrize(("name", "left_out"), [("fig5", set()), ("fig6", {"no-segments"})])
 @pytest.mark.parametrize("preset", ["default", "paper"])
-def test_an_ablation_changes_what_it_is_about_and_nothing_else(name: str, left_out: set[str], preset: str) -> None:
+def test_an_ablation_changes_only_its_own_settings(name: str, left_out: set[str], preset: str) -> None:
     tasks = find_plan(name, str).tasks[:1]
     true, whole, *ablated = of_name(name, tasks=tasks, seeds=(0,), presets=(preset,)).cells()
     assert {cell.curve.replace(" ", "-") for cell in ablated} == set(ABLATIONS) - left_out
@@ -95,7 +95,7 @@ def test_an_ablation_changes_what_it_is_about_and_nothing_else(name: str, left_o
     for cell in ablated:
         assert differences(whole, cell) <= set(
             ABLATIONS[cell.curve.replace(" ", "-")].changes
-        )  # its length is the same
+        )  # the length is the same
         assert differences(whole, cell)
 
 
@@ -110,7 +110,7 @@ def test_an_ablation_and_a_curve_override_the_settings_of_the_plan() -> None:
 
 
 @pytest.mark.parametrize("teacher", ["none", "oracle"])
-def test_curves_that_are_left_out_change_no_other(teacher: str) -> None:
+def test_leaving_curves_out_does_not_change_the_others(teacher: str) -> None:
     curves = [{"name": "true reward", "teacher": "none"}, {"name": "many", "labels": 700}]
     plan = find_plan(written({"tasks": ["reacher"], "seeds": [0], "curves": curves}), str)
     (alone,) = only_teachers(plan, [teacher]).cells()
@@ -127,13 +127,13 @@ def test_a_setting_written_in_another_way_is_the_same_run(one: dict[str, Any]) -
     assert plain.digest == other.digest
 
 
-def test_a_setting_written_with_underscores_counts_where_others_follow_from_it() -> None:
+def test_a_setting_written_with_underscores_also_sets_the_derived_ones() -> None:
     values = {"tasks": ["reacher"], "seeds": [0], "curves": [{"name": "whole"}], "steps": 100_000}
     (cell,) = find_plan(written({**values, "settings": {"rollout__environments": 99}}), str).cells()
     assert cell.config.rollout.environments == 99
 
 
-def test_errors_of_another_teacher_make_no_other_run() -> None:
+def test_error_settings_of_another_teacher_do_not_change_a_run() -> None:
     values = {"tasks": ["reacher"], "seeds": [0], "curves": [{"name": "o"}, {"name": "p", "teacher": "person"}]}
     plain = find_plan(written(values), str).cells()
     other = find_plan(written({**values, "settings": {"person.pace": 4, "oracle.mistakes": 0.1}}), str).cells()
@@ -171,7 +171,7 @@ def written(values: Any, suffix: str = ".json") -> str:
     return f"plan{suffix}"
 
 
-def test_a_file_is_json_or_toml_and_names_behaviour_files_beside_it() -> None:
+def test_a_plan_file_is_json_or_toml_and_names_behaviour_files_in_its_folder() -> None:
     asked: list[str] = []
 
     def task_text(word: str) -> str:
@@ -189,7 +189,7 @@ def test_a_file_is_json_or_toml_and_names_behaviour_files_beside_it() -> None:
     assert {(c.config.reward.epochs, c.config.policy.epochs, c.config.labels) for c in cells} == {(2, 3, 20)}
 
 
-def test_the_true_reward_takes_as_many_steps_as_what_it_is_compared_with() -> None:
+def test_the_true_reward_takes_as_many_steps_as_the_curves_it_is_compared_with() -> None:
     curves = [{"name": "true reward", "teacher": "none"}, {"name": "few", "labels": 50}, {"name": "many", "labels": 90}]
     values = {"tasks": ["reacher"], "seeds": [0], "curves": curves}
     true, few, many = find_plan(written(values), str).cells()
@@ -207,7 +207,7 @@ def test_a_file_without_seeds_has_three() -> None:
     assert find_plan(written({"tasks": ["reacher"], "curves": [{"name": "a"}]}), str).seeds == (0, 1, 2)
 
 
-def test_a_file_may_begin_with_the_mark_of_an_editor_of_windows() -> None:
+def test_a_plan_file_may_begin_with_a_byte_order_mark() -> None:
     for name, text in (
         ("plan.json", json.dumps(plan_values())),
         ("plan.toml", 'tasks = ["reacher"]\n[[curves]]\nname = "a"\n'),
@@ -264,12 +264,12 @@ def test_a_mistake_in_a_file_is_one_sentence(values: Any, expected: str) -> None
 
 
 @pytest.mark.parametrize("word", ["fig9", "nowhere.json", "nowhere.toml"])
-def test_a_plan_that_does_not_exist_is_one_sentence(word: str) -> None:
+def test_a_missing_plan_is_one_sentence(word: str) -> None:
     with pytest.raises(UserError, match="There is no plan 'fig9': choose one of fig2|nowhere.* can't be read"):
         find_plan(word, str)
 
 
-def test_a_behaviour_without_an_oracle_can_not_be_compared() -> None:
+def test_a_behaviour_without_an_oracle_cannot_be_compared() -> None:
     text = json.dumps(BEHAVIOUR)
     assert not get_task(text).has_true_reward
     with pytest.raises(UserError, match="kneel has no true reward"):
@@ -289,7 +289,7 @@ def test_a_behaviour_that_ships_is_part_of_the_version(monkeypatch: pytest.Monke
     versions.cache_clear()
 
 
-def test_another_version_elsewhere_is_one_sentence_that_says_what_to_do() -> None:
+def test_another_version_on_a_machine_is_one_sentence_with_advice() -> None:
     assert probe() == versions() and len(versions()["sources"]) == 16
     require_equal(versions(), "here")
     cases = [

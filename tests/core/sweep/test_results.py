@@ -22,7 +22,7 @@ def made_up(curve: str, value: float, random: float = 10.0, seed: int = 0) -> Re
 
 
 def results(found: Sequence[Result], seeds: int = 0) -> Results:
-    """Results of a plan of these tasks and curves, and of as many seeds as are found unless there are more."""
+    """Return results of a plan of these tasks and curves, with the seeds found or the given number of them."""
     named = [dict.fromkeys(getattr(result, name) for result in found) for name in ("task", "curve", "seed")]
     return Results(tuple(named[0]), tuple(named[1]), tuple(range(seeds or len(named[2]))), found)
 
@@ -35,14 +35,14 @@ def test_the_table_has_means_spreads_and_shares_over_the_seeds() -> None:
     assert line == "| ant | 2 | 10.0 ± 0.0 | 100.0 ± 10.0 | 55.0 ± 5.0 | 0.50 |"
 
 
-def test_shares_are_of_the_seeds_that_both_curves_have_and_fewer_seeds_are_named() -> None:
+def test_shares_use_the_seeds_of_both_curves_and_missing_seeds_are_named() -> None:
     made = [made_up("true reward", 110, seed=0), made_up("700 labels", 60, seed=0), made_up("700 labels", 500, seed=1)]
     line = to_table(results(made)).splitlines()[2]
     assert "| 110.0 ± 0.0 (1 of 2) |" in line and line.endswith("| 0.50 |")
     assert to_rows(results(made))[1]["share"] == 0.5
 
 
-def test_the_untrained_policy_is_that_of_all_seeds_and_in_each_row_of_its_own() -> None:
+def test_the_untrained_policy_is_averaged_over_all_seeds_and_over_those_of_each_row() -> None:
     made = [
         made_up("true reward", 110, 10, seed=0),
         *(made_up("700 labels", 60, 10 + 10 * s, seed=s) for s in range(3)),
@@ -71,7 +71,7 @@ def test_a_chart_shows_a_rising_curve(tmp_path: Path) -> None:
     assert len(rows) > 100 and np.corrcoef(rows, columns)[0, 1] < -0.99
 
 
-def test_a_curve_ends_where_its_runs_do() -> None:
+def test_a_curve_ends_with_its_runs() -> None:
     short = replace(made_up("350 labels", 50), points=[[50, 20.0], [100, 50.0]])
     long, line, _ = average_curves(results([made_up("true reward", 110), short]), "ant")
     assert np.isnan(line.y[line.x > 100]).all() and not np.isnan(line.y[line.x <= 100]).any()
@@ -85,7 +85,7 @@ def test_the_table_for_programs_has_the_same_numbers_and_each_seeds_return() -> 
     assert (few["curve"], few["random"], few["share"]) == ("700 labels", 10, 0.45) and np.isnan(true["share"])
 
 
-def test_what_has_no_result_says_so() -> None:
+def test_missing_results_are_marked() -> None:
     other = replace(made_up("700 labels", 50), task="reacher")
     _, _, ant, reacher = to_table(results([made_up("true reward", 110), other])).splitlines()
     assert ant.endswith("| none |  |") and reacher == "| reacher | 1 | 10.0 ± 0.0 | none | 50.0 ± 0.0 |  |"
@@ -112,7 +112,7 @@ def test_a_share_is_of_the_gain_over_its_own_runs_untrained_policy() -> None:
         assert {row["curve"]: row["random"] for row in to_rows(results(made))} == {true.curve: 10, other.curve: 20}
 
 
-def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
+def test_names_are_not_interpreted_as_markup(tmp_path: Path) -> None:
     assert to_table(results([made_up("a | b", 5)])).startswith(r"| task | seeds | random | a \| b |")
     x = np.linspace(0, 100, 50)
     draw_chart(tmp_path / "chart.png", "$5 {a$", [Curve(r"gain $\foo$", x, x, np.zeros(50))])
@@ -125,6 +125,6 @@ def test_without_matplotlib_a_sentence_says_what_to_install(tmp_path: Path, monk
 
 
 @pytest.mark.parametrize("torn", [b"[20, 2.", b"", b"20", b'["a", 1]', b"[NaN, 1]", b"[[1], 2]", b"\x00\xff"])
-def test_a_line_that_is_not_whole_is_passed_over_and_the_last_of_two_counts(tmp_path: Path, torn: bytes) -> None:
+def test_an_incomplete_line_is_skipped_and_the_last_of_two_counts(tmp_path: Path, torn: bytes) -> None:
     (tmp_path / "curve").write_bytes(b"[10, 0.5]\n[10, 1.0]\n" + torn + b"\n[30, 6.0]\n")
     assert read_curve(tmp_path / "curve") == [(10, 1.0), (30, 6.0)]

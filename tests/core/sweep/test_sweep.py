@@ -1,4 +1,4 @@
-"""The command `sweep`: each cell once, four states, a failure that stops nothing, and a repetition that continues."""
+"""The command `sweep`: cells run once, have four states, fail independently, and continue on repetition."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ Sweep = Callable[..., Inline]
 
 @pytest.fixture
 def sweep(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cli: Callable[..., Any]) -> Sweep:
-    """Carries out a small plan in this process with `python -m core sweep`, and returns what carried it out.
+    """Run a small plan in this process with `python -m core sweep`, and return the backend that ran it.
 
-    What was printed are its attributes `out` and `err`; code: exit code that it must have.
+    Its attributes `out` and `err` are the printed output; code: expected exit code.
     """
 
     def run(out: Path, *words: str, code: int = 0, interfere: Any = lambda cell: None, **changes: Any) -> Inline:
@@ -75,7 +75,7 @@ def states(out: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of the small plan, carried out without a disturbance."""
+    """Folder of the small plan after an undisturbed run."""
     out = tmp_path_factory.mktemp("undisturbed")
     (out / "plan.json").write_text(json.dumps(plan_values()))
     with pytest.MonkeyPatch.context() as patched:
@@ -103,7 +103,7 @@ def test_each_cell_is_computed_once_and_a_repetition_computes_nothing(
     assert [state for _, state in journal(tmp_path / "out")] == ["running", "done"] * 3
     assert not (tmp_path / "out" / "sessions").exists()
     assert sweep(tmp_path / "out").computed == []
-    assert len(sweep(tmp_path / "out", "--teachers", "none", seeds=[0, 1]).computed) == 1  # the new seed alone
+    assert len(sweep(tmp_path / "out", "--teachers", "none", seeds=[0, 1]).computed) == 1  # only the new seed
     assert len(journal(tmp_path / "out")) == 8
 
 
@@ -188,7 +188,7 @@ def test_a_cell_that_was_killed_continues_from_its_checkpoint_and_gives_the_same
     curve.write_text(curve.read_text() + "[20")  # killed in the middle of a line
     steps: list[int] = []
     assert compute(config, tmp_path / "part", 1, steps.append) == whole
-    assert steps[0] > 256  # not from the beginning
+    assert steps[0] > 256  # continued rather than restarted
 
 
 @pytest.mark.slow
@@ -224,7 +224,7 @@ def test_a_signal_stops_a_sweep_like_ctrl_c(number: str, sweep: Sweep, tmp_path:
 
 
 @pytest.mark.parametrize("left", ["a file alone", "checkpoints that can't be read"])
-def test_a_session_that_can_not_be_continued_is_begun_again(left: str, tmp_path: Path) -> None:
+def test_a_session_that_cannot_be_continued_is_restarted(left: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(json.dumps(plan_values()))
     config = find_plan(str(tmp_path / "plan.json"), str).cells()[1].config
     whole = compute(config, tmp_path / "part", 1, lambda steps: None)
@@ -239,7 +239,7 @@ def test_a_session_that_can_not_be_continued_is_begun_again(left: str, tmp_path:
     assert compute(config, tmp_path / "part", 1, lambda steps: None) == whole
 
 
-def test_a_plan_that_ends_leaves_the_stopped_sessions_of_another(sweep: Sweep, tmp_path: Path) -> None:
+def test_a_finished_plan_keeps_the_stopped_sessions_of_another(sweep: Sweep, tmp_path: Path) -> None:
     def stop(cell: Cell) -> None:
         raise KeyboardInterrupt
 
@@ -269,12 +269,12 @@ def test_a_folder_is_in_use_until_the_table_is_written(
     acquire_lock(tmp_path / "out").release()
 
 
-def test_a_file_in_the_way_is_one_sentence(sweep: Sweep, tmp_path: Path) -> None:
+def test_a_file_in_place_of_a_folder_is_one_sentence(sweep: Sweep, tmp_path: Path) -> None:
     (tmp_path / "out" / "journal.jsonl").mkdir(parents=True)
     assert "journal.jsonl can't be written (Is a directory)" in sweep(tmp_path / "out", code=2).err
 
 
-def test_a_process_of_this_machine_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_a_local_process_gives_the_same_bytes(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(json.dumps(plan_values()))
     cell = find_plan(str(tmp_path / "plan.json"), str).cells()[0]
     whole = compute(cell.config, tmp_path / "whole", 1, lambda steps: None)
@@ -299,7 +299,7 @@ DAMAGES: dict[str, Callable[[str], str]] = {
 
 @pytest.fixture
 def finished(undisturbed: Path) -> dict[str, str]:
-    """Files of the cells of the small plan, by name."""
+    """Return the files of the cells of the small plan, by name."""
     return {path.name: path.read_text() for path in (undisturbed / "cells").iterdir()}
 
 
@@ -322,15 +322,13 @@ def test_a_device_that_this_machine_lacks_is_refused_before_the_first_cell(sweep
     assert refused.computed == [] and "choose the device cpu" in refused.err
 
 
-def test_an_oracle_that_never_changes_is_refused_before_the_first_cell(sweep: Sweep, tmp_path: Path) -> None:
+def test_a_constant_oracle_is_refused_before_the_first_cell(sweep: Sweep, tmp_path: Path) -> None:
     (tmp_path / "still.json").write_text(json.dumps({**BEHAVIOUR, "oracle": "side_speed"}))
     refused = sweep(tmp_path / "out", tasks=["still.json"], code=2)
     assert refused.computed == [] and "signals that never change on this robot: side_speed" in refused.err
 
 
-def test_a_session_that_a_killed_sweep_has_left_behind_is_removed(
-    sweep: Sweep, tmp_path: Path, undisturbed: Path
-) -> None:
+def test_a_session_left_by_a_killed_sweep_is_removed(sweep: Sweep, tmp_path: Path, undisturbed: Path) -> None:
     shutil.copytree(undisturbed / "cells", tmp_path / "out" / "cells")
     digest = next((tmp_path / "out" / "cells").iterdir()).stem
     (tmp_path / "out" / "sessions" / f"{digest}-version").mkdir(parents=True)
@@ -349,7 +347,7 @@ def test_results_of_another_version_are_kept_and_reported(
 
 
 def test_a_result_of_files_that_changed_meanwhile_is_not_kept(sweep: Sweep, tmp_path: Path, undisturbed: Path) -> None:
-    """The process or machine that carried the cell out had read other sources than the driver."""
+    """The process or machine that ran the cell had different sources from the driver's."""
     changed: list[str] = []
 
     def other(cell: Cell) -> Report | None:
@@ -375,7 +373,7 @@ def test_a_run_without_a_finished_episode_is_reported(
     assert "1 run has no return, as no episode was finished" in caplog.text
 
 
-def test_a_reason_promises_nothing_that_is_deleted() -> None:
+def test_the_reason_of_a_failure_refers_to_no_deleted_file() -> None:
     error = StageFailedError(
         "the policy stage failed (boom); all answers are saved, and the session's log has the details"
     )
@@ -383,11 +381,11 @@ def test_a_reason_promises_nothing_that_is_deleted() -> None:
     assert cell_module.reason_of(error) == "ValueError: boom."
 
 
-def test_a_machine_without_a_gpu_is_not_told_to_run_fewer_cells() -> None:
+def test_a_machine_without_a_gpu_is_not_advised_to_run_fewer_cells() -> None:
     assert cell_module.reason_of(NoGpuError("Choose the device cpu.")) == "Choose the device cpu."
 
 
-def test_fewer_answers_than_a_curve_is_named_after_are_reported(
+def test_fewer_answers_than_the_curves_name_states_are_reported(
     sweep: Sweep, tmp_path: Path, undisturbed: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "out").mkdir()
@@ -401,7 +399,7 @@ def test_fewer_answers_than_a_curve_is_named_after_are_reported(
 
 
 @pytest.mark.parametrize(("free", "expected"), [(10_000, 4), (2_500, 2), (1_000, 1), (None, 4)])
-def test_there_is_a_cell_for_each_core_that_memory_allows(
+def test_one_cell_runs_for_each_core_that_memory_allows(
     free: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(4)), raising=False)
@@ -445,7 +443,7 @@ def test_only_one_program_uses_a_folder(sweep: Sweep, tmp_path: Path) -> None:
         (["--set", "teacher=none"], "use --teachers"),
     ],
 )
-def test_bad_input_is_one_sentence_before_anything_is_carried_out(
+def test_bad_input_is_one_sentence_before_anything_runs(
     words: list[str], expected: str, sweep: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for extra in ("ray", "submitit"):

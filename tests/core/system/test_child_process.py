@@ -1,4 +1,4 @@
-"""Child processes that answer requests: real ones, light ones, really killed."""
+"""Child processes that answer requests: real light ones, some of which are killed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LARGE = np.zeros(200_000)
 
 @pytest.fixture(scope="module", autouse=True)
 def tracker_running() -> None:
-    """multiprocessing starts its tracker with the first child, and keeps a descriptor for it."""
+    """Start multiprocessing's tracker, which otherwise starts with the first child and opens a descriptor."""
     from multiprocessing import resource_tracker
 
     resource_tracker.ensure_running()
@@ -36,7 +36,7 @@ def tracker_running() -> None:
 
 @pytest.fixture
 def spawn() -> Iterator[Spawn]:
-    """Starts a failing.Server; all have ended, and left no descriptor, when the test ends."""
+    """Start a failing.Server; at the end of the test all have ended without leaving a descriptor open."""
     before, made = left_open(), list[ChildProcess]()
 
     def start() -> ChildProcess:
@@ -47,7 +47,7 @@ def spawn() -> Iterator[Spawn]:
     yield start
     while made:
         made[-1].close()
-        made.pop().close()  # does no harm
+        made.pop().close()  # has no effect the second time
     assert left_open_falls_to(before)
 
 
@@ -56,7 +56,7 @@ def ask(child: ChildProcess, method: str, *arguments: object) -> object:
     return child.answer(method)
 
 
-def test_a_child_answers_and_what_it_logs_is_logged_here(spawn: Spawn, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_child_answers_and_forwards_its_log(spawn: Spawn, caplog: pytest.LogCaptureFixture) -> None:
     child = spawn()
     assert np.array_equal(ask(child, "echo", LARGE), LARGE)
     ask(child, "log", "the simulation diverged")
@@ -77,7 +77,7 @@ def forked() -> Iterator[ChildProcess]:
 
 
 @on_linux
-def test_children_that_need_torch_have_it_from_the_start_and_nothing_that_forks_can_not_share(
+def test_forked_children_have_torch_and_only_modules_that_survive_a_fork(
     forked: ChildProcess,
 ) -> None:
     forked.start()
@@ -92,7 +92,7 @@ def test_children_that_need_torch_have_it_from_the_start_and_nothing_that_forks_
 
 
 @on_linux
-def test_what_forks_is_started_again_and_imports_nothing_from_the_users_folder(forked: ChildProcess) -> None:
+def test_the_fork_server_restarts_and_imports_nothing_from_the_users_folder(forked: ChildProcess) -> None:
     for name in ("torch", "core"):
         Path(name).mkdir()
         Path(name, "__init__.py").write_text("raise SystemExit('not this one')")
@@ -113,7 +113,7 @@ def test_a_child_that_is_killed_before_its_start_is_dead() -> None:
     child.close()
 
 
-def test_other_requests_are_answered_while_one_takes_long(spawn: Spawn) -> None:
+def test_other_requests_are_answered_during_a_long_one(spawn: Spawn) -> None:
     child = spawn()
     child.request("work", 3)
     assert not child.answered("work", 0.0)
@@ -127,10 +127,10 @@ def test_other_requests_are_answered_while_one_takes_long(spawn: Spawn) -> None:
         (UserError("Bring the file back."), UserError),
         (NotFiniteError("policy", "the reward"), NotFiniteError),
         (MemoryError(), MemoryError),
-        (BrokenPipeError(errno.EPIPE, "its own"), RuntimeError),  # no sign that the parent has gone
+        (BrokenPipeError(errno.EPIPE, "its own"), RuntimeError),  # does not mean that the parent is gone
     ],
 )
-def test_what_a_child_raises_is_raised_here_with_its_traceback(
+def test_an_exception_of_a_child_is_raised_in_the_parent_with_its_traceback(
     spawn: Spawn, error: Exception, kind: type[Exception]
 ) -> None:
     child = spawn()
@@ -141,8 +141,8 @@ def test_what_a_child_raises_is_raised_here_with_its_traceback(
     assert "Traceback" in failed.value.__notes__[0] and "failing.py" in failed.value.__notes__[0]
 
 
-def test_a_child_leaves_requests_to_stop_to_its_parent(spawn: Spawn) -> None:
-    """A terminal, a service manager or a log-out sends such requests to the whole group of processes."""
+def test_a_child_ignores_signals_to_stop(spawn: Spawn) -> None:
+    """A terminal, a service manager or a log-out sends these signals to the whole process group."""
     child = spawn()
     ask(child, "echo", 1)
     for number in STOPPING:
@@ -158,7 +158,7 @@ def test_a_killed_child_is_noticed_with_its_name_and_signal(spawn: Spawn) -> Non
     assert is_gone(pid)
     with pytest.raises(ChildDiedError, match="^the light process ended with exit code -9$") as died:
         child.answer("echo")
-    sent = pickle.loads(pickle.dumps(died.value))  # as to another process
+    sent = pickle.loads(pickle.dumps(died.value))  # as when sent to another process
     assert sent.exit_code == -9 and str(sent) == str(died.value)
     envelope = encode(LARGE)
     for send in (lambda: child.send(LARGE), lambda: child.send(envelope)):

@@ -1,4 +1,4 @@
-"""Memory, disk and display that a machine must have before anything begins, and the cores that are used."""
+"""Memory, disk and display that are required before a start, and the number of cores used."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.screens import run_python
 
 
 def meminfo(tmp_path: Path, available: int, swap: int = 0) -> Path:
-    """A file as Linux writes it, in kB."""
+    """Write /proc/meminfo as Linux does, in kB."""
     path = tmp_path / "meminfo"
     path.write_text(f"MemTotal: 9000000 kB\nMemAvailable: {available} kB\nSwapFree:  {swap} kB\nHugePages_Total: 0\n")
     return path
@@ -52,8 +52,8 @@ def test_a_full_disk_refuses_a_new_session_and_leaves_nothing(tmp_path: Path, mo
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems report no share of the cores")
-def test_a_process_on_some_of_the_cores_takes_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As under `srun -c 2` or `taskset`."""
+def test_a_process_restricted_to_some_cores_uses_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This is the case under `srun -c 2` or `taskset`."""
     monkeypatch.setattr(os, "cpu_count", lambda: 16)
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 7})
     process = psutil.Process()
@@ -68,7 +68,7 @@ def test_a_process_on_some_of_the_cores_takes_no_others(monkeypatch: pytest.Monk
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps what was freed")
-def test_what_was_freed_between_blocks_that_live_is_given_back() -> None:
+def test_freed_memory_between_live_blocks_is_returned_to_the_system() -> None:
     script = (
         "import psutil; from core.system.resources import release_memory; me = psutil.Process();"
         "blocks = [bytes(60_000) for _ in range(4000)]; blocks[:-1] = [bytes(10)] * 3999; held = me.memory_info().rss;"
@@ -103,7 +103,7 @@ def test_a_command_asks_for_the_memory_of_its_largest_task(
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is nothing to choose")
 @pytest.mark.parametrize("module", ["core", "app"])
-def test_a_way_of_drawing_that_nobody_knows_is_refused(module: str) -> None:
+def test_an_unknown_rendering_backend_is_refused(module: str) -> None:
     done = run_python("-m", module, *(["tasks"] if module == "core" else []), MUJOCO_GL="foo")
     assert (done.returncode, done.stdout) == (2, "")
     expected = "MUJOCO_GL is foo: unset it, or choose egl, osmesa or glfw.\n"

@@ -1,4 +1,4 @@
-"""Messages: arrays cross unchanged, and nothing of a message is left behind."""
+"""Messages between processes: arrays arrive unchanged, and no shared memory remains."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def linked() -> tuple[Link, Link]:
 ARRAYS = [LARGE, LARGE.T, LARGE[::2, ::3], LARGE > 5, np.zeros((0, 3)), np.array(3.0)]
 
 
-def test_arrays_cross_unchanged_and_are_the_receivers_own() -> None:
-    """Arrays of any layout, in small and in large messages."""
+def test_arrays_arrive_unchanged_and_belong_to_the_receiver() -> None:
+    """The arrays have any layout, in small and in large messages."""
     before = left_open()
     for array, beside in product(ARRAYS, (np.zeros(3), LARGE)):
         one, other = linked()
@@ -34,7 +34,7 @@ def test_arrays_cross_unchanged_and_are_the_receivers_own() -> None:
         words, received, _ = other.receive()
         assert words == "words" and np.array_equal(received, array) and received.dtype == array.dtype
         if array.size:
-            received[...] = 0  # it can be written to, and changes nothing elsewhere
+            received[...] = 0  # writable, without effect on the sender
             assert array.any()
         one.close(), other.close()
     assert left_open() <= before
@@ -96,7 +96,7 @@ def test_nothing_is_left_of_a_message_that_is_not_received(act: Callable[[Link, 
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device without room")
-def test_a_message_for_which_there_is_no_room_raises_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_too_large_for_memory_raises_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     before = left_open()
     monkeypatch.setattr(os, "memfd_create", lambda *_: os.open("/dev/full", os.O_RDWR | os.O_CLOEXEC))
     with pytest.raises(OSError, match="No space left"):
@@ -104,7 +104,7 @@ def test_a_message_for_which_there_is_no_room_raises_and_leaves_nothing(monkeypa
     assert left_open() <= before
 
 
-def test_a_process_out_of_descriptors_is_not_taken_for_the_other_ones_end() -> None:
+def test_running_out_of_descriptors_is_not_taken_for_a_closed_pipe() -> None:
     resource = pytest.importorskip("resource")
     one, other = linked()
     one.send(LARGE)

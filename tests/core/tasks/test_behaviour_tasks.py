@@ -87,7 +87,7 @@ def test_a_plot_of_the_measure_is_reported_once() -> None:
 
 
 @pytest.mark.parametrize("name", behaviours())
-def test_what_ships_can_be_taught_and_measured(name: str, batch: MakeBatch) -> None:
+def test_shipped_behaviours_can_be_taught_and_measured(name: str, batch: MakeBatch) -> None:
     task = behaviours()[name]
     assert isinstance(task, RobotTask) and task.behaviour and task.behaviour.oracle and task.behaviour.measure
     assert task is get_task(name) and name not in CATALOGUE and name.startswith(f"{task.robot}-")
@@ -99,7 +99,7 @@ def test_what_ships_can_be_taught_and_measured(name: str, batch: MakeBatch) -> N
     assert figures[0].keys() == {task.measure_name, *task.plots}
 
 
-def test_every_robot_has_a_behaviour_that_ships() -> None:
+def test_every_robot_has_a_shipped_behaviour() -> None:
     assert {task.robot for task in behaviours().values() if isinstance(task, RobotTask)} == set(ROBOTS)
 
 
@@ -134,7 +134,7 @@ def test_the_papers_tasks_are_files_too(name: str) -> None:
         ({"robot": "gym:CartPole-v1"}, "gym:CartPole-v1 has no signals, so the behaviour can't have an oracle"),
     ],
 )
-def test_what_does_not_fit_the_robot_is_one_sentence(changes: dict[str, Any], expected: str) -> None:
+def test_a_behaviour_that_does_not_fit_the_robot_is_one_sentence(changes: dict[str, Any], expected: str) -> None:
     with pytest.raises(UserError) as refused:
         task_of(**changes)
     assert expected in str(refused.value) and "\n" not in str(refused.value)
@@ -144,7 +144,7 @@ def test_what_does_not_fit_the_robot_is_one_sentence(changes: dict[str, Any], ex
 
 
 @pytest.mark.parametrize(("rate", "near"), [(40, "33.33333333 or 50"), (90, "100 or 50"), (200, "100 or 50")])
-def test_a_control_rate_that_is_named_can_be_given(rate: float, near: str) -> None:
+def test_every_suggested_control_rate_is_accepted(rate: float, near: str) -> None:
     with pytest.raises(UserError, match=rf"give {near}\.$"):
         task_of(robot="ant", control_rate=rate, oracle=None, plots=[], measure=None)
     for named in near.split(" or "):
@@ -152,7 +152,7 @@ def test_a_control_rate_that_is_named_can_be_given(rate: float, near: str) -> No
         assert task.step_seconds == pytest.approx(1 / float(named))
 
 
-def test_a_gymnasium_environment_has_the_files_words() -> None:
+def test_a_behaviour_of_a_gymnasium_environment_has_its_own_title_and_clip_length() -> None:
     task = task_of(robot="gym:CartPole-v1", oracle=None, measure=None, plots=[], start=STARTS[0])
     assert (task.name, task.title, task.segment_steps, task.has_true_reward) == ("rest", "Hopper: resting", 24, True)
     assert get_task("gym:CartPole-v1").title == "CartPole-v1"
@@ -176,7 +176,7 @@ def test_a_wrong_rate_is_one_sentence(rate: str) -> None:
         get_task(f"gym:CartPole-v1@{rate}")
 
 
-def test_a_task_gets_the_rate_of_its_environment_unless_it_has_one() -> None:
+def test_a_task_has_the_rate_of_its_environment_unless_it_sets_one() -> None:
     asked: list[str] = []
 
     def own(env_id: str) -> float:
@@ -206,7 +206,7 @@ def test_a_config_keeps_the_text_of_a_file() -> None:
 
 
 @pytest.mark.parametrize("named", ["arm/arm.xml", "MJCF:arm/arm.xml"])
-def test_an_mjcf_file_in_place_of_a_task_is_answered_with_how_to_name_it(named: str) -> None:
+def test_an_mjcf_file_in_place_of_a_task_is_answered_with_the_right_syntax(named: str) -> None:
     with pytest.raises(UserError, match=r"if it is an MJCF file, write mjcf:arm/arm\.xml\.$"):
         get_task(named)
 
@@ -228,7 +228,7 @@ def test_an_mjcf_file_in_place_of_a_task_is_answered_with_how_to_name_it(named: 
         ("hopper", "height + forward_speed - abs(joint[foot_joint])", ""),
     ],
 )
-def test_an_oracle_for_what_the_predictors_do_not_see_is_warned_about(robot: str, oracle: str, unseen: str) -> None:
+def test_a_warning_is_given_for_an_oracle_of_unobserved_quantities(robot: str, oracle: str, unseen: str) -> None:
     warning = unseen_by_predictors(ROBOTS[robot], oracle)
     assert f"a reward for {unseen}, which they do not see." in warning if unseen else warning == ""
     assert ("--set reward.inputs" in warning) == ("action" in unseen)
@@ -236,7 +236,7 @@ def test_an_oracle_for_what_the_predictors_do_not_see_is_warned_about(robot: str
 
 
 @pytest.mark.parametrize("name", [*PAPER_ROBOTS, "half-cheetah-one-leg", *behaviours()])
-def test_what_the_shipped_oracles_pay_for_is_seen(name: str) -> None:
+def test_shipped_oracles_use_only_observed_quantities(name: str) -> None:
     task = get_task(name)
     assert isinstance(task, RobotTask) and task.behaviour
     assert not unseen_by_predictors(task, task.behaviour.oracle or "0")

@@ -1,4 +1,4 @@
-"""The task's true reward and its own measure, on made-up motions."""
+"""The true reward and the measure of the backflip task, on synthetic motions."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ CLEAN_FLIPS, CLEAN_LANDINGS = "clean_backflips_per_episode", "clean_landings_per
 
 
 def heights(robots: int = 1, **parts: float) -> Given:
-    """Signals of robots that move alike: heights of their parts in m, 1 where none is given."""
+    """Return signals of robots that move alike: heights of their parts in m, 1 by default."""
     return Given(**{f"height[{part}_geom]": [parts.get(part, 1.0)] * robots for part in ("torso", "thigh", "foot")})
 
 
 def physics(angle: float = 0.0, height: float = 1.0, rest: float = 1.0, rate: float = 0.0, **given: Any) -> Physics:
-    """One robot: angle of the torso in rad, heights of foot and knee in m, and rate in rad/s; backward is negative."""
+    """Return signals of one robot: angle of the torso in rad, heights of foot and knee in m, rate in rad/s, negative backward."""
     positions, velocities = np.zeros((1, 6)), np.zeros((1, 6))
     positions[:, 2], velocities[:, 2] = angle, rate
     plain = {
@@ -55,7 +55,7 @@ def counted(angles: list[float] | np.ndarray, foot: float | list[float] = 1.0) -
 
 
 def turning(*corners: float) -> list[float]:
-    """Angles in turns, from corner to corner in small steps; backward is negative."""
+    """Return angles in turns that pass through these corners in small steps; backward is negative."""
     return list(np.concatenate([np.linspace(a, b, 21) for a, b in zip(corners[:-1], corners[1:], strict=True)]) * TURN)
 
 
@@ -65,8 +65,8 @@ def turning(*corners: float) -> list[float]:
         ((0, -1.01), 1),
         ((0, -0.99), 0),
         ((0, 2), 0),  # forward flips
-        ((0, 0.3, -0.3, 0.3, -0.3, 0.3), 0),  # rocking to and fro, though half a turn back each time
-        ((0, -1.1, -0.9, -1.1, -0.9, -1.1), 1),  # to and fro across the mark
+        ((0, 0.3, -0.3, 0.3, -0.3, 0.3), 0),  # rocking, even if it turns back by half a turn each time
+        ((0, -1.1, -0.9, -1.1, -0.9, -1.1), 1),  # back and forth across the mark
         ((0, 1, -1.01), 1),
         ((0, -1.1, -2.05), 2),
     ],
@@ -76,7 +76,7 @@ def test_a_backflip_is_a_full_turn_backward_since_the_last_one(corners: tuple[fl
 
 
 def landing(seconds_later: float, height: float = 0.0, tilt: float = 0.0) -> float:
-    """One backflip in the air; some time later the foot comes to that height, the torso tilted."""
+    """Return a backflip in the air after which the foot comes to this height with the torso tilted."""
     in_the_air = round(seconds_later / SECONDS)
     angles = [0.0, -TURN, *[-TURN + 1.5] * (in_the_air - 1), -TURN + tilt, -TURN + 1.5]
     return counted(angles, [1.0, *[1.0] * in_the_air, height, 1.0])[LANDINGS]
@@ -87,7 +87,7 @@ def test_a_landing_is_upright_on_the_foot_within_half_a_second() -> None:
     assert [landing(0.6), landing(0.1, tilt=0.55), landing(0.1, tilt=-0.55), landing(0.1, height=0.05)] == [0] * 4
 
 
-def test_a_flip_lands_once_and_standing_is_no_landing() -> None:
+def test_a_flip_lands_once_and_standing_does_not_count_as_landing() -> None:
     assert counted([0.0, *[-TURN] * 10], 0.0) == {FLIPS: 1, CLEAN_FLIPS: 1, LANDINGS: 1, CLEAN_LANDINGS: 1}
     assert not any(counted([0.0] * 50, 0.0).values())
 
@@ -103,7 +103,7 @@ def played(counter: BackflipCounter, tape: Tape) -> None:
 
 
 def figures(tape: Tape) -> tuple[float, ...]:
-    """Flips, clean flips, landings and clean landings."""
+    """Return flips, clean flips, landings and clean landings."""
     counter = BackflipCounter(1, SECONDS)
     played(counter, tape)
     ended = counter.finish(0)
@@ -113,18 +113,18 @@ def figures(tape: Tape) -> tuple[float, ...]:
 @pytest.mark.parametrize(
     ("tape", "expected"),
     [
-        ([(0.0, 0.0, 0.5), IN_THE_AIR, LANDED], (1, 1, 1, 1)),  # it jumps off its foot
-        ([(-0.2, 0.0, 0.0), IN_THE_AIR, LANDED], (1, 0, 1, 0)),  # it rolls
+        ([(0.0, 0.0, 0.5), IN_THE_AIR, LANDED], (1, 1, 1, 1)),  # jumps off its foot
+        ([(-0.2, 0.0, 0.0), IN_THE_AIR, LANDED], (1, 0, 1, 0)),  # rolls
         ([(-0.2, 0.5, 0.009), IN_THE_AIR, LANDED], (1, 0, 1, 0)),
         ([(-0.2, 0.5, 0.011), IN_THE_AIR, LANDED], (1, 1, 1, 1)),
-        ([IN_THE_AIR, (-1.0, 0.0, 0.0)], (1, 0, 1, 0)),  # it touches as the turn ends
-        ([IN_THE_AIR, (-1.0, 0.5, 0.5), FALLEN, LANDED], (1, 1, 1, 0)),  # the turn is over, the landing is not
-        ([IN_THE_AIR, (-1.0, 0.5, 0.5), (-1.05, 0.0, 0.0)], (1, 1, 1, 0)),  # on foot and knee at once
-        ([IN_THE_AIR, LANDED, FALLEN], (1, 1, 1, 1)),  # it falls once it has landed
+        ([IN_THE_AIR, (-1.0, 0.0, 0.0)], (1, 0, 1, 0)),  # touches the floor as the turn ends
+        ([IN_THE_AIR, (-1.0, 0.5, 0.5), FALLEN, LANDED], (1, 1, 1, 0)),  # the turn is complete, the landing is not
+        ([IN_THE_AIR, (-1.0, 0.5, 0.5), (-1.05, 0.0, 0.0)], (1, 1, 1, 0)),  # lands on foot and knee at once
+        ([IN_THE_AIR, LANDED, FALLEN], (1, 1, 1, 1)),  # falls after landing
         ([IN_THE_AIR, LANDED, FALLEN, (-1.5, 0.5, 0.5), (-2.0, 0.0, 0.5)], (2, 1, 2, 1)),
         ([(-0.2, 0.0, 0.0), IN_THE_AIR, LANDED, (-1.5, 0.5, 0.5), (-2.0, 0.0, 0.5)], (2, 1, 2, 1)),
         ([IN_THE_AIR, (-1.0, 0.5, 0.5), (-1.5, 0.5, 0.5), (-2.0, 0.0, 0.5)], (2, 2, 1, 1)),  # two turns in one leap
-        ([(0.5, 0.5, 0.5), (1.0, 0.0, 0.0), IN_THE_AIR, LANDED], (1, 0, 1, 0)),  # falling forward counts, too
+        ([(0.5, 0.5, 0.5), (1.0, 0.0, 0.0), IN_THE_AIR, LANDED], (1, 0, 1, 0)),  # falling forward counts as well
     ],
 )
 def test_a_clean_flip_touches_the_floor_with_the_foot_alone(tape: Tape, expected: tuple[float, ...]) -> None:
@@ -132,8 +132,8 @@ def test_a_clean_flip_touches_the_floor_with_the_foot_alone(tape: Tape, expected
 
 
 @pytest.mark.parametrize("part", ["torso", "thigh"])
-def test_head_hip_and_knee_all_spoil_a_flip(part: str) -> None:
-    """Head and hip are the ends of the torso, hip and knee those of the thigh."""
+def test_a_flip_touching_with_head_hip_or_knee_is_not_clean(part: str) -> None:
+    """Head and hip are the ends of the torso, hip and knee the ends of the thigh."""
     counter = BackflipCounter(1, SECONDS)
     counter.step(physics(0.0, signals=heights(**{part: 0.0})))
     counter.step(physics(-TURN))
@@ -141,8 +141,8 @@ def test_head_hip_and_knee_all_spoil_a_flip(part: str) -> None:
     assert (ended[FLIPS], ended[CLEAN_FLIPS]) == (1, 0)
 
 
-def test_all_that_touches_the_floor_is_seen_in_the_heights_of_foot_torso_and_thigh(batch: MakeBatch) -> None:
-    """The leg's are left out: its knee is inside the thigh's capsule, and its ankle inside the foot's."""
+def test_the_heights_of_foot_torso_and_thigh_reveal_every_floor_contact(batch: MakeBatch) -> None:
+    """The leg is left out: its knee is inside the capsule of the thigh, its ankle inside that of the foot."""
     task = get_task("hopper-backflip")
     env, actions = batch(task, 1), np.random.default_rng(1).uniform(-1.2, 1.2, (3000, 3)).astype(np.float32)
     states = []
@@ -164,7 +164,7 @@ def test_all_that_touches_the_floor_is_seen_in_the_heights_of_foot_torso_and_thi
 
 
 @pytest.mark.parametrize("cut", range(9))
-def test_a_counter_resumes_where_another_one_was_saved(cut: int) -> None:
+def test_a_counter_resumes_from_the_saved_state_of_another(cut: int) -> None:
     tape: Tape = [
         IN_THE_AIR,
         (-1.0, 0.5, 0.5),
@@ -190,10 +190,10 @@ def test_the_next_episode_starts_from_nothing() -> None:
     counter.step(both)
     assert counter.finish(1)[FLIPS] == 1
     assert counter.finish(1)[FLIPS] == 0
-    assert counter.finish(0)[FLIPS] == 1  # the other environment's is not touched
+    assert counter.finish(0)[FLIPS] == 1  # the other environment is not affected
 
 
-def test_the_reward_that_openai_wrote_by_hand() -> None:
+def test_the_reward_of_openai_is_computed_correctly() -> None:
     positions = np.array([[99.0, 1.2, -0.3, 0.1, 0.2, 0.3]])
     velocities = np.array([[0.5, -0.7, -4.0, 2.0, -1.0, 3.0]])
     a = np.array([[0.5, -1.0, 0.25]], np.float32)
@@ -206,9 +206,9 @@ def test_the_reward_that_openai_wrote_by_hand() -> None:
     ("motion", "paid"),
     [
         ({"rate": -10, "height": 0.5}, 1.0),
-        ({"rate": -20, "height": 0.5}, 1.0),  # a wheel that spins faster is worth no more
+        ({"rate": -20, "height": 0.5}, 1.0),  # spinning faster is not rewarded more
         ({"rate": -5, "height": 0.5}, 0.5),
-        ({"rate": -10, "height": 0.1}, 0.4 + 0.6 / 2),  # half as high as pays in full
+        ({"rate": -10, "height": 0.1}, 0.4 + 0.6 / 2),  # half the height with the full reward
         ({"rate": -10, "height": 0.5, "rest": 0.1}, 0.4 + 0.6 / 2),
         ({"rate": -10, "height": 0.0}, 2.4),  # lands upright
         ({"rate": -10, "height": 0.0, "angle": np.pi / 3}, 0.4 + 1.0),  # leans by 60 degrees
@@ -217,16 +217,16 @@ def test_the_reward_that_openai_wrote_by_hand() -> None:
         ({"rate": 0, "height": 0.5}, 0.0),
         ({"rate": 10, "height": 0.5}, -1.25),  # forward
         ({"rate": 0, "height": 0.0, "rest": 0.0}, -0.3),  # lies
-        ({"rate": -10, "height": 0.0, "rest": 0.0}, 0.1),  # rolls: worth more than standing, far less than a flip
+        ({"rate": -10, "height": 0.0, "rest": 0.0}, 0.1),  # rolls: more than standing, far less than a flip
     ],
 )
-def test_turning_backward_off_the_floor_pays_and_landing_on_the_foot_pays_more(
+def test_backward_turns_in_the_air_are_rewarded_and_landings_on_the_foot_more(
     motion: dict[str, float], paid: float
 ) -> None:
     assert backflip_reward(physics(**motion)).tolist() == [pytest.approx(paid)]
 
 
-def test_openais_reward_is_a_choice_for_this_task_alone() -> None:
+def test_openais_reward_can_be_chosen_only_for_this_task() -> None:
     task, chosen = (get_task("hopper-backflip", name) for name in ("task", "openai"))
     assert task is CATALOGUE["hopper-backflip"] and task.true_reward is backflip_reward
     assert chosen == dataclasses.replace(task, true_reward=openai_reward)
@@ -235,7 +235,7 @@ def test_openais_reward_is_a_choice_for_this_task_alone() -> None:
             get_task(name, "openai")
 
 
-def test_after_a_full_turn_the_networks_see_the_same() -> None:
+def test_observations_repeat_after_a_full_turn() -> None:
     positions, velocities = np.random.default_rng(0).standard_normal((2, 4, 6))
     turned, task = positions.copy(), get_task("hopper-backflip")
     turned[:, 2] -= TURN

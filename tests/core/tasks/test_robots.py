@@ -1,4 +1,4 @@
-"""All eight robots move as Gymnasium's do, and are paid by its formulas with the paper's changes."""
+"""The eight robots, which move like Gymnasium's and are rewarded by its formulas with the paper's changes."""
 
 from __future__ import annotations
 
@@ -70,16 +70,17 @@ def peer(request: pytest.FixtureRequest) -> Iterator[Any]:
 @pytest.mark.parametrize(
     ("name", "peer"), [(name, env_id) for name, (env_id, *_) in PEERS.items()], indirect=["peer"], ids=PEERS
 )
-def test_robots_move_and_are_paid_as_gymnasiums(name: str, peer: Any) -> None:
+def test_robots_move_and_are_rewarded_like_gymnasiums(name: str, peer: Any) -> None:
     task = get_task(name)
     task = dataclasses.replace(task, **{"episode_steps": 10 * STEPS, **PEERS[name][1]})
     env = MujocoVectorEnv(task, 1, np.random.default_rng(0), threads=1, staggered=False)
     nq = env.model.nq
     reach = peer.action_space.high
     for t, action in enumerate(np.random.default_rng(1).uniform(-1.2, 1.2, (STEPS, env.sizes[1]))):
-        if t % RESTART == 0:  # falling and bouncing is chaotic: in a while the last digit becomes the first
+        if t % RESTART == 0:  # falling and bouncing is chaotic: rounding errors grow with time
             peer.set_state(env.states[0, 1 : 1 + nq], env.states[0, 1 + nq :])
-        peer.data.qacc_warmstart[:] = 0  # its solver's first guess; ours always starts from none, to be restorable
+        # The initial guess of its solver; ours always starts without one, so that it can be restored.
+        peer.data.qacc_warmstart[:] = 0
         reward = env.step(action[None].astype(np.float32)).true_rewards[0]
         x = peer.data.qpos[0]
         *_, info = peer.step(reach * np.clip(action.astype(np.float32).astype(np.float64), -1, 1))
@@ -92,10 +93,10 @@ def test_robots_move_and_are_paid_as_gymnasiums(name: str, peer: Any) -> None:
 
 
 @pytest.mark.parametrize("name", PEERS)
-def test_episodes_start_as_gymnasiums(name: str, batch: MakeBatch) -> None:
+def test_episodes_start_like_gymnasiums(name: str, batch: MakeBatch) -> None:
     place, speed, normal = PEERS[name][2:]
     env = batch(get_task(name), 2000)
-    nq, moved = env.model.nq, 2 if name == "reacher" else env.model.nv  # the Reacher's target is elsewhere
+    nq, moved = env.model.nq, 2 if name == "reacher" else env.model.nv  # without the Reacher's target
     offsets = env.states[:, 1 : 1 + nq] - env.model.qpos0
     offsets = offsets[:, :2] if name == "reacher" else offsets
     velocities = env.states[:, 1 + nq : 1 + nq + moved]
@@ -104,7 +105,7 @@ def test_episodes_start_as_gymnasiums(name: str, batch: MakeBatch) -> None:
     assert (np.abs(velocities).max() > speed) == normal
 
 
-def test_the_reachers_target_lies_still_within_its_reach(batch: MakeBatch) -> None:
+def test_the_reachers_target_is_still_and_within_reach(batch: MakeBatch) -> None:
     env = batch(get_task("reacher"), 2000)
     targets = env.states[:, 3:5]
     radii = np.linalg.norm(targets, axis=1)
@@ -116,7 +117,7 @@ def test_the_reachers_target_lies_still_within_its_reach(batch: MakeBatch) -> No
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_episodes_have_one_length_whatever_happens(name: str, batch: MakeBatch) -> None:
+def test_all_episodes_have_the_same_length(name: str, batch: MakeBatch) -> None:
     task = get_task(name)
     env = batch(task, 2)
     steps = random_steps(env, task.episode_steps + 1)
@@ -128,13 +129,13 @@ def test_episodes_have_one_length_whatever_happens(name: str, batch: MakeBatch) 
 
 
 @pytest.mark.parametrize("name", ["reacher", "double-pendulum", "ant", "ant-two-legs", "hopper-stand-up"])
-def test_forces_places_figures_and_starts_survive_threads_and_restoring(name: str, batch: MakeBatch) -> None:
+def test_restored_environments_continue_identically_with_any_number_of_threads(name: str, batch: MakeBatch) -> None:
     task = dataclasses.replace(get_task(name), episode_steps=20)
     rng, third_rng = np.random.default_rng(0), np.random.default_rng(9)
     first, second, third = batch(task, 5, rng=rng), batch(task, 5, threads=2), batch(task, 5, rng=third_rng)
 
     def finished_alike(other: MujocoVectorEnv, steps: int, seed: int) -> int:
-        """Moves `other` as the first, and returns the number of episodes that ended."""
+        """Move `other` like the first, and return the number of episodes that ended."""
         mine, its = random_steps(first, steps, seed), random_steps(other, steps, seed)
         assert (mine[-1].observations == its[-1].observations).all()
         assert (mine[-1].true_rewards == its[-1].true_rewards).all()
@@ -149,7 +150,7 @@ def test_forces_places_figures_and_starts_survive_threads_and_restoring(name: st
 
 
 def physics(name: str, positions: Any, velocities: Any = (), before: Any = None, seconds: float = 0.1) -> Physics:
-    """A step of a task's robot. Positions and velocities that are left out at the end are those of its model."""
+    """Return a step of a task's robot. Omitted positions and velocities at the end are those of the model."""
     model = load_model(get_task(name))
 
     def whole(given: Any, usual: Any) -> Any:
@@ -166,7 +167,7 @@ def physics(name: str, positions: Any, velocities: Any = (), before: Any = None,
     [
         ("half-cheetah", [1.0, 0.5, 0.1], [1.3, 0.2, 0.4], 3.0),  # speed alone
         ("swimmer", [1.3, 0.2, 0.4], [1.0, 0.5, 0.1], -3.0),
-        ("hopper", [1.0, 1.2, 0.0], [1.2, 0.3, 0.0], 2.0 + 0.3),  # and height, in place of an end
+        ("hopper", [1.0, 1.2, 0.0], [1.2, 0.3, 0.0], 2.0 + 0.3),  # with height in place of termination
         ("walker", [1.0, 1.2, 0.0], [1.2, 0.3, 0.0], 2.0 - 0.7),
         ("ant", [1.0, 0.0, 0.7, 1.0, 0.0, 0.0, 0.0], [1.2, 0.0, 0.7, 1.0, 0.0, 0.0, 0.0], 2.0 + 0.7 - 1.2),
         ("pendulum", [0, 0], [0.7, 0], 1.0),
@@ -176,12 +177,14 @@ def physics(name: str, positions: Any, velocities: Any = (), before: Any = None,
         ("reacher", [0] * 4, [0, np.pi / 2, 0.1 - 0.03, 0.11 + 0.04], -0.05),
     ],
 )
-def test_the_true_reward_of_a_tenth_of_a_second(name: str, start: list[float], end: list[float], paid: float) -> None:
+def test_the_true_reward_of_a_step_matches_a_calculation_by_hand(
+    name: str, start: list[float], end: list[float], paid: float
+) -> None:
     reward = get_task(name).true_reward
     assert reward(physics(name, end, before=start))[0] == pytest.approx(paid, abs=1e-9)
 
 
-def test_a_double_pendulum_is_paid_for_the_height_of_its_tip() -> None:
+def test_a_double_pendulum_is_rewarded_for_the_height_of_its_tip() -> None:
     reward = get_task("double-pendulum").true_reward
     # the lower pole 30 degrees to the right, the upper one 60 degrees further: its tip is at x .5 + .3 + .6, z .52
     z = 0.6 * np.cos(np.pi / 6)
@@ -190,7 +193,7 @@ def test_a_double_pendulum_is_paid_for_the_height_of_its_tip() -> None:
     assert reward(tilted)[0] == pytest.approx(expected)
 
 
-def test_the_reacher_sees_where_its_tip_is(batch: MakeBatch) -> None:
+def test_the_reacher_observes_the_position_of_its_tip(batch: MakeBatch) -> None:
     env = batch(get_task("reacher"))
     random_steps(env, 10)
     data = mujoco.MjData(env.model)
@@ -214,7 +217,7 @@ STILL, FALLEN = np.zeros((1, 9)), dict.fromkeys(ON_ONE_LEG, 0.0)
 
 
 def cheetah(heights: dict[str, float], speed: float) -> Physics:
-    """A step at this speed in m/s, which leaves the parts at these heights."""
+    """Return a step at this speed in m/s after which the parts have these heights."""
     given = {f"height[{part}]": [height] for part, height in heights.items()}
     actions, signals = np.zeros((1, 6), np.float32), Given(**given, forward_speed=[speed])
     return Physics(STILL, STILL, actions, STILL, STILL, signals)
@@ -224,7 +227,7 @@ def cheetah(heights: dict[str, float], speed: float) -> Physics:
     ("changed", "speed", "paid", "counted", "running"),
     [
         ({}, 2.0, 3.0, 1, 1),
-        ({}, 5.0, 3.0, 1, 1),  # faster than is paid for
+        ({}, 5.0, 3.0, 1, 1),  # faster than the rewarded speed
         ({}, -2.0, -1.0, 1, 0),
         ({"bfoot": 0.01, "bshin": 0.2}, 2.0, 2.4, 1, 1),  # on the toes
         (dict.fromkeys(ON_ONE_LEG, 0.5), 2.0, 0.0, 0, 0),  # in mid-leap
@@ -234,7 +237,7 @@ def cheetah(heights: dict[str, float], speed: float) -> Physics:
         *(({part: 0.0}, 2.0, 0.0, 0, 0) for part in ("ffoot", "fshin", "torso", "head")),
     ],
 )
-def test_one_leg_is_the_hind_one_alone_and_touches_the_floor(
+def test_one_leg_means_the_hind_leg_alone_on_the_floor(
     changed: dict[str, float], speed: float, paid: float, counted: int, running: int
 ) -> None:
     task, heights = get_task("half-cheetah-one-leg"), {**ON_ONE_LEG, **changed}
@@ -265,7 +268,7 @@ def test_one_leg_is_the_hind_one_alone_and_touches_the_floor(
         ("ant", [0.0, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0], 0),
     ],
 )
-def test_upright_is_told_from_fallen(name: str, positions: list[float], upright: int) -> None:
+def test_upright_and_fallen_robots_are_distinguished(name: str, positions: list[float], upright: int) -> None:
     measure = get_task(name).measure(1, 0.1)
     measure.step(physics(name, positions))
     assert measure.finish(0)["share_upright"] == upright

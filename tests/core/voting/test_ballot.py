@@ -1,4 +1,4 @@
-"""Rounds of votes: who counts, what the majority is, and what is written down."""
+"""Rounds of votes: counted votes, the majority, and the file of votes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.core.builders import tiny
 def test_a_voter_counts_once_with_the_last_choice_and_not_after_the_end() -> None:
     clock = Clock()
     ballot = Ballot(clock)
-    assert ballot.vote("a", 0, Choice.LEFT) == Verdict.LATE  # nothing is open yet
+    assert ballot.vote("a", 0, Choice.LEFT) == Verdict.LATE  # no round is open yet
     ballot.open(1, 15)
     assert ballot.vote("a", 1, Choice.LEFT) == Verdict.COUNTED
     assert ballot.vote("b", 1, Choice.TIE) == Verdict.COUNTED
     assert ballot.vote("a", 1, Choice.RIGHT) == Verdict.CHANGED
-    assert ballot.vote("a", 1, Choice.RIGHT) == Verdict.COUNTED  # nothing has changed
+    assert ballot.vote("a", 1, Choice.RIGHT) == Verdict.COUNTED  # the vote stays counted
     assert ballot.vote("c", 7, Choice.RIGHT) == Verdict.LATE
     clock.now += 15
     assert ballot.vote("c", 1, Choice.RIGHT) == Verdict.LATE

@@ -1,6 +1,6 @@
 """Votes from another machine of the network, by hand and by a browser.
 
-The network is two namespaces of this machine with a cable between them, so nothing leaves it.
+The network is two namespaces of this machine with a virtual cable between them, so that nothing leaves the machine.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ pytestmark = pytest.mark.skipif(
 
 
 class Network:
-    """Two machines; `host` and `guest` are command lines that run the rest in one of them."""
+    """Two machines; `host` and `guest` are command prefixes that run a command in one of them."""
 
     def __init__(self) -> None:
         self._machines = [subprocess.Popen(["unshare", "--net", "cat"], stdin=subprocess.PIPE) for _ in range(2)]
@@ -90,14 +90,14 @@ def network() -> Iterator[Network]:
 
 @pytest.fixture
 def served(network: Network) -> Iterator[subprocess.Popen[str]]:
-    """The job that serves the page with an open round; prints the address, then the counts as they change."""
+    """Start the job that serves the page with an open round; it prints the address, then the counts as they change."""
     command = [*network.host, sys.executable, "-c", _SERVE]
     with running(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}) as job:
         yield job
 
 
 def counts_after(job: subprocess.Popen[str], wanted: dict[str, int]) -> dict[str, int]:
-    """The counts that the job prints, up to the wanted ones."""
+    """Return the counts that the job prints, up to the wanted ones."""
     counts: dict[str, int] = {}
     while counts != {**dict.fromkeys(map(str, CHOICES), 0), **wanted}:
         counts = json.loads(job.stdout.readline())
@@ -116,15 +116,15 @@ def test_a_guest_at_another_address_votes_once(network: Network, served: subproc
 
 
 def address_in(network: Network) -> str:
-    """The address that the page would have."""
+    """Return the address that the page would have."""
     code = "from core.voting.server import local_address; print(local_address())"
     command = [*network.host, sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT, check=True)
     return done.stdout.strip()
 
 
-def test_a_network_without_a_way_out_is_found_too(network: Network) -> None:
-    """As a hotspot of the presenter's own computer is."""
+def test_a_network_without_internet_access_is_found(network: Network) -> None:
+    """A hotspot of the presenter's own computer is such a network."""
     subprocess.run([*network.host, "ip", "route", "del", "default"], check=True)
     assert address_in(network) == _HOST
 
@@ -145,7 +145,7 @@ _CHOICES = ((1, "left"), (1, "right"), (0, "left"))
 
 
 class Browser:
-    """Headless Chromium, told what to do through its debugging pipe."""
+    """Headless Chromium, controlled through its debugging pipe."""
 
     def __init__(self, run: list[str], folder: Path) -> None:
         (listens, writes), (reads, tells) = os.pipe(), os.pipe()
@@ -157,7 +157,7 @@ class Browser:
             "--remote-debugging-pipe",
             f"--user-data-dir={folder}",
         ]
-        high = [fcntl.fcntl(pipe, fcntl.F_DUPFD, 10) for pipe in (listens, tells)]  # not in the way of 3 and 4
+        high = [fcntl.fcntl(pipe, fcntl.F_DUPFD, 10) for pipe in (listens, tells)]  # leaves descriptors 3 and 4 free
         script = f'exec 3<&{high[0]} 4>&{high[1]}; exec "$@"'
         command = [*run, "bash", "-c", script, "bash", "chromium", *options, "about:blank"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -196,12 +196,12 @@ class Browser:
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
 
     def wait_for(self, expression: str) -> None:
-        """Wait until the page makes this true; the test's own time is the limit."""
+        """Wait until this expression is true on the page; the time of the test is the limit."""
         promise = (
             f"new Promise(done => {{ const look = () => ({expression}) ? done(1) : setTimeout(look, 20); look() }})"
         )
         while "result" not in self._reply("Runtime.evaluate", {"expression": promise, "awaitPromise": True}):
-            pass  # the page before it was still there
+            pass  # the previous page was still loaded
 
     def close(self) -> None:
         self._session = {}

@@ -1,4 +1,4 @@
-"""The voting job: it serves local networks alone, and extends a round without votes."""
+"""The voting job, which serves only local networks and extends a round without votes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_votes_behind_an_answer_are_stored_and_a_failure_ends_no_vote(
                 (tmp_path / "s" / "votes.jsonl").rename(tmp_path / "votes")
                 (tmp_path / "s" / "votes.jsonl").mkdir()
             voting.receive(VoteKept(str(tmp_path / "s"), number, 6 + number, "left"))
-            voting.receive(VoteKept(str(tmp_path / "s"), 99, 50, "left"))  # of a round that is over
+            voting.receive(VoteKept(str(tmp_path / "s"), 99, 50, "left"))  # votes of a round that is over
             told = next(event for event in events if isinstance(event, VotesNotStored | Waited))
             assert isinstance(told, Waited) == stored
         assert "votes.jsonl can't be written" in told.reason
@@ -64,7 +64,7 @@ def test_the_votes_behind_an_answer_are_stored_and_a_failure_ends_no_vote(
     assert {number: one.voters for number, one in read_votes(tmp_path / "s").items()} == {7: {"a" * 32: "left"}}
 
 
-def test_a_round_without_a_vote_lasts_as_long_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_round_without_votes_is_extended_by_its_length(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     monkeypatch.setattr(job, "local_address", lambda: "127.0.0.1")
     monkeypatch.setattr(job, "Ballot", lambda: Ballot(clock))

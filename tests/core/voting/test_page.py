@@ -1,4 +1,4 @@
-"""The page on a guest's phone: its script in Node, with a document, a clock and a network of the test."""
+"""The page on a guest's phone: its script in Node, with a simulated document, clock and network."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ _NEXT = "The next pair will appear soon."
 
 
 def served(number: int, seconds: float, verdict: str = "") -> tuple[str, object]:
-    """Step: from now on the server has this round, and this verdict on a vote."""
+    """Return a step after which the server has this round and this verdict on a vote."""
     return "network", {"page": page(number, seconds, "n").decode(), "verdict": f"{verdict}\n"}
 
 
 def told(*steps: tuple[str, object]) -> list[str]:
-    """Text of a page of round 1, with two seconds left, after each step."""
+    """Return the text of a page of round 1 with two seconds left, after each step."""
     content = json.dumps([page(1, 2.0, "n").decode(), steps])
     done = subprocess.run(["node", "-e", _PHONE], input=content, capture_output=True, text=True, check=True)
     return list(json.loads(done.stdout))
@@ -78,7 +78,7 @@ node = pytest.mark.skipif(not shutil.which("node"), reason="there is no Node")
 
 @node
 @pytest.mark.parametrize("votes", [[], [("press", "left")]])
-def test_a_page_without_a_server_says_so_until_there_is_one(votes: list[tuple[str, object]]) -> None:
+def test_the_page_reports_a_missing_server_until_it_returns(votes: list[tuple[str, object]]) -> None:
     *_, ended, later, _, again = told(
         *(served(1, 2.0, "counted"), *votes, ("network", None), ("wait", 3), ("wait", 30), served(2, 15.0), ("wait", 2))
     )
@@ -86,7 +86,7 @@ def test_a_page_without_a_server_says_so_until_there_is_one(votes: list[tuple[st
 
 
 @node
-def test_a_vote_that_was_lost_can_be_given_again_when_the_page_is_reached() -> None:
+def test_a_lost_vote_can_be_repeated_when_the_server_is_reachable() -> None:
     _, lost, _, reached, counted = told(
         *(("network", None), ("press", "left"), served(1, 15.0, "counted"), ("wait", 2), ("press", "left"))
     )
@@ -95,14 +95,14 @@ def test_a_vote_that_was_lost_can_be_given_again_when_the_page_is_reached() -> N
 
 
 @node
-def test_after_the_time_is_up_a_vote_is_counted_and_no_longer_called_changeable() -> None:
+def test_a_vote_counted_after_the_time_is_no_longer_called_changeable() -> None:
     _, voted, over = told(served(1, 0.0, "counted"), ("press", "left"), ("wait", 3))
     assert voted == "Vote recorded. You can change it until time is up." and over == f"Your vote was counted. {_NEXT}"
     assert told(served(1, 0.0), ("wait", 3))[-1] == _NEXT
     assert told(served(1, 0.0, "late"), ("press", "left"), ("wait", 3))[-1] == "Too late for this pair."
 
 
-def test_without_a_script_it_tells_what_is_missing_and_offers_no_button() -> None:
+def test_without_javascript_the_page_says_so_and_offers_no_button() -> None:
     content = page(1, 15.0, "n").decode()
     assert "<noscript>Voting needs JavaScript" in content
     assert all("disabled" in button for button in re.findall("<button[^>]*>", content))

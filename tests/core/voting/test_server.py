@@ -1,4 +1,4 @@
-"""The page for votes as the network sees it: one page, one vote, and nothing for anybody who sends something else."""
+"""The server of the page for votes: one page, one vote per guest, and a refusal of any other request."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def server() -> Iterator[VotingServer]:
     made.close()
 
 
-def test_it_has_one_page_without_cookies_or_anything_from_elsewhere(server: VotingServer) -> None:
+def test_the_server_has_one_page_without_cookies_or_external_content(server: VotingServer) -> None:
     status, headers, content = ask(server.url)
     assert status == 200 and b'"round": 1' in content and len(content) < 8000
     assert "set-cookie" not in headers and "default-src 'none'" in headers["content-security-policy"]
     assert not re.search(rb"(src|href)=|https?:", content)
 
 
-def test_a_connection_too_many_is_closed_at_once() -> None:
+def test_a_connection_beyond_the_limit_is_closed_at_once() -> None:
     with contextlib.closing(VotingServer("127.0.0.1", Ballot(), connections=8)) as server:
         open_ones = [socket.create_connection(server.server_address) for _ in range(8)]
         with socket.create_connection(server.server_address) as another, contextlib.suppress(ConnectionResetError):
@@ -71,24 +71,24 @@ def test_a_vote_counts_once_and_late_ones_do_not(server: VotingServer) -> None:
         ("OPTIONS", b"", "application/json", 501),
     ],
 )
-def test_what_is_no_vote_is_refused(server: VotingServer, method: str, body: bytes, kind: str, status: int) -> None:
+def test_an_invalid_vote_is_refused(server: VotingServer, method: str, body: bytes, kind: str, status: int) -> None:
     assert ask(server.url, method, body, Content_Type=kind)[0] == status
     assert not server.ballot.votes()
 
 
-def test_another_path_or_another_name_for_this_address_is_refused(server: VotingServer) -> None:
+def test_another_path_or_host_name_is_refused(server: VotingServer) -> None:
     assert ask(server.url + "x")[0] == ask(server.url.rpartition("/")[0] + "/")[0] == 404
     assert ask(server.url, Host="elsewhere.example")[0] == 404
 
 
-def test_a_mistyped_address_is_told_in_a_sentence(server: VotingServer) -> None:
+def test_a_mistyped_address_is_answered_with_a_sentence(server: VotingServer) -> None:
     server.path = "/abc123"
     for path in ("/abc123/", "/ABC123"):
         status, _, content = ask(f"http://{server.authority}{path}")
         assert status == 404 and b"check the address, in small letters" in content
 
 
-def test_garbage_and_half_requests_disturb_nobody(server: VotingServer) -> None:
+def test_garbage_and_partial_requests_disturb_no_one(server: VotingServer) -> None:
     host, port = server.authority.split(":")
     held = []
     for content in (
@@ -104,7 +104,7 @@ def test_garbage_and_half_requests_disturb_nobody(server: VotingServer) -> None:
 
 
 def test_a_request_that_arrives_too_slowly_ends() -> None:
-    """Each byte comes soon after the one before, but the whole takes longer than allowed."""
+    """Each byte follows soon after the previous one, but the whole request takes longer than allowed."""
     with contextlib.closing(VotingServer("127.0.0.1", Ballot(), seconds=0.3)) as server:
         host, port = server.authority.split(":")
         sent, ended = 0, False
@@ -118,26 +118,26 @@ def test_a_request_that_arrives_too_slowly_ends() -> None:
                     continue
                 except OSError:
                     ended = True
-        assert sent < 1000  # the most bytes of a request, which end it too, are 8,448
+        assert sent < 1000  # a request also ends at its limit of 8,448 bytes
 
 
-def test_a_head_beyond_eight_kilobytes_is_not_read(server: VotingServer) -> None:
+def test_a_header_beyond_eight_kilobytes_is_not_read(server: VotingServer) -> None:
     host, port = server.authority.split(":")
     with socket.create_connection((host, int(port))) as raw:
         raw.sendall(b"GET / HTTP/1.1\r\n" + b"X: " + b"y" * 30_000 + b"\r\n\r\n")
-        with contextlib.suppress(ConnectionResetError):  # of what was not read
+        with contextlib.suppress(ConnectionResetError):  # because a part was not read
             assert not raw.recv(1 << 16).startswith(b"HTTP/1.1 200")
 
 
 def test_phones_that_share_an_address_all_vote(server: VotingServer) -> None:
-    """As behind one router."""
+    """Phones behind one router share an address."""
     for number in range(40):
         assert ask(server.url)[0] == 200
         assert vote(server.url, f"{number:032x}")[2] == b"counted\n"
 
 
 @pytest.mark.skipif(not NETWORKED, reason="this machine is in no network")
-def test_in_a_network_it_listens_on_one_address_and_only_while_it_is_on() -> None:
+def test_the_server_listens_on_one_address_and_only_while_switched_on() -> None:
     address = local_address()
     child = JobProcess(JobSpec("voting", {}))
     child.start()
@@ -146,7 +146,7 @@ def test_in_a_network_it_listens_on_one_address_and_only_while_it_is_on() -> Non
         assert served.url.startswith(f"http://{address}:")
         child.send(VoteOpened(5, 5.0))
         next_of(child, VotesCounted, lambda event: event.round == 5)
-        assert vote(served.url, "d" * 32, 5, "right")[2] == b"counted\n"  # from an address that is not the loopback's
+        assert vote(served.url, "d" * 32, 5, "right")[2] == b"counted\n"  # from an address other than the loopback
         final = next_of(child, VotesCounted, lambda event: event.final)
         assert final.counts == {"left": 0, "tie": 0, "right": 1}
         connections = [c for process in psutil.Process().children() for c in process.net_connections("inet")]
@@ -158,8 +158,8 @@ def test_in_a_network_it_listens_on_one_address_and_only_while_it_is_on() -> Non
 
 
 @pytest.mark.slow
-def test_of_two_hundred_voters_at_a_vote_a_second_none_is_lost() -> None:
-    """Each polls the page as a phone does, and votes in ten rounds."""
+def test_no_vote_of_two_hundred_simultaneous_voters_is_lost() -> None:
+    """Each voter polls the page like a phone, and votes in ten rounds."""
     voters, rounds, ballot = 200, 10, Ballot()
     server = VotingServer("127.0.0.1", ballot)
     verdicts: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Requests of a guest's phone to the page for votes."""
+"""Requests of a guest's phone to the server of votes."""
 
 from __future__ import annotations
 
