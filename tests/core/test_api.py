@@ -12,6 +12,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from gymnasium.utils.env_checker import check_env
 
 from core.api import LearnedReward, TaskEnvironment, environment, policy
 from core.errors import UserError
@@ -79,12 +80,14 @@ def test_the_reward_ranks_as_the_ensemble_does(taught: Path) -> None:
     env.close()
 
 
+@pytest.mark.filterwarnings("ignore:.*A Box observation space (minimum|maximum) value is")
 def test_the_environment_follows_the_interface_of_gymnasium(taught: Path) -> None:
     env = environment(taught / "DIR")
     one, _ = env.reset(seed=3)
     other, _ = env.reset(seed=3)
     assert (one == other).all() and not (env.reset()[0] == one).all()
     assert env.observation_space.contains(one) and env.action_space.contains(env.action_space.sample())
+    check_env(env, skip_render_check=True)
     env.close()
 
 

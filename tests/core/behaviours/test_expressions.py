@@ -86,7 +86,7 @@ def test_names_in_brackets_may_be_quoted() -> None:
     assert value('joint[knee] + joint_rate["left-hip"] + contact["foot"]', **joints) == [11.0, 23.0]
 
 
-def test_only_used_signals_are_computed() -> None:
+def test_an_expression_names_the_signals_that_it_reads() -> None:
     assert compile_expression("max(height[foot], 0) * up", NAMES).signals == {"height[foot]", "up"}
     assert value("3") == [3.0, 3.0]
 
