@@ -75,7 +75,7 @@ def _left_behind(folder: Path, labels: int) -> str:
 class _Driver(QObject):
     """Presses keys as a person does, step by step, and ends the test if a step takes too long.
 
-    failure: part of a sentence, why training stopped or which step timed out; '' if everything works
+    failure: why training stopped, or which step timed out; '' if neither happened
     labels: answers that count at the end
     """
 

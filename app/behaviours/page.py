@@ -400,6 +400,7 @@ class BehaviourPage(QWidget):
 
     def _end_practice(self) -> None:
         self.practice.leave()
+        self._show_what_to_correct()
         self.stack.setCurrentWidget(self.maker)
         self._draw()
         self.practise.setFocus()

@@ -90,8 +90,10 @@ class PreferenceDetail(QFrame):
             self.show_reason(headline, detail)
 
     def show_pair(self, pair: Pair) -> None:
+        self._unreadable = False  # a copy of the answer may have been put back
         self.clips.show_pair(pair)
         self.place.setCurrentWidget(self.clips)
+        self._update()
 
     def show_unreadable(self, sentence: str) -> None:
         self._unreadable = True

@@ -112,6 +112,9 @@ class HistoryPage(QWidget):
             self.list.setFocus()  # last: a list that gets the focus first makes the row current without selecting it
 
     def _on_row_read(self, row: PreferenceSummary) -> None:
+        if self._rows_missing:  # they can be read again
+            self._history.open()
+            return
         self.model.set_row(row)
         if self.pane.row and self.pane.row.id == row.id:
             self.pane.show_answer(row)

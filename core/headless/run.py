@@ -134,7 +134,7 @@ class HeadlessRun:
 
         SIGINT (Ctrl+C), SIGTERM and SIGHUP take effect between two cycles: a checkpoint is saved, and KeyboardInterrupt
         is raised with the signal's number. A second signal raises CutShortError at once. Raises UserError, NotFiniteError
-        or StageFailedError if a job fails. In the last two cases nothing more is saved, and the last checkpoint remains.
+        or StageFailedError if a job fails. After a second signal or a failure nothing more is saved, and the last checkpoint remains.
         """
         started = time.monotonic()
         with Interrupts() as interrupts, self._stage_errors():

@@ -120,10 +120,12 @@ def _report_constant_reward(config: Config, untrained: Sequence[float]) -> None:
 
     untrained: true returns of episodes of the untrained policy
     """
-    if is_behaviour_text(config.task) and len(untrained) > 1 and len(set(untrained)) == 1:
+    task = get_task(config.task)
+    has_oracle = isinstance(task, RobotTask) and task.behaviour is not None and task.behaviour.oracle is not None
+    if has_oracle and len(untrained) > 1 and len(set(untrained)) == 1:
         print(
             f"The true return is the same in all {len(untrained)} episodes of the untrained policy: {untrained[0]:g}."
-            " If no clip differs, no answer can teach anything: check the oracle's expression.",
+            " If it never differs, nothing can be learned from it: check the oracle's expression.",
             file=sys.stderr,
         )
 
@@ -223,8 +225,8 @@ def _take(args: argparse.Namespace, config: Config) -> Taken:
     taken = take(source, config, parts)
     if taken.answers and _wanted(read_config(source).task) != _wanted(config.task):
         print(
-            f"{pluralize(taken.answers, 'answer')} of {source} were given for another behaviour: leave them out with"
-            " --take reward,policy or --take policy if they contradict the new one.",
+            f"{source} has {pluralize(taken.answers, 'answer')} about another behaviour: give --take reward,policy or"
+            " --take policy if they contradict the new one.",
             file=sys.stderr,
         )
     return taken

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from core.behaviours.behaviour import (
     plain_name,
     read_file,
 )
-from core.behaviours.expressions import MAX_TEXT, Expression, compile_expression
+from core.behaviours.expressions import Expression, compile_expression
 from core.behaviours.figures import EpisodeFigures, compile_figure
 from core.behaviours.robot_model import PREFIX as MJCF
 from core.behaviours.robot_model import RobotModel
@@ -157,8 +159,11 @@ def behaviour_task(behaviour: Behaviour) -> Task:
 
 
 def _default_measure(behaviour: Behaviour, robot: RobotTask) -> NamedFigure:
-    if behaviour.oracle and robot.camera.fixed and len(text := f"mean({behaviour.oracle})") <= MAX_TEXT:
-        return NamedFigure("mean_reward", "Mean true reward", text)
+    if behaviour.oracle and robot.camera.fixed:
+        text = f"mean({behaviour.oracle})"
+        with suppress(UserError):  # too long or too deep for a figure
+            compile_figure(text, robot.names)
+            return NamedFigure("mean_reward", "Mean true reward", text)
     return _UNMEASURED
 
 
@@ -171,10 +176,10 @@ def _robot_of(behaviour: Behaviour) -> RobotTask:
     if behaviour.model is not None:
         raise UserError(f"{behaviour.robot} is not an MJCF file: leave out model.")
     if behaviour.robot not in ROBOTS:
-        file = behaviour.robot.rpartition(":")[2]
+        file = re.sub(r"^mjcf[ ;,]+", "", behaviour.robot.rpartition(":")[2])
         known = (
             f"write {MJCF}{file}."
-            if file.endswith(".xml") and not file.startswith("mjcf")
+            if file.endswith(".xml")
             else suggestion(behaviour.robot, (*ROBOTS, f"{MJCF}FILE", f"{GYM}ENV_ID"))
         )
         raise UserError(f"There is no robot {behaviour.robot!r:.60}: {known}")

@@ -147,6 +147,20 @@ def test_an_unreadable_answer_shows_a_sentence_and_affects_no_other(mixed: Face)
     mixed.wait_until(lambda: row_of(page, 3).choice == Choice.LEFT)
 
 
+def test_a_damaged_answer_can_be_changed_once_its_file_is_put_back(mixed: Face) -> None:
+    file = mixed.folder / "preferences" / "00000004.safetensors"
+    content = file.read_bytes()
+    damage(mixed, 4)
+    page = page_of(mixed)
+    choose(mixed, 4)
+    mixed.wait_until(lambda: page.pane.empty.headline.text() == "This answer can't be shown")
+    mixed.stop()
+    file.write_bytes(content)
+    mixed.window.pause_action.trigger()
+    mixed.wait_until(lambda: playing(page, 4))
+    assert page.pane.choices[Choice.TIE].isEnabled()
+
+
 @pytest.mark.parametrize("open_meanwhile", [False, True])
 def test_answers_of_a_restored_copy_are_listed_once_training_has_them(mixed: Face, open_meanwhile: bool) -> None:
     page = page_of(mixed)
@@ -175,3 +189,9 @@ def test_an_unreadable_store_is_reported_on_the_page(mixed: Face, monkeypatch: p
     mixed.wait_until(lambda: page.empty.headline.text() == "The answers can't be read")
     page.filter.choice.setCurrentIndex(1)
     assert page.empty.detail.text() == "The disk has failed: check it."
+    monkeypatch.undo()
+    page.filter.choice.setCurrentIndex(0)
+    mixed.activate()
+    mixed.answer_another()
+    mixed.wait_until(lambda: listed(page) == [7, 6, 5, 4, 3, 2, 1])
+    assert page.stack.currentWidget() is page.list

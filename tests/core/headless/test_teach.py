@@ -156,6 +156,14 @@ def test_an_oracle_that_cannot_tell_clips_apart_is_reported(tmp_path: Path, cli:
     assert "The true return is the same in all 32 episodes of the untrained policy: 0." in printed.err
 
 
+def test_a_reward_that_the_behaviour_file_does_not_contain_is_not_blamed_on_it(tmp_path: Path, cli: Run) -> None:
+    file = tmp_path / "car.json"
+    file.write_text(json.dumps({**BEHAVIOUR, "robot": "gym:MountainCar-v0", "clip_seconds": 1}))
+    small = ["--set", "rollout.environments=8", "--set", "rollout.steps=64", "--steps", "1536", "--teacher", "none"]
+    printed = cli("teach", file, *small, "--session", "s", "--json")
+    assert json.loads(printed.out)["random_return"] < 0 and "oracle" not in printed.err
+
+
 def test_signals_that_never_change_on_the_robot_are_warned_about(tmp_path: Path, cli: Run) -> None:
     file = tmp_path / "wave.json"
     plots = [{"title": "Roll", "expression": "mean(roll)"}]

@@ -173,7 +173,7 @@ def games() -> Iterator[Made]:
 
 
 @pytest.mark.slow
-def test_games_are_the_same_in_one_process_or_in_two_and_resume_in_either(games: Made) -> None:
+def test_games_are_the_same_in_one_process_or_in_two_and_resume_in_two(games: Made) -> None:
     here, apart = games("breakout"), games("breakout", processes=True)
     require_same(batch(here), batch(apart))
     apart.set_state(here.get_state())

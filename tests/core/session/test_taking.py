@@ -128,7 +128,7 @@ def test_a_taken_reward_is_kept_until_there_are_enough_answers_to_fit(source: Pa
 def test_answers_are_copied_and_new_ones_requested(source: Path, cli: Run) -> None:
     words = ["teach", behaviour("high", oracle="height[cpole]"), "--from", "old", "--labels", "3", "--session", "new"]
     printed = cli(*words, "--json", *SMALL)
-    assert "4 answers of old were given for another behaviour" in printed.err
+    assert "old has 4 answers about another behaviour" in printed.err
     result = json.loads(printed.out)
     assert (result["labels"], result["env_steps"], result["divergences"]) == (4 + 3, 8 * 32 * 6, 0)
     answers, before = ([(a.id, a.choice) for a in _answers(folder)] for folder in (Path("new"), source))

@@ -79,6 +79,7 @@ def test_without_a_measure_the_first_plot_is_reported() -> None:
     assert task_of(**arm, oracle="joint_rate[joint0] > 2").measure_name == "mean_reward"
     assert task_of(**arm, oracle=None).measure_name == "forward_speed"
     assert task_of(**arm, oracle=" + ".join(["height[fingertip]"] * 25)).measure_name == "forward_speed"
+    assert task_of(**arm, oracle="-" * 198 + "height").measure_name == "forward_speed"
 
 
 def test_a_plot_of_the_measure_is_reported_once() -> None:
@@ -122,6 +123,8 @@ def test_the_papers_tasks_are_files_too(name: str) -> None:
         ({"model": {}}, "model"),
         ({"oracle": "2 + 1"}, "The oracle gives the same reward at every step"),
         ({"robot": "mjcf"}, "did you mean mjcf:FILE?"),
+        ({"robot": "mjcf robots/arm.xml"}, "write mjcf:robots/arm.xml."),
+        ({"robot": "mjcf/arm.xml"}, "write mjcf:mjcf/arm.xml."),
         ({"clip_seconds": 9}, "an episode of hopper lasts 8"),
         ({"oracle": "height[knee]"}, "oracle, column 8: there is no height of knee: choose one of torso_geom"),
         ({"measure": {"name": "a", "expression": "height"}}, "measure, column 1: height has a value at each step"),
