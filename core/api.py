@@ -83,14 +83,17 @@ class TaskEnvironment(gymnasium.Env[Observations, Any]):
         self._rng = generator(seed, "environment")
         self._env = make_envs(self.task, 1, self._rng, threads=1, staggered=False)
         self._steps = 0
+        self._is_new = True
+        """Whether the simulator is at the start of an episode that no reset has returned."""
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Observations, dict[str, Any]]:
         super().reset(seed=seed)
         if seed is not None:
             self._rng = generator(seed, "environment")
-        self._env.close()
-        self._env = make_envs(self.task, 1, self._rng, threads=1, staggered=False)
-        self._steps = 0
+        if seed is not None or not self._is_new:
+            self._env.close()
+            self._env = make_envs(self.task, 1, self._rng, threads=1, staggered=False)
+        self._steps, self._is_new = 0, False
         return self._env.observations[0].copy(), {}
 
     def step(self, action: Action) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
@@ -98,6 +101,7 @@ class TaskEnvironment(gymnasium.Env[Observations, Any]):
         ended = bool(step.ended[0])
         observation = step.end_observations[0] if ended else step.observations[0]
         self._steps += 1
+        self._is_new = ended
         truncated = ended or self._steps == self.task.episode_steps
         return observation.copy(), float(np.nan_to_num(step.true_rewards[0])), False, truncated, {}
 

@@ -87,8 +87,8 @@ class BehaviourPage(QWidget):
         self._models: dict[str, RobotModel] = {}
         self._pictured: dict[str, str] = {}
         """Names of imported robots by the tasks that picture them."""
-        self._scene = "", 0
-        """Text and size of the scene that was requested last; '' for none."""
+        self._scene: tuple[object, ...] | None = None
+        """What the picture depends on (motion, camera, size), when it was drawn last; None before that."""
         self._robot: tuple[str, RobotModel | None] = "", None
         """Robot of that scene."""
         self._practised_motion: tuple[object, ...] | None = None
@@ -217,7 +217,7 @@ class BehaviourPage(QWidget):
         most = min(_LARGEST_PICTURE, round(_PICTURE_SHARE * self.width()))
         side = max(SIDE, min(most, self.height() - _AROUND_PICTURE))
         self.view.setFixedSize(side, side)
-        if self._scene[0] and self.making:
+        if self._scene and self.making:
             self._update_scene()
 
     def minimumSizeHint(self) -> QSize:
@@ -251,7 +251,7 @@ class BehaviourPage(QWidget):
         self._scenes.rest()
         self.practice.leave()
         self.stack.setCurrentWidget(self.maker)
-        self._scene = "", 0
+        self._scene = None
         self.view.play(None)
 
     def saved(self, path: Path) -> None:
@@ -371,11 +371,12 @@ class BehaviourPage(QWidget):
 
     def _update_scene(self) -> None:
         """Draw the robot again if the draft or the size of the picture has changed."""
-        if self._scene != (self.draft.scene_text(), self.view.clip_size):
+        if self._scene != (self.draft.motion, self.draft.camera, self.view.clip_size):
             self._draw()
 
     def _draw(self, still: int | None = None) -> None:
-        self._scene = text, size = self.draft.scene_text(), self.view.clip_size
+        text, size = self.draft.scene_text(), self.view.clip_size
+        self._scene = self.draft.motion, self.draft.camera, size
         previous, self._robot = self._robot, (self.draft.robot, self.draft.model)
         if previous != self._robot:
             self.view.play(None)

@@ -8,6 +8,7 @@ import contextlib
 import io
 import ipaddress
 import json
+import logging
 import re
 import secrets
 import socket
@@ -22,6 +23,8 @@ from typing import Any
 from core.types import Choice
 from core.voting.ballot import CHOICES, Ballot
 from core.voting.page import page
+
+log = logging.getLogger(__name__)
 
 _MAX_BODY = 256
 _MAX_HEAD = 8192
@@ -78,7 +81,9 @@ class VotingServer(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore errors of a connection, which has already been closed."""
+        """Log a mistake in the program; ignore errors of the connection, which has already been closed."""
+        if not isinstance(sys.exception(), OSError):
+            log.exception("A request of the voting page failed.")
 
     def close(self) -> None:
         """Stop listening, and end all connections."""

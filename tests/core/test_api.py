@@ -91,6 +91,19 @@ def test_the_environment_follows_the_interface_of_gymnasium(taught: Path) -> Non
     env.close()
 
 
+def test_each_episode_begins_at_a_start_of_its_own_and_has_the_fixed_length() -> None:
+    env, starts, lengths = TaskEnvironment(tiny()), [], []
+    for _ in range(3):
+        start, steps, truncated = env.reset()[0], 0, False
+        while not truncated:
+            _, _, _, truncated, _ = env.step(np.zeros(3, np.float32))
+            steps += 1
+        starts.append(tuple(start))
+        lengths.append(steps)
+    env.close()
+    assert lengths == [env.task.episode_steps] * 3 and len(set(starts)) == 3
+
+
 def test_a_game_is_truncated_at_the_fixed_length_too() -> None:
     env = TaskEnvironment(tiny(task="breakout"))
     for _ in range(2):
