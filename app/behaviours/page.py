@@ -322,6 +322,7 @@ class BehaviourPage(QWidget):
             self.instruction.setPlainText(draft.instruction)
         self.fold.setChecked(bool(draft.oracle or draft.measure))
         self.signals.search.clear()
+        self.signals.list.scrollToTop()
         self._refresh()
 
     def _refresh(self) -> None:

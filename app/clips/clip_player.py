@@ -12,7 +12,7 @@ from core.types import Frames
 _RADIUS, _BORDER, _FLASH = 12, 2, 7
 _PROGRESS = 6
 """Height in pixels of the line that shows the position in the loop."""
-_TO_COME, _PLAYED = QColor(0, 0, 0, 70), QColor(255, 255, 255, 190)
+_TO_COME = QColor(0, 0, 0, 70)
 _END = QColor(0, 0, 0, 60)
 """Shade over the last frame, so that the loop's beginning is seen as a change of light."""
 _SCREEN = QImage.Format.Format_RGB32
@@ -114,7 +114,7 @@ class ClipPlayer(QWidget):
         line = QRect(self._place.left(), self._place.bottom() + 1 - _PROGRESS, width, _PROGRESS)
         painter.fillRect(line, _TO_COME)
         line.setWidth(round(width * (self.index + 1) / count))
-        painter.fillRect(line, _PLAYED)
+        painter.fillRect(line, QColor(theme.palette().blue))  # white would vanish into a light frame
 
     def _scaled(self, frames: Frames) -> QImage:
         """The current frame in the size and format of the screen; kept for the next loops while there is room."""

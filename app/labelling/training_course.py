@@ -61,9 +61,11 @@ class TrainingCourse:
             self._begin_finish(self._env_steps - self._steps)
 
     def reported(self, env_steps: int, predicted_return: float, finishing: float | None) -> None:
-        """Take a report: training is under way. finishing: as in RolloutReported"""
+        """Take a report: training is under way, or a finish is over. finishing: as in RolloutReported"""
         self._env_steps, self.finishing = env_steps, finishing
         self.holding = self.finished = False
+        if finishing == 1:
+            self.waited(FINISHED)
         if math.isfinite(predicted_return):
             self._returns.append((env_steps, predicted_return))
 

@@ -53,9 +53,11 @@ class Demonstrations(QObject):
 
     Signals:
         demonstration_drawn(object): the newest Demonstration.
+        forgotten(): the policy of the demonstrations so far is no longer the newest one.
     """
 
     demonstration_drawn = Signal(object)
+    forgotten = Signal()
 
     def __init__(self, measure: str, requests: JobRequests, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -76,6 +78,7 @@ class Demonstrations(QObject):
         """Discard the recordings so far, as their policy is no longer the newest one."""
         self._job_requests.cancel(self._token)
         self._newest = self._drawing = None
+        self.forgotten.emit()
 
     def draw_if_due(self, pair_ready: bool) -> None:
         """Render the newest recording if it is due. Call it often.

@@ -99,6 +99,14 @@ class LiveView(QWidget):
         if self.snapshot is None:
             self.policy.play_next(demonstration)
 
+    def forget_live(self) -> None:
+        """Stop showing the newest policy so far: training has returned to an earlier one, which is recorded first."""
+        self.live = None
+        if self.snapshot is None:
+            self.policy.clear()
+            self.title.setText("Newest policy")
+            self._show_figure()
+
     def set_replay(self, demonstration: Demonstration) -> None:
         """Show the replay of a snapshot, unless the slider has moved on."""
         if demonstration.snapshot is not None and demonstration.snapshot == self._wanted:

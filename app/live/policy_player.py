@@ -1,5 +1,6 @@
 """Looping playback of a demonstration, with its predicted reward and a legend below."""
 
+import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
@@ -47,6 +48,14 @@ class PolicyPlayer(QWidget):
         self.legend.set_columns(len(self.shown.predicted) > 0)
         self.demonstration_started.emit(self.shown)
         self.clock.play(len(frames.pixels), frames.fps)
+
+    def clear(self) -> None:
+        """Show no demonstration, but the placeholder."""
+        self.shown = self._next = None
+        self.clock.halt()
+        self.player.set_frames(None)
+        self.reward_timeline.set_predicted(np.zeros(0, np.float32))
+        self.legend.set_columns(False)
 
     def _on_frame_due(self, index: int) -> None:
         looped, self._index = index < self._index or index == 0, index

@@ -5,13 +5,15 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
 from PySide6.QtCore import QObject, Qt
 
 from app.live.demonstrations import Demonstration
 from app.session.controller import Controller, State
+from app.session.metrics_recorder import of_figure
 from app.style.images import encoded, of_pixels
-from core.events import Event, RolloutReported
 from core.io import files
+from core.metrics import CAPACITY
 from core.session import summary
 from core.session.session import Session
 from core.session.summary import Summary
@@ -32,10 +34,8 @@ class SummaryWriter(QObject):
         super().__init__(controller)
         self._controller = controller
         self._counted = False
-        self._best: float | None = None
         self._demonstration: Demonstration | None = None
         self._failure_told = False
-        controller.job_group.event_arrived.connect(self._on_event)
         controller.demonstrations.demonstration_drawn.connect(self._on_demonstration_drawn)
         controller.checkpointer.saved.connect(self.write)
         controller.state_changed.connect(self._on_state_changed)
@@ -53,7 +53,7 @@ class SummaryWriter(QObject):
             labels=controller.progress.labels,
             env_steps=controller.progress.env_steps,
             measure_title=task.measure_title,
-            best=self._best,
+            best=self._best(),
             used_at=time.time(),
         )
         session, demonstration = controller.session, self._demonstration
@@ -69,10 +69,12 @@ class SummaryWriter(QObject):
         self._counted = True
         self.write()
 
-    def _on_event(self, event: Event) -> None:
-        task = self._controller.task
-        if isinstance(event, RolloutReported) and task.measure_name in event.measure:
-            self._best = summary.better(event.measure[task.measure_name], self._best)
+    def _best(self) -> float | None:
+        """Return the best figure up to the current policy, without those of an undone finish; None before the first."""
+        controller = self._controller
+        _, figures = controller.metrics.snapshot(of_figure(controller.task.measure_name), CAPACITY)
+        known = figures[np.isfinite(figures)]
+        return float(known.max()) if len(known) else None
 
     def _on_demonstration_drawn(self, demonstration: Demonstration) -> None:
         self._demonstration = demonstration

@@ -104,6 +104,7 @@ class DemoSide(QWidget):
             spacing=8,
         )
         controller.demonstrations.demonstration_drawn.connect(self.now.play_next)
+        controller.demonstrations.forgotten.connect(self.now.clear)
         controller.replays.replay_drawn.connect(self._on_replay_drawn)
         # A connection to a method ends with this widget; one to a function would remain and keep requesting.
         for changed in (controller.policy_history.snapshots_changed, controller.state_changed):

@@ -233,6 +233,7 @@ class MainWindow(QMainWindow):
         controller.trouble_arose.connect(self._show_trouble)
         controller.succeeded.connect(self.toast.show_message)
         controller.demonstrations.demonstration_drawn.connect(self.live.set_live)
+        controller.demonstrations.forgotten.connect(self.live.forget_live)
         self.live.picture_resized.connect(controller.set_live_pixels)
         self.idle_pause.rest_changed.connect(self.live.set_resting)
         controller.stopped.connect(self._on_stopped)

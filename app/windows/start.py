@@ -296,7 +296,8 @@ class StartWindow(QMainWindow):
             return False
         self._asked_about = unsaved
         titles = " and ".join(draft.shown_title for draft in unsaved)
-        self.show_problem(f"Quitting discards the changes to {titles}: save them first, or quit again.")
+        save = "save them" if all(draft.behaviour for draft in unsaved) else "complete and save them"
+        self.show_problem(f"Quitting discards the changes to {titles}: {save} first, or quit again.")
         return True
 
     def closeEvent(self, event: QCloseEvent) -> None:

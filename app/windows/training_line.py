@@ -46,7 +46,7 @@ class TrainingLine(QWidget):
         self.text, self.keep = ElidedLabel("stages"), tab_button("Keep training")
         self.undo_finish, self.finish = tab_button("Undo finish"), tab_button("Finish training")
         keep_place(self.finish, controller.course.follows_answers)  # else the clips would jump
-        for part in (self.keep, self.undo_finish, self.finish):
+        for part in (self.keep, self.finish, self.undo_finish):
             part.hide()  # until the first refresh
         self.text.setSizePolicy(
             QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred
@@ -58,7 +58,7 @@ class TrainingLine(QWidget):
             button.setToolTip(action.statusTip())
             button.clicked.connect(action.trigger)
         explain(self, "finish")
-        row((self.text, 1), self.keep, self.undo_finish, self.finish, of=self, margins=(4, 0, 4, 0))
+        row((self.text, 1), self.keep, self.finish, self.undo_finish, of=self, margins=(4, 0, 4, 0))
 
     def refresh(self, at_once: bool = False) -> None:
         """Update the text, at most every two seconds unless the person has just done something."""
@@ -119,7 +119,7 @@ def _comparison(controller: Controller) -> str:
     """Return a sentence about the answers that compare the policies from before and after the finish; '' for none."""
     pair, comparison = controller.labelling.pairs.shown, controller.course.comparison
     if pair is not None and (made := comparison.made_by(pair.query)) is not None:
-        return f"One clip is from before the finish, the other from after it ({made.left} to go)."
+        return f"{made.left} to go: one clip is from before the finish, one from after it."
     if (preferred := comparison.preferred) is None:
         return ""
     earlier, later, total = preferred

@@ -232,7 +232,7 @@ def test_quitting_a_session_first_reports_an_unsaved_behaviour(begin: Begin) -> 
     flow.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
     flow.wait_for_start()
     assert (
-        "Quitting discards the changes to Kneeling: save them first" in start.banner.text.text()
+        "Quitting discards the changes to Kneeling: complete and save them first" in start.banner.text.text()
         and start.banner.isVisible()
     )
     assert not flow.ended

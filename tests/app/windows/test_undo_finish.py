@@ -15,6 +15,7 @@ from PySide6.QtTest import QTest
 from app.keys.commands import Command
 from app.session.controller import State
 from app.session.metrics_recorder import PREDICTED
+from app.session.summary_writer import SummaryWriter
 from core.events import (
     DemonstrationRecorded,
     Event,
@@ -26,6 +27,7 @@ from core.events import (
     Waited,
 )
 from core.preferences.schedule import DONE, FINISHED, HOLDS
+from core.session import summary
 from core.session.job_states import KEPT_REWARD
 from core.session.plain_files import CHECKPOINTS
 from core.session.session import Session
@@ -112,7 +114,7 @@ def compare(face: Face, *keys: Qt.Key) -> None:
     text = face.window.training_line.text
     for i, (key, following) in enumerate(zip(keys, pairs[1:], strict=True)):
         left = len(keys) - i
-        assert text.text() == f"One clip is from before the finish, the other from after it ({left} to go)."
+        assert text.text() == f"{left} to go: one clip is from before the finish, one from after it."
         face.window.refresh()
         assert offered(face) and not face.window.training_line.text.elided
         face.press(key)
@@ -232,7 +234,7 @@ def test_a_withdrawn_answer_does_not_count_in_the_comparison(face: Face) -> None
     assert line(face).startswith("The earlier policy was preferred in 2 of 2 pairs")
     face.press(Qt.Key.Key_Backspace)
     face.wait_until(lambda: face.query.comparison is not None)
-    assert line(face).endswith("(1 to go).")
+    assert line(face).startswith("1 to go: ")
     face.press(Qt.Key.Key_Right)
     face.wait_until(lambda: face.query.comparison is None)
     assert line(face) == "The finished policy was preferred in 1 of 2 pairs, the earlier one in 1."
@@ -258,13 +260,13 @@ def test_a_pair_of_an_earlier_finish_does_not_count_for_the_next_one(face: Face)
     _, old = face.offer(make_query(), comparison(1))
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.query is old)
-    assert line(face).endswith("(1 to go).")
+    assert line(face).startswith("1 to go: ")
     finish(face)
     assert line(face).startswith("Training is finished.")
     (new,) = face.offer(comparison(2))
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.query is new)
-    assert line(face).endswith("(2 to go).") and face.controller.course.comparison.preferred is None
+    assert line(face).startswith("2 to go: ") and face.controller.course.comparison.preferred is None
 
 
 def test_an_old_pair_shown_after_the_next_finish_began_does_not_count(face: Face) -> None:
@@ -324,7 +326,7 @@ def test_comparisons_are_marked_after_the_last_step_of_a_session(face: Face, rea
     face.press(Qt.Key.Key_Down)
     face.wait_until(lambda: face.query.comparison is not None)
     wait(face, reason)
-    assert line(face).endswith("(1 to go).")
+    assert line(face).startswith("1 to go: ")
 
 
 def test_a_late_report_of_an_undone_finish_is_ignored(face: Face) -> None:
@@ -532,6 +534,43 @@ def test_a_recording_of_the_finished_policy_is_not_shown_after_an_undo(
     face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), BEFORE))
     face.wait_until(lambda: drawn(shown))
     assert shown == [BEFORE]
+
+
+def test_the_finished_policy_leaves_the_live_view_with_the_undo(face: Face) -> None:
+    finish(face)
+    live = face.window.live
+    face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), AFTER))
+
+    def drawn() -> bool:
+        face.controller.demonstrations.draw_if_due(pair_ready=True)
+        return live.policy.shown is not None
+
+    face.wait_until(drawn)
+    assert live.title.text().startswith("Newest: after")
+    undo(face)
+    assert live.policy.shown is None and live.policy.player.frames is None
+    assert live.title.text() == "Newest policy" and live.figure.text() == ""
+
+
+def test_the_best_figure_of_an_undone_finish_leaves_the_summary(face: Face) -> None:
+    SummaryWriter(face.controller)
+    face.labelling.preference_writer.count()
+    checkpointer = face.controller.checkpointer
+    finish(face)
+    face.engine["rollout"].play(report(AFTER + 1000, flips=9.0, finishing=1.0))
+    face.wait_until(lambda: face.controller.progress.env_steps == AFTER + 1000)
+    for best, change in ((9.0, lambda: None), (2.5, lambda: undo(face))):
+        change()
+        with face.wait_signal(checkpointer.saved):
+            checkpointer.request()
+        face.wait_until(lambda best=best: summary.read(face.folder).best == best)
+
+
+def test_a_reopened_session_is_finished_with_its_first_report(face: Face) -> None:
+    finish(face)
+    face.engine["rollout"].play(report(AFTER, finishing=1.0))
+    face.wait_until(lambda: face.controller.course.finished)
+    assert face.controller.course.finishing is None and face.controller.can_finish
 
 
 def test_a_finish_begins_once_its_undo_is_saved(face: Face) -> None:

@@ -59,13 +59,13 @@ def test_the_better_of_two_figures_is_kept(figure: float, best: float | None, ex
 @pytest.mark.parametrize(
     ("title", "figure", "expected"),
     [
-        (SUMMARY.measure_title, 0.1, 0.25),
+        (SUMMARY.measure_title, 0.1, 0.1),
         (SUMMARY.measure_title, None, 0.25),
         ("Share", 0.1, 0.1),
         ("Share", None, None),
     ],
 )
-def test_the_best_of_another_measure_is_left_out(
+def test_an_earlier_best_figure_is_kept_if_there_is_no_other_and_the_measure_is_the_same(
     tmp_path: Path, title: str, figure: float | None, expected: float | None
 ) -> None:
     summary.write(tmp_path, SUMMARY)
