@@ -1,6 +1,5 @@
 """Looping playback of a demonstration, with its predicted reward and a legend below."""
 
-import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
@@ -54,7 +53,7 @@ class PolicyPlayer(QWidget):
         self.shown = self._next = None
         self.clock.halt()
         self.player.set_frames(None)
-        self.reward_timeline.set_predicted(np.zeros(0, np.float32))
+        self.reward_timeline.set_predicted(None)
         self.legend.set_columns(False)
 
     def _on_frame_due(self, index: int) -> None:

@@ -71,7 +71,7 @@ class RewardTimeline(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)  # or Qt would repaint the background at each frame
         self.predicted: Float32 = np.zeros(0, np.float32)
         self.known = False
-        """False before the first episode, while it is not known whether a reward has been fitted."""
+        """False without an episode, while it is not known whether a reward has been fitted."""
         self._share = 0.0
         self._picture: QPixmap | None = None
 
@@ -83,9 +83,10 @@ class RewardTimeline(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(288, self.minimumHeight())
 
-    def set_predicted(self, predicted: Float32) -> None:
-        """predicted: (k,) float32 normalized rewards of the episode; (0,) before the first reward fit"""
-        self.predicted, self.known, self._share, self._picture = predicted, True, 0.0, None
+    def set_predicted(self, predicted: Float32 | None) -> None:
+        """predicted: (k,) float32 normalized rewards of the episode; (0,) before the first reward fit; None for no episode"""
+        self.known, self._share, self._picture = predicted is not None, 0.0, None
+        self.predicted = np.zeros(0, np.float32) if predicted is None else predicted
         self.update()
 
     def set_share(self, share: float) -> None:
