@@ -48,7 +48,8 @@ class LiveView(QWidget):
         self._requested: SnapshotInfo | None = None
         self.title, self.figure = ElidedLabel("plotTitle", "Newest policy"), label("plotKey")
         self.figure.setToolTip(
-            "The measure for the episode on screen; the plot shows the mean over the latest episodes"
+            "The measure for the episode on screen, without exploration noise; the plot shows the mean over the latest"
+            " training episodes, which have noise"
         )
         self.policy = PolicyPlayer("The policy acting", self)
         self.policy.demonstration_started.connect(self._show_caption)
