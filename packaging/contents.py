@@ -77,6 +77,8 @@ _UNWANTED = (
     *("PySide6/Qt/plugins/networkinformation/*", "PySide6/Qt/plugins/tls/*", "*libQt6Egl*", "*QtNetwork.*"),
     *("PySide6/Qt/plugins/imageformats/libqtiff*", "PySide6/Qt/plugins/imageformats/libqpdf*"),
     *("PySide6/Qt/plugins/imageformats/libqwebp*", "*libQt6Network*"),
+    # the pictures of the README
+    "resources/readme/*",
     # headers, stubs, static libraries, tests and sources anywhere
     *("*.pyi", "*.a", "*.lib", "*.h", "*.hpp", "*.c", "*.pyx", "*.pxd", "*/tests/*", "*/testing/*", "*.md5"),
     *(

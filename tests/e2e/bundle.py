@@ -7,9 +7,10 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,17 @@ needs_bundle = [
 def screen() -> AbstractContextManager[str]:
     """DISPLAY of a virtual screen that is open to any user and any root folder."""
     return x_server("1600x1000", "-ac")
+
+
+@contextmanager
+def folder_on_disk(prefix: str) -> Iterator[Path]:
+    """A temporary folder for a gigabyte or more, which other users can read.
+
+    pytest's own may be in memory, where debootstrap usually refuses to make a system: no device files are allowed there.
+    """
+    with tempfile.TemporaryDirectory(prefix=prefix, dir="/var/tmp") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
 
 
 def environment(home: Path, display: str | None) -> dict[str, str]:

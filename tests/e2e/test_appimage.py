@@ -9,7 +9,6 @@ stand-in of a few lines mounts the image and starts AppRun, like that runtime.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from tests.e2e.bundle import (
     ROOT,
     answers,
     environment,
+    folder_on_disk,
     may_mount,
     needs_bundle,
     started,
@@ -63,17 +63,20 @@ def _runtime(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def image() -> Iterator[Path]:
     """An AppImage next to the tree from which it was made; both are deleted afterwards."""
-    folder = tmp_path_factory.mktemp("appimage")
+    with folder_on_disk("appimage") as folder:
+        yield make_image(folder)
+
+
+def make_image(folder: Path) -> Path:
     target = folder / "Somersault.AppImage"
     parts = [str(part) for part in (BUNDLE, _runtime(folder), folder / "tree", target)]
     script = "import sys; sys.path.insert(0, 'packaging'); import pathlib, appimage; *p, e = sys.argv[1:]; "
     script += "appimage.build(*map(pathlib.Path, p), int(e))"
     epoch = int(BUNDLE.stat().st_mtime)  # the tree has hard links to the bundle's files, and sets their time to this
     subprocess.run([sys.executable, "-c", script, *parts, str(epoch)], cwd=ROOT, check=True)
-    yield target
-    shutil.rmtree(folder)
+    return target
 
 
 def _lacking() -> list[str]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from core.version import VERSION
-from tests.e2e.bundle import ROOT
+from tests.e2e.bundle import ROOT, folder_on_disk
 
 _DIST = Path(os.environ.get("SOMERSAULT_DIST", ROOT / "packaging/dist"))
 _ARCHIVES = sorted(_DIST.glob(f"somersault-{VERSION}-linux-*.tar.xz"))
@@ -28,12 +29,12 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def unpacked() -> Iterator[Path]:
     """Folder to which the archive was unpacked."""
-    place = tmp_path_factory.mktemp("somewhere else")
-    subprocess.run(["tar", "--extract", "--file", str(_ARCHIVES[-1]), "--directory", str(place)], check=True)
-    (folder,) = place.iterdir()
-    return folder
+    with folder_on_disk("somewhere else") as place:
+        subprocess.run(["tar", "--extract", "--file", str(_ARCHIVES[-1]), "--directory", str(place)], check=True)
+        (folder,) = place.iterdir()
+        yield folder
 
 
 def test_the_archive_contains_exactly_its_list_of_files(unpacked: Path) -> None:

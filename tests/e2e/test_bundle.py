@@ -27,6 +27,7 @@ from tests.e2e.bundle import (
     PROGRAM,
     answers,
     environment,
+    folder_on_disk,
     may_mount,
     needs_bundle,
     started,
@@ -93,13 +94,12 @@ def _link(old: str, new: str) -> None:
         shutil.copy2(old, new)
 
 
-def test_the_bundle_teaches_in_a_path_with_spaces_and_other_scripts(display: str, tmp_path: Path) -> None:
-    place = tmp_path / "Größere Sprünge – сальто 宙返り"
-    place.mkdir()
-    shutil.copytree(BUNDLE, place / "my program", symlinks=True, copy_function=_link)
-    environ = environment(place / "mein Zuhause", display)
-    command = [place / "my program/somersault", *TEACH, "--session", place / "s é"]
-    assert_taught(taught(command, environ, place / "s é", ENOUGH), place / "s é")
+def test_the_bundle_teaches_in_a_path_with_spaces_and_other_scripts(display: str) -> None:
+    with folder_on_disk("Größere Sprünge – сальто 宙返り") as place:
+        shutil.copytree(BUNDLE, place / "my program", symlinks=True, copy_function=_link)
+        environ = environment(place / "mein Zuhause", display)
+        command = [place / "my program/somersault", *TEACH, "--session", place / "s é"]
+        assert_taught(taught(command, environ, place / "s é", ENOUGH), place / "s é")
 
 
 def test_the_bundle_teaches_without_a_gpu(display: str, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ import psutil
 import pytest
 
 from core.version import VERSION
-from tests.e2e.bundle import ROOT, answers, may_mount, screen, wait_for_answers
+from tests.e2e.bundle import ROOT, answers, folder_on_disk, may_mount, screen, wait_for_answers
 
 _DIST = Path(os.environ.get("SOMERSAULT_DIST", ROOT / "packaging/dist"))
 _NAMED = os.environ.get("SOMERSAULT_DEB")
@@ -73,10 +73,14 @@ def suite(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def fresh(suite: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def fresh(suite: str) -> Iterator[Path]:
     """Folder of a fresh system with the package in its /tmp; deleted afterwards, as it takes two gigabytes."""
-    folder = tmp_path_factory.mktemp(suite)
-    folder.chmod(0o755)
+    with folder_on_disk(suite) as folder:
+        make_system(suite, folder)
+        yield folder
+
+
+def make_system(suite: str, folder: Path) -> None:
     ubuntus = suite in ("jammy", "noble")  # their installers also enable universe
     command = ["debootstrap", "--variant=minbase", f"--components={'main,universe' if ubuntus else 'main'}"]
     command += [suite, str(folder), *([_UBUNTU_MIRROR] if ubuntus else [])]
@@ -84,8 +88,6 @@ def fresh(suite: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path
     shutil.copy("/etc/resolv.conf", folder / "etc/resolv.conf")
     (folder / "tmp/.X11-unix").mkdir(parents=True, exist_ok=True)
     shutil.copy(_PACKAGES[-1], folder / "tmp" / _PACKAGES[-1].name)
-    yield folder
-    shutil.rmtree(folder)
 
 
 def inside(fresh: Path, *command: str) -> list[str]:

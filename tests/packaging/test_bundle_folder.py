@@ -80,7 +80,8 @@ def test_the_bundle_needs_a_version_of_glibc(script: Script, tmp_path: Path) -> 
 
 
 LEFT_OUT = """torch/test/test_api torch/bin/protoc-3.13.0.0 torch/_inductor/scheduler.py mujoco/studio/app.so
-    PySide6/Qt/translations/qt_de.qm PySide6/Qt/plugins/platforms/libqeglfs.so PySide6/QtCore.pyi"""
+    PySide6/Qt/translations/qt_de.qm PySide6/Qt/plugins/platforms/libqeglfs.so PySide6/QtCore.pyi
+    resources/readme/window.png"""
 TAKEN = """torch/lib/libtorch_cpu.so torch/distributed/config.py torch/nn/functional.py mujoco/libmujoco.so.4.0.0
     PySide6/Qt/plugins/platforms/libqxcb.so PySide6/Qt/plugins/platforms/libqwayland.so ale_py/roms/pong.bin
     glfw/x11/libglfw.so resources/style.qss"""
