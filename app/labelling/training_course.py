@@ -36,6 +36,8 @@ class TrainingCourse:
         self._fitted_before = False
         self._finish_from: int | None = None
         """Environment steps at which the person asked for a finish; None for one of an earlier run until it is over."""
+        self._inferred = False
+        """Whether the finish was inferred from the rollout's wait: a late one may follow the answer that ended the finish."""
         self._before: list[float] = []
         """Predicted returns of the batches just before the finish."""
         self._returns: deque[tuple[int, float]] = deque(maxlen=1000)
@@ -54,25 +56,28 @@ class TrainingCourse:
 
     def waited(self, reason: str) -> None:
         """Update the state from the rollout's reason for waiting."""
+        if reason == HOLDS and self._inferred:
+            self.end_finish()
         self.holding, self.finished, self.done = reason == HOLDS, reason == FINISHED, reason == DONE
         if self.holding or self.finished or self.done:
             self.finishing = None
         if self.finished and self._finish_from is None:
             self._begin_finish(self._env_steps - self._steps)
+            self._inferred = True
 
     def reported(self, env_steps: int, predicted_return: float, finishing: float | None) -> None:
-        """Take a report: training is under way, or a finish is over. finishing: as in RolloutReported"""
+        """Take a report: training is under way. finishing: as in RolloutReported"""
+        if finishing is None and self._inferred:
+            self.end_finish()
         self._env_steps, self.finishing = env_steps, finishing
         self.holding = self.finished = False
-        if finishing == 1:
-            self.waited(FINISHED)
         if math.isfinite(predicted_return):
             self._returns.append((env_steps, predicted_return))
 
     def end_finish(self) -> None:
         """End the finish, if there is one: an answer allows more training, or the finish was undone."""
         self._finish_from = self.finishing = None
-        self.holding = self.finished = False
+        self.holding = self.finished = self._inferred = False
 
     def finish(self) -> None:
         """Begin a finish."""
@@ -81,7 +86,7 @@ class TrainingCourse:
 
     def _begin_finish(self, env_steps: int) -> None:
         before = self._returns_since(env_steps - _JUDGED_SHARE * self._steps, env_steps)
-        self._finish_from, self._before = env_steps, before
+        self._finish_from, self._before, self._inferred = env_steps, before, False
 
     @property
     def finish_asked(self) -> bool:

@@ -103,9 +103,12 @@ class LiveView(QWidget):
     def forget_live(self) -> None:
         """Stop showing the newest policy so far: training has returned to an earlier one, which is recorded first."""
         self.live = None
-        if self.snapshot is None:
+        shown = self.policy.shown
+        if self.snapshot is None or (shown is not None and shown.snapshot is None):
             self.policy.clear()
             self.title.setText("Newest policy")
+            self.show_signals.hide()
+            self.signal_values.set_series({})
             self._show_figure()
 
     def set_replay(self, demonstration: Demonstration) -> None:

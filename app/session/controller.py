@@ -376,8 +376,7 @@ class Controller(QObject):
             case _ if isinstance(event, JobAnswer):
                 self._job_requests.answer(event)
             case DemonstrationRecorded():
-                self.episode = episode_metrics(event, self.task.step_seconds)
-                self.demonstrations.take(event, self.progress.labels)
+                self._on_recorded(event)
             case StateSaved():
                 self.checkpointer.add_state(event)
             case Failed():
@@ -397,6 +396,11 @@ class Controller(QObject):
             self.course.waited(event.reason)
             self.labelling.wake_oracle()
             self.room.follow()
+
+    def _on_recorded(self, event: DemonstrationRecorded) -> None:
+        if "rollout" not in self._jobs_to_start:  # else it may be of a policy that was undone
+            self.episode = episode_metrics(event, self.task.step_seconds)
+            self.demonstrations.take(event, self.progress.labels)
 
     def _on_reported(self, event: RolloutReported) -> None:
         self.progress.reported(event.env_steps, event.divergences, event.agreement)
@@ -452,6 +456,7 @@ class Controller(QObject):
     def _on_finish_undone(self, _: object) -> None:
         self._undoing_finish = False
         self.demonstrations.forget()
+        self.episode = Metrics()
         self.succeeded.emit("The finish is undone; all answers stay.")
         if self.state == State.RESTARTING:
             self._restart_also(JOBS)

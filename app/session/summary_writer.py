@@ -1,17 +1,18 @@
 """Writer of the open session's summary and picture, for the list of sessions. No widgets."""
 
 import logging
+import math
 import time
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
 from PySide6.QtCore import QObject, Qt
 
 from app.live.demonstrations import Demonstration
 from app.session.controller import Controller, State
 from app.session.metrics_recorder import of_figure
 from app.style.images import encoded, of_pixels
+from core.events import Event, RolloutReported
 from core.io import files
 from core.metrics import CAPACITY
 from core.session import summary
@@ -33,10 +34,13 @@ class SummaryWriter(QObject):
     def __init__(self, controller: Controller) -> None:
         super().__init__(controller)
         self._controller = controller
-        self._counted = False
+        self._counted = self._undone = False
+        self._best: float | None = None
         self._demonstration: Demonstration | None = None
         self._failure_told = False
+        controller.job_group.event_arrived.connect(self._on_event)
         controller.demonstrations.demonstration_drawn.connect(self._on_demonstration_drawn)
+        controller.demonstrations.forgotten.connect(self._on_undone)
         controller.checkpointer.saved.connect(self.write)
         controller.state_changed.connect(self._on_state_changed)
         controller.labelling.teacher_changed.connect(self.write)
@@ -53,11 +57,11 @@ class SummaryWriter(QObject):
             labels=controller.progress.labels,
             env_steps=controller.progress.env_steps,
             measure_title=task.measure_title,
-            best=self._best(),
+            best=self._best,
             used_at=time.time(),
         )
         session, demonstration = controller.session, self._demonstration
-        self._do(partial(_write_summary, session, current), "summary")
+        self._do(partial(_write_summary, session, current, self._undone), "summary")
         if demonstration is not None:
             self._demonstration = None
             self._do(partial(_write_picture, session, demonstration), "picture")
@@ -69,12 +73,18 @@ class SummaryWriter(QObject):
         self._counted = True
         self.write()
 
-    def _best(self) -> float | None:
-        """Return the best figure up to the current policy, without those of an undone finish; None before the first."""
-        controller = self._controller
-        _, figures = controller.metrics.snapshot(of_figure(controller.task.measure_name), CAPACITY)
-        known = figures[np.isfinite(figures)]
-        return float(known.max()) if len(known) else None
+    def _on_event(self, event: Event) -> None:
+        task = self._controller.task
+        late = self._undone and self._controller.state != State.RUNNING  # perhaps of the undone finish
+        if isinstance(event, RolloutReported) and task.measure_name in event.measure and not late:
+            if self._undone and self._best is None:
+                _, figures = self._controller.metrics.snapshot(of_figure(task.measure_name), CAPACITY)
+                self._best = max(filter(math.isfinite, figures.tolist()), default=None)
+            self._best = summary.better(event.measure[task.measure_name], self._best)
+
+    def _on_undone(self) -> None:
+        """Forget the figures and the picture of the undone finish; the metrics, which go back too, have the earlier ones."""
+        self._undone, self._best, self._demonstration = True, None, None
 
     def _on_demonstration_drawn(self, demonstration: Demonstration) -> None:
         self._demonstration = demonstration
@@ -94,9 +104,9 @@ class SummaryWriter(QObject):
             self._controller.trouble_arose.emit(text)
 
 
-def _write_summary(session: Session, current: Summary) -> None:
+def _write_summary(session: Session, current: Summary, best_may_fall: bool) -> None:
     session.require_folder()
-    summary.renew(session.folder, current)
+    summary.renew(session.folder, current, best_may_fall)
 
 
 def _write_picture(session: Session, demonstration: Demonstration) -> None:

@@ -115,7 +115,8 @@ class WatchingCommands(QObject):
         if self._clips.shown and (self._clips_played or self._clips.shown is not self._pair_before):
             self._clips.clock.resume()  # a new pair plays
             self._clips.playback_changed.emit()
-        self._live.policy.clock.resume()
+        if self._live.policy.shown:
+            self._live.policy.clock.resume()
         if (snapshot := self._live.snapshot) is not None:  # demo mode may have requested another in its place
             self._controller.replays.show(snapshot)
         self.left.emit()

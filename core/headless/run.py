@@ -36,7 +36,7 @@ from core.session.compatibility import require_fitting
 from core.session.policy_snapshots import SnapshotInfo
 from core.session.routing import DRIVER, JOBS, SNAPSHOTS, deliver
 from core.session.session import Session
-from core.session.summary import Summary, best_before, better, renew
+from core.session.summary import Summary, better, renew
 from core.system.interrupts import Interrupts
 from core.system.resources import available_cores, free_memory
 from core.tasks import get_task
@@ -92,7 +92,8 @@ class HeadlessRun:
         """
         self._session, self._config = session, session.config
         self._task = get_task(session.config.task)
-        self._best = best_before(session.folder, self._task.measure_title)
+        self._best: float | None = None
+        """Best measure of this run."""
         self._listener = listener
         self._checkpoints = CheckpointSchedule(checkpoint_seconds)
         self._checkpoint, states = session.resume()

@@ -33,7 +33,7 @@ class Summary:
     env_steps: int
     measure_title: str
     best: float | None
-    """Best mean of the task's measure over recent episodes, up to the current policy; None before the first."""
+    """Best mean of the task's measure over recent episodes so far; None before the first."""
     used_at: float
     """Time of writing, and so of the session's last use, in seconds since the epoch."""
 
@@ -43,35 +43,24 @@ def write(folder: Path, summary: Summary) -> None:
     files.write_atomically(folder / NAME, json.dumps(asdict(summary), indent=1, allow_nan=False).encode())
 
 
-def renew(folder: Path, current: Summary) -> None:
+def renew(folder: Path, current: Summary, best_may_fall: bool = False) -> None:
     """Replace the summary of an existing session; figures that this run does not know yet are kept from the earlier one.
+
+    best_may_fall: a larger best figure of the earlier one is not kept, because training has returned to an earlier policy
 
     Raises UserError if it can't be written.
     """
-    if (earlier := _read_or_log(folder)) is not None:
-        best = _best_of(earlier, current.measure_title) if current.best is None else current.best
-        current = replace(current, best=best, env_steps=current.env_steps or earlier.env_steps)
-    write(folder, current)
-
-
-def best_before(folder: Path, measure_title: str) -> float | None:
-    """Return the best figure in a session's summary; None without a sound one of this measure."""
-    earlier = _read_or_log(folder)
-    return None if earlier is None else _best_of(earlier, measure_title)
-
-
-def _best_of(earlier: Summary, measure_title: str) -> float | None:
-    """Return the summary's best figure; None if it is of another measure."""
-    return earlier.best if earlier.measure_title == measure_title else None
-
-
-def _read_or_log(folder: Path) -> Summary | None:
-    """Return a session's summary; None without one, or for a damaged one, which is logged."""
+    best, steps = current.best, current.env_steps
     try:
-        return read(folder)
+        earlier = read(folder)
     except UserError as error:
         log.warning("%s Writing a new one.", error)
-        return None
+        earlier = None
+    if earlier is not None:
+        if earlier.measure_title == current.measure_title and (best is None or not best_may_fall):
+            best = earlier.best if best is None else better(best, earlier.best)
+        steps = steps or earlier.env_steps
+    write(folder, replace(current, best=best, env_steps=steps))
 
 
 def read(folder: Path) -> Summary | None:

@@ -15,6 +15,8 @@ import torch
 from gymnasium.utils.env_checker import check_env
 
 from core.api import LearnedReward, TaskEnvironment, environment, policy
+from core.envs import make_envs
+from core.envs.base import VectorEnv
 from core.errors import UserError
 from core.reward.normalization import normalize_reward
 from core.rollout.episodes import evaluate
@@ -91,7 +93,14 @@ def test_the_environment_follows_the_interface_of_gymnasium(taught: Path) -> Non
     env.close()
 
 
-def test_each_episode_begins_at_a_start_of_its_own_and_has_the_fixed_length() -> None:
+def test_each_episode_begins_at_a_start_of_its_own_and_has_the_fixed_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = list[VectorEnv]()
+
+    def make(*arguments: Any, **options: Any) -> VectorEnv:
+        made.append(make_envs(*arguments, **options))
+        return made[-1]
+
+    monkeypatch.setattr("core.api.make_envs", make)
     env, starts, lengths = TaskEnvironment(tiny()), [], []
     for _ in range(3):
         start, steps, truncated = env.reset()[0], 0, False
@@ -102,6 +111,7 @@ def test_each_episode_begins_at_a_start_of_its_own_and_has_the_fixed_length() ->
         lengths.append(steps)
     env.close()
     assert lengths == [env.task.episode_steps] * 3 and len(set(starts)) == 3
+    assert len(made) == 1  # making a simulator takes longer than a short episode
 
 
 def test_a_game_is_truncated_at_the_fixed_length_too() -> None:

@@ -536,20 +536,26 @@ def test_a_recording_of_the_finished_policy_is_not_shown_after_an_undo(
     assert shown == [BEFORE]
 
 
-def test_the_finished_policy_leaves_the_live_view_with_the_undo(face: Face) -> None:
+@pytest.mark.parametrize("back", [0, 1])
+def test_the_finished_policy_leaves_the_live_view_with_the_undo(face: Face, back: int) -> None:
+    """back: steps of the slider from the newest policy to an earlier one, which is not drawn before the undo."""
     finish(face)
     live = face.window.live
-    face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), AFTER))
+    face.engine["rollout"].play(
+        DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), AFTER, {}, {"height": np.ones(6, np.float32)})
+    )
 
     def drawn() -> bool:
         face.controller.demonstrations.draw_if_due(pair_ready=True)
         return live.policy.shown is not None
 
     face.wait_until(drawn)
-    assert live.title.text().startswith("Newest: after")
+    assert live.title.text().startswith("Newest: after") and live.show_signals.isVisible()
+    live.step(-back)
     undo(face)
-    assert live.policy.shown is None and live.policy.player.frames is None
-    assert live.title.text() == "Newest policy" and live.figure.text() == ""
+    assert live.policy.shown is None and live.policy.player.frames is None and not live.policy.clock.playing
+    assert live.title.text() == "Newest policy" and live.figure.text() == "" and not live.show_signals.isVisible()
+    assert not face.controller.episode.series()
 
 
 def test_the_best_figure_of_an_undone_finish_leaves_the_summary(face: Face) -> None:
@@ -559,18 +565,30 @@ def test_the_best_figure_of_an_undone_finish_leaves_the_summary(face: Face) -> N
     finish(face)
     face.engine["rollout"].play(report(AFTER + 1000, flips=9.0, finishing=1.0))
     face.wait_until(lambda: face.controller.progress.env_steps == AFTER + 1000)
-    for best, change in ((9.0, lambda: None), (2.5, lambda: undo(face))):
-        change()
-        with face.wait_signal(checkpointer.saved):
-            checkpointer.request()
-        face.wait_until(lambda best=best: summary.read(face.folder).best == best)
+    with face.wait_signal(checkpointer.saved):
+        checkpointer.request()
+    face.wait_until(lambda: summary.read(face.folder).best == 9.0)
+    undo(face)
+    act(face, BEFORE)
+    with face.wait_signal(checkpointer.saved):
+        checkpointer.request()
+    face.wait_until(lambda: summary.read(face.folder).best == 2.5)
 
 
-def test_a_reopened_session_is_finished_with_its_first_report(face: Face) -> None:
-    finish(face)
-    face.engine["rollout"].play(report(AFTER, finishing=1.0))
-    face.wait_until(lambda: face.controller.course.finished)
-    assert face.controller.course.finishing is None and face.controller.can_finish
+@pytest.mark.parametrize("late", [lambda face: wait(face, FINISHED), lambda face: act(face, AFTER, 1.0)])
+def test_a_finish_ended_by_an_answer_stays_ended_after_a_late_event_of_it(
+    face: Face, late: Callable[[Face], None]
+) -> None:
+    with face.wait_signal(face.controller.checkpointer.saved):
+        QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
+    act(face, 25_000, 0.5)
+    _, following = face.offer(make_query(), make_query())
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: face.query is following)
+    late(face)
+    act(face, 40_000)
+    assert not face.controller.course.finish_asked and not face.controller.votes_wait
+    assert line(face) == "Training is running."
 
 
 def test_a_finish_begins_once_its_undo_is_saved(face: Face) -> None:

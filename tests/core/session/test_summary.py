@@ -56,16 +56,23 @@ def test_the_better_of_two_figures_is_kept(figure: float, best: float | None, ex
     assert better(figure, best) == expected
 
 
+def test_the_best_figure_falls_only_if_training_has_returned_to_an_earlier_policy(tmp_path: Path) -> None:
+    summary.write(tmp_path, SUMMARY)
+    for may_fall, expected in ((False, 0.25), (True, 0.1)):
+        summary.renew(tmp_path, replace(SUMMARY, best=0.1), may_fall)
+        assert (now := summary.read(tmp_path)) is not None and now.best == expected
+
+
 @pytest.mark.parametrize(
     ("title", "figure", "expected"),
     [
-        (SUMMARY.measure_title, 0.1, 0.1),
+        (SUMMARY.measure_title, 0.1, 0.25),
         (SUMMARY.measure_title, None, 0.25),
         ("Share", 0.1, 0.1),
         ("Share", None, None),
     ],
 )
-def test_an_earlier_best_figure_is_kept_if_there_is_no_other_and_the_measure_is_the_same(
+def test_the_best_of_another_measure_is_left_out(
     tmp_path: Path, title: str, figure: float | None, expected: float | None
 ) -> None:
     summary.write(tmp_path, SUMMARY)

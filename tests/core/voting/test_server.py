@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import re
 import secrets
 import socket
@@ -19,6 +20,7 @@ from core.jobs.job_process import JobProcess
 from core.service_events import VoteOpened, VotesCounted, VotingServed
 from core.voting.ballot import Ballot
 from core.voting.server import VotingServer, local_address
+from tests.core.builders import raising
 from tests.core.children import next_of
 from tests.core.voting.voter import ask, vote
 from tests.network import NETWORKED
@@ -74,6 +76,17 @@ def test_a_vote_counts_once_and_late_ones_do_not(server: VotingServer) -> None:
 def test_an_invalid_vote_is_refused(server: VotingServer, method: str, body: bytes, kind: str, status: int) -> None:
     assert ask(server.url, method, body, Content_Type=kind)[0] == status
     assert not server.ballot.votes()
+
+
+def test_a_mistake_in_the_program_is_logged(
+    server: VotingServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(Ballot, "vote", raising(RuntimeError("no ballot")))
+    with contextlib.suppress(http.client.HTTPException, OSError):
+        vote(server.url, "a" * 32)
+    monkeypatch.undo()
+    assert vote(server.url, "b" * 32)[2] == b"counted\n"
+    assert "no ballot" in caplog.text
 
 
 def test_another_path_or_host_name_is_refused(server: VotingServer) -> None:
