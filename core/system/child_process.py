@@ -7,8 +7,9 @@ A child ignores the signals to stop (core.system.interrupts), which reach the wh
 parent, and it ends whenever its parent ends. Its log messages of level WARNING or above are sent to its parent, as is the
 exception that ends it. This module imports neither Qt nor large libraries, as the window imports it.
 
-There are two kinds of children. One that runs a job for the window (core.jobs.job_process) sends events at any time. One
-that computes on request (`serve`) answers each Request with one Result.
+There are three kinds of children. One that runs a job for the window (core.jobs.job_process) sends events at any time.
+One that computes on request (`serve`) answers each Request with one Result. One that computes the cells of a sweep
+(core.sweep.local) sends the progress of each cell and then its document.
 """
 
 import atexit
