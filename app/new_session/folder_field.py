@@ -1,8 +1,6 @@
 """Name and parent folder of a new session; a name is proposed until one is typed."""
 
-import os
 import re
-from contextlib import suppress
 from pathlib import Path
 
 from PySide6.QtCore import Signal
@@ -26,9 +24,11 @@ class FolderField(QWidget):
 
     Signals:
         edited(): the name or the folder was changed.
+        names_requested(object): the names in this folder are needed; call `set_taken` with them.
     """
 
     edited = Signal()
+    names_requested = Signal(object)
 
     def __init__(self, root: Path, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -81,13 +81,20 @@ class FolderField(QWidget):
         if not self._is_named:
             self.name.setText(first_free(lambda number: f"{slug(task)}-{number}", self._taken.__contains__))
 
+    def set_taken(self, folder: Path, names: set[str]) -> None:
+        """Set the names in a folder; ignored if another folder has been chosen since they were requested."""
+        if folder == self._parent and names != self._taken:
+            self._taken = names
+            self.propose(self._task)
+            self.edited.emit()
+
     def _set_parent(self, folder: Path) -> None:
-        """List the folder once, not at each key press: it may be on a slow or remote disk."""
+        """Have the folder listed once, not at each key press: it may be on a slow or remote disk."""
+        if folder != self._parent:
+            self._taken = set()
         self._parent = folder
-        self._taken = set()
-        with suppress(OSError):  # does not exist yet, or is unusable: creating the session reports that
-            self._taken = set(os.listdir(folder))
         self.where.setText(f"in {folder}")
+        self.names_requested.emit(folder)
 
     def _on_named(self) -> None:
         self._is_named = True

@@ -1,8 +1,9 @@
 """The folder of sessions: list, open, create, duplicate, import and delete them, in threads. No widgets."""
 
+import os
 import threading
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +34,7 @@ class SessionLibrary(QObject):
 
     Signals:
         listed(object): all sessions, a list of SessionEntry, the most recently used first.
+        names_listed(object, object): a folder, and the names in it, a set of str; empty if it can't be read.
         picture_found(object, object): folder of a session, and its picture, a QImage.
         opened(object): the Session, locked.
         changed(str, object): a request succeeded; one sentence, and the folder that it created, or None.
@@ -43,6 +45,7 @@ class SessionLibrary(QObject):
     """
 
     listed = Signal(object)
+    names_listed = Signal(object, object)
     picture_found = Signal(object, object)
     opened = Signal(object)
     changed = Signal(str, object)
@@ -61,6 +64,9 @@ class SessionLibrary(QObject):
 
     def refresh(self) -> None:
         self._list_thread.do(lambda: library.sessions(self.root, elsewhere()), self._on_listed, self.refused.emit)
+
+    def list_names(self, folder: Path) -> None:
+        self._list_thread.do(lambda: _names_in(folder), partial(self.names_listed.emit, folder))
 
     def find_picture(self, folder: Path) -> None:
         self._list_thread.do(lambda: _picture(folder / summary.PICTURE), partial(self._on_picture_read, folder))
@@ -198,6 +204,12 @@ def elsewhere() -> list[Path]:
 def _known_elsewhere() -> list[Path]:
     """Return the folders of opened sessions outside the usual folder, also on disks that are not connected."""
     return [Path(line) for line in settings.text(_ELSEWHERE).splitlines()]
+
+
+def _names_in(folder: Path) -> set[str]:
+    with suppress(OSError):  # does not exist yet, or is unusable: creating the session reports that
+        return set(os.listdir(folder))
+    return set()
 
 
 def _picture(path: Path) -> QImage:

@@ -166,6 +166,8 @@ class StartWindow(QMainWindow):
         self.form.create_requested.connect(self._create)
         self.form.back_requested.connect(self.go_back)
         self.form.preview_requested.connect(self.previews.request)
+        self.form.folder.names_requested.connect(self.library.list_names)
+        self.library.names_listed.connect(self.form.folder.set_taken)
         self.behaviour_page.preview_requested.connect(partial(self.previews.request, urgent=True))
         self.behaviour_page.back_requested.connect(self.leave_behaviour)
         self.behaviour_page.save_requested.connect(self._save_behaviour)

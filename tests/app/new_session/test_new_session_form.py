@@ -32,6 +32,7 @@ class Form:
     def __init__(self, qtbot: QtBot, root: Path, task: str = "reacher") -> None:
         self._qtbot = qtbot
         self.page = NewSessionForm(root, {})
+        self.page.folder.names_requested.connect(self._list)
         self.made: list[tuple[Path, Config]] = []
         self.wanted: list[str] = []
         self.page.create_requested.connect(lambda folder, config, _: self.made.append((folder, config)))
@@ -41,6 +42,9 @@ class Form:
         self.page.activateWindow()
         qtbot.waitUntil(self.page.isActiveWindow)
         self.page.open(task)
+
+    def _list(self, folder: Path) -> None:
+        self.page.folder.set_taken(folder, {path.name for path in folder.iterdir()} if folder.exists() else set())
 
     @property
     def problem(self) -> str:

@@ -88,6 +88,13 @@ def test_a_task_that_cannot_be_drawn_is_reported_and_can_be_taught(
     page.wait_until(lambda: [session.folder.name for session in page.opened] == ["swimmer-1"])
 
 
+def test_the_form_proposes_a_name_that_no_session_has(page: Page) -> None:
+    make_session(page.root, "reacher-1")
+    page.show()
+    page.window.show_form("reacher")
+    page.wait_until(lambda: page.window.form.folder.name.text() == "reacher-2")
+
+
 def test_leaving_a_form_clears_its_problem(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     page.show()
     page.window.show_form("reacher")
