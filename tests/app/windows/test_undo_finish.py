@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +12,6 @@ from PySide6.QtTest import QTest
 
 from app.keys.commands import Command
 from app.session.controller import State
-from app.session.metrics_recorder import PREDICTED
 from app.session.summary_writer import SummaryWriter
 from core.events import (
     DemonstrationRecorded,
@@ -22,7 +19,6 @@ from core.events import (
     Failed,
     FinishRequested,
     JobState,
-    PolicyPublished,
     RewardPublished,
     Waited,
 )
@@ -31,111 +27,25 @@ from core.session import summary
 from core.session.job_states import KEPT_REWARD
 from core.session.plain_files import CHECKPOINTS
 from core.session.session import Session
-from core.types import Choice, PolicyComparison, Query, Teacher
 from tests.app.fakes import DRIVEN, FULL, Face, make_query, make_segment
+from tests.app.finish_driver import (
+    AFTER,
+    BEFORE,
+    act,
+    begin,
+    draw_until,
+    finish,
+    hold_saves,
+    line,
+    offered,
+    possible,
+    restored,
+    snapshots,
+    undo,
+    wait,
+)
 from tests.app.tape import report
 from tests.core.builders import raising
-
-BEFORE, AFTER = 20_000, 30_000
-WEIGHTS = {"weight": np.ones(3, np.float32)}
-
-
-def act(face: Face, env_steps: int, finishing: float | None = None) -> None:
-    """Let the jobs report a batch and publish a policy; checkpoints contain these numbers."""
-    face.engine["rollout"].values = {"env_steps": env_steps}
-    face.engine["rollout"].play(report(env_steps, finishing=finishing))
-    face.engine["policy"].play(PolicyPublished(env_steps // 1000, WEIGHTS, env_steps))
-    face.wait_until(lambda: face.controller.progress.env_steps == env_steps)
-    face.wait_until(lambda: env_steps in snapshots(face))
-
-
-def snapshots(face: Face) -> list[int]:
-    """Return the environment steps of the policies on the slider."""
-    return [info.env_steps for info in face.controller.policy_history.snapshots]
-
-
-def wait(face: Face, reason: str) -> None:
-    face.engine["rollout"].play(Waited("rollout", reason))
-    face.wait_until(lambda: reason in face.controller.waits.values())
-    face.window.refresh()
-
-
-def begin(face: Face) -> None:
-    """Give two answers, and let training wait for the next one."""
-    face.controller.progress.counted(2)
-    for env_steps in (10_000, BEFORE):
-        act(face, env_steps)
-    wait(face, HOLDS)
-
-
-def finish(face: Face) -> None:
-    """Finish training, and wait until the finish is over and saved."""
-    checkpointer = face.controller.checkpointer
-    with face.wait_signal(checkpointer.saved):
-        QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
-    act(face, 25_000, 0.5)
-    act(face, AFTER, 1.0)
-    wait(face, FINISHED)
-    with face.wait_signal(checkpointer.saved):
-        checkpointer.request()
-    face.window.refresh()
-
-
-def undo(face: Face) -> None:
-    QTest.mouseClick(face.window.training_line.undo_finish, Qt.MouseButton.LeftButton)
-    face.wait_until(lambda: face.controller.state == State.RUNNING)
-
-
-def offered(face: Face) -> bool:
-    """Return whether the button is on screen."""
-    face.window.refresh()
-    return face.window.training_line.undo_finish.isVisible()
-
-
-def possible(face: Face) -> bool:
-    """Return whether the command can be run, with or without its button on screen."""
-    face.window.refresh()
-    return face.window.commands[Command.UNDO_FINISH].isEnabled()
-
-
-def comparison(left_over: int) -> Query:
-    """Return a pair with the left clip from before the finish, the right one from after it.
-
-    left_over: number of such pairs to go, including this one
-    """
-    query = make_query()
-    left, right = replace(query.left, env_steps=BEFORE - 1), replace(query.right, env_steps=AFTER)
-    return replace(query, left=left, right=right, comparison=PolicyComparison(BEFORE, left_over))
-
-
-def compare(face: Face, *keys: Qt.Key) -> None:
-    """Answer pairs of both policies with these keys; an ordinary pair follows."""
-    pairs = face.offer(*(comparison(len(keys) - i) for i in range(len(keys))), make_query())
-    text = face.window.training_line.text
-    for i, (key, following) in enumerate(zip(keys, pairs[1:], strict=True)):
-        left = len(keys) - i
-        assert text.text() == f"{left} to go: one clip is from before the finish, one from after it."
-        face.window.refresh()
-        assert offered(face) and not face.window.training_line.text.elided
-        face.press(key)
-        face.wait_until(lambda following=following: face.query is following)
-
-
-def hold_saves(patch: pytest.MonkeyPatch) -> threading.Event:
-    """Let checkpoints wait until this event is set."""
-    saves, save = threading.Event(), Session.save
-
-    def save_late(*arguments: object) -> None:
-        saves.wait()
-        save(*arguments)
-
-    patch.setattr(Session, "save", save_late)
-    return saves
-
-
-def line(face: Face) -> str:
-    face.window.training_line.refresh(at_once=True)
-    return face.window.training_line.text.text()
 
 
 @pytest.fixture
@@ -143,20 +53,6 @@ def face(open_face: Callable[..., Face]) -> Face:
     face = open_face(**DRIVEN)
     begin(face)
     return face
-
-
-def restored(face: Face) -> bool:
-    """Return whether the jobs have the states from before the finish and training waits as it did then."""
-    names = ("rollout", "reward", "policy")
-    before = face.engine["rollout"].spec.state
-    assert {face.engine[name].spec.state.values["n"] for name in names} == {before.values["n"]}
-    assert before.values["env_steps"] == face.controller.progress.env_steps == BEFORE
-    assert face.controller.metrics.snapshot(PREDICTED)[0].tolist() == [10.0, 20.0]
-    assert not offered(face) and not possible(face)
-    act(face, BEFORE)
-    face.wait_until(lambda: snapshots(face)[-1] == BEFORE)
-    wait(face, HOLDS)
-    return line(face).startswith("Training waits for your next answer.")
 
 
 def test_undoing_a_finish_reverts_training_and_keeps_the_answers(face: Face) -> None:
@@ -197,136 +93,6 @@ def test_one_or_two_finishes_can_be_undone_while_running(face: Face) -> None:
     assert offered(face)
     undo(face)
     assert restored(face)
-
-
-def test_answers_preferring_the_earlier_policy_recommend_an_undo(face: Face) -> None:
-    face.window.resize(1280, 720)
-    face.wait_until(lambda: face.window.width() == 1280)
-    finish(face)
-    act(face, AFTER)
-    compare(face, Qt.Key.Key_Left, Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Left)
-    button = face.window.training_line.undo_finish
-    assert face.window.training_line.text.text() == "The earlier policy was preferred in 3 of 5 pairs: undo the finish."
-    face.window.refresh()
-    assert button.property("advised")
-    face.wait_until(lambda: not face.window.training_line.text.elided)
-    assert offered(face) and "answer some more pairs" in face.window.training_line.text.toolTip()
-    undo(face)
-    assert len(face.answers()) == 5 and restored(face)
-
-
-def test_answers_hardly_preferring_the_earlier_policy_only_enable_the_command(face: Face) -> None:
-    """The result stays on screen until the next answer."""
-    finish(face)
-    act(face, AFTER)
-    compare(face, Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Left, Qt.Key.Key_Down)
-    text = "The finished policy was preferred in 1 of 4 pairs, the earlier one in 2."
-    assert line(face) == text and not face.window.training_line.text.elided
-    face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: len(face.answers()) == 5)
-    assert line(face) == "Training is running." and not offered(face) and possible(face)
-
-
-def test_a_withdrawn_answer_does_not_count_in_the_comparison(face: Face) -> None:
-    finish(face)
-    act(face, AFTER)
-    compare(face, Qt.Key.Key_Left, Qt.Key.Key_Left)
-    assert line(face).startswith("The earlier policy was preferred in 2 of 2 pairs")
-    face.press(Qt.Key.Key_Backspace)
-    face.wait_until(lambda: face.query.comparison is not None)
-    assert line(face).startswith("1 to go: ")
-    face.press(Qt.Key.Key_Right)
-    face.wait_until(lambda: face.query.comparison is None)
-    assert line(face) == "The finished policy was preferred in 1 of 2 pairs, the earlier one in 1."
-
-
-@pytest.mark.parametrize(("key", "steps"), [(Qt.Key.Key_Left, BEFORE), (Qt.Key.Key_Right, AFTER)])
-def test_a_second_finish_is_undone_alone_unless_the_first_one_made_the_policy_worse(
-    face: Face, key: Qt.Key, steps: int
-) -> None:
-    finish(face)
-    act(face, AFTER)
-    compare(face, key, key)
-    QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
-    face.wait_until(lambda: len(face.engine["rollout"].got(FinishRequested)) == 2)
-    face.window.refresh()
-    undo(face)
-    assert face.engine["rollout"].spec.state.values["env_steps"] == steps
-
-
-def test_a_pair_of_an_earlier_finish_does_not_count_for_the_next_one(face: Face) -> None:
-    finish(face)
-    act(face, AFTER)
-    _, old = face.offer(make_query(), comparison(1))
-    face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: face.query is old)
-    assert line(face).startswith("1 to go: ")
-    finish(face)
-    assert line(face).startswith("Training is finished.")
-    (new,) = face.offer(comparison(2))
-    face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: face.query is new)
-    assert line(face).startswith("2 to go: ") and face.controller.course.comparison.preferred is None
-
-
-def test_an_old_pair_shown_after_the_next_finish_began_does_not_count(face: Face) -> None:
-    """The second finish begins while the answered pair is still marked and no pair can be answered."""
-    finish(face)
-    act(face, AFTER)
-    _, old, following = face.offer(comparison(2), comparison(1), make_query())
-    with face.wait_signal(face.labelling.answer_kept):
-        face.press(Qt.Key.Key_Left)
-    assert face.labelling.pairs.shown is None
-    finish(face)
-    face.wait_until(lambda: face.query is old)
-    face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: face.query is following)
-    assert face.controller.course.comparison.preferred is None
-    (new,) = face.offer(comparison(1))
-    face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: face.query is new)
-    with face.wait_signal(face.labelling.answer_kept):
-        face.press(Qt.Key.Key_Left)
-    assert face.controller.course.comparison.preferred == (1, 0, 1)
-
-
-def test_an_old_pair_offered_before_the_next_finish_began_does_not_count(
-    face: Face, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The rollout offers the pair before it receives the finish, whose checkpoint is not yet on disk."""
-    finish(face)
-    act(face, AFTER)
-    compare(face, Qt.Key.Key_Left, Qt.Key.Key_Right)
-    saves = hold_saves(monkeypatch)
-    QTest.mouseClick(face.window.training_line.finish, Qt.MouseButton.LeftButton)
-    old, following = face.offer(comparison(1), make_query())
-    saves.set()
-    face.wait_until(lambda: len(face.engine["rollout"].got(FinishRequested)) == 2)
-    for shown in (face.query, old):
-        face.wait_until(lambda shown=shown: face.query is shown)
-        face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: face.query is following)
-    assert face.controller.course.comparison.preferred is None
-
-
-def test_an_answer_changed_in_the_history_counts_with_its_new_choice(face: Face) -> None:
-    finish(face)
-    act(face, AFTER)
-    compare(face, Qt.Key.Key_Left, Qt.Key.Key_Left)
-    for answer in face.answers():
-        with face.wait_signal(face.labelling.preference_writer.answer_changed):
-            face.labelling.preference_writer.change(answer.id, Choice.RIGHT, Teacher.HUMAN)
-    assert line(face) == "The finished policy was preferred in 2 of 2 pairs, the earlier one in 0."
-
-
-@pytest.mark.parametrize("reason", [FINISHED, DONE])
-def test_comparisons_are_marked_after_the_last_step_of_a_session(face: Face, reason: str) -> None:
-    finish(face)
-    face.offer(make_query(), comparison(1), make_query())
-    face.press(Qt.Key.Key_Down)
-    face.wait_until(lambda: face.query.comparison is not None)
-    wait(face, reason)
-    assert line(face).startswith("1 to go: ")
 
 
 def test_a_late_report_of_an_undone_finish_is_ignored(face: Face) -> None:
@@ -521,18 +287,13 @@ def test_a_recording_of_the_finished_policy_is_not_shown_after_an_undo(
     face.window.live.policy.demonstration_started.connect(lambda d: shown.append(d.env_steps))
     monkeypatch.setattr(clips, "send", requests.append)
     face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), AFTER))
-
-    def drawn(into: list[int] | list[Event]) -> bool:
-        face.controller.demonstrations.draw_if_due(pair_ready=True)
-        return bool(into)
-
-    face.wait_until(lambda: drawn(requests))
+    draw_until(face, lambda: bool(requests))
     undo(face)
     monkeypatch.undo()
     for event in requests:
         send(event)
     face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), BEFORE))
-    face.wait_until(lambda: drawn(shown))
+    draw_until(face, lambda: bool(shown))
     assert shown == [BEFORE]
 
 
@@ -544,12 +305,7 @@ def test_the_finished_policy_leaves_the_live_view_with_the_undo(face: Face, back
     face.engine["rollout"].play(
         DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), AFTER, {}, {"height": np.ones(6, np.float32)})
     )
-
-    def drawn() -> bool:
-        face.controller.demonstrations.draw_if_due(pair_ready=True)
-        return live.policy.shown is not None
-
-    face.wait_until(drawn)
+    draw_until(face, lambda: live.policy.shown is not None)
     assert live.title.text().startswith("Newest: after") and live.show_signals.isVisible()
     live.step(-back)
     undo(face)
