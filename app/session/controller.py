@@ -16,6 +16,7 @@ from app.live.exports import FilmExport, PortableExport
 from app.live.policy_history import PolicyHistory
 from app.live.replays import Replays
 from app.session.factory import window_config
+from app.session.finishing import Finishing
 from app.session.metrics_recorder import episode_metrics, of_figure, record, record_labels, resume_figures
 from app.session.recovery import RecoveryAction, failure_sentence, recovery_action, saved_work
 from app.voting.room import Room
@@ -30,7 +31,6 @@ from core.events import (
     DemonstrationRecorded,
     Event,
     Failed,
-    FinishRequested,
     HoldChanged,
     JobState,
     QueryOffered,
@@ -96,8 +96,6 @@ class Controller(QObject):
         self._failures: dict[str, Failed] = {}
         self._recovery = RecoveryAction("Restart", window_config(session.config))
         self._jobs_to_start: set[str] = set()
-        self._finish_checkpoint = 0
-        """Number of the checkpoint after which a finish begins; 0 for none."""
         self._undoing_finish = False
         """True until the disk has the checkpoint from before the finish as its newest one."""
         self._final_checkpoint = 0
@@ -106,6 +104,7 @@ class Controller(QObject):
         self.job_group = JobGroup(make_process, config.to_dict(), self)
         requests = self._job_requests = JobRequests(self.job_group.send)
         self.checkpointer = Checkpointer(session, self.job_group, self.metrics, self)
+        self._finishing = Finishing(self.course, self.checkpointer, self.job_group.send)
         self.file_tasks = FileTasks(session, self)
         self.labelling = Labelling(session.store, self.job_group.ports, self.progress, requests, session.config, self)
         self.true_reward = TrueRewardVisibility(self.labelling.teacher, self)
@@ -140,7 +139,7 @@ class Controller(QObject):
         self.labelling.pair_shown.connect(self._on_pair_shown)
         for changed in (self.labelling.answer_kept, self.labelling.answer_restored, self.labelling.answer_withdrawn):
             changed.connect(lambda: record_labels(self.metrics, self.progress))
-        self.labelling.finish_ended.connect(self._end_finish)
+        self.labelling.finish_ended.connect(self._finishing.end)
         for timer in (self.last_checkpoint_timer, self.exit_timer):
             timer.timeout.connect(self._dismiss_jobs)
         self.state_changed.connect(self.room.follow)
@@ -246,22 +245,10 @@ class Controller(QObject):
         return " ".join([*training, *(part.abandoned for part in parts if part.abandoned)])
 
     def finish(self) -> None:
-        """Let training take its last steps; the next answer ends this, and it can be undone until the next finish.
-
-        Two finishes without an answer between them are undone together, and so are two if the answers prefer the policy
-        from before the first one: what a policy has unlearned may be lost before both.
-        """
+        """Let training take its last steps; the next answer ends this, and it can be undone until the next finish."""
         if self.can_finish:
-            together = self.course.finish_asked or self.can_undo_finish and self.course.comparison.prefers_earlier
-            self._finish_checkpoint = 0 if together else self.checkpointer.keep_before_finish()
-            self.course.finish()
+            self._finishing.begin()
             self.room.follow()
-            if not self._finish_checkpoint:
-                self._request_finish()
-
-    def _request_finish(self) -> None:
-        self.course.comparison.restart()  # not before: pairs of an earlier finish may have come since the person asked
-        self.job_group.send(FinishRequested())
 
     def undo_finish(self) -> None:
         """Return training to where it was before the finish; the answers stay."""
@@ -322,8 +309,8 @@ class Controller(QObject):
         log.info("%s, %d answers", state, self.progress.labels)
         self.state = state
         self._undoing_finish &= state == State.RESTARTING
-        if self._finish_checkpoint and state not in (State.RUNNING, State.PAUSED):
-            self._end_finish()
+        if self._finishing.waiting and state not in (State.RUNNING, State.PAUSED):
+            self._finishing.end()
         if state == State.STARTING:
             if self.labelling.pairs.shown is None:  # otherwise the first pair is waiting for an answer
                 self.progress.first_pair.begin()
@@ -413,12 +400,6 @@ class Controller(QObject):
         _, figures = self.metrics.snapshot(of_figure(self.task.measure_name))
         return self.progress.labels, self.progress.seconds, float(figures[-1]) if len(figures) else float("nan")
 
-    def _end_finish(self) -> None:
-        """End a finish, also one that has not begun; an earlier one can then still be undone."""
-        self.course.end_finish()
-        self._finish_checkpoint = 0
-        self.checkpointer.cancel_before_finish()
-
     def _on_pair_shown(self) -> None:
         if seconds := self.progress.first_pair.end():
             save_start_seconds(self.task.name, seconds)
@@ -490,9 +471,7 @@ class Controller(QObject):
         self._continue_after(number)
 
     def _continue_after(self, checkpoint: int) -> None:
-        if checkpoint and checkpoint == self._finish_checkpoint:
-            self._finish_checkpoint = 0
-            self._request_finish()
+        self._finishing.saved(checkpoint)
         if self.state == State.STOPPING and checkpoint == self._final_checkpoint:
             self._dismiss_jobs()
 
