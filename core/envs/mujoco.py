@@ -106,7 +106,6 @@ class MujocoVectorEnv:
             before=before,
             velocities_before=velocities_before,
             signals=self._step_signals(before, actions, poses),
-            measure=self._measure,
         )
         self._measure.step(physics)
         reward = self.task.true_reward

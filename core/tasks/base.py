@@ -29,18 +29,6 @@ class _NoSignals:
 NO_SIGNALS: Signals = _NoSignals()
 
 
-class Measure(Protocol):
-    """A task's own figures of an episode, counted for N environments at once."""
-
-    def step(self, physics: "Physics") -> None: ...
-    def finish(self, index: int) -> dict[str, float]:
-        """Return the figures of the episode that has ended in environment `index`, and start its next episode."""
-        ...
-
-    def get_state(self) -> dict[str, Any]: ...
-    def set_state(self, arrays: Mapping[str, Any]) -> None: ...
-
-
 @dataclass(frozen=True)
 class Physics:
     """One control step of N robots: the input of true reward and measure.
@@ -49,7 +37,6 @@ class Physics:
     before (N, nq), velocities_before (N, nv): before the step
     actions (N, a): clipped to [-1, 1]
     signals: signals by name, if RobotTask.needs_signals
-    measure: the robots' measure, which counts this step before the true reward is computed
     """
 
     positions: Float64
@@ -58,7 +45,18 @@ class Physics:
     before: Float64
     velocities_before: Float64
     signals: Signals = NO_SIGNALS
-    measure: Measure | None = None
+
+
+class Measure(Protocol):
+    """A task's own figures of an episode, counted for N environments at once."""
+
+    def step(self, physics: Physics) -> None: ...
+    def finish(self, index: int) -> dict[str, float]:
+        """Return the figures of the episode that has ended in environment `index`, and start its next episode."""
+        ...
+
+    def get_state(self) -> dict[str, Any]: ...
+    def set_state(self, arrays: Mapping[str, Any]) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ import numpy as np
 from core.behaviours.signals import Signals
 from core.tasks.base import Physics, clipped_velocities
 from core.tasks.robots import HOPPER
-from core.types import Float64, Mask
+from core.types import Float64
 
 _ANGLE = 2
 """Index of the torso's angle in the positions; backward is negative."""
@@ -23,9 +23,7 @@ _LANDING_SECONDS = 0.5
 _LANDING_ANGLE = 0.5
 _CONTACT_HEIGHT = 0.01
 """Height in m below which a point touches the floor."""
-_ROLLING_SECONDS = 0.5
-"""Time after a contact of anything but the foot during which a robot counts as rolling."""
-_KEPT = ("next", "flips", "clean", "landed", "clean_landed", "touched", "rolling", "window", "window_clean")
+_KEPT = ("next", "flips", "clean", "landed", "clean_landed", "touched", "window", "window_clean")
 _FAST_ENOUGH = 10.0
 """Backward angular velocity in rad/s above which the reward is constant: a person can still follow it."""
 _WELL_OFF = 0.2
@@ -58,21 +56,15 @@ def backflip_reward(physics: Physics) -> Float64:
 
     Turning at 10 rad/s or faster yields 0.4 on the floor, 1 from 20 cm above it, and 2.4 on the foot with the torso
     upright (less the more it leans). Turning forward at 10 rad/s costs 1.25 anywhere, so that nodding gains nothing. If
-    anything but the foot touches the floor, 0.3 is subtracted, and for half a second turning yields 0.4 everywhere: a
-    robot that turns over its head or its knee rolls, and a contact itself lasts too short to tell rolling from leaping.
-    A clumsy turn is still worth more than standing still, which yields 0: otherwise a policy that has learned not to
-    fall would never turn.
-
-    physics: with a BackflipCounter as its measure
+    anything but the foot touches the floor, 0.3 is subtracted and nothing counts as landing. So a clumsy turn is worth
+    more than standing still, which yields 0: otherwise a policy that has learned not to fall would never turn.
     """
-    assert isinstance(physics.measure, BackflipCounter)
     foot, rest = _foot(physics.signals), _rest(physics.signals)
     turning = np.minimum(-physics.velocities[:, _ANGLE] / _FAST_ENOUGH, 1)
     lift = np.clip(np.minimum(foot, rest) / _WELL_OFF, 0, 1)
     touches = rest < _CONTACT_HEIGHT
-    upright = np.maximum(np.cos(physics.positions[:, _ANGLE]), 0) * (foot < _CONTACT_HEIGHT)
-    worth = 0.4 + np.where(physics.measure.rolling, 0, 0.6 * lift + 2 * upright)
-    return turning * np.where(turning < 0, 1.25, worth) - 0.3 * touches
+    upright = np.maximum(np.cos(physics.positions[:, _ANGLE]), 0) * ((foot < _CONTACT_HEIGHT) & ~touches)
+    return turning * np.where(turning < 0, 1.25, 0.4 + 0.6 * lift + 2 * upright) - 0.3 * touches
 
 
 def openai_reward(physics: Physics) -> Float64:
@@ -96,25 +88,16 @@ class BackflipCounter:
         self._flips, self._clean, self._landed, self._clean_landed = np.zeros((4, environments))
         self._touched = np.zeros(environments, np.bool_)
         """Whether anything but the foot has touched the floor since the last flip."""
-        self._rolling = np.zeros(environments, np.int64)
-        """Number of steps, this one included, for which the robot still counts as rolling."""
-        self._rolling_steps = round(_ROLLING_SECONDS / step_seconds)
         self._window_clean = np.zeros(environments, np.bool_)
         """Whether the last flip was clean, and nothing but the foot has touched the floor since then."""
         self._window = np.zeros(environments, np.int64)
         """Number of steps left in which the last flip may be landed."""
         self._window_steps = round(_LANDING_SECONDS / step_seconds)
 
-    @property
-    def rolling(self) -> Mask:
-        """(N,): whether anything but the foot has touched the floor in the last half second."""
-        return self._rolling > 0
-
     def step(self, physics: Physics) -> None:
         angle = physics.positions[:, _ANGLE]
         touches = _rest(physics.signals) < _CONTACT_HEIGHT
         self._touched |= touches
-        self._rolling = np.where(touches, self._rolling_steps, np.maximum(self._rolling - 1, 0))
         self._window_clean &= ~touches
         turned = angle <= self._next
         if turned.any():
@@ -151,9 +134,8 @@ class BackflipCounter:
         return {name: getattr(self, f"_{name}") for name in _KEPT}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
-        """Restore the state from `get_state`. What is missing from it starts in the middle of the episode."""
         for name, values in self.get_state().items():
-            values[:] = arrays.get(name, 0)
+            values[:] = arrays[name]
 
 
 HOPPER_BACKFLIP = replace(
