@@ -18,7 +18,7 @@ from core.events import PolicyPublished, Waited
 from core.preferences.schedule import FINISHED, HOLDS
 from core.session.session import Session
 from core.types import PolicyComparison, Query
-from tests.app.fakes import Face, make_query
+from tests.app.fakes import DRIVEN, Face, make_query
 from tests.app.tape import report
 
 BEFORE, AFTER = 20_000, 30_000
@@ -45,12 +45,14 @@ def wait(face: Face, reason: str) -> None:
     face.window.refresh()
 
 
-def begin(face: Face) -> None:
-    """Give two answers, and let training wait for the next one."""
+def held(open_face: Callable[..., Face]) -> Face:
+    """Return a window whose training has had two answers and waits for the next one."""
+    face = open_face(**DRIVEN)
     face.controller.progress.counted(2)
     for env_steps in (10_000, BEFORE):
         act(face, env_steps)
     wait(face, HOLDS)
+    return face
 
 
 def finish(face: Face) -> None:

@@ -11,15 +11,15 @@ from PySide6.QtTest import QTest
 from core.events import FinishRequested
 from core.preferences.schedule import DONE, FINISHED
 from core.types import Choice, Teacher
-from tests.app.fakes import DRIVEN, Face, make_query
+from tests.app.fakes import Face, make_query
 from tests.app.finish_driver import (
     AFTER,
     BEFORE,
     act,
-    begin,
     compare,
     comparison,
     finish,
+    held,
     hold_saves,
     line,
     offered,
@@ -32,9 +32,7 @@ from tests.app.finish_driver import (
 
 @pytest.fixture
 def face(open_face: Callable[..., Face]) -> Face:
-    face = open_face(**DRIVEN)
-    begin(face)
-    return face
+    return held(open_face)
 
 
 def test_answers_preferring_the_earlier_policy_recommend_an_undo(face: Face) -> None:

@@ -27,14 +27,14 @@ from core.session import summary
 from core.session.job_states import KEPT_REWARD
 from core.session.plain_files import CHECKPOINTS
 from core.session.session import Session
-from tests.app.fakes import DRIVEN, FULL, Face, make_query, make_segment
+from tests.app.fakes import FULL, Face, make_query, make_segment
 from tests.app.finish_driver import (
     AFTER,
     BEFORE,
     act,
-    begin,
     draw_until,
     finish,
+    held,
     hold_saves,
     line,
     offered,
@@ -50,9 +50,7 @@ from tests.core.builders import raising
 
 @pytest.fixture
 def face(open_face: Callable[..., Face]) -> Face:
-    face = open_face(**DRIVEN)
-    begin(face)
-    return face
+    return held(open_face)
 
 
 def test_undoing_a_finish_reverts_training_and_keeps_the_answers(face: Face) -> None:
