@@ -205,7 +205,7 @@ class PersonConfig(_Checked):
 class PolicyConfig(_Checked):
     """Improving the policy. The defaults suit PPO; core.presets has settings for the other optimizers."""
 
-    algorithm: str = choice("ppo", "policy optimizer", ("ppo", "trpo", "a2c"), "2.2.1")
+    algorithm: str = choice("ppo", "policy optimizer", ("ppo", "trpo", "a2c", "sac"), "2.2.1")
     hidden: int = number(64, "units in each of the two hidden layers", "", 1, 2048)
     vision: str = choice("small", "network for pictures: Mnih et al. 2016 or 2015", ("small", "nature"), "A.2")
     discount: float = number(0.99, "discount factor, per step", "A.1", 0, 0.99999)
@@ -231,6 +231,12 @@ class PolicyConfig(_Checked):
     line_search: int = number(10, "TRPO: step lengths tried before an update is rejected", "", 1, 100)
     rms_decay: float = number(0.99, "A2C: decay rate of RMSprop", "A.2", 0, 0.99999)
     rms_epsilon: float = number(1e-5, "A2C: epsilon of RMSprop", "A.2", 1e-12)
+    replay: int = number(262_144, "SAC: steps that are kept to learn from", "", 1, 10_000_000)
+    steps_per_gradient: float = number(50.0, "SAC: environment steps per gradient step", "", 0.1)
+    target_rate: float = number(0.01, "SAC: share by which target values follow at each gradient step", "", 1e-6, 1)
+    target_entropy: float = number(
+        0.0, "SAC: entropy of each action that is kept, in nats; at most 0.69", "", -10, 0.69
+    )
     initial_std: float = number(1.0, "standard deviation of the untrained policy's actions", "", 1e-3, 10)
     lag: int = number(0, "batches that may be collected ahead of the policy's updates", "", 0, 8)
 

@@ -98,6 +98,8 @@ class RolloutBatchReady(Event):
     ends (T, N) bool: the fixed-length episode ended with this step
     end_observations (number of ends, o): the observation after each end, before the reset; by time, then environment
     last_observations (N, o): the observation after the last step
+    bonus, novelty: weights of the rewards for disagreement and novelty, for SAC, which predicts the rewards of old steps
+        anew; with other optimizers, `rewards` contains both
     """
 
     policy_version: int
@@ -110,6 +112,8 @@ class RolloutBatchReady(Event):
     end_observations: Observations
     last_observations: Observations
     learning_rate_scale: float = 1.0
+    bonus: float = 0.0
+    novelty: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,13 @@ ALGORITHM_PRESETS: dict[str, dict[str, Any]] = {
         "policy.minibatch": 256,
         "policy.epochs": 5,
     },
+    "sac": {  # not in the paper (docs/experiments/off-policy.md)
+        "policy.hidden": 128,
+        "policy.minibatch": 256,
+        "policy.lag": 1,  # it learns from steps of any policy
+        "rollout.environments": 256,
+        "rollout.steps": 48,
+    },
     "a2c": {
         "policy.discount": 0.99,  # A.2, as are all of these but reward.interval
         "policy.gae_lambda": 1.0,  # n-step returns

@@ -161,7 +161,7 @@ def window_config(config: Config) -> Config:
     few, so a smaller pool keeps them recent.
     """
     changes = {"rollout.demonstrate_every": _DEMONSTRATE_EVERY, "rollout.captured_envs": _CAPTURED_ENVS}
-    if config.policy.algorithm == "ppo":
+    if config.policy.algorithm in ("ppo", "sac"):
         changes["policy.lag"] = max(1, config.policy.lag)
     if not isinstance(task := get_task(config.task), RobotTask):
         changes["query.pool"] = min(config.query.pool, captured_pool(config.query.length(task.segment_steps)))

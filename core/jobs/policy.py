@@ -9,19 +9,25 @@ import numpy as np
 
 from core.config import Config
 from core.envs.spaces import spaces
-from core.events import Event, Job, JobState, PolicyPublished, RolloutBatchReady, Waited
+from core.events import Event, Job, JobState, PolicyPublished, RewardPublished, RolloutBatchReady, Waited
 from core.nn.state import state_arrays
 from core.policy.a2c import A2C
+from core.policy.actor_critic import ActorCritic
 from core.policy.on_policy import OnPolicyOptimizer
 from core.policy.ppo import PPO
+from core.policy.sac import SAC
+from core.policy.squashed_policy import SquashedPolicy
 from core.policy.trpo import TRPO
 from core.rollout.actor import build_policy
+from core.rollout.replayed_reward import PredictedReward, TrueReward
 from core.seeding import generator, get_rng_state, set_rng_state
 from core.tasks import get_task
-from core.types import require_count
+from core.types import Teacher, require_count
 
 OPTIMIZERS: dict[str, type[OnPolicyOptimizer]] = {"ppo": PPO, "trpo": TRPO, "a2c": A2C}
-_SCALARS = ("policy_version", "env_steps", "learning_rate_scale")
+_REWARD = "reward_"
+"""Prefix of the reward snapshot's weights in the state, with SAC."""
+_SCALARS = ("policy_version", "env_steps", "learning_rate_scale", "bonus", "novelty")
 _ARRAYS = tuple(field.name for field in fields(RolloutBatchReady) if field.name not in _SCALARS)
 
 
@@ -30,8 +36,16 @@ class PolicyJob(Job):
 
     def __init__(self, config: Config) -> None:
         self._rng = generator(config.seed, "policy")
-        algorithm = OPTIMIZERS[config.policy.algorithm]
-        self._optimizer = algorithm(build_policy(config), config, self._rng)
+        network = build_policy(config)
+        self._reward: PredictedReward | None = None
+        self._optimizer: OnPolicyOptimizer | SAC
+        if isinstance(network, SquashedPolicy):
+            if config.teacher != Teacher.NONE:
+                self._reward = PredictedReward(config)
+            self._optimizer = SAC(network, config, self._rng, self._reward or TrueReward())
+        else:
+            assert isinstance(network, ActorCritic)
+            self._optimizer = OPTIMIZERS[config.policy.algorithm](network, config, self._rng)
         self._observation_size = spaces(config).observations
         self._batches: deque[RolloutBatchReady] = deque()
         self._version = 0
@@ -40,8 +54,11 @@ class PolicyJob(Job):
         """True if waiting batches are part of the state. A batch of images takes 60 MB, and is lost when a session stops."""
 
     def receive(self, event: Event) -> None:
-        if isinstance(event, RolloutBatchReady):
-            self._batches.append(event)
+        match event:
+            case RolloutBatchReady():
+                self._batches.append(event)
+            case RewardPublished(_, weights) if self._reward is not None:
+                self._reward.load(weights)
 
     def run(self) -> Iterator[Event | None]:
         yield self._published()
@@ -69,6 +86,8 @@ class PolicyJob(Job):
         values["rng"] = get_rng_state(self._rng)
         values["batches"] = [[getattr(batch, name) for name in _SCALARS] for batch in batches]
         arrays = {f"batch_{i}_{name}": getattr(batch, name) for i, batch in enumerate(batches) for name in _ARRAYS}
+        reward = self._reward.get_state() if self._reward is not None else {}
+        arrays |= {f"{_REWARD}{name}": array for name, array in reward.items()}
         return JobState({**self._optimizer.get_state(), **arrays}, values)
 
     def set_state(self, state: JobState) -> None:
@@ -76,10 +95,19 @@ class PolicyJob(Job):
         self._optimizer.set_state(state.arrays)
         self._version, self._env_steps = (require_count(state.values[name]) for name in ("version", "env_steps"))
         set_rng_state(self._rng, state.values["rng"])
-        for i, (version, env_steps, scale) in enumerate(state.values["batches"]):
+        if self._reward is not None:
+            self._reward.load(state.under(_REWARD))
+        for i, (version, env_steps, *scalars) in enumerate(state.values["batches"]):
             arrays: dict[str, Any] = {name: state.arrays[f"batch_{i}_{name}"] for name in _ARRAYS}
-            counts = require_count(version), require_count(env_steps)
-            batch = RolloutBatchReady(*counts, **arrays, learning_rate_scale=float(scale))
+            scale, bonus, novelty = map(float, scalars)
+            batch = RolloutBatchReady(
+                require_count(version),
+                require_count(env_steps),
+                **arrays,
+                learning_rate_scale=scale,
+                bonus=bonus,
+                novelty=novelty,
+            )
             self._require_shapes(batch)
             if np.isfinite(batch.rewards).all():  # otherwise it would stop the session again at every start
                 self._batches.append(batch)

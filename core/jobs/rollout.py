@@ -197,6 +197,7 @@ class RolloutJob(Job):
                 batch.end_observations,
                 batch.last_observations,
                 1 - self.config.policy.decay * self.budget.progress(self._env_steps),
+                *((self._bonus_weight(), self._novelty_weight()) if self._replays else ()),
             )
         yield from self._renew_queries()
         yield from self._offer_queries()
@@ -208,9 +209,8 @@ class RolloutJob(Job):
     def _rewards(self, batch: RolloutBatch, raw: Float32 | None, predicted: Float32 | None) -> Float32 | None:
         """Return rewards (T, N) for the policy: the predicted reward plus bonuses for disagreement and for novelty.
 
-        The bonus for disagreement fades as the members come to agree on new pairs, and while the learning rate falls
-        at the end. Both bonuses are smaller if answers come fast. With teacher 'none', the rewards are the true ones,
-        clipped in games and otherwise normalized. Returns None before the first fit.
+        With teacher 'none', the rewards are the true ones, clipped in games and otherwise normalized. SAC adds the bonuses
+        and normalizes by itself, as it learns from the steps of many batches. Returns None before the first fit.
 
         raw: (M, T, N), predictions of each member; predicted: (T, N), normalized mean
         """
@@ -219,17 +219,29 @@ class RolloutJob(Job):
                 raise NotFiniteError("rollout", "the true reward")
             if self.task.pictures:  # as in A.2; most small batches have no rewards to normalize by
                 return batch.true_rewards.clip(-1, 1)
-            return normalize_reward(batch.true_rewards[None], 1.0)
-        by_answers = self.config.query.schedule == "answers"
-        finished = self.budget.progress(self._env_steps) if by_answers else 0.0
-        bonus = self.config.reward.bonus * self._exploration_share * (1 - self._agreement) * (1 - finished)
-        if predicted is None:
-            return None
+            return batch.true_rewards if self._replays else normalize_reward(batch.true_rewards[None], 1.0)
+        if predicted is None or self._replays:
+            return predicted
+        bonus, novelty = self._bonus_weight(), self._novelty_weight()
         if bonus and raw is not None:
             predicted = predicted + bonus * disagreement_std(raw)
-        if weight := self._novelty_weight():
-            predicted = predicted + weight * normalize_reward(knn_entropy_bonus(batch.observations)[None], 1.0)
+        if novelty:
+            predicted = predicted + novelty * normalize_reward(knn_entropy_bonus(batch.observations)[None], 1.0)
         return predicted
+
+    @property
+    def _replays(self) -> bool:
+        """True if the optimizer learns from the steps of many batches, whose rewards it predicts itself."""
+        return self.config.policy.algorithm == "sac"
+
+    def _bonus_weight(self) -> float:
+        """Return the weight of the reward for disagreement, which is lower if answers come fast.
+
+        It falls as the members come to agree on new pairs, and while the learning rate falls at the end.
+        """
+        by_answers = self.config.query.schedule == "answers"
+        finished = self.budget.progress(self._env_steps) if by_answers else 0.0
+        return self.config.reward.bonus * self._exploration_share * (1 - self._agreement) * (1 - finished)
 
     def _novelty_weight(self) -> float:
         """Return the weight of the reward for novelty, which falls to 0; lower and for fewer steps if answers come fast."""

@@ -1,1 +1,1 @@
-"""Actor-critics and the on-policy optimizers that improve them: PPO, TRPO and A2C."""
+"""Policy networks and the optimizers that improve them: PPO, TRPO and A2C on new steps alone, SAC on old ones too."""

@@ -4,7 +4,7 @@ A discrete action is a one-hot row of float32 throughout the program; the enviro
 """
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 import numpy as np
 import torch
@@ -12,56 +12,20 @@ from torch import Tensor
 
 from core.config import PolicyConfig
 from core.nn.stacked_mlp import CPU
-
-Distribution = tuple[Tensor, ...]
-"""Parameters of the distributions of B actions; each network class defines its own."""
-OBSERVATION_LIMIT = 10.0
-"""Normalized observations are clipped to this many standard deviations."""
+from core.policy.policy_network import Distribution, PolicyNetwork
 
 
-class ActorCritic(torch.nn.Module, ABC):
-    """A network that maps normalized observations (B, o) to action distributions and values.
+class ActorCritic(PolicyNetwork):
+    """A policy network with a value function, which is its own or shares layers with the policy.
 
-    weights: all parameters as one float32 vector (P,), the policy's before the value function's. So clipping, moving,
-        comparing and restoring them takes one operation each; per parameter, this would dominate a small update's time.
-    policy_parameters, value_parameters: views of that vector in the shapes of the layers, for autograd. Parameters
-        that policy and value share count as the policy's.
-    mean, std: moments (o,) that normalize observations; empty for images, which are not normalized
+    value_parameters: views like policy_parameters. Parameters that policy and value share count as the policy's.
     """
-
-    mean: Tensor
-    std: Tensor
 
     def __init__(self, observation_size: int, policy: list[Tensor], value: list[Tensor], device: torch.device) -> None:
         """observation_size: length of `mean` and `std`; policy, value: initial parameters."""
-        super().__init__()
-        tensors = [*policy, *value]
-        self.device = device
-        vector = torch.cat([tensor.reshape(-1) for tensor in tensors]).to(device)
-        self.weights = torch.nn.Parameter(vector, requires_grad=False)
-        views = _views(self.weights, tensors)
-        self.policy_parameters, self.value_parameters = views[: len(policy)], views[len(policy) :]
+        super().__init__(observation_size, policy, device, value)
+        self.value_parameters = self.parameter_views[len(policy) :]
         self.policy_size = sum(tensor.numel() for tensor in policy)
-        self.register_buffer("mean", torch.zeros(observation_size, device=device))
-        self.register_buffer("std", torch.ones(observation_size, device=device))
-
-    @property
-    def parameter_views(self) -> list[Tensor]:
-        return [*self.policy_parameters, *self.value_parameters]
-
-    def enable_gradients(self) -> Tensor:
-        """Make backward() accumulate gradients in one vector (P,), which is returned and becomes `weights.grad`."""
-        gradient = torch.zeros_like(self.weights)
-        views = self.parameter_views
-        for parameter, part in zip(views, _views(gradient, views), strict=True):
-            parameter.requires_grad_(True)
-            parameter.grad = part
-        self.weights.grad = gradient
-        return gradient
-
-    def normalize(self, observations: Tensor) -> Tensor:
-        """Return observations (B, o) in standard deviations from the mean, clipped to ±OBSERVATION_LIMIT."""
-        return (observations - self.mean).div_(self.std).clamp_(-OBSERVATION_LIMIT, OBSERVATION_LIMIT)
 
     def values(self, normalized: Tensor) -> Tensor:
         """Return the values (B,) of normalized observations (B, o)."""
@@ -79,10 +43,6 @@ class ActorCritic(torch.nn.Module, ABC):
         bias.mul_(factor).add_(offset)
 
     @abstractmethod
-    def distribution(self, normalized: Tensor) -> Distribution:
-        """Return the distributions of B actions for normalized observations (B, o)."""
-
-    @abstractmethod
     def log_probs(self, distribution: Distribution, actions: Tensor) -> Tensor:
         """Return the log probabilities, or log densities, (B,) of actions (B, a)."""
 
@@ -93,10 +53,6 @@ class ActorCritic(torch.nn.Module, ABC):
     @abstractmethod
     def kl(self, old: Distribution, new: Distribution) -> Tensor:
         """Return the mean over the rows of the divergence KL(old || new), a scalar, in nats."""
-
-    @abstractmethod
-    def sample(self, distribution: Distribution, rng: np.random.Generator | None) -> tuple[Tensor, Tensor]:
-        """Return actions (B, a) and their log probabilities (B,), both float32; the likeliest actions if rng is None."""
 
 
 class GaussianActorCritic(ActorCritic):
@@ -202,12 +158,6 @@ def actor_critic(
     if discrete:
         return CategoricalActorCritic(observation_size, action_size, config.hidden, generator, device)
     return GaussianActorCritic(observation_size, action_size, config.hidden, config.initial_std, generator, device)
-
-
-def _views(vector: Tensor, like: list[Tensor]) -> list[Tensor]:
-    """Return consecutive parts of vector (P,) in the shapes of `like`; they share its memory and are leaves of autograd."""
-    parts = vector.split([tensor.numel() for tensor in like])
-    return [part.view(tensor.shape).detach() for part, tensor in zip(parts, like, strict=True)]
 
 
 def linear(inputs: int, outputs: int, gain: float, generator: torch.Generator) -> list[Tensor]:

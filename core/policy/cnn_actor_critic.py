@@ -13,7 +13,8 @@ from torch.nn.functional import conv2d, relu
 
 from core.nn.image_input import MAX_PIXEL, compute_dtype, to_channels_last
 from core.nn.stacked_mlp import CPU
-from core.policy.actor_critic import Categorical, Distribution, linear
+from core.policy.actor_critic import Categorical, linear
+from core.policy.policy_network import Distribution
 
 Layer = tuple[int, int, int]
 """Filters, their side, and the stride."""

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from core.policy.actor_critic import OBSERVATION_LIMIT, GaussianActorCritic
+from core.policy.actor_critic import GaussianActorCritic
+from core.policy.policy_network import OBSERVATION_LIMIT
 from core.types import Float32
 
 

@@ -17,8 +17,9 @@ from core.errors import NotFiniteError
 from core.events import RolloutBatchReady
 from core.nn.running_stats import RunningMeanStd
 from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_arrays, require_array, state_arrays
-from core.policy.actor_critic import ActorCritic, Distribution
+from core.policy.actor_critic import ActorCritic
 from core.policy.gae import advantages, following_values
+from core.policy.policy_network import Distribution
 from core.policy.return_scaling import ReturnScaling
 from core.policy.value_calibration import ValueCalibration
 from core.types import Float32

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from core.nn.minibatches import minibatches
 from core.nn.threads import Both, two_threads
-from core.policy.actor_critic import Distribution
 from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, flat
+from core.policy.policy_network import Distribution
 
 _MAX_WEIGHT = 2.0
 """Largest weight of a step taken by an earlier policy, so that rare steps do not dominate a batch."""

@@ -20,7 +20,7 @@ from core.events import JobState
 from core.io import files
 from core.nn.stacked_mlp import CPU
 from core.nn.state import load_state_arrays
-from core.policy.actor_critic import ActorCritic
+from core.policy.policy_network import PolicyNetwork
 from core.rollout.actor import Actor, build_policy
 from core.seeding import generator
 from core.session.job_states import has_reward
@@ -126,7 +126,7 @@ def _write(
     return Exported((*models, contract_path), differences, note)
 
 
-def _policy(config: Config, state: JobState) -> ActorCritic:
+def _policy(config: Config, state: JobState) -> PolicyNetwork:
     network = build_policy(config, CPU, torch.float32)
     with checkpoint_errors("policy"):
         load_state_arrays(network, state.arrays)
@@ -148,7 +148,7 @@ def visited_states(config: Config, state: JobState, env: VectorEnv) -> tuple[Obs
     return np.concatenate(seen)[:STATES], np.concatenate(done)[:STATES]
 
 
-def policy_difference(model: bytes, policy: ActorCritic, env: VectorEnv, observations: Observations) -> float:
+def policy_difference(model: bytes, policy: PolicyNetwork, env: VectorEnv, observations: Observations) -> float:
     """Return the largest difference between the file's actions and the program's; inf for a different discrete action."""
     outputs = _run(model, {"observation": observations})
     with torch.no_grad():

@@ -15,8 +15,9 @@ from core.api import Normalizer
 from core.nn.image_input import MAX_PIXEL
 from core.nn.stacked_cnn import LAYERS, StackedCNN
 from core.nn.stacked_mlp import LEAK
-from core.policy.actor_critic import OBSERVATION_LIMIT, ActorCritic
 from core.policy.cnn_actor_critic import KINDS
+from core.policy.policy_network import OBSERVATION_LIMIT, PolicyNetwork
+from core.policy.squashed_policy import SquashedPolicy
 from core.reward.ensemble import LIMIT, RewardEnsemble
 from core.reward.image_ensemble import ImageEnsemble
 from core.types import Float32
@@ -82,7 +83,7 @@ class Graph:
         return made
 
 
-def policy_model(network: ActorCritic, controls: Controls, vision: str) -> onnx.ModelProto:
+def policy_model(network: PolicyNetwork, controls: Controls, vision: str) -> onnx.ModelProto:
     """Return the model observation -> action, without noise; for discrete actions also -> their log probabilities."""
     graph = Graph()
     x = _input(graph, controls)
@@ -99,10 +100,16 @@ def policy_model(network: ActorCritic, controls: Controls, vision: str) -> onnx.
         mean, std = graph.constant(network.mean.numpy()), graph.constant(network.std.numpy())
         x = graph.add("Div", graph.add("Sub", x, mean), std)
         x = _clip(graph, x, -OBSERVATION_LIMIT, OBSERVATION_LIMIT)
-        layers = parameters if controls.discrete else parameters[:-1]  # the last is the noise
+        layers, squashed = parameters, isinstance(network, SquashedPolicy)
+        if isinstance(network, SquashedPolicy):  # the other outputs are the noise
+            size = network.action_size
+            layers = [*parameters[:-2], parameters[-2][:, :size], parameters[-1][:size]]
+        elif not controls.discrete:
+            layers = parameters[:-1]  # the last is the noise
         for number in range(0, len(layers), 2):
-            x = graph.add("Tanh", x) if number else x
+            x = graph.add("Relu" if squashed else "Tanh", x) if number else x
             x = _linear(graph, x, *layers[number : number + 2])
+        x = graph.add("Tanh", x) if squashed else x
     outputs = [_action_output(controls)]
     if controls.discrete:
         logs = graph.add("LogSoftmax", x, output="log_probability", axis=1)

@@ -8,14 +8,16 @@ from core.envs.spaces import spaces
 from core.nn.device import device_for
 from core.nn.stacked_mlp import CPU
 from core.nn.state import load_state_arrays
-from core.policy.actor_critic import ActorCritic, GaussianActorCritic, actor_critic
+from core.policy.actor_critic import GaussianActorCritic, actor_critic
 from core.policy.cnn_actor_critic import CNNActorCritic
 from core.policy.numpy_actor import NumpyActor
+from core.policy.policy_network import PolicyNetwork
+from core.policy.squashed_policy import SquashedPolicy
 from core.seeding import seed_for
 from core.types import Float32, Observations
 
 
-def build_policy(config: Config, device: torch.device | None = None, dtype: torch.dtype | None = None) -> ActorCritic:
+def build_policy(config: Config, device: torch.device | None = None, dtype: torch.dtype | None = None) -> PolicyNetwork:
     """Return the untrained policy of a session, whose initial weights depend only on config.seed.
 
     device: None for the config's device; dtype: data type of the convolutions, None for the device's fastest
@@ -25,6 +27,8 @@ def build_policy(config: Config, device: torch.device | None = None, dtype: torc
     device = device or device_for(config)
     if space.pictures:
         return CNNActorCritic(space.pictures, space.actions, config.policy.vision, start, device, dtype)
+    if config.policy.algorithm == "sac":
+        return SquashedPolicy(space.observations, space.actions, config.policy.hidden, start, device)
     return actor_critic(space.observations, space.actions, space.discrete, config.policy, start, device)
 
 

@@ -7,6 +7,7 @@ pre-training of Lee, Smith and Abbeel (PEBBLE, 2021), which is not in the paper.
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from core.reward.normalization import standardize_members
 from core.types import Float32
@@ -35,9 +36,12 @@ def knn_entropy_bonus(observations: Float32) -> Float32:
     rows = torch.as_tensor(observations.reshape(-1, size))
     rows = ((rows - rows.mean(0)) / rows.std(0, correction=0).clamp_min(1e-3)).clamp(-_LIMIT, _LIMIT)
     sample = rows[torch.linspace(0, len(rows) - 1, min(_SAMPLE, len(rows))).long()]
-    rank = min(_NEIGHBOUR, len(sample))
-    distances = torch.cat([torch.cdist(part, sample).kthvalue(rank).values for part in rows.split(_CHUNK)])
-    return torch.log1p(distances).reshape(steps, count).numpy()
+    return torch.cat([log_distances(part, sample) for part in rows.split(_CHUNK)]).reshape(steps, count).numpy()
+
+
+def log_distances(rows: Tensor, sample: Tensor) -> Tensor:
+    """Return log(1 + distance to the fifth nearest row of `sample` (S, o)) for each of `rows` (B, o), (B,)."""
+    return torch.log1p(torch.cdist(rows, sample).kthvalue(min(_NEIGHBOUR, len(sample))).values)
 
 
 class StartVariety:

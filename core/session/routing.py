@@ -33,7 +33,7 @@ DRIVER = "driver"
 ROUTES: dict[type[Event], tuple[str, ...]] = {
     RolloutBatchReady: ("policy",),
     PolicyPublished: ("rollout", "reward", SNAPSHOTS),
-    RewardPublished: ("rollout", "clips"),
+    RewardPublished: ("rollout", "policy", "clips"),
     PreferenceAdded: ("reward", "rollout"),
     PreferenceChanged: ("reward", "rollout"),
     PreferenceWithdrawn: ("reward", "rollout"),

@@ -167,7 +167,7 @@ def _require_same(part: str, old: PolicyConfig | RewardConfig, new: object, name
 
 def _fresh_policy(state: JobState, seed: int) -> JobState:
     """Return the policy's state for a session that has taken no steps yet."""
-    arrays = {name: array for name, array in state.arrays.items() if not name.startswith("batch_")}
+    arrays = {name: array for name, array in state.arrays.items() if not name.startswith(("batch_", "replay_"))}
     rng = get_rng_state(generator(seed, "policy taken over"))
     return JobState(arrays, {**state.values, "version": 0, "env_steps": 0, "batches": [], "rng": rng})
 

@@ -24,6 +24,7 @@ CASES: dict[str, tuple[int, dict[str, Any]]] = {
     "a person": (7, {"teacher": "person", "person__ties": 0.2, "person__cant_tell": 0.3}),
     "trpo": (7, {"policy__algorithm": "trpo"}),
     "a2c": (7, {"policy__algorithm": "a2c"}),
+    "sac": (7, {"policy__algorithm": "sac", "policy__lag": 1}),
     "an environment without a state": (7, {"task": "gym:Pendulum-v1"}),
     "episodes of different lengths": (7, {"task": "gym:CartPole-v1"}),
     "rollouts ahead of the policy": (7, {"policy__lag": 1, "policy__decay": 0.5}),

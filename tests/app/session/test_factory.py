@@ -49,9 +49,16 @@ def test_tasks_with_captured_clips_get_a_small_pool(task: str, given: int, pool:
 
 @pytest.mark.parametrize(
     ("task", "algorithm", "lag"),
-    [("walker", "ppo", 1), ("walker", "trpo", 0), ("walker", "a2c", 0), ("pong", "ppo", 1), ("pong", "a2c", 0)],
+    [
+        ("walker", "ppo", 1),
+        ("walker", "trpo", 0),
+        ("walker", "a2c", 0),
+        ("walker", "sac", 1),
+        ("pong", "ppo", 1),
+        ("pong", "a2c", 0),
+    ],
 )
-def test_only_ppo_trains_one_batch_behind_the_rollout(task: str, algorithm: str, lag: int) -> None:
+def test_ppo_and_sac_train_one_batch_behind_the_rollout(task: str, algorithm: str, lag: int) -> None:
     assert window_config(session_config(task, {"policy.algorithm": algorithm})).policy.lag == lag
 
 

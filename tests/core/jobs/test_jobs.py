@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,31 @@ def test_a_policy_that_meets_nan_stops_publishing(algorithm: str) -> None:
         policy.turn(batch)
     assert of(PolicyPublished, policy.said) == []
     assert policy.job.get_state().values["version"] == 1
+
+
+def test_sac_predicts_the_reward_of_its_steps_with_each_new_snapshot() -> None:
+    """Its batches carry the weights of both bonuses, which are not in their rewards."""
+    changes = {
+        "policy__algorithm": "sac",
+        "policy__steps_per_gradient": 2.0,
+        "reward__bonus": 2.0,
+        "reward__novelty": 0.5,
+    }
+    rollout, policy = Played("rollout", **changes), Played("policy", **changes)
+    reward = rewarded(rollout)
+    (batch,) = of(RolloutBatchReady, rollout.turn(*of(PolicyPublished, policy.turn()), reward))
+    assert 1.5 < batch.bonus <= 2 and 0.4 < batch.novelty <= 0.5
+    raw = rollout.job.ensemble.predict(batch.observations, batch.actions)
+    assert batch.rewards == pytest.approx(normalize_reward(raw, 1.0), abs=1e-5)
+
+    def learned(sign: int) -> np.ndarray:
+        job = Played("policy", **changes)
+        job.turn()
+        weights = {**reward.weights, "network.weights.2": sign * reward.weights["network.weights.2"]}
+        (made,) = of(PolicyPublished, job.turn(replace(reward, weights=weights), batch))
+        return made.weights["weights"]
+
+    assert np.abs(learned(1) - learned(-1)).max() > 1e-3
 
 
 def rolled_out(bonus: float, count: int, interval: int = 0) -> list[tuple[RolloutBatchReady, RolloutReported, float]]:

@@ -92,10 +92,13 @@ def test_a_reward_of_observations_alone_takes_no_action(tmp_path: Path) -> None:
         assert predicted == pytest.approx([reward], abs=1e-4)
 
 
-@pytest.mark.parametrize("name", ["pendulum", "gym:CartPole-v1", "mjcf"])
-def test_the_files_compute_the_same_as_the_program(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "algorithm"), [("pendulum", "ppo"), ("pendulum", "sac"), ("gym:CartPole-v1", "ppo"), ("mjcf", "ppo")]
+)
+def test_the_files_compute_the_same_as_the_program(tmp_path: Path, name: str, algorithm: str) -> None:
     task = mjcf_task() if name == "mjcf" else name
-    folder, target = taught(tmp_path / "s", tiny(task=task)), tmp_path / "new" / "p.onnx"
+    config = tiny(task=task, policy__algorithm=algorithm)
+    folder, target = taught(tmp_path / "s", config), tmp_path / "new" / "p.onnx"
     made = export_onnx(folder, target)
     assert made.differences.keys() == {"policy", "reward"} and max(made.differences.values()) <= LIMIT
     assert_equal_to_the_program(folder, target)

@@ -1,0 +1,93 @@
+"""The replay memory of SAC: the latest steps of a session, from which minibatches are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.events import Arrays, RolloutBatchReady
+from core.nn.state import require_array
+from core.types import Float32
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """Steps of robots: observations (B, o) before, actions (B, a), rewards (B,) and observations (B, o) after each.
+
+    rewards: as the batch had them; SAC predicts the reward anew, except on the true reward
+    """
+
+    observations: Tensor
+    actions: Tensor
+    rewards: Tensor
+    following: Tensor
+
+
+class Replay:
+    """Up to `capacity` steps; a new one takes the place of the oldest. Unused memory is reserved, but not occupied."""
+
+    def __init__(self, capacity: int, observation_size: int, action_size: int, device: torch.device) -> None:
+        self._columns = Transitions(
+            torch.zeros(capacity, observation_size, device=device),
+            torch.zeros(capacity, action_size, device=device),
+            torch.zeros(capacity, device=device),
+            torch.zeros(capacity, observation_size, device=device),
+        )
+        self.capacity, self.count, self._position = capacity, 0, 0
+
+    def add(self, batch: RolloutBatchReady) -> None:
+        """Add the steps of a batch. The step that ends an episode is followed by the observation before the reset."""
+        following: Float32 = np.concatenate([batch.observations[1:], batch.last_observations[None]])
+        following[batch.ends] = batch.end_observations
+        arrays = batch.observations, batch.actions, batch.rewards, following
+        rows = [np.ascontiguousarray(array.reshape(batch.rewards.size, -1)[-self.capacity :]) for array in arrays]
+        places = (self._position + torch.arange(len(rows[0]))) % self.capacity
+        for column, values in zip(self._parts(), rows, strict=True):
+            column[places] = torch.as_tensor(values, dtype=torch.float32, device=column.device).reshape(
+                -1, *column.shape[1:]
+            )
+        self._position = (self._position + len(places)) % self.capacity
+        self.count = min(self.capacity, self.count + len(places))
+
+    def draw(self, rng: np.random.Generator, count: int) -> Transitions:
+        """Return `count` steps, drawn at random with replacement."""
+        places = torch.as_tensor(rng.integers(self.count, size=count), device=self._columns.rewards.device)
+        return Transitions(*(column.index_select(0, places) for column in self._parts()))
+
+    def spread(self, count: int) -> Transitions:
+        """Return at most `count` steps, evenly spread over the memory."""
+        places = torch.linspace(0, self.count - 1, min(count, self.count), device=self._columns.rewards.device).long()
+        return Transitions(*(column.index_select(0, places) for column in self._parts()))
+
+    def _parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        columns = self._columns
+        return columns.observations, columns.actions, columns.rewards, columns.following
+
+    def get_state(self) -> Arrays:
+        """Return the occupied rows and the position of the next one."""
+        arrays = {
+            name: part[: self.count].cpu().numpy().copy() for name, part in zip(_NAMES, self._parts(), strict=True)
+        }
+        return {**arrays, _POSITION: np.array([self._position])}
+
+    def set_state(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Restore the state from `get_state`. Raises KeyError or ValueError if it does not fit."""
+        position = int(require_array(arrays[_POSITION], np.int64, 1)[0])
+        parts = self._parts()
+        counts = {len(arrays[name]) for name in _NAMES}
+        if len(counts) != 1 or not 0 <= position <= max(counts) <= self.capacity:
+            raise ValueError("the steps to replay do not fit")
+        (self.count,), self._position = counts, position
+        for name, part in zip(_NAMES, parts, strict=True):
+            rows = require_array(arrays[name], np.float32, self.count, *part.shape[1:])
+            part[: self.count] = torch.as_tensor(rows, device=part.device)
+
+
+PREFIX = "replay_"
+"""Prefix of the replay memory's arrays in the policy's state."""
+_NAMES = tuple(f"{PREFIX}{name}" for name in ("observations", "actions", "rewards", "following"))
+_POSITION = f"{PREFIX}position"

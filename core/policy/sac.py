@@ -1,0 +1,160 @@
+"""Soft actor-critic (Haarnoja et al. 2018): an off-policy optimizer, which learns from all steps that are still kept.
+
+It is not in the paper. On-policy optimizers see each step once, with the reward of that moment. Here the rewards of old steps
+are predicted anew for each minibatch, so that every answer changes the worth of all steps (PEBBLE, Lee et al. 2021), and what
+the robot did once is not forgotten.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.config import Config
+from core.errors import NotFiniteError
+from core.events import RolloutBatchReady
+from core.nn.running_stats import RunningMeanStd
+from core.nn.stacked_mlp import StackedMLP
+from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_arrays, require_array, state_arrays
+from core.policy.replay import PREFIX, Replay, Transitions
+from core.policy.squashed_policy import SquashedPolicy
+from core.seeding import seed_for
+
+_FIRST_TEMPERATURE = 0.2
+_STEPS_PER_YIELD = 16
+"""Gradient steps between two yields, at which the caller may stop or pause."""
+_CRITICS, _TARGETS = "critic_", "target_"
+"""Prefixes of the critics' and target critics' weights in the state."""
+
+
+class ReplayedReward(Protocol):
+    """The reward of replayed steps, which may change with each batch."""
+
+    def rescale(self, replay: Replay, batch: RolloutBatchReady) -> None:
+        """Choose scale and bonuses for the gradient steps that follow a batch, which is in the memory already."""
+
+    def __call__(self, steps: Transitions) -> Tensor:
+        """Return the rewards (B,) of B steps."""
+
+
+class SAC:
+    """Improves a squashed policy with two critics, their slowly following targets and an adapted temperature.
+
+    Episodes have a fixed length, so values are those of endless ones. The temperature, which weights the policy's entropy
+    against the reward, keeps the entropy at config.target_entropy for each action.
+    """
+
+    def __init__(
+        self, network: SquashedPolicy, config: Config, rng: np.random.Generator, reward: ReplayedReward
+    ) -> None:
+        """Create an optimizer of the network's weights, which are changed in place. rng: draws minibatches and noise"""
+        self.network = network
+        self.config = config.policy
+        self._rng, self._reward = rng, reward
+        sizes = network.mean.shape[0], network.action_size
+        start = torch.Generator().manual_seed(seed_for(config.seed, "critics"))
+        self._critics = StackedMLP(2, sum(sizes), config.policy.hidden, start, network.device)
+        self._targets = copy.deepcopy(self._critics).requires_grad_(False)
+        self._log_temperature = torch.full(
+            (1,), math.log(_FIRST_TEMPERATURE), device=network.device, requires_grad=True
+        )
+        self.replay = Replay(config.policy.replay, *sizes, network.device)
+        self._moments = RunningMeanStd(sizes[0])
+        network.enable_gradients()
+        learned = [network.weights, *self._critics.parameters(), self._log_temperature]
+        self._optimizer = torch.optim.Adam(learned, lr=config.policy.learning_rate, fused=True)
+
+    def observe(self, observations: np.ndarray) -> None:
+        """Update the input normalization with observations (..., o)."""
+        self._moments.update(observations)
+        self.network.mean.copy_(torch.as_tensor(self._moments.mean))
+        self.network.std.copy_(torch.as_tensor(self._moments.std))
+
+    def update(self, batch: RolloutBatchReady) -> Iterator[None]:
+        """Improve the policy after a batch; yields after each part, so that the caller may pause.
+
+        Raises NotFiniteError for rewards or weights that are not finite.
+        """
+        if not np.isfinite(batch.rewards).all():
+            raise NotFiniteError("policy", "the reward")
+        self.replay.add(batch)
+        self._reward.rescale(self.replay, batch)
+        self._optimizer.param_groups[0]["lr"] = self.config.learning_rate * batch.learning_rate_scale
+        for number in range(max(1, round(batch.rewards.size / self.config.steps_per_gradient))):
+            self._improve()
+            if number % _STEPS_PER_YIELD == _STEPS_PER_YIELD - 1:
+                yield None
+        if not all(math.isfinite(float(weights.detach().sum())) for weights in self._optimizer.param_groups[0]["params"]):
+            raise NotFiniteError("policy", "a weight")
+
+    def _improve(self) -> None:
+        """Take one gradient step on a minibatch, with policy, critics and temperature at the same time."""
+        network, critics, config = self.network, self._critics, self.config
+        steps = self.replay.draw(self._rng, config.minibatch)
+        noise = torch.as_tensor(self._rng.standard_normal((2, *steps.actions.shape), np.float32), device=network.device)
+        observations, following = network.normalize(steps.observations), network.normalize(steps.following)
+        temperature = float(self._log_temperature.detach().exp())
+        with torch.no_grad():
+            next_actions, next_log_probs = network.squash(network.distribution(following), noise[0])
+            next_values = _judge(self._targets, following, next_actions).amin(0) - temperature * next_log_probs
+            goals = self._reward(steps) + config.discount * next_values
+        self._optimizer.zero_grad(set_to_none=False)
+        critic_loss = (_judge(critics, observations, steps.actions) - goals).square().sum(0).mean()
+        critic_loss.backward()
+        critics.requires_grad_(False)  # for the policy's loss they are only a measure
+        actions, log_probs = network.squash(network.distribution(observations), noise[1])
+        policy_loss = (temperature * log_probs - _judge(critics, observations, actions).amin(0)).mean()
+        policy_loss.backward()
+        critics.requires_grad_(True)
+        surplus = float(log_probs.detach().mean()) + config.target_entropy * network.action_size
+        self._log_temperature.grad = torch.full_like(self._log_temperature, -surplus)
+        self._optimizer.step()
+        with torch.no_grad():
+            torch._foreach_lerp_([*self._targets.parameters()], [*critics.parameters()], config.target_rate)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return weights, moments, optimizer state and replay memory as arrays, without the random generator."""
+        networks = {_CRITICS: self._critics, _TARGETS: self._targets}
+        arrays = {
+            f"{prefix}{name}": array for prefix, net in networks.items() for name, array in state_arrays(net).items()
+        }
+        own = {
+            "moments": self._moments.to_array(),
+            "log_temperature": self._log_temperature.detach().cpu().numpy().copy(),
+        }
+        return {
+            **state_arrays(self.network),
+            **arrays,
+            **own,
+            **optimizer_arrays(self._optimizer),
+            **self.replay.get_state(),
+        }
+
+    def set_state(self, arrays: Mapping[str, Any]) -> None:
+        """Restore the state from `get_state`. Raises KeyError or ValueError if it does not fit this network.
+
+        Without a replay memory, such as that of a policy from another session, it begins empty.
+        """
+        load_state_arrays(self.network, arrays)
+        for prefix, network in ((_CRITICS, self._critics), (_TARGETS, self._targets)):
+            own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+            load_state_arrays(network, own)
+        self._moments.load_array(arrays["moments"])
+        with torch.no_grad():
+            self._log_temperature.copy_(torch.as_tensor(require_array(arrays["log_temperature"], np.float32, 1)))
+        load_optimizer_arrays(self._optimizer, arrays)
+        if any(name.startswith(PREFIX) for name in arrays):
+            self.replay.set_state(arrays)
+
+
+def _judge(critics: StackedMLP, observations: Tensor, actions: Tensor) -> Tensor:
+    """Return the critics' values (2, B) of actions (B, a) after normalized observations (B, o)."""
+    inputs = torch.cat([observations, actions], dim=1)
+    values: Tensor = critics(inputs.expand(2, *inputs.shape))
+    return values

@@ -1,0 +1,250 @@
+"""Soft actor-critic: squashed actions, the replay memory, learning from rewards that change, and resuming."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.distributions import Independent, Normal, TanhTransform, TransformedDistribution
+
+from core.config import Config, replaced
+from core.errors import NotFiniteError
+from core.events import RolloutBatchReady
+from core.policy.replay import Replay, Transitions
+from core.policy.sac import SAC
+from core.policy.squashed_policy import SquashedPolicy
+from tests.core.builders import same, saved_state
+from tests.core.policy_toys import matching, one_step
+
+Reward = Callable[[Transitions], Tensor]
+CPU = torch.device("cpu")
+
+
+class Given:
+    """A reward of replayed steps that a test gives."""
+
+    def __init__(self, reward: Reward) -> None:
+        self.reward = reward
+
+    def rescale(self, replay: Replay, batch: RolloutBatchReady) -> None: ...
+
+    def __call__(self, steps: Transitions) -> Tensor:
+        return self.reward(steps)
+
+
+def kept(steps: Transitions) -> Tensor:
+    """Return the rewards of the batches."""
+    return steps.rewards
+
+
+def policy(seed: int = 0) -> SquashedPolicy:
+    return SquashedPolicy(2, 1, 16, torch.Generator().manual_seed(seed))
+
+
+def sac(reward: Any = None, seed: int = 0, rng: np.random.Generator | None = None, **settings: Any) -> SAC:
+    """Return an optimizer for 2 observed numbers and 1 action, without foresight. settings: of PolicyConfig"""
+    small = {"hidden": 16, "learning_rate": 1e-2, "discount": 0.0, "minibatch": 64, "steps_per_gradient": 4.0}
+    changes = {f"policy__{name}": value for name, value in {**small, **settings}.items()}
+    config = replaced(Config(), policy__algorithm="sac", **changes)
+    return SAC(policy(seed), config, rng or np.random.default_rng(seed), reward or Given(kept))
+
+
+def train(made: SAC, batches: int, reward: Any = matching) -> None:
+    for seed in range(batches):
+        batch = one_step(made.network, seed, reward)
+        list(made.update(batch))
+        made.observe(batch.observations)
+
+
+def result(made: SAC) -> float:
+    """Return the mean of `matching` for actions with noise."""
+    return float(one_step(made.network, 999, count=2000).rewards.mean())
+
+
+def test_actions_are_squashed_gaussians() -> None:
+    network, rng = policy(), np.random.default_rng(0)
+    means, log_stds = torch.randn(2, 50, 1)
+    noise = torch.as_tensor(rng.standard_normal((50, 1), np.float32))
+    actions, log_densities = network.squash((means, log_stds), noise)
+    reference = TransformedDistribution(Independent(Normal(means, log_stds.exp()), 1), TanhTransform(cache_size=1))
+    assert torch.allclose(actions, torch.tanh(means + log_stds.exp() * noise))
+    near = actions.abs().squeeze(1) < 0.99  # the reference cancels at the ends
+    assert torch.allclose(log_densities[near], reference.log_prob(actions)[near], atol=1e-3)
+
+
+def test_actions_far_beyond_the_ends_have_finite_densities() -> None:
+    actions, log_densities = policy().squash((torch.full((1, 1), 60.0), torch.zeros(1, 1)), torch.zeros(1, 1))
+    assert actions.item() == 1 and 100 < log_densities.item() < 130
+
+
+def test_the_likeliest_action_has_no_noise_and_the_untrained_policy_seldom_rests() -> None:
+    network, inputs = policy(), torch.randn(2000, 2)
+    distribution = network.distribution(inputs)
+    quiet, _ = network.sample(distribution, None)
+    assert torch.equal(quiet, torch.tanh(distribution[0]))
+    loud, _ = network.sample(distribution, np.random.default_rng(0))
+    assert loud.abs().mean() > 0.6 and loud.abs().max() <= 1
+
+
+def batch(first: float, steps: int = 3, count: int = 2, ends: Any = ()) -> RolloutBatchReady:
+    """Return a batch whose observations are numbered: first + 10 * time + environment."""
+    numbers = first + 10 * np.arange(steps + 1)[:, None] + np.arange(count)
+    observations = np.repeat(numbers[..., None], 2, axis=2).astype(np.float32)
+    ended = np.zeros((steps, count), np.bool_)
+    for place in ends:
+        ended[place] = True
+    after = np.full((ended.sum(), 2), -1, np.float32)
+    rewards = observations[:-1, :, 0]
+    actions, nothing = rewards[..., None] / 100, np.zeros_like(rewards)
+    return RolloutBatchReady(0, 0, observations[:-1], actions, nothing, rewards, ended, after, observations[-1])
+
+
+def contents(memory: Replay) -> list[tuple[float, float]]:
+    steps = memory.spread(100)
+    assert torch.equal(steps.observations[:, 0], steps.rewards) and torch.equal(
+        steps.actions[:, 0], steps.rewards / 100
+    )
+    return list(zip(steps.observations[:, 0].tolist(), steps.following[:, 1].tolist(), strict=True))
+
+
+def test_each_step_is_followed_by_the_next_observation_or_the_one_before_the_reset() -> None:
+    memory = Replay(100, 2, 1, CPU)
+    memory.add(batch(0, ends=[(1, 0)]))
+    assert contents(memory) == [(0, 10), (1, 11), (10, -1), (11, 21), (20, 30), (21, 31)]
+
+
+def test_a_full_memory_replaces_its_oldest_steps() -> None:
+    memory = Replay(8, 2, 1, CPU)
+    memory.add(batch(0))
+    memory.add(batch(100))
+    assert sorted(contents(memory)) == [(20, 30), (21, 31), *[(n, n + 10) for n in (100, 101, 110, 111, 120, 121)]]
+    memory.add(batch(200, steps=6))
+    assert sorted(step for step, _ in contents(memory)) == [220, 221, 230, 231, 240, 241, 250, 251]
+
+
+def test_minibatches_have_steps_of_the_whole_memory() -> None:
+    memory = Replay(100, 2, 1, CPU)
+    memory.add(batch(0))
+    drawn = memory.draw(np.random.default_rng(0), 200)
+    assert {*drawn.rewards.tolist()} == {0, 1, 10, 11, 20, 21}
+    assert torch.equal(drawn.following, drawn.observations + 10)
+
+
+def test_a_restored_memory_continues_at_the_same_place() -> None:
+    memory, restored = Replay(8, 2, 1, CPU), Replay(8, 2, 1, CPU)
+    memory.add(batch(0))
+    memory.add(batch(100))
+    restored.set_state(memory.get_state())
+    for one in (memory, restored):
+        one.add(batch(200))
+    assert contents(memory) == contents(restored)
+
+
+def test_a_memory_of_other_sizes_is_refused() -> None:
+    memory = Replay(8, 2, 1, CPU)
+    memory.add(batch(0))
+    for other in (Replay(4, 2, 1, CPU), Replay(8, 3, 1, CPU), Replay(8, 2, 2, CPU)):
+        with pytest.raises(ValueError):
+            other.set_state(memory.get_state())
+
+
+def test_the_policy_learns_from_rewards_and_not_from_shuffled_ones() -> None:
+    def shuffled(observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        return np.random.default_rng(0).permutation(matching(observations, actions))
+
+    made, misled = sac(target_entropy=-1.0), sac(target_entropy=-1.0)
+    train(made, 8)
+    train(misled, 8, shuffled)
+    assert result(made) > -0.5 and result(misled) < -0.9  # -1 is the mean for an action that is always 0
+
+
+def test_a_changed_reward_changes_the_worth_of_old_steps() -> None:
+    """No new step is needed: the batches' own rewards are zero, and the last batch is small."""
+
+    def near(wanted: float) -> Reward:
+        return lambda steps: -(steps.actions[:, 0] - wanted).square()
+
+    def nothing(observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        return np.zeros(len(actions))
+
+    reward = Given(near(0.5))
+    made = sac(reward, target_entropy=-1.5)
+    train(made, 10, nothing)
+    rest = torch.zeros(1, 2)
+    assert made.network.sample(made.network.distribution(rest), None)[0].item() == pytest.approx(0.5, abs=0.15)
+    reward.reward = near(-0.5)
+    for _ in range(400):
+        list(made.update(one_step(made.network, 0, nothing, count=1)))
+    assert made.network.sample(made.network.distribution(rest), None)[0].item() == pytest.approx(-0.5, abs=0.15)
+
+
+@pytest.mark.parametrize("entropy", [0.3, -1.0])
+def test_the_temperature_keeps_the_entropy(entropy: float) -> None:
+    made = sac(target_entropy=entropy)
+    train(made, 15)
+    network = made.network
+    inputs = network.normalize(torch.randn(4000, 2))
+    _, log_densities = network.sample(network.distribution(inputs), np.random.default_rng(0))
+    assert log_densities.mean().item() == pytest.approx(-entropy, abs=0.25)
+
+
+def test_values_look_ahead_by_the_discount() -> None:
+    """The action is worth nothing at once and decides the next observation, which is the reward there."""
+
+    def chain(network: SquashedPolicy, seed: int) -> RolloutBatchReady:
+        first = one_step(network, seed, lambda observations, actions: observations[:, 1])
+        after = np.zeros_like(first.last_observations)
+        after[:, 1] = first.actions[0, :, 0]
+        return replace(first, last_observations=after, end_observations=after)
+
+    levels = []
+    for discount in (0.0, 0.5):
+        made = sac(discount=discount, target_entropy=-1.0)
+        for seed in range(12):
+            list(made.update(chain(made.network, seed)))
+        levels.append(made.network.sample(made.network.distribution(torch.randn(500, 2)), None)[0].mean().item())
+    assert abs(levels[0]) < 0.4 and levels[1] > 0.6
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_reward_that_is_not_finite_changes_nothing(bad: float) -> None:
+    made = sac()
+    spoiled = one_step(made.network, 0)
+    spoiled.rewards[0, 17] = bad
+    before = saved_state(made)
+    with pytest.raises(NotFiniteError, match="policy: the reward"):
+        list(made.update(spoiled))
+    assert same(before, saved_state(made))
+
+
+def test_a_weight_that_is_not_finite_is_reported_by_the_update() -> None:
+    made = sac(Given(lambda steps: steps.rewards * torch.nan))
+    with pytest.raises(NotFiniteError, match="policy: a weight"):
+        train(made, 1)
+
+
+def test_a_restored_optimizer_continues_exactly() -> None:
+    rngs = [np.random.default_rng(seed) for seed in (0, 8)]
+    made, restored = (sac(seed=seed, rng=rng) for seed, rng in zip((0, 8), rngs, strict=True))
+    train(made, 1)
+    restored.set_state(saved_state(made))
+    rngs[1].bit_generator.state = rngs[0].bit_generator.state
+    more = one_step(made.network, 5)
+    for one in (made, restored):
+        list(one.update(more))
+    assert same(saved_state(made), saved_state(restored))
+
+
+def test_a_policy_from_another_session_begins_with_an_empty_memory() -> None:
+    made, other = sac(), sac(seed=3)
+    train(made, 1)
+    state = {name: array for name, array in saved_state(made).items() if not name.startswith("replay_")}
+    other.set_state(state)
+    assert other.replay.count == 0 and torch.equal(other.network.weights, made.network.weights)
+    train(other, 1)
+    assert other.replay.count == 256
