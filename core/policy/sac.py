@@ -90,7 +90,9 @@ class SAC:
             self._improve()
             if number % _STEPS_PER_YIELD == _STEPS_PER_YIELD - 1:
                 yield None
-        if not all(math.isfinite(float(weights.detach().sum())) for weights in self._optimizer.param_groups[0]["params"]):
+        if not all(
+            math.isfinite(float(weights.detach().sum())) for weights in self._optimizer.param_groups[0]["params"]
+        ):
             raise NotFiniteError("policy", "a weight")
 
     def _improve(self) -> None:
