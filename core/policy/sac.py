@@ -22,6 +22,7 @@ from core.events import RolloutBatchReady
 from core.nn.running_stats import RunningMeanStd
 from core.nn.stacked_mlp import StackedMLP
 from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_arrays, require_array, state_arrays
+from core.nn.threads import Both, two_threads
 from core.policy.replay import PREFIX, Replay, Transitions
 from core.policy.squashed_policy import SquashedPolicy
 from core.seeding import seed_for
@@ -61,6 +62,11 @@ class SAC:
         start = torch.Generator().manual_seed(seed_for(config.seed, "critics"))
         self._critics = StackedMLP(2, sum(sizes), config.policy.hidden, start, network.device)
         self._targets = copy.deepcopy(self._critics).requires_grad_(False)
+        self._fixed_critics = copy.deepcopy(self._critics).requires_grad_(
+            False
+        )  # the critics, for the policy's gradient
+        for fixed, weights in zip(self._fixed_critics.parameters(), self._critics.parameters(), strict=True):
+            fixed.data = weights.data  # the same memory
         self._log_temperature = torch.full(
             (1,), math.log(_FIRST_TEMPERATURE), device=network.device, requires_grad=True
         )
@@ -86,39 +92,53 @@ class SAC:
         self.replay.add(batch)
         self._reward.rescale(self.replay, batch)
         self._optimizer.param_groups[0]["lr"] = self.config.learning_rate * batch.learning_rate_scale
-        for number in range(max(1, round(batch.rewards.size / self.config.steps_per_gradient))):
-            self._improve()
-            if number % _STEPS_PER_YIELD == _STEPS_PER_YIELD - 1:
-                yield None
+        with two_threads() as both:
+            for number in range(max(1, round(batch.rewards.size / self.config.steps_per_gradient))):
+                self._improve(both)
+                if number % _STEPS_PER_YIELD == _STEPS_PER_YIELD - 1:
+                    yield None
         if not all(
             math.isfinite(float(weights.detach().sum())) for weights in self._optimizer.param_groups[0]["params"]
         ):
             raise NotFiniteError("policy", "a weight")
 
-    def _improve(self) -> None:
-        """Take one gradient step on a minibatch, with policy, critics and temperature at the same time."""
-        network, critics, config = self.network, self._critics, self.config
-        steps = self.replay.draw(self._rng, config.minibatch)
-        noise = torch.as_tensor(self._rng.standard_normal((2, *steps.actions.shape), np.float32), device=network.device)
-        observations, following = network.normalize(steps.observations), network.normalize(steps.following)
+    def _improve(self, both: Both) -> None:
+        """Take one gradient step on a minibatch, with policy, critics and temperature at the same time.
+
+        The gradients of the critics and of the policy are computed in two threads.
+        """
+        network, count = self.network, self.config.minibatch
+        steps = self.replay.draw(self._rng, count)
+        drawn = self._rng.standard_normal((2, count, network.action_size), np.float32)
+        noise = torch.as_tensor(drawn, device=network.device)
+        observations = network.normalize(steps.observations)
         temperature = float(self._log_temperature.detach().exp())
-        with torch.no_grad():
-            next_actions, next_log_probs = network.squash(network.distribution(following), noise[0])
-            next_values = _judge(self._targets, following, next_actions).amin(0) - temperature * next_log_probs
-            goals = self._reward(steps) + config.discount * next_values
         self._optimizer.zero_grad(set_to_none=False)
-        critic_loss = (_judge(critics, observations, steps.actions) - goals).square().sum(0).mean()
-        critic_loss.backward()
-        critics.requires_grad_(False)  # for the policy's loss they are only a measure
-        actions, log_probs = network.squash(network.distribution(observations), noise[1])
-        policy_loss = (temperature * log_probs - _judge(critics, observations, actions).amin(0)).mean()
-        policy_loss.backward()
-        critics.requires_grad_(True)
-        surplus = float(log_probs.detach().mean()) + config.target_entropy * network.action_size
+        _, log_prob = both(
+            lambda: self._critic_gradient(steps, observations, noise[0], temperature),
+            lambda: self._policy_gradient(observations, noise[1], temperature),
+        )
+        surplus = log_prob + self.config.target_entropy * network.action_size
         self._log_temperature.grad = torch.full_like(self._log_temperature, -surplus)
         self._optimizer.step()
         with torch.no_grad():
-            torch._foreach_lerp_([*self._targets.parameters()], [*critics.parameters()], config.target_rate)
+            torch._foreach_lerp_([*self._targets.parameters()], [*self._critics.parameters()], self.config.target_rate)
+
+    def _critic_gradient(self, steps: Transitions, observations: Tensor, noise: Tensor, temperature: float) -> None:
+        """Add the gradient of the critics' squared error from the reward plus the value of what follows."""
+        network = self.network
+        with torch.no_grad():
+            following = network.normalize(steps.following)
+            actions, log_probs = network.squash(network.distribution(following), noise)
+            values = _judge(self._targets, following, actions).amin(0) - temperature * log_probs
+            goals = self._reward(steps) + self.config.discount * values
+        (_judge(self._critics, observations, steps.actions) - goals).square().sum(0).mean().backward()
+
+    def _policy_gradient(self, observations: Tensor, noise: Tensor, temperature: float) -> float:
+        """Add the gradient of the policy's loss, and return the mean log probability of its actions."""
+        actions, log_probs = self.network.squash(self.network.distribution(observations), noise)
+        (temperature * log_probs - _judge(self._fixed_critics, observations, actions).amin(0)).mean().backward()
+        return float(log_probs.detach().mean())
 
     def get_state(self) -> dict[str, Any]:
         """Return weights, moments, optimizer state and replay memory as arrays, without the random generator."""
