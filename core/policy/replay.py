@@ -27,10 +27,18 @@ class Transitions:
     following: Tensor
 
 
+_MAX_BYTES = 128 << 20
+"""Largest size of the memory, which is part of each checkpoint."""
+
+
 class Replay:
-    """Up to `capacity` steps; a new one takes the place of the oldest. Unused memory is reserved, but not occupied."""
+    """Up to `capacity` steps, or fewer of a robot with many observations; a new one takes the place of the oldest.
+
+    Unused memory is reserved, but not occupied.
+    """
 
     def __init__(self, capacity: int, observation_size: int, action_size: int, device: torch.device) -> None:
+        capacity = min(capacity, _MAX_BYTES // (4 * (2 * observation_size + action_size + 1)))
         self._columns = Transitions(
             torch.zeros(capacity, observation_size, device=device),
             torch.zeros(capacity, action_size, device=device),

@@ -248,3 +248,8 @@ def test_a_policy_from_another_session_begins_with_an_empty_memory() -> None:
     assert other.replay.count == 0 and torch.equal(other.network.weights, made.network.weights)
     train(other, 1)
     assert other.replay.count == 256
+
+
+def test_the_memory_of_a_robot_with_many_observations_is_limited_in_bytes() -> None:
+    memory = Replay(10_000_000, 1000, 20, CPU)
+    assert 64e6 < memory.capacity * 4 * (2 * 1000 + 20 + 1) < 140e6
