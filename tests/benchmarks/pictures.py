@@ -83,7 +83,7 @@ def make(out: Path, session: Path | None, answers: int, readme: bool, only: str 
             _run(screen.name, screen, session, out, answers, Path(scratch))
     contact_sheet(out)
     if readme:
-        shutil.copyfile(out / "session-learning-720p-light.png", README)
+        shutil.copyfile(out / "session-720p-light.png", README)
 
 
 def _run(part: str, screen: Screen, session: Path, out: Path, answers: int, cache: Path) -> None:
@@ -210,6 +210,8 @@ def _take_session(photographer: Photographer, folder: Path) -> None:
 def _take_progress(photographer: Photographer, window: MainWindow, controller: Controller) -> None:
     """Take pictures of the groups of plots, and of an earlier policy."""
     until(lambda: window.pair_page.has_pair and window.live.policy.shown is not None)
+    window.clips.restart()
+    photographer.take(window, "session")  # half a second later, in the middle of the clips
     window.true_reward.hide(False)
     before = controller.progress.labels
     press_oracle_key(controller, window)

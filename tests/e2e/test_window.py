@@ -13,11 +13,13 @@ from socket import SOCK_DGRAM
 from typing import Any
 
 import psutil
+import pytest
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.session.controller import Controller
+from app.session.factory import window_config
 from app.style import theme
 from app.windows.main import MainWindow
 from core.config import Config, replaced
@@ -67,8 +69,12 @@ def test_answers_are_stored_and_train_the_reward_and_the_untrained_policy_can_be
     assert parts(recursive=True) == []
 
 
-def test_trpo_trains_in_the_window_without_lag(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
-    config = replaced(Config(), **_SMALL, policy__algorithm="trpo")
+@pytest.mark.parametrize(("algorithm", "lag"), [("trpo", 0), pytest.param("sac", 1, marks=pytest.mark.slow)])
+def test_other_optimizers_train_in_the_window(
+    qapp: QApplication, qtbot: QtBot, tmp_path: Path, algorithm: str, lag: int
+) -> None:
+    config = replaced(Config(), **_SMALL, policy__algorithm=algorithm)
+    assert window_config(config).policy.lag == lag
     controller = Controller(Session.create(tmp_path / "s", config), JobProcess)
     controller.labelling.set_teacher(Teacher.ORACLE)
     controller.start()
