@@ -55,9 +55,8 @@ class Replay:
         rows = [np.ascontiguousarray(array.reshape(batch.rewards.size, -1)[-self.capacity :]) for array in arrays]
         places = (self._position + torch.arange(len(rows[0]))) % self.capacity
         for column, values in zip(self._parts(), rows, strict=True):
-            column[places] = torch.as_tensor(values, dtype=torch.float32, device=column.device).reshape(
-                -1, *column.shape[1:]
-            )
+            added = torch.as_tensor(values, dtype=torch.float32, device=column.device)
+            column[places] = added.reshape(-1, *column.shape[1:])
         self._position = (self._position + len(places)) % self.capacity
         self.count = min(self.capacity, self.count + len(places))
 

@@ -62,14 +62,12 @@ class SAC:
         start = torch.Generator().manual_seed(seed_for(config.seed, "critics"))
         self._critics = StackedMLP(2, sum(sizes), config.policy.hidden, start, network.device)
         self._targets = copy.deepcopy(self._critics).requires_grad_(False)
-        self._fixed_critics = copy.deepcopy(self._critics).requires_grad_(
-            False
-        )  # the critics, for the policy's gradient
+        self._fixed_critics = copy.deepcopy(self._critics).requires_grad_(False)
+        """The critics in the same memory, but without gradients, for the policy's gradient."""
         for fixed, weights in zip(self._fixed_critics.parameters(), self._critics.parameters(), strict=True):
-            fixed.data = weights.data  # the same memory
-        self._log_temperature = torch.full(
-            (1,), math.log(_FIRST_TEMPERATURE), device=network.device, requires_grad=True
-        )
+            fixed.data = weights.data
+        first = torch.full((1,), math.log(_FIRST_TEMPERATURE), device=network.device)
+        self._log_temperature = first.requires_grad_(True)
         self.replay = Replay(config.policy.replay, *sizes, network.device)
         self._moments = RunningMeanStd(sizes[0])
         network.enable_gradients()
@@ -97,9 +95,8 @@ class SAC:
                 self._improve(both)
                 if number % _STEPS_PER_YIELD == _STEPS_PER_YIELD - 1:
                     yield None
-        if not all(
-            math.isfinite(float(weights.detach().sum())) for weights in self._optimizer.param_groups[0]["params"]
-        ):
+        learned = self._optimizer.param_groups[0]["params"]
+        if not all(math.isfinite(float(weights.detach().sum())) for weights in learned):
             raise NotFiniteError("policy", "a weight")
 
     def _improve(self, both: Both) -> None:
@@ -142,21 +139,11 @@ class SAC:
 
     def get_state(self) -> dict[str, Any]:
         """Return weights, moments, optimizer state and replay memory as arrays, without the random generator."""
-        networks = {_CRITICS: self._critics, _TARGETS: self._targets}
-        arrays = {
-            f"{prefix}{name}": array for prefix, net in networks.items() for name, array in state_arrays(net).items()
-        }
-        own = {
-            "moments": self._moments.to_array(),
-            "log_temperature": self._log_temperature.detach().cpu().numpy().copy(),
-        }
-        return {
-            **state_arrays(self.network),
-            **arrays,
-            **own,
-            **optimizer_arrays(self._optimizer),
-            **self.replay.get_state(),
-        }
+        arrays = {**state_arrays(self.network), **optimizer_arrays(self._optimizer), **self.replay.get_state()}
+        for prefix, network in ((_CRITICS, self._critics), (_TARGETS, self._targets)):
+            arrays |= {f"{prefix}{name}": array for name, array in state_arrays(network).items()}
+        temperature = self._log_temperature.detach().cpu().numpy().copy()
+        return {**arrays, "moments": self._moments.to_array(), "log_temperature": temperature}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         """Restore the state from `get_state`. Raises KeyError or ValueError if it does not fit this network.
