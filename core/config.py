@@ -237,7 +237,9 @@ class PolicyConfig(_Checked):
     target_entropy: float = number(
         0.0, "SAC: entropy of each action that is kept, in nats; at most 0.69", "", -10, 0.69
     )
-    initial_std: float = number(1.0, "standard deviation of the untrained policy's actions", "", 1e-3, 10)
+    initial_std: float = number(
+        1.0, "standard deviation of the untrained policy's actions; without effect on SAC", "", 1e-3, 10
+    )
     lag: int = number(0, "batches that may be collected ahead of the policy's updates", "", 0, 8)
 
 
