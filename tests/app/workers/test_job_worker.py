@@ -43,12 +43,10 @@ def test_batches_and_weights_are_forwarded_between_children_unopened(qtbot: QtBo
     engine["policy"].play(policy)
     engine["policy"].play(Waited("policy", "it waits"))
     qtbot.waitUntil(lambda: len(arrived) == 1)
-    qtbot.waitUntil(lambda: len(engine["rollout"].sent) == 2 and len(engine["clips"].sent) == 1)
-    assert engine["policy"].sent == [batch] and engine["clips"].sent == [reward] and kept.sent == [policy]
-    assert engine["reward"].sent == [policy] and sorted(map(repr, engine["rollout"].sent)) == [
-        repr(policy),
-        repr(reward),
-    ]
+    qtbot.waitUntil(lambda: [len(engine[name].sent) for name in ("rollout", "policy", "clips")] == [2, 2, 1])
+    assert engine["clips"].sent == [reward] and engine["reward"].sent == kept.sent == [policy]
+    assert sorted(map(repr, engine["rollout"].sent)) == [repr(policy), repr(reward)]
+    assert sorted(map(repr, engine["policy"].sent)) == [repr(reward), repr(batch)]
     assert not any(DRIVER in receivers(kind) for kind in (RolloutBatchReady, RewardPublished, PolicyPublished))
     with qtbot.waitSignal(group.dismissed):
         group.dismiss()
