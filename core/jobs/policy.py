@@ -21,12 +21,11 @@ from core.policy.trpo import TRPO
 from core.rollout.actor import build_policy
 from core.rollout.replayed_reward import PredictedReward, TrueReward
 from core.seeding import generator, get_rng_state, set_rng_state
+from core.session.job_states import KEPT_REWARD
 from core.tasks import get_task
 from core.types import Teacher, require_count
 
 OPTIMIZERS: dict[str, type[OnPolicyOptimizer]] = {"ppo": PPO, "trpo": TRPO, "a2c": A2C}
-_REWARD = "reward_"
-"""Prefix of the reward snapshot's weights in the state, with SAC."""
 _SCALARS = ("policy_version", "env_steps", "learning_rate_scale", "bonus", "novelty")
 _ARRAYS = tuple(field.name for field in fields(RolloutBatchReady) if field.name not in _SCALARS)
 
@@ -87,7 +86,7 @@ class PolicyJob(Job):
         values["batches"] = [[getattr(batch, name) for name in _SCALARS] for batch in batches]
         arrays = {f"batch_{i}_{name}": getattr(batch, name) for i, batch in enumerate(batches) for name in _ARRAYS}
         reward = self._reward.get_state() if self._reward is not None else {}
-        arrays |= {f"{_REWARD}{name}": array for name, array in reward.items()}
+        arrays |= {f"{KEPT_REWARD}{name}": array for name, array in reward.items()}
         return JobState({**self._optimizer.get_state(), **arrays}, values)
 
     def set_state(self, state: JobState) -> None:
@@ -96,7 +95,7 @@ class PolicyJob(Job):
         self._version, self._env_steps = (require_count(state.values[name]) for name in ("version", "env_steps"))
         set_rng_state(self._rng, state.values["rng"])
         if self._reward is not None:
-            self._reward.load(state.under(_REWARD))
+            self._reward.load(state.under(KEPT_REWARD))
         for i, (version, env_steps, *scalars) in enumerate(state.values["batches"]):
             arrays: dict[str, Any] = {name: state.arrays[f"batch_{i}_{name}"] for name in _ARRAYS}
             scale, bonus, novelty = map(float, scalars)

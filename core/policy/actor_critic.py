@@ -166,18 +166,18 @@ def linear(inputs: int, outputs: int, gain: float, generator: torch.Generator) -
     return [weight.t().contiguous(), torch.zeros(outputs)]
 
 
+def three_layers(inputs: int, hidden: int, outputs: int, gain: float, generator: torch.Generator) -> list[Tensor]:
+    """Return two hidden layers and the last one, whose gain is given, as alternating weights and biases."""
+    hidden_gain = math.sqrt(2)
+    first = linear(inputs, hidden, hidden_gain, generator)
+    return [*first, *linear(hidden, hidden, hidden_gain, generator), *linear(hidden, outputs, gain, generator)]
+
+
 def _tanh_networks(
     inputs: int, outputs: int, hidden: int, generator: torch.Generator
 ) -> tuple[list[Tensor], list[Tensor]]:
     """Return three layers for the policy and three for the value function, as in PPO's reference implementation."""
-    policy, value = (
-        [
-            *linear(inputs, hidden, math.sqrt(2), generator),
-            *linear(hidden, hidden, math.sqrt(2), generator),
-            *linear(hidden, width, gain, generator),
-        ]
-        for width, gain in ((outputs, 0.01), (1, 1.0))
-    )
+    policy, value = (three_layers(inputs, hidden, *last, generator) for last in ((outputs, 0.01), (1, 1.0)))
     return policy, value
 
 

@@ -87,8 +87,7 @@ class OnPolicyOptimizer(ABC):
         if not self.network.mean.numel():
             return
         self._moments.update(observations)
-        self.network.mean.copy_(torch.as_tensor(self._moments.mean))
-        self.network.std.copy_(torch.as_tensor(self._moments.std))
+        self.network.set_moments(self._moments)
 
     def update(self, batch: RolloutBatchReady) -> Iterator[None]:
         """Improve the policy on one batch; yields after each part, so that the caller may pause.

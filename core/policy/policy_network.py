@@ -6,6 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from core.nn.running_stats import RunningMeanStd
+
 Distribution = tuple[Tensor, ...]
 """Parameters of the distributions of B actions; each network class defines its own."""
 OBSERVATION_LIMIT = 10.0
@@ -50,6 +52,11 @@ class PolicyNetwork(torch.nn.Module, ABC):
     def normalize(self, observations: Tensor) -> Tensor:
         """Return observations (B, o) in standard deviations from the mean, clipped to ±OBSERVATION_LIMIT."""
         return (observations - self.mean).div_(self.std).clamp_(-OBSERVATION_LIMIT, OBSERVATION_LIMIT)
+
+    def set_moments(self, moments: RunningMeanStd) -> None:
+        """Normalize observations by these moments from now on."""
+        self.mean.copy_(torch.as_tensor(moments.mean))
+        self.std.copy_(torch.as_tensor(moments.std))
 
     @abstractmethod
     def distribution(self, normalized: Tensor) -> Distribution:

@@ -39,12 +39,10 @@ class Replay:
 
     def __init__(self, capacity: int, observation_size: int, action_size: int, device: torch.device) -> None:
         capacity = min(capacity, _MAX_BYTES // (4 * (2 * observation_size + action_size + 1)))
-        self._columns = Transitions(
-            torch.zeros(capacity, observation_size, device=device),
-            torch.zeros(capacity, action_size, device=device),
-            torch.zeros(capacity, device=device),
-            torch.zeros(capacity, observation_size, device=device),
-        )
+        shapes: tuple[tuple[int, ...], ...] = (observation_size,), (action_size,), (), (observation_size,)
+        self._columns = tuple(torch.zeros(capacity, *shape, device=device) for shape in shapes)
+        """In the order of Transitions."""
+        self._device = device
         self.capacity, self.count, self._position = capacity, 0, 0
 
     def add(self, batch: RolloutBatchReady) -> None:
@@ -54,44 +52,38 @@ class Replay:
         arrays = batch.observations, batch.actions, batch.rewards, following
         rows = [np.ascontiguousarray(array.reshape(batch.rewards.size, -1)[-self.capacity :]) for array in arrays]
         places = (self._position + torch.arange(len(rows[0]))) % self.capacity
-        for column, values in zip(self._parts(), rows, strict=True):
-            added = torch.as_tensor(values, dtype=torch.float32, device=column.device)
+        for column, values in zip(self._columns, rows, strict=True):
+            added = torch.as_tensor(values, dtype=torch.float32, device=self._device)
             column[places] = added.reshape(-1, *column.shape[1:])
         self._position = (self._position + len(places)) % self.capacity
         self.count = min(self.capacity, self.count + len(places))
 
     def draw(self, rng: np.random.Generator, count: int) -> Transitions:
         """Return `count` steps, drawn at random with replacement."""
-        places = torch.as_tensor(rng.integers(self.count, size=count), device=self._columns.rewards.device)
-        return Transitions(*(column.index_select(0, places) for column in self._parts()))
+        return self._at(torch.as_tensor(rng.integers(self.count, size=count), device=self._device))
 
     def spread(self, count: int) -> Transitions:
         """Return at most `count` steps, evenly spread over the memory."""
-        places = torch.linspace(0, self.count - 1, min(count, self.count), device=self._columns.rewards.device).long()
-        return Transitions(*(column.index_select(0, places) for column in self._parts()))
+        return self._at(torch.linspace(0, self.count - 1, min(count, self.count), device=self._device).long())
 
-    def _parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        columns = self._columns
-        return columns.observations, columns.actions, columns.rewards, columns.following
+    def _at(self, places: Tensor) -> Transitions:
+        return Transitions(*(column.index_select(0, places) for column in self._columns))
 
     def get_state(self) -> Arrays:
         """Return the occupied rows and the position of the next one."""
-        arrays = {
-            name: part[: self.count].cpu().numpy().copy() for name, part in zip(_NAMES, self._parts(), strict=True)
-        }
-        return {**arrays, _POSITION: np.array([self._position])}
+        rows = [column[: self.count].cpu().numpy().copy() for column in self._columns]
+        return {**dict(zip(_NAMES, rows, strict=True)), _POSITION: np.array([self._position])}
 
     def set_state(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Restore the state from `get_state`. Raises KeyError or ValueError if it does not fit."""
         position = int(require_array(arrays[_POSITION], np.int64, 1)[0])
-        parts = self._parts()
         counts = {len(arrays[name]) for name in _NAMES}
         if len(counts) != 1 or not 0 <= position <= max(counts) <= self.capacity:
             raise ValueError("the steps to replay do not fit")
         (self.count,), self._position = counts, position
-        for name, part in zip(_NAMES, parts, strict=True):
-            rows = require_array(arrays[name], np.float32, self.count, *part.shape[1:])
-            part[: self.count] = torch.as_tensor(rows, device=part.device)
+        for name, column in zip(_NAMES, self._columns, strict=True):
+            rows = require_array(arrays[name], np.float32, self.count, *column.shape[1:])
+            column[: self.count] = torch.as_tensor(rows, device=self._device)
 
 
 PREFIX = "replay_"

@@ -77,8 +77,7 @@ class SAC:
     def observe(self, observations: np.ndarray) -> None:
         """Update the input normalization with observations (..., o)."""
         self._moments.update(observations)
-        self.network.mean.copy_(torch.as_tensor(self._moments.mean))
-        self.network.std.copy_(torch.as_tensor(self._moments.std))
+        self.network.set_moments(self._moments)
 
     def update(self, batch: RolloutBatchReady) -> Iterator[None]:
         """Improve the policy after a batch; yields after each part, so that the caller may pause.

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from core.nn.stacked_mlp import CPU
-from core.policy.actor_critic import linear
+from core.policy.actor_critic import three_layers
 from core.policy.policy_network import Distribution, PolicyNetwork
 
 _LOG_STD_CENTRE, _LOG_STD_REACH = -1.5, 2.5
@@ -31,9 +31,7 @@ class SquashedPolicy(PolicyNetwork):
         generator: torch.Generator,
         device: torch.device = CPU,
     ) -> None:
-        gain = math.sqrt(2)
-        first = linear(observation_size, hidden, gain, generator)
-        layers = [*first, *linear(hidden, hidden, gain, generator), *linear(hidden, 2 * action_size, 0.01, generator)]
+        layers = three_layers(observation_size, hidden, 2 * action_size, 0.01, generator)
         super().__init__(observation_size, layers, device)
         self.action_size = action_size
 

@@ -48,9 +48,15 @@ class RewardEnsemble(torch.nn.Module):
     def predict(self, observations: Float32, actions: Float32) -> Float32:
         """Return raw predictions (M, ...) for observations (..., o) and actions (..., a)."""
         inputs = self.inputs(observations, actions)
-        x = self.normalized(torch.as_tensor(inputs.reshape(-1, inputs.shape[-1]), device=self.mean.device))
-        raw: Float32 = self.network(x.expand(self.members, *x.shape)).cpu().numpy()
+        rows = torch.as_tensor(inputs.reshape(-1, inputs.shape[-1]), device=self.mean.device)
+        raw: Float32 = self.raw(rows).cpu().numpy()
         return raw.reshape(self.members, *inputs.shape[:-1])
+
+    def raw(self, inputs: Tensor) -> Tensor:
+        """Return raw predictions (M, B) for inputs (B, inputs), before normalization."""
+        x = self.normalized(inputs)
+        raw: Tensor = self.network(x.expand(self.members, *x.shape))
+        return raw
 
     def predicted_returns(self, segments: list[Segment]) -> Float32:
         """Return raw predictions summed over each segment, (M, segments)."""

@@ -61,9 +61,7 @@ class PredictedReward:
         ensemble, inputs = self._ensemble, steps.observations
         if ensemble.see_actions:
             inputs = torch.cat([inputs, steps.actions], dim=1)
-        x = ensemble.normalized(inputs)
-        raw: Tensor = ensemble.network(x.expand(ensemble.members, *x.shape))
-        return raw
+        return ensemble.raw(inputs)
 
     def _placed(self, observations: Tensor) -> Tensor:
         mean, std = self._place

@@ -10,7 +10,7 @@ from core.io.segment_codec import LOOSE, from_arrays, to_arrays
 from core.types import Segment
 
 KEPT_REWARD = "reward_"
-"""Prefix of the reward snapshot's weights in the rollout's state."""
+"""Prefix of the reward snapshot's weights in the rollout's state and, with SAC, in the policy's."""
 POOL = "pool_"
 """Prefix of the segment pool's arrays in the rollout's state."""
 SNAPSHOT = "snapshot_"
