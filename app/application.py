@@ -106,7 +106,7 @@ class Application(QObject):
         self._options = options
         self.start: StartWindow | None = None
         self.open: _OpenSession | None = None
-        self._returns_to_start, self._quitting = False, False
+        self._returns_to_start, self._starts_over, self._quitting = False, False, False
         self.crash_reporter = CrashReporter(parent=QApplication.instance())
         self.crash_reporter.quit_requested.connect(self.quit)
         self._pulse = QTimer(self, interval=_PULSE_MS)
@@ -181,6 +181,7 @@ class Application(QObject):
         controller.labelling.set_teacher(teacher or _last_teacher(session))  # the window says why if it can't be
         window.closed.connect(self._on_closed)
         window.start_page_requested.connect(self._on_start_page_requested)
+        window.start_over_requested.connect(self._on_start_over_requested)
         window.quit_requested.connect(self._on_quit_requested)
         self.crash_reporter.log_file = str(session.folder / NAME)
         SummaryWriter(controller)
@@ -196,6 +197,9 @@ class Application(QObject):
     def _on_start_page_requested(self) -> None:
         self._returns_to_start = True
 
+    def _on_start_over_requested(self) -> None:
+        self._returns_to_start = self._starts_over = True
+
     def _on_closed(self) -> None:
         assert self.open is not None
         closed, self.open = self.open, None
@@ -204,8 +208,12 @@ class Application(QObject):
         for part in (closed.window, closed.controller):
             part.deleteLater()
         if self._returns_to_start and not self._quitting:
-            self.show_start(closed.controller.session.folder)
-            if self.start and closed.controller.abandoned:
+            folder, starts_over = closed.controller.session.folder, self._starts_over
+            self._starts_over = False
+            self.show_start(folder)
+            if self.start and starts_over:
+                self.start.start_over(folder)
+            elif self.start and closed.controller.abandoned:
                 self.start.show_failure(closed.controller.abandoned)
         else:
             self.ended.emit()

@@ -22,6 +22,7 @@ class Command(StrEnum):
     PREDICTIONS = "thoughts"
     EDIT_KEYS = "bind keys"
     START_PAGE = "start page"
+    START_OVER = "start over"
     PAUSE = "pause"
     STOP = "stop"
     FINISH = "finish training"
@@ -112,6 +113,11 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.EDIT_KEYS: CommandInfo("Change &keys…", (), "Changes the keys of all commands"),
     Command.START_PAGE: CommandInfo(
         "&Start page", ("Ctrl+N", "Ctrl+O"), "Saves a checkpoint, closes this session and shows the start page"
+    ),
+    Command.START_OVER: CommandInfo(
+        "Start &over",
+        (),
+        "Closes this session, and begins a new one with all its answers and a new policy",
     ),
     Command.PAUSE: CommandInfo("&Pause", ("Ctrl+P",), "Pauses or resumes the training; you can keep answering"),
     Command.STOP: CommandInfo("S&top", ("Ctrl+.",), "Saves a checkpoint and ends the training"),

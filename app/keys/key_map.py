@@ -20,6 +20,7 @@ _FIXED = ("F2", "Ctrl+W")
 START_PAGE_KEYS = {
     "Ctrl+F": "Search the tasks; Esc clears the search",
     "Ctrl+D": "Duplicate the session",
+    "Ctrl+Shift+N": "Start over: a new session with the answers of this one and a new policy",
     "Delete": "Move the session to Trash",
     "Ctrl+Z": "Restore what was last moved to Trash",
     "Ctrl+R": "Show the session's folder",

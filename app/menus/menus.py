@@ -18,7 +18,7 @@ MENUS: tuple[tuple[str, tuple[tuple[KeyAction, ...], ...]], ...] = (
     (
         "&Session",
         (
-            (Command.START_PAGE,),
+            (Command.START_PAGE, Command.START_OVER),
             (Command.PAUSE, Command.STOP, Command.FINISH, Command.UNDO_FINISH),
             (Command.HUMAN, Command.ORACLE),
             (Command.PLAY_GAME,),

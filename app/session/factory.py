@@ -18,7 +18,7 @@ from core.errors import UserError
 from core.formatting import first_free
 from core.presets import merge_presets
 from core.session.compatibility import require_fitting
-from core.session.session import CONFIG, Session
+from core.session.session import CONFIG, Session, read_config
 from core.session.size_limits import captured_pool, check_size_limits
 from core.session.taking import Beginning, create_from, take, with_answers
 from core.system import resources
@@ -89,6 +89,16 @@ def create_session(
         return Session.create(folder, config)
     taken = take(begin_from[0], config, begin_from[1])
     return create_from(folder, with_answers(config, taken), taken)
+
+
+def start_over(source: Path, root: Path) -> Session:
+    """Create a session in `root` with the settings and answers of another one, but another seed and a new policy.
+
+    Raise UserError if the other one has no answers, or they can't be read.
+    """
+    old = read_config(source)
+    config = replaced(old, seed=old.seed + 1, labels=old.labels - old.query.taken, query__taken=0)
+    return create_session(new_folder(root, folder_name(config)), config, (source, frozenset({"answers"})))
 
 
 def check_session(session: Session) -> Session:

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
 
 from app import settings
-from app.session.factory import check_session, create_session, folder_name, new_folder
+from app.session.factory import check_session, create_session, folder_name, new_folder, start_over
 from app.style.images import decoded
 from app.workers import trash
 from app.workers.background_thread import BackgroundThread
@@ -86,6 +86,11 @@ class SessionLibrary(QObject):
         self.progressed.emit(f"Creating {folder.name if folder else f'a session for {folder_name(config)}'}…")
         create = partial(self._create, config, folder, begin_from, answers)
         self._work_thread.do(create, self._on_opened, self._on_not_opened)
+
+    def start_over(self, folder: Path) -> None:
+        """Create a session with the settings and answers of the one in `folder`, and a new policy."""
+        self.progressed.emit(f"Starting over with the answers of {folder.name}…")
+        self._work_thread.do(lambda: start_over(folder, self.root), self._on_opened, self._on_not_opened)
 
     def duplicate(self, folder: Path) -> None:
         self._work_thread.do(lambda: self._duplicate(folder), self._on_changed, self._on_refused)

@@ -27,12 +27,14 @@ class SessionsPanel(QFrame):
 
     Signals:
         open_requested(object): folder (Path) of the session to open.
+        start_over_requested(object): folder (Path) of the session whose answers a new one begins with.
         succeeded(str): a request succeeded; one sentence.
         failed(str): a request failed; one sentence.
         first_listed(): the sessions are listed for the first time.
     """
 
     open_requested = Signal(object)
+    start_over_requested = Signal(object)
     succeeded = Signal(str)
     failed = Signal(str)
     first_listed = Signal()
@@ -61,8 +63,14 @@ class SessionsPanel(QFrame):
             self._action(
                 "Duplicate", "Ctrl+D", self._duplicate, "Duplicate the session, to try something else with the copy"
             ),
+            self._action(
+                "Start over",
+                "Ctrl+Shift+N",
+                self._start_over,
+                "New session with the answers of this one and a new policy",
+            ),
             self._action("Trash", "Delete", self._throw_away, "Move the session to Trash"),
-            self._action("Show folder", "Ctrl+R", self._reveal, "Show the session's folder in the file manager"),
+            self._action("Folder", "Ctrl+R", self._reveal, "Show the session's folder in the file manager"),
         )
         self.other_actions = (
             self._action("Open folder…", "Ctrl+O", self._ask_for_folder, "Open a session saved elsewhere"),
@@ -107,6 +115,10 @@ class SessionsPanel(QFrame):
     def _duplicate(self) -> None:
         if self.list.current:
             self._library.duplicate(self.list.current.folder)
+
+    def _start_over(self) -> None:
+        if self.list.current:
+            self.start_over_requested.emit(self.list.current.folder)
 
     def _throw_away(self) -> None:
         if self.list.current:

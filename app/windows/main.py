@@ -71,11 +71,13 @@ class MainWindow(QMainWindow):
     Signals:
         closed(): all child processes and threads have ended and the window is closed.
         start_page_requested(): show the start page; the window closes.
+        start_over_requested(): begin a new session with the answers of this one; the window closes.
         quit_requested(): quit the program; the window closes.
     """
 
     closed = Signal()
     start_page_requested = Signal()
+    start_over_requested = Signal()
     quit_requested = Signal()
 
     def __init__(self, controller: Controller, parent: QWidget | None = None) -> None:
@@ -208,6 +210,7 @@ class MainWindow(QMainWindow):
             Command.HUMAN: lambda: labelling.set_teacher(Teacher.HUMAN),
             Command.ORACLE: lambda: labelling.set_teacher(Teacher.ORACLE),
             Command.START_PAGE: partial(self._leave, self.start_page_requested.emit),
+            Command.START_OVER: partial(self._leave, self.start_over_requested.emit),
             Command.QUIT: partial(self._leave, self.quit_requested.emit),
             Command.PROGRESS_PANEL: lambda: self.dock.setVisible(self.commands[Command.PROGRESS_PANEL].isChecked()),
             Command.PLAY_GAME: self.playing.open,
@@ -274,6 +277,7 @@ class MainWindow(QMainWindow):
         self.status_strip.refresh()
         self.plots.refresh(self._controller.metrics, self._controller.episode)
         self.training_line.refresh()
+        self.commands[Command.START_OVER].setEnabled(self._controller.progress.labels > 0)
         self._controller.demonstrations.wanted = not self.dock.isHidden() or self.watching_commands.demo is not None
         if not self.pair_page.has_pair:
             self.empty.set_message(*explanation(self._controller))

@@ -160,6 +160,7 @@ class StartWindow(QMainWindow):
         self.import_behaviour.clicked.connect(self._ask_for_behaviour)
         self.other.clicked.connect(lambda: self.show_form(PREFIX))
         self.sessions.open_requested.connect(self._open)
+        self.sessions.start_over_requested.connect(self.start_over)
         self.sessions.succeeded.connect(self.show_message)
         self.sessions.failed.connect(self.show_problem)
         self.sessions.first_listed.connect(self._on_first_listed)
@@ -331,6 +332,11 @@ class StartWindow(QMainWindow):
     def _open(self, folder: Path) -> None:
         self._set_busy(True)
         self.library.open(folder)
+
+    def start_over(self, folder: Path) -> None:
+        """Teach a session's task again in a new session, which begins with the answers given so far."""
+        self._set_busy(True)
+        self.library.start_over(folder)
 
     def _create(self, folder: Path, config: Config, begin_from: Beginning | None) -> None:
         self._set_busy(True)

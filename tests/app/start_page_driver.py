@@ -38,7 +38,7 @@ from core.session.session import Session
 from core.session.summary import Summary
 from core.tasks import get_task
 from core.tasks.base import Task
-from core.types import Segment
+from core.types import Query, Segment
 from tests.app.clipping import clipped
 from tests.app.fakes import FakeProcess, make_frames
 from tests.core.builders import query
@@ -52,6 +52,12 @@ def practice_segment(task: Task, number: int) -> Segment:
     rng, steps = np.random.default_rng(number), task.segment_steps
     seen, acted = (rng.uniform(-1, 1, (steps, size)).astype(np.float32) for size in task.sizes)
     return Segment(number, seen, acted, rng.uniform(-1, 1, (steps, 13)), None, 0)
+
+
+def practice_pair(task: Task, number: int = 0) -> Query:
+    """Return a pair of clips of the task's robot, as real ones are."""
+    left, right = (practice_segment(task, 2 * number + side) for side in range(2))
+    return query(number, left, right)
 
 
 class Drawer(FakeProcess):
@@ -68,9 +74,7 @@ class Drawer(FakeProcess):
         if isinstance(event, PracticeRequested):
             task = get_task(event.behaviour)
             for number in range(event.pairs):
-                left, right = (practice_segment(task, 2 * number + side) for side in range(2))
-                pair = query(number, left, right)
-                self.play(PracticePairDrawn(event.token, pair, CLIP, CLIP))
+                self.play(PracticePairDrawn(event.token, practice_pair(task, number), CLIP, CLIP))
         if not isinstance(event, PreviewRequested) or event.task in self.ignored:
             return
         if event.task in self.deadly:

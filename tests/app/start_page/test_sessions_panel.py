@@ -19,11 +19,11 @@ from app.workers import trash
 from core.preferences.store import PreferenceStore
 from core.session import library, summary
 from core.session.archive import export_session
-from core.session.session import Session
-from core.tasks import CATALOGUE
+from core.session.session import Session, read_config
+from core.tasks import CATALOGUE, get_task
 from core.types import Choice
 from tests.app.fakes import make_query, take_file
-from tests.app.start_page_driver import Page, drop, make_session
+from tests.app.start_page_driver import Page, drop, make_session, practice_pair
 
 
 def test_only_visible_pictures_of_two_hundred_sessions_are_requested(page: Page) -> None:
@@ -127,6 +127,32 @@ def test_a_session_can_be_duplicated(page: Page, way: str) -> None:
     assert page.message == "Duplicated mine as mine-copy-1."
     with closing(PreferenceStore(page.root / "mine-copy-1" / "preferences")) as store:
         assert store.count() == 1
+
+
+@pytest.mark.parametrize("way", ["key", "button"])
+def test_a_session_can_be_started_over_with_its_answers(page: Page, way: str) -> None:
+    folder = make_session(page.root, "stuck", labels=1)
+    with closing(PreferenceStore(folder / "preferences")) as store:
+        store.add(practice_pair(get_task("reacher")), Choice.LEFT, "human")
+    page.show()
+    if way == "key":
+        page.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    else:
+        page.click("Start over")
+    page.wait_until(lambda: len(page.opened) == 1)
+    (session,), old = page.opened, read_config(folder)
+    assert session.folder.parent == page.root and session.config.task == old.task
+    assert session.config.seed == old.seed + 1 and session.config.query.taken == 1
+    with closing(session.store()) as store:
+        assert [row.choice for row in store.labels()] == [Choice.LEFT]
+
+
+def test_a_session_without_answers_cannot_be_started_over(page: Page) -> None:
+    folder = make_session(page.root, "fresh")
+    page.show()
+    page.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    page.wait_until(lambda: page.message == f"{folder} has no answers yet: begin with another session.")
+    assert page.window.pages.isEnabled() and page.opened == [] and page.entries == ["fresh"]
 
 
 def test_a_failed_copy_does_not_interrupt_the_opening_of_a_session(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:

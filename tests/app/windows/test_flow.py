@@ -18,6 +18,7 @@ from app import application
 from app.application import Application
 from app.behaviours.practice import PAIRS
 from app.command_line import parsed
+from app.keys.commands import Command
 from app.session.controller import Controller, State
 from app.session.factory import sessions_folder
 from core.config import Config, replaced
@@ -25,9 +26,10 @@ from core.events import JobSpec
 from core.session import summary
 from core.session.session import Session
 from core.session.summary import Summary
+from core.tasks import get_task
 from core.types import Choice, Teacher
 from tests.app.fakes import Engine, FakeProcess, endless, make_query
-from tests.app.start_page_driver import Drawers
+from tests.app.start_page_driver import Drawers, practice_pair
 from tests.core.builders import BEHAVIOUR
 
 Begin = Callable[..., "Flow"]
@@ -294,6 +296,25 @@ def test_quit_ends_the_program_from_a_session_opened_on_the_start_page(begin: Be
         QTest.mouseClick(banner.quit, Qt.MouseButton.LeftButton)
     flow.wait_until(lambda: flow.ended == 1)
     assert not flow.program.start.isVisible() and flow.program.open is None
+
+
+def test_a_session_is_started_over_with_its_answers(begin: Begin) -> None:
+    flow = begin()
+    flow.begin_session("reacher")
+    first = flow.controller.session
+    flow.engine.offer(practice_pair(get_task("reacher")))
+    flow.wait_until(lambda: flow.controller.labelling.pairs.shown is not None)
+    flow.press(Qt.Key.Key_Left)
+    start_over = flow.program.open.window.commands[Command.START_OVER]
+    flow.wait_until(start_over.isEnabled)
+    start_over.trigger()
+    flow.wait_until(lambda: flow.program.open is not None and flow.controller.session is not first)
+    flow.wait_for_session()
+    second = flow.controller.session
+    assert second.folder != first.folder and second.config.seed == first.config.seed + 1
+    flow.wait_until(lambda: flow.controller.progress.labels == 1)
+    flow.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+    flow.wait_for_start()  # nothing is started over again
 
 
 def test_quitting_while_a_session_opens_releases_it(begin: Begin) -> None:

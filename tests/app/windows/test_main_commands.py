@@ -49,6 +49,7 @@ ENDING: dict[KeyAction, Happened] = {
     Command.STOP: lambda face: face.controller.state == State.STOPPED,
     Command.QUIT: lambda face: not face.window.isVisible(),
     Command.START_PAGE: lambda face: not face.window.isVisible(),
+    Command.START_OVER: lambda face: not face.window.isVisible(),
 }
 """Effects of commands that end the session: each in a window of its own."""
 
@@ -132,6 +133,9 @@ def trigger(face: Face, command: KeyAction) -> None:
 
 @pytest.mark.parametrize("command", ENDING)
 def test_a_key_ends_the_session(face: Face, command: KeyAction) -> None:
+    face.wait_until(lambda: not face.window.commands[Command.START_OVER].isEnabled())  # there are no answers yet
+    face.answered()
+    face.wait_until(face.window.commands[command].isEnabled)
     assert not ENDING[command](face)
     trigger(face, command)
     face.wait_until(lambda: ENDING[command](face))
