@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -94,10 +95,13 @@ def create_session(
 def start_over(source: Path, root: Path) -> Session:
     """Create a session in `root` with the settings and answers of another one, but another seed and a new policy.
 
-    Raise UserError if the other one has no answers, or they can't be read.
+    A robot's policy is then trained by SAC instead of PPO: it more often finds what the first policy did not
+    (docs/experiments/off-policy.md). Raise UserError if the other session has no answers, or they can't be read.
     """
     old = read_config(source)
     config = replaced(old, seed=old.seed + 1, labels=old.labels - old.query.taken, query__taken=0)
+    if old.policy.algorithm == "ppo" and isinstance(get_task(old.task), RobotTask):
+        config = replace(config, policy=task_defaults(old.task, {"policy.algorithm": "sac"}).policy)
     return create_session(new_folder(root, folder_name(config)), config, (source, frozenset({"answers"})))
 
 

@@ -143,6 +143,7 @@ def test_a_session_can_be_started_over_with_its_answers(page: Page, way: str) ->
     (session,), old = page.opened, read_config(folder)
     assert session.folder.parent == page.root and session.config.task == old.task
     assert session.config.seed == old.seed + 1 and session.config.query.taken == 1
+    assert (old.policy.algorithm, session.config.policy.algorithm) == ("ppo", "sac")
     with closing(session.store()) as store:
         assert [row.choice for row in store.labels()] == [Choice.LEFT]
 
