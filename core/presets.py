@@ -26,6 +26,7 @@ ALGORITHM_PRESETS: dict[str, dict[str, Any]] = {
     "sac": {  # not in the paper (docs/experiments/off-policy.md)
         "policy.hidden": 128,
         "policy.minibatch": 256,
+        "policy.decay": 0.9,  # as with PPO
         "policy.lag": 1,  # it learns from steps of any policy
         "rollout.environments": 256,
         "rollout.steps": 48,
