@@ -115,7 +115,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "&Start page", ("Ctrl+N", "Ctrl+O"), "Saves a checkpoint, closes this session and shows the start page"
     ),
     Command.START_OVER: CommandInfo(
-        "Start &over",
+        "Start o&ver",
         (),
         "Closes this session, and begins a new one with all its answers and a new policy",
     ),
