@@ -19,7 +19,7 @@ from app.crash import CrashReporter
 from app.display_check import open_display
 from app.previews.previews import Previews
 from app.session.controller import Controller
-from app.session.factory import behaviours_folder, new_config, open_or_create, sessions_folder
+from app.session.factory import behaviours_folder, last_teacher, new_config, open_or_create, sessions_folder
 from app.session.library import SessionLibrary, keep_listed
 from app.session.summary_writer import SummaryWriter
 from app.style import theme
@@ -29,11 +29,9 @@ from app.workers.garbage import collected_here
 from core.errors import UserError
 from core.io.session_log import NAME, session_log, warnings_to_stderr
 from core.jobs.job_process import JobProcess
-from core.session import library
 from core.session.session import Session
 from core.system.child_process import preload
 from core.system.interrupts import STOPPING
-from core.types import Teacher
 
 log = logging.getLogger(__name__)
 _PULSE_MS = 250
@@ -178,7 +176,9 @@ class Application(QObject):
         stack = ExitStack()
         stack.enter_context(session_log(session.folder))
         window = MainWindow(controller)
-        controller.labelling.set_teacher(teacher or _last_teacher(session))  # the window says why if it can't be
+        controller.labelling.set_teacher(
+            teacher or last_teacher(session.folder, session.config)
+        )  # the window says why if it can't be
         window.closed.connect(self._on_closed)
         window.start_page_requested.connect(self._on_start_page_requested)
         window.start_over_requested.connect(self._on_start_over_requested)
@@ -211,21 +211,12 @@ class Application(QObject):
             folder, starts_over = closed.controller.session.folder, self._starts_over
             self._starts_over = False
             self.show_start(folder)
-            if self.start and starts_over:
-                self.start.start_over(folder)
-            elif self.start and closed.controller.abandoned:
+            if self.start and closed.controller.abandoned:
                 self.start.show_failure(closed.controller.abandoned)
+            elif self.start and starts_over:
+                self.start.start_over(folder)
         else:
             self.ended.emit()
-
-
-def _last_teacher(session: Session) -> Teacher:
-    """Return the teacher of a session so far: the oracle never takes over a person's session."""
-    return (
-        Teacher.ORACLE
-        if library.summary_of(session.folder, session.config).teacher == Teacher.ORACLE
-        else Teacher.HUMAN
-    )
 
 
 def _show_in_front(window: QWidget) -> None:

@@ -94,14 +94,14 @@ class Progress:
         self.labels, self._unsure = labels, unsure
 
     @property
-    def _usable(self) -> int:
+    def usable(self) -> int:
         """Labels that are trained on."""
         return self.labels - self._unsure
 
     @property
     def labels_to_start(self) -> int:
         """Number of labels that are still missing before training starts for the first time."""
-        return 0 if self.course.started else max(0, self.first_labels - self._usable)
+        return 0 if self.course.started else max(0, self.first_labels - self.usable)
 
     @property
     def asks_oracle(self) -> bool:
@@ -111,12 +111,12 @@ class Progress:
         """
         if self.course.finish_asked:
             return False
-        return not self.gives_no_more and (self._usable < self.due or self.course.holding)
+        return not self.gives_no_more and (self.usable < self.due or self.course.holding)
 
     @property
     def gives_no_more(self) -> bool:
         """True once the session has the number of answers after which the oracle stops."""
-        return self._usable >= self._config.labels
+        return self.usable >= self._config.labels
 
     def offered(self) -> None:
         self._offers.append(self._clock())

@@ -3,9 +3,10 @@
 import argparse
 import os
 import re
+import secrets
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from core.config import Config, replaced
 from core.errors import UserError
 from core.formatting import first_free
 from core.presets import merge_presets
+from core.session import library
 from core.session.compatibility import require_fitting
 from core.session.session import CONFIG, Session, read_config
 from core.session.size_limits import captured_pool, check_size_limits
@@ -41,6 +43,8 @@ _CAPTURED_ENVS = 4
 """Environments that record frames, for tasks whose clips can't be rendered from simulator states."""
 _DEMONSTRATE_EVERY = 4
 """Rollout batches between two recordings for the live view: a few seconds."""
+_SEEDS = 2**31
+"""Number of seeds from which that of a session that starts over is drawn."""
 WINDOW_SETTINGS = ("teacher", "steps", "labels", "query.horizon", "query.first_labels", "query.ready")
 """Settings whose default may differ in the window, for every task."""
 
@@ -99,10 +103,23 @@ def start_over(source: Path, root: Path) -> Session:
     (docs/experiments/off-policy.md). Raise UserError if the other session has no answers, or they can't be read.
     """
     old = read_config(source)
-    config = replaced(old, seed=old.seed + 1, labels=old.labels - old.query.taken, query__taken=0)
+    changes: dict[str, Any] = {"teacher": last_teacher(source, old), "seed": secrets.randbelow(_SEEDS)}
     if old.policy.algorithm == "ppo" and isinstance(get_task(old.task), RobotTask):
-        config = replace(config, policy=task_defaults(old.task, {"policy.algorithm": "sac"}).policy)
-    return create_session(new_folder(root, folder_name(config)), config, (source, frozenset({"answers"})))
+        usual, sac = (task_defaults(old.task, chosen).policy for chosen in ({}, {"policy.algorithm": "sac"}))
+        names = (field.name for field in fields(sac))
+        # Settings that the person has changed stay.
+        same = (name for name in names if getattr(old.policy, name) == getattr(usual, name))
+        changes |= {f"policy.{name}": getattr(sac, name) for name in same}
+    config = replaced(old, labels=old.labels - old.query.taken, query__taken=0, **changes)
+    _require_memory(config)
+    taken = take(source, config, {"answers"})
+    return create_from(new_folder(root, folder_name(config)), with_answers(config, taken), taken)
+
+
+def last_teacher(folder: Path, config: Config) -> Teacher:
+    """Return the teacher of a session so far: the oracle never takes over a person's session."""
+    teacher = library.summary_of(folder, config).teacher
+    return Teacher.ORACLE if teacher == Teacher.ORACLE else Teacher.HUMAN
 
 
 def check_session(session: Session) -> Session:

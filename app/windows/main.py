@@ -178,6 +178,7 @@ class MainWindow(QMainWindow):
         for command in (Command.ORACLE, Command.HIDE_TRUE_REWARD):
             of[command].setEnabled(self._controller.task.has_true_reward)
         of[Command.PLAY_GAME].setEnabled(playable(self._controller.task))
+        of[Command.START_OVER].setEnabled(False)
         bar.addActions([self.pause_action, self.stop_action])
         bar.addSeparator()
         bar.addWidget(QLabel("Teacher"))
@@ -277,7 +278,7 @@ class MainWindow(QMainWindow):
         self.status_strip.refresh()
         self.plots.refresh(self._controller.metrics, self._controller.episode)
         self.training_line.refresh()
-        self.commands[Command.START_OVER].setEnabled(self._controller.progress.labels > 0)
+        self.commands[Command.START_OVER].setEnabled(self._controller.progress.usable > 0)
         self._controller.demonstrations.wanted = not self.dock.isHidden() or self.watching_commands.demo is not None
         if not self.pair_page.has_pair:
             self.empty.set_message(*explanation(self._controller))

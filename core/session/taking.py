@@ -79,7 +79,7 @@ def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
         states["reward"] = _fresh_reward(states["reward"], config, "answers" in parts)
     answers = _usable_answers(source, config) if "answers" in parts else 0
     if not answers and set(parts) == {"answers"}:
-        raise UserError(f"{source} has no answers yet: begin with another session.")
+        raise UserError(f"{source} has no answers to begin with: answer some of its pairs first.")
     return Taken(source, frozenset(parts), states, answers)
 
 

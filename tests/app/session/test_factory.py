@@ -6,10 +6,12 @@ import json
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from app.command_line import parsed
-from app.session.factory import new_config, open_or_create, session_config, sessions_folder, window_config
+from app.session.factory import new_config, open_or_create, session_config, sessions_folder, start_over, window_config
+from core.config import Config, replaced
 from core.errors import UserError
 from core.preferences.schedule import scheduled
 from core.presets import DEFAULT
@@ -18,7 +20,7 @@ from core.system import resources
 from core.tasks import get_task
 from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import task_text
-from core.types import Choice
+from core.types import Choice, Segment
 from tests.core.builders import query
 
 
@@ -148,3 +150,37 @@ def test_a_session_of_a_behaviour_file_keeps_its_text_and_is_continued_by_the_sa
     file.write_text(json.dumps({**values, "clip_seconds": 1, "start": "sitting"}))
     with pytest.raises(UserError, match=r"mine.json is wrong: start is \"sitting\""):
         open_or_create(parsed(["--task", str(file)]))
+
+
+def started_over(folder: Path, config: Config, *labellers: str) -> Config:
+    """Return the config with which a session starts over that has an answer of each of these labellers."""
+    steps, sizes = get_task(config.task).segment_steps, get_task(config.task).sizes or (3, 1)
+    rng = np.random.default_rng(0)
+    with closing(Session.create(folder / "old", config)) as old, closing(old.store()) as store:
+        for number, labeller in enumerate(labellers):
+            sides = (
+                Segment(side, *(rng.uniform(-1, 1, (steps, size)).astype(np.float32) for size in (*sizes, 3)), None, 0)
+                for side in (2 * number, 2 * number + 1)
+            )
+            store.add(query(number, *sides), Choice.LEFT, labeller)
+    with closing(start_over(folder / "old", folder)) as new:
+        return new.config
+
+
+def test_starting_over_keeps_what_was_set_and_takes_another_seed_and_optimizer(tmp_path: Path) -> None:
+    old = session_config("reacher", {"policy.discount": 0.95, "reward.members": 3, "query.rest": 7})
+    new = started_over(tmp_path, old, "human", "human")
+    assert new.seed != old.seed and (new.query.taken, new.labels) == (2, old.labels + 2)
+    assert new.reward == old.reward and replaced(new, query__taken=0).query == old.query
+    assert new.policy == replaced(session_config("reacher", {"policy.algorithm": "sac"}), policy__discount=0.95).policy
+
+
+@pytest.mark.parametrize(("planned", "newest"), [("human", "oracle"), ("oracle", "human")])
+def test_who_taught_last_teaches_after_starting_over(tmp_path: Path, planned: str, newest: str) -> None:
+    assert started_over(tmp_path, session_config("reacher", {"teacher": planned}), planned, newest).teacher == newest
+
+
+def test_an_old_session_of_an_environment_starts_over_at_its_rate_with_its_optimizer(tmp_path: Path) -> None:
+    old = session_config("gym:Pendulum-v1")
+    new = started_over(tmp_path, old, "human")
+    assert (new.task, new.policy) == (old.task, old.policy)
