@@ -302,18 +302,20 @@ def test_a_session_is_started_over_with_its_answers(begin: Begin) -> None:
     flow = begin()
     flow.begin_session("reacher")
     first = flow.controller.session
-    flow.engine.offer(practice_pair(get_task("reacher")))
-    flow.wait_until(lambda: flow.controller.labelling.pairs.shown is not None)
-    flow.press(Qt.Key.Key_Left)
-    flow.wait_until(lambda: flow.controller.progress.labels == 1)
     start_over = flow.program.open.window.commands[Command.START_OVER]
+    for number, key in enumerate((Qt.Key.Key_Down, Qt.Key.Key_Left)):
+        flow.engine.offer(practice_pair(get_task("reacher"), number))
+        flow.wait_until(lambda: flow.controller.labelling.pairs.shown is not None)
+        assert not start_over.isEnabled()  # nothing is learned from "can't tell"
+        flow.press(key)
+        flow.wait_until(lambda number=number: flow.controller.progress.labels == number + 1)
     flow.wait_until(start_over.isEnabled)
     start_over.trigger()
     flow.wait_until(lambda: flow.program.open is not None and flow.controller.session is not first)
     flow.wait_for_session()
     second = flow.controller.session
     assert second.folder != first.folder and second.config.query.taken == 1
-    flow.wait_until(lambda: flow.controller.progress.labels == 1)
+    flow.wait_until(lambda: flow.controller.progress.labels == 2)
     flow.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
     flow.wait_for_start()  # nothing is started over again
 
@@ -357,16 +359,21 @@ def test_each_session_has_its_own_log(begin: Begin) -> None:
         assert log.count("opened by Python") == 1 and log.rstrip().endswith("closed")
 
 
+@pytest.mark.parametrize("command", [Command.START_PAGE, Command.START_OVER])
 def test_a_file_abandoned_with_its_session_is_reported_on_the_start_page(
-    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    begin: Begin, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("app.workers.file_tasks.export_session", endless)
     flow = begin()
     flow.begin_session("reacher")
+    flow.engine.offer(practice_pair(get_task("reacher")))
+    flow.wait_until(lambda: flow.controller.labelling.pairs.shown is not None)
+    flow.press(Qt.Key.Key_Left)
+    flow.wait_until(flow.program.open.window.commands[Command.START_OVER].isEnabled)
     file_tasks = flow.controller.file_tasks
     file_tasks.deadline.setInterval(1)
     file_tasks.export(tmp_path / "mine.somersault")
-    flow.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+    flow.program.open.window.commands[command].trigger()
     flow.wait_for_start()
     refusal = "mine.somersault was not saved because the session was closed: save it again."
     flow.wait_until(flow.program.start.banner.isVisible)
