@@ -176,9 +176,8 @@ class Application(QObject):
         stack = ExitStack()
         stack.enter_context(session_log(session.folder))
         window = MainWindow(controller)
-        controller.labelling.set_teacher(
-            teacher or last_teacher(session.folder, session.config)
-        )  # the window says why if it can't be
+        teacher = teacher or last_teacher(session.folder, session.config)
+        controller.labelling.set_teacher(teacher)  # the window says why if it can't be
         window.closed.connect(self._on_closed)
         window.start_page_requested.connect(self._on_start_page_requested)
         window.start_over_requested.connect(self._on_start_over_requested)

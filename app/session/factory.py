@@ -90,8 +90,11 @@ def create_session(
     """
     _require_memory(config)
     config = replaced(config, task=with_own_rate(config.task, partial(read_rate, stopped=stopped)))
-    if begin_from is None:
-        return Session.create(folder, config)
+    return Session.create(folder, config) if begin_from is None else _create_from(folder, config, begin_from)
+
+
+def _create_from(folder: Path, config: Config, begin_from: Beginning) -> Session:
+    """Create a session that begins from another one, whose answers are added to its number of labels."""
     taken = take(begin_from[0], config, begin_from[1])
     return create_from(folder, with_answers(config, taken), taken)
 
@@ -106,14 +109,12 @@ def start_over(source: Path, root: Path) -> Session:
     changes: dict[str, Any] = {"teacher": last_teacher(source, old), "seed": secrets.randbelow(_SEEDS)}
     if old.policy.algorithm == "ppo" and isinstance(get_task(old.task), RobotTask):
         usual, sac = (task_defaults(old.task, chosen).policy for chosen in ({}, {"policy.algorithm": "sac"}))
-        names = (field.name for field in fields(sac))
-        # Settings that the person has changed stay.
-        same = (name for name in names if getattr(old.policy, name) == getattr(usual, name))
-        changes |= {f"policy.{name}": getattr(sac, name) for name in same}
+        for name in (field.name for field in fields(sac)):
+            if getattr(old.policy, name) == getattr(usual, name):  # settings that the person has changed stay
+                changes[f"policy.{name}"] = getattr(sac, name)
     config = replaced(old, labels=old.labels - old.query.taken, query__taken=0, **changes)
     _require_memory(config)
-    taken = take(source, config, {"answers"})
-    return create_from(new_folder(root, folder_name(config)), with_answers(config, taken), taken)
+    return _create_from(new_folder(root, folder_name(config)), config, (source, frozenset({"answers"})))
 
 
 def last_teacher(folder: Path, config: Config) -> Teacher:

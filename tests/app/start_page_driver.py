@@ -55,7 +55,7 @@ def practice_segment(task: Task, number: int) -> Segment:
 
 
 def practice_pair(task: Task, number: int = 0) -> Query:
-    """Return a pair of clips of the task's robot, as real ones are."""
+    """Return a pair of clips with the sizes of the task's own, which a session of the task accepts."""
     left, right = (practice_segment(task, 2 * number + side) for side in range(2))
     return query(number, left, right)
 

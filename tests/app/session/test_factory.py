@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from app.command_line import parsed
@@ -20,7 +20,8 @@ from core.system import resources
 from core.tasks import get_task
 from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import task_text
-from core.types import Choice, Segment
+from core.types import Choice
+from tests.app.start_page_driver import practice_pair
 from tests.core.builders import query
 
 
@@ -154,15 +155,11 @@ def test_a_session_of_a_behaviour_file_keeps_its_text_and_is_continued_by_the_sa
 
 def started_over(folder: Path, config: Config, *labellers: str) -> Config:
     """Return the config with which a session starts over that has an answer of each of these labellers."""
-    steps, sizes = get_task(config.task).segment_steps, get_task(config.task).sizes or (3, 1)
-    rng = np.random.default_rng(0)
+    task = get_task(config.task)
+    sized = replace(task, sizes=task.sizes or (3, 1))  # those of an environment are not known in the window
     with closing(Session.create(folder / "old", config)) as old, closing(old.store()) as store:
         for number, labeller in enumerate(labellers):
-            sides = (
-                Segment(side, *(rng.uniform(-1, 1, (steps, size)).astype(np.float32) for size in (*sizes, 3)), None, 0)
-                for side in (2 * number, 2 * number + 1)
-            )
-            store.add(query(number, *sides), Choice.LEFT, labeller)
+            store.add(practice_pair(sized, number), Choice.LEFT, labeller)
     with closing(start_over(folder / "old", folder)) as new:
         return new.config
 

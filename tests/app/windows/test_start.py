@@ -26,9 +26,9 @@ from core.tasks import CATALOGUE, behaviours, get_task
 from core.types import Choice, Teacher
 from tests.app.clipping import clipped
 from tests.app.fakes import Picture
-from tests.app.start_page_driver import Page, make_session, practice_segment
+from tests.app.start_page_driver import Page, make_session, practice_pair
 from tests.app.tape import has_colour
-from tests.core.builders import query, raising
+from tests.core.builders import raising
 
 
 def test_every_task_has_a_card_with_a_moving_picture(page: Page) -> None:
@@ -121,9 +121,7 @@ def test_a_new_session_of_a_shipped_task_begins_with_the_answers_of_another_one(
     old = create_session(page.root / "stuck", session_config("hopper-backflip"))
     with closing(old.store()) as store:
         for number, choice in enumerate((Choice.LEFT, Choice.CANT_TELL)):
-            task = get_task("hopper-backflip")
-            clips = (practice_segment(task, 2 * number + side) for side in range(2))
-            store.add(query(number, *clips), choice, Teacher.HUMAN)
+            store.add(practice_pair(get_task("hopper-backflip"), number), choice, Teacher.HUMAN)
     old.close()
     page.show()
     page.wait_until(lambda: page.window.sessions.list.current is not None)
