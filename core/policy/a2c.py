@@ -7,8 +7,7 @@ theirs to the mean square itself: with small gradients PyTorch's steps are large
 
 from collections.abc import Iterator
 
-import torch
-
+from core.nn.optimizers import Optimizer, RMSprop
 from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch
 from core.policy.ppo import value_loss
 
@@ -22,10 +21,9 @@ class A2C(OnPolicyOptimizer):
 
     differentiable_values = True
 
-    def _make_optimizer(self) -> torch.optim.Optimizer:
+    def _make_optimizer(self) -> Optimizer:
         config = self.config
-        weights = [self.network.weights]
-        return torch.optim.RMSprop(weights, lr=config.learning_rate, alpha=config.rms_decay, eps=config.rms_epsilon)
+        return RMSprop([self.network.weights], config.learning_rate, config.rms_decay, config.rms_epsilon)
 
     def _improve(self, batch: TrainingBatch) -> Iterator[None]:
         network = self.network

@@ -15,8 +15,9 @@ from torch import Tensor
 from core.config import Config
 from core.errors import NotFiniteError
 from core.events import RolloutBatchReady
+from core.nn.optimizers import Optimizer
 from core.nn.running_stats import RunningMeanStd
-from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_arrays, require_array, state_arrays
+from core.nn.state import load_state_arrays, require_array, state_arrays
 from core.policy.actor_critic import ActorCritic
 from core.policy.gae import advantages, following_values
 from core.policy.policy_network import Distribution
@@ -75,7 +76,7 @@ class OnPolicyOptimizer(ABC):
         self.optimizer = self._make_optimizer()
 
     @abstractmethod
-    def _make_optimizer(self) -> torch.optim.Optimizer:
+    def _make_optimizer(self) -> Optimizer:
         """Return the optimizer of network.weights or of a part of them."""
 
     @abstractmethod
@@ -96,7 +97,7 @@ class OnPolicyOptimizer(ABC):
         """
         if not np.isfinite(batch.rewards).all():
             raise NotFiniteError("policy", "the reward")
-        self.optimizer.param_groups[0]["lr"] = self.config.learning_rate * batch.learning_rate_scale
+        self.optimizer.learning_rate = self.config.learning_rate * batch.learning_rate_scale
         with torch.set_grad_enabled(self.differentiable_values):
             training_batch = self.prepare(batch)
         yield from self._improve(training_batch)
@@ -163,8 +164,8 @@ class OnPolicyOptimizer(ABC):
     def get_state(self) -> dict[str, Any]:
         """Return weights, moments and optimizer state as arrays, without the random generator, which the caller owns."""
         moments = {"moments": self._moments.to_array(), "calibration": self._calibration.sums.copy()}
-        network, optimizer = state_arrays(self.network), optimizer_arrays(self.optimizer)
-        return {**network, **moments, **self.return_scaling.get_state(), **optimizer}
+        scaling, optimizer = self.return_scaling.get_state(), self.optimizer.get_state()
+        return {**state_arrays(self.network), **moments, **scaling, **optimizer}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         """Restore the state from `get_state`. Raises KeyError or ValueError if it does not fit this network."""
@@ -172,7 +173,7 @@ class OnPolicyOptimizer(ABC):
         self._moments.load_array(arrays["moments"])
         self._calibration.sums = require_array(arrays["calibration"], np.float64, 6)
         self.return_scaling.set_state(arrays)
-        load_optimizer_arrays(self.optimizer, arrays)
+        self.optimizer.set_state(arrays)
 
 
 def flat(tensors: tuple[Tensor, ...]) -> Tensor:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from core.nn.minibatches import minibatches
+from core.nn.optimizers import Adam
 from core.nn.threads import Both, two_threads
 from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, flat
 from core.policy.policy_network import Distribution
@@ -25,8 +26,8 @@ _MAX_LOG_RATIO = 80.0
 class PPO(OnPolicyOptimizer):
     """Several passes of minibatch gradient steps on the clipped objective; yields after each pass."""
 
-    def _make_optimizer(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam([self.network.weights], lr=self.config.learning_rate, eps=1e-5, fused=True)
+    def _make_optimizer(self) -> Adam:
+        return Adam([self.network.weights], self.config.learning_rate, epsilon=1e-5)
 
     def _improve(self, batch: TrainingBatch) -> Iterator[None]:
         if self.config.lag:

@@ -19,9 +19,10 @@ from torch import Tensor
 from core.config import Config
 from core.errors import NotFiniteError
 from core.events import RolloutBatchReady
+from core.nn.optimizers import Adam
 from core.nn.running_stats import RunningMeanStd
 from core.nn.stacked_mlp import StackedMLP
-from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_arrays, require_array, state_arrays
+from core.nn.state import load_state_arrays, require_array, state_arrays
 from core.nn.threads import Both, two_threads
 from core.policy.replay import PREFIX, Replay, Transitions
 from core.policy.squashed_policy import SquashedPolicy
@@ -72,7 +73,7 @@ class SAC:
         self._moments = RunningMeanStd(sizes[0])
         network.enable_gradients()
         learned = [network.weights, *self._critics.parameters(), self._log_temperature]
-        self._optimizer = torch.optim.Adam(learned, lr=config.policy.learning_rate, fused=True)
+        self._optimizer = Adam(learned, config.policy.learning_rate)
 
     def observe(self, observations: np.ndarray) -> None:
         """Update the input normalization with observations (..., o)."""
@@ -88,14 +89,13 @@ class SAC:
             raise NotFiniteError("policy", "the reward")
         self.replay.add(batch)
         self._reward.rescale(self.replay, batch)
-        self._optimizer.param_groups[0]["lr"] = self.config.learning_rate * batch.learning_rate_scale
+        self._optimizer.learning_rate = self.config.learning_rate * batch.learning_rate_scale
         with two_threads() as both:
             for number in range(max(1, round(batch.rewards.size / self.config.steps_per_gradient))):
                 self._improve(both)
                 if number % _STEPS_PER_YIELD == _STEPS_PER_YIELD - 1:
                     yield None
-        learned = self._optimizer.param_groups[0]["params"]
-        if not all(math.isfinite(float(weights.detach().sum())) for weights in learned):
+        if not all(math.isfinite(float(weights.detach().sum())) for weights in self._optimizer.parameters):
             raise NotFiniteError("policy", "a weight")
 
     def _improve(self, both: Both) -> None:
@@ -109,7 +109,7 @@ class SAC:
         noise = torch.as_tensor(drawn, device=network.device)
         observations = network.normalize(steps.observations)
         temperature = float(self._log_temperature.detach().exp())
-        self._optimizer.zero_grad(set_to_none=False)
+        self._optimizer.zero_gradients()
         _, log_prob = both(
             lambda: self._critic_gradient(steps, observations, noise[0], temperature),
             lambda: self._policy_gradient(observations, noise[1], temperature),
@@ -138,7 +138,7 @@ class SAC:
 
     def get_state(self) -> dict[str, Any]:
         """Return weights, moments, optimizer state and replay memory as arrays, without the random generator."""
-        arrays = {**state_arrays(self.network), **optimizer_arrays(self._optimizer), **self.replay.get_state()}
+        arrays = {**state_arrays(self.network), **self._optimizer.get_state(), **self.replay.get_state()}
         for prefix, network in ((_CRITICS, self._critics), (_TARGETS, self._targets)):
             arrays |= {f"{prefix}{name}": array for name, array in state_arrays(network).items()}
         temperature = self._log_temperature.detach().cpu().numpy().copy()
@@ -156,7 +156,7 @@ class SAC:
         self._moments.load_array(arrays["moments"])
         with torch.no_grad():
             self._log_temperature.copy_(torch.as_tensor(require_array(arrays["log_temperature"], np.float32, 1)))
-        load_optimizer_arrays(self._optimizer, arrays)
+        self._optimizer.set_state(arrays)
         if any(name.startswith(PREFIX) for name in arrays):
             self.replay.set_state(arrays)
 

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from core.errors import NotFiniteError
 from core.nn.minibatches import minibatches
+from core.nn.optimizers import Adam
 from core.policy.actor_critic import ActorCritic
 from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, flat
 from core.policy.ppo import value_loss
@@ -25,10 +26,10 @@ class TRPO(OnPolicyOptimizer):
     explores too little under a changing reward (2.2.1, A.1).
     """
 
-    def _make_optimizer(self) -> torch.optim.Optimizer:
+    def _make_optimizer(self) -> Adam:
         values = self.network.weights[self.network.policy_size :]
         values.grad = self._gradient[self.network.policy_size :]
-        return torch.optim.Adam([values], lr=self.config.learning_rate, eps=1e-5, fused=True)
+        return Adam([values], self.config.learning_rate, epsilon=1e-5)
 
     def _improve(self, batch: TrainingBatch) -> Iterator[None]:
         self._move_policy(batch)

@@ -13,7 +13,8 @@ from core.config import RewardConfig
 from core.errors import NotFiniteError
 from core.events import without_prefix
 from core.nn.minibatches import minibatches
-from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_arrays, require_array, state_arrays
+from core.nn.optimizers import Adam
+from core.nn.state import load_state_arrays, require_array, state_arrays
 from core.nn.threads import Both, two_threads
 from core.reward.bootstrap import Bootstrap
 from core.reward.dataset import make_dataset
@@ -55,7 +56,7 @@ class RewardTrainer:
         self.bootstrap = Bootstrap(config.members, config.holdout, rng)
         self.l2 = torch.full((config.members,), config.l2)
         self._parameters = list(ensemble.network.parameters())
-        self.optimizer = torch.optim.Adam(self._parameters, lr=config.learning_rate, fused=True)
+        self.optimizer = Adam(self._parameters, config.learning_rate)
         self._config, self._rng, self._device = config, rng, device
         self._ids: list[int] = []
         """Ids of the preferences in the dataset, ascending; the lists below have the same order."""
@@ -276,7 +277,7 @@ class RewardTrainer:
         arrays |= {f"{_ENSEMBLE}{name}": array for name, array in state_arrays(self.ensemble).items()}
         arrays |= {"l2": self.l2.numpy(), "ids": np.array(self._ids, np.int64), "mu": np.array(self._mu, np.float32)}
         arrays["evicted"] = np.array(self._evicted)
-        return arrays | optimizer_arrays(self.optimizer)
+        return arrays | self.optimizer.get_state()
 
     def set_state(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Restore the state from `get_state`, after the preferences of the store have been added.
@@ -298,4 +299,4 @@ class RewardTrainer:
         for index, key in enumerate(self._ids):  # added since, or changed from "can't tell"
             if key not in saved:
                 self.bootstrap.add(index)
-        load_optimizer_arrays(self.optimizer, arrays)
+        self.optimizer.set_state(arrays)

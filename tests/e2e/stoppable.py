@@ -22,7 +22,7 @@ from core.headless.run import HeadlessRun
 from core.session.session import Session
 from core.system.interrupts import STOPPING
 
-_IMPORTS = ("core.jobs.rollout", "core.jobs.policy", "core.jobs.reward", "mujoco.rollout", "torch._dynamo")
+_IMPORTS = ("core.jobs.rollout", "core.jobs.policy", "core.jobs.reward", "mujoco.rollout")
 
 
 def forking() -> ForkServerContext:

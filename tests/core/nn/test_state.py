@@ -1,4 +1,4 @@
-"""State of networks and optimizers as arrays: restored exactly, and refused if it does not fit."""
+"""State of networks as arrays: restored exactly, and refused if it does not fit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from core.nn.stacked_mlp import StackedMLP
-from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_arrays, require_array, state_arrays
+from core.nn.state import load_state_arrays, require_array, state_arrays
 
 
 def network(seed: int = 0, hidden: int = 4) -> StackedMLP:
@@ -24,31 +24,6 @@ def test_the_arrays_of_another_network_are_refused_and_change_nothing(
     with pytest.raises(error):
         load_state_arrays(one, arrays)
     assert all(np.array_equal(array, before[name]) for name, array in state_arrays(one).items())
-
-
-def test_the_optimizer_state_of_another_network_is_refused() -> None:
-    """Adam's fused step would write past the end of its moments."""
-    one, other = network(0), network(0, hidden=5)
-    first, second = (torch.optim.Adam(made.parameters(), fused=True) for made in (one, other))
-    for parameter in one.parameters():
-        parameter.grad = torch.full_like(parameter, 0.3)
-    first.step()
-    saved = optimizer_arrays(first)
-    with pytest.raises(ValueError, match="has shape"):
-        load_optimizer_arrays(second, saved)
-    with pytest.raises(ValueError, match="incomplete"):
-        load_optimizer_arrays(first, {**saved, "optimizer_99_step": np.zeros((), np.float32)})
-
-
-@pytest.mark.parametrize("field", ["exp_avg", "exp_avg_sq", "step"])
-def test_a_state_that_lacks_a_moment_is_refused_when_loaded_and_not_at_the_next_step(field: str) -> None:
-    vector = torch.nn.Parameter(torch.ones(3))
-    optimizer = torch.optim.Adam([vector], fused=True)
-    vector.grad = torch.ones(3)
-    optimizer.step()
-    arrays = {name: array for name, array in optimizer_arrays(optimizer).items() if not name.endswith(f"_0_{field}")}
-    with pytest.raises(ValueError, match="incomplete"):
-        load_optimizer_arrays(torch.optim.Adam([vector], fused=True), arrays)
 
 
 @pytest.mark.parametrize("spoiled", [np.zeros((2, 3)), np.zeros((2, 4), np.int8), np.zeros(4), np.zeros((1, 4))])

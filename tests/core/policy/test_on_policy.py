@@ -147,7 +147,7 @@ def test_a_gradient_that_is_not_finite_changes_no_weight_of_the_policy(algorithm
 @every
 def test_a_weight_that_is_not_finite_is_reported_by_the_update(algorithm: str) -> None:
     made = optimizer(algorithm, learning_rate=1.0)
-    made.optimizer.param_groups[0]["eps"] = float("nan")
+    made.optimizer.epsilon = float("nan")
     with pytest.raises(NotFiniteError, match="policy: a weight"):
         list(made.update(one_step(made.network, 0)))
 
@@ -171,7 +171,7 @@ def test_the_step_size_is_scaled_by_the_batch(algorithm: str) -> None:
     made = optimizer(algorithm, learning_rate=0.01)
     for scale in (1.0, 0.25):
         improve(made, replace(one_step(made.network, 0), learning_rate_scale=scale))
-        assert made.optimizer.param_groups[0]["lr"] == pytest.approx(0.01 * scale)
+        assert made.optimizer.learning_rate == pytest.approx(0.01 * scale)
 
 
 def test_inputs_are_normalized_by_all_observations() -> None:
