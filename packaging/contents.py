@@ -15,10 +15,6 @@ DATA_PACKAGES = ("ale_py", "gymnasium", "mujoco", "pyqtgraph")
 HIDDEN_PACKAGES = ("core", "app", "somersault", "gymnasium.envs", "mujoco.rendering", "mujoco.egl", "OpenGL")
 """Packages that are imported dynamically, which PyInstaller can't see."""
 
-_COMPILER = (
-    *("codegen", "fx_passes", "kernel", "ir", "scheduler", "lowering", "select_algorithm", "template_heuristics"),
-    *("pattern_matcher", "graph", "autoheuristic", "compile_fx", "codecache", "cudagraph_trees"),
-)
 _MANY_MACHINES = ("checkpoint", "elastic", "pipelining", "_tools", "optim", "flight_recorder")
 _TORCH_TESTS = (
     *("common_methods_invocations", "common_modules", "common_nn", "common_utils", "common_distributed", "opinfo"),
@@ -30,7 +26,7 @@ EXCLUDED_MODULES = (
     # for writing and testing programs
     *("pytest", "_pytest", "setuptools", "pip", "pkg_resources", "IPython", "tkinter", "pygments", "rich", "psutil"),
     "readline",
-    # optional dependencies of pyqtgraph, mujoco, imageio, sympy and torch for features that are not used
+    # optional dependencies of pyqtgraph, mujoco, imageio and torch for features that are not used
     *("pyqtgraph.examples", "pyqtgraph.opengl", "matplotlib", "networkx", "jinja2", "markupsafe", "yaml", "PIL"),
     *("mujoco.studio", "mujoco.usd", "mujoco.sysid", "mujoco.mjx", "mujoco.viewer", "mujoco._simulate"),
     *("mujoco._render_filament", "numpy.f2py", "torch.utils.tensorboard", "pygame.tests", "pygame.examples"),
@@ -39,7 +35,7 @@ EXCLUDED_MODULES = (
     *("onnx.backend", "onnx.reference", "onnx.hub", "onnx.tools", "onnxruntime.tools", "onnxruntime.quantization"),
     *("onnxruntime.transformers", "onnxruntime.backend", "onnxruntime.datasets", "flatbuffers"),
     # torch's compiler, and training on many machines
-    *(f"torch._inductor.{name}" for name in _COMPILER),
+    *("torch._dynamo", "torch._inductor", "sympy", "mpmath"),
     *(f"torch.distributed.{name}" for name in _MANY_MACHINES),
     *(f"torch.testing._internal.{name}" for name in _TORCH_TESTS),
     *(
