@@ -12,11 +12,11 @@ import numpy as np
 from core.behaviours.behaviour import STARTS
 from core.behaviours.signals import Signals
 from core.envs.base import Step
-from core.envs.physics import FULL, RolloutPhysics
 from core.events import without_prefix
 from core.robots.actuators import rest_activations
 from core.robots.kinematics import Kinematics, Poses
 from core.robots.models import largest_state, load_model, start_key
+from core.robots.physics import FULL, RolloutPhysics
 from core.robots.signals import SignalSource, StepSignals, StepStates
 from core.robots.starts import Starts, can_lift_and_turn
 from core.system.resources import available_cores

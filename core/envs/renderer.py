@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from core.envs.motion_marks import TRACE_HZ, TRACE_SECONDS, MotionMarks
-from core.envs.physics import FULL
 from core.errors import UserError, lack
 from core.io.image_codec import Pixels, decode_image, fit_to_square, fitted_size
 from core.robots.floor import floor_of
 from core.robots.models import load_model
+from core.robots.physics import FULL
 from core.robots.structure import drawn_geoms, extent, ray_distance, still
 from core.tasks.base import Camera, RobotTask, Task
 from core.types import Float64, Frames

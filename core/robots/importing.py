@@ -18,7 +18,8 @@ from core.robots.floor import has_own_floor
 from core.robots.kinematics import Kinematics
 from core.robots.meshes import simplify
 from core.robots.mjcf import pack, read_mjcf
-from core.robots.models import compile_mjcf, has_diverged, largest_state, start_key
+from core.robots.models import compile_mjcf, largest_state, start_key
+from core.robots.physics import FULL, RolloutPhysics
 from core.robots.signals import joint_names, signal_names
 from core.robots.starts import Starts, can_lift_and_turn, randomize
 from core.robots.structure import (
@@ -178,67 +179,79 @@ def _try(model: mujoco.MjModel, start: Float64) -> Float64:
 
 def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
     """Simulate random actions and return the coordinates as `_try` does; None if the simulation is unstable."""
-    policy, began, seen = _UntrainedPolicy(model, start, seed=0), time.monotonic(), _seen_geoms(model)
-    data = policy.start(start)
+    rng, began, seen = np.random.default_rng(0), time.monotonic(), _seen_geoms(model)
+    trials, data = _Trials(model, start, rng, start[None], np.zeros((1, model.nv))), mujoco.MjData(model)
+    data.qpos[:] = start
     mujoco.mj_forward(model, data)
     extents = [extent(model, data, seen)]
     for _ in range(round(_TRIED_SECONDS / _CONTROL_SECONDS)):
-        if not policy.act(data):
+        if not trials.act():
             return None
         if time.monotonic() - began > _PATIENCE:
             raise UserError("it takes too long to simulate: give a larger timestep, or fewer and simpler parts.")
-        extents.append(extent(model, data, seen))
+        extents.append(_extent_at(model, data, trials.states[0, 1 : 1 + model.nq], seen))
     poses = np.tile(start, (_POSES, 1))
     joints = np.flatnonzero(joints_in(model, moved_trees(model)) & (model.jnt_type != FREE))
-    randomize(model, joints.tolist(), policy.rng, poses)
-    for pose in poses:
-        data.qpos[:] = pose
-        mujoco.mj_kinematics(model, data)
-        extents.append(extent(model, data, seen))
-    return np.stack(extents)
+    randomize(model, joints.tolist(), rng, poses)
+    return np.stack([*extents, *(_extent_at(model, data, pose, seen) for pose in poses)])
+
+
+def _extent_at(model: mujoco.MjModel, data: mujoco.MjData, positions: Float64, seen: npt.NDArray[np.int64]) -> Float64:
+    """Return the lowest and highest coordinates (2, 3) in m of the geoms `seen` at these positions (nq,)."""
+    data.qpos[:] = positions
+    mujoco.mj_kinematics(model, data)
+    return extent(model, data, seen)
 
 
 def _is_stable(model: mujoco.MjModel, start: Float64, size: float) -> bool:
     """Return whether further trials, within a time limit, are stable. size: size of the robot in m"""
-    kinematics, policy, began = Kinematics(model), _UntrainedPolicy(model, start, seed=1), time.monotonic()
+    kinematics, rng, began = Kinematics(model), np.random.default_rng(1), time.monotonic()
     positions, velocities = np.tile(start, (2 * _TRIALS, 1)), np.zeros((2 * _TRIALS, model.nv))
     if can_lift_and_turn(kinematics):
-        Starts(kinematics, "mixed", min(1.0, size)).throw(policy.rng, positions[_TRIALS:], velocities[_TRIALS:])
-    for position, velocity in zip(positions, velocities, strict=True):
-        data = policy.start(position, velocity)
-        for _ in range(round(_TRIAL_SECONDS / _CONTROL_SECONDS)):
-            if not policy.act(data):
-                return False
-            if time.monotonic() - began > _TRIAL_PATIENCE:
-                return True
+        Starts(kinematics, "mixed", min(1.0, size)).throw(rng, positions[_TRIALS:], velocities[_TRIALS:])
+    trials = _Trials(model, start, rng, positions, velocities)
+    for _ in range(round(_TRIAL_SECONDS / _CONTROL_SECONDS)):
+        if not trials.act():
+            return False
+        if time.monotonic() - began > _TRIAL_PATIENCE:
+            break
     return True
 
 
-class _UntrainedPolicy:
-    """Random actions around the controls at rest, in simulations that start like episodes."""
+class _Trials:
+    """N simulations of random actions around the controls at rest, which start like episodes.
 
-    def __init__(self, model: mujoco.MjModel, start: Float64, seed: int) -> None:
-        """start: usual positions (nq,)"""
-        key = start_key(model)
-        self.rng = np.random.default_rng(seed)
-        self._model, self._largest = model, largest_state(model, start)
+    states: (N, S), full physics states
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        start: Float64,
+        rng: np.random.Generator,
+        positions: Float64,
+        velocities: Float64,
+    ) -> None:
+        """start: usual positions (nq,); positions (N, nq) and velocities (N, nv): where the simulations begin"""
+        key, (nq, nv, na) = start_key(model), (model.nq, model.nv, model.na)
         self._rest = rest_controls(model, start, key)
-        self._activations = rest_activations(model, start, self._rest, key)
+        fresh = np.zeros(mujoco.mj_stateSize(model, FULL))
+        mujoco.mj_getState(model, mujoco.MjData(model), fresh, FULL)  # includes the history of delayed actuators
+        self.states = np.tile(fresh, (len(positions), 1))
+        self.states[:, 1 : 1 + nq], self.states[:, 1 + nq : 1 + nq + nv] = positions, velocities
+        self.states[:, 1 + nq + nv : 1 + nq + nv + na] = rest_activations(model, start, self._rest, key)
+        self._model, self._rng, self._largest = model, rng, largest_state(model, start)
+        self._frame_skip = max(1, round(_CONTROL_SECONDS / model.opt.timestep))
+        self._physics = RolloutPhysics(model, self._frame_skip, len(positions), threads=1)
 
-    def start(self, positions: Float64, velocities: Float64 | float = 0.0) -> mujoco.MjData:
-        """Return a new simulation from these positions (nq,) and velocities (nv,)."""
-        data = mujoco.MjData(self._model)
-        data.qpos[:], data.qvel[:], data.act[:] = positions, velocities, self._activations
-        return data
-
-    def act(self, data: mujoco.MjData) -> bool:
-        """Simulate one action. Returns whether the simulation is stable."""
+    def act(self) -> bool:
+        """Simulate one action in each. Returns whether all are stable: MuJoCo resets the time of one that is not."""
         low, high = self._model.actuator_ctrlrange.T
-        data.ctrl[:] = np.clip(self.rng.normal(self._rest, (high - low) / 2), low, high)
-        mujoco.mj_step(self._model, data, max(1, round(_CONTROL_SECONDS / self._model.opt.timestep)))
-        state = np.zeros_like(self._largest)
-        mujoco.mj_getState(self._model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-        return not has_diverged(data) and bool((np.abs(state) <= self._largest).all())
+        controls = self._rng.normal(self._rest, (high - low) / 2, (len(self.states), len(low))).clip(low, high)
+        clocks = self.states[:, 0] + self._frame_skip * self._model.opt.timestep
+        self.states = self._physics.step(self.states, controls)
+        on_time = np.abs(self.states[:, 0] - clocks) < self._model.opt.timestep / 2
+        return bool(on_time.all() and (np.abs(self.states) <= self._largest).all())
 
 
 def _seen_geoms(model: mujoco.MjModel) -> npt.NDArray[np.int64]:

@@ -69,7 +69,8 @@ def test_answers_are_stored_and_train_the_reward_and_the_untrained_policy_can_be
     assert parts(recursive=True) == []
 
 
-@pytest.mark.parametrize(("algorithm", "lag"), [("trpo", 0), pytest.param("sac", 1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("algorithm", "lag"), [("trpo", 0), ("sac", 1)])
 def test_other_optimizers_train_in_the_window(
     qapp: QApplication, qtbot: QtBot, tmp_path: Path, algorithm: str, lag: int
 ) -> None:

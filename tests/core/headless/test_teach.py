@@ -138,7 +138,7 @@ def test_divergences_are_reported(tmp_path: Path, cli: Run) -> None:
     <body pos="0 0 .5"><freejoint/><geom size=".1" mass="1"/>
     <body pos=".15 0 0"><joint name="leg" axis="0 1 0" range="-40 40"/><geom type="capsule" fromto="0 0 0 .05 0 -.4"
     size=".02" mass=".2"/></body></body></worldbody>
-    <actuator><position joint="leg" kp="2" ctrlrange="-40 40"/></actuator></mujoco>"""  # a ctrlrange is in rad
+    <actuator><position joint="leg" kp="2" ctrlrange="-15 15"/></actuator></mujoco>"""  # a ctrlrange is in rad
     (tmp_path / "stool.xml").write_text(degrees)
     (tmp_path / "stool.json").write_text(json.dumps({**BEHAVIOUR, "robot": "mjcf:stool.xml", "oracle": "height"}))
     small = ["--set", "rollout.environments=8", "--set", "rollout.steps=64", "--steps", "6000", "--teacher", "none"]

@@ -1,8 +1,8 @@
-"""Adam and RMSprop: the steps of PyTorch's own, bit for bit, and a state that is restored exactly or refused."""
+"""Adam and RMSprop: the steps of their formulas, and of PyTorch bit for bit, and a state that is restored exactly or refused."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from torch import Tensor
 from core.nn.optimizers import Adam, Optimizer, RMSprop
 
 Make = Callable[[list[Tensor]], Any]
+Numbers = np.ndarray
 KINDS: list[tuple[Make, Make]] = [
     (lambda own: Adam(own, 1e-2, 1e-5), lambda own: torch.optim.Adam(own, lr=1e-2, eps=1e-5, fused=True)),
     (lambda own: RMSprop(own, 1e-2, 0.9, 1e-5), lambda own: torch.optim.RMSprop(own, lr=1e-2, alpha=0.9, eps=1e-5)),
@@ -34,8 +35,37 @@ def descend(optimizer: Any, own: list[Tensor], seeds: range) -> None:
         optimizer.step()
 
 
+def adam(gradients: list[Numbers]) -> Iterator[Numbers]:
+    """Yield each step's change of a parameter (Kingma and Ba 2015, algorithm 1)."""
+    first = second = np.zeros(1)
+    for t, gradient in enumerate(gradients, start=1):
+        first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
+        yield -1e-2 * (first / (1 - 0.9**t)) / (np.sqrt(second / (1 - 0.999**t)) + 1e-5)
+
+
+def rmsprop(gradients: list[Numbers]) -> Iterator[Numbers]:
+    """Yield each step's change of a parameter."""
+    square = np.zeros(1)
+    for gradient in gradients:
+        square = 0.9 * square + 0.1 * gradient**2
+        yield -1e-2 * gradient / (np.sqrt(square) + 1e-5)
+
+
+@pytest.mark.parametrize(("make", "formula"), [(KINDS[0][0], adam), (KINDS[1][0], rmsprop)], ids=["adam", "rmsprop"])
+def test_steps_are_those_of_the_formula(make: Make, formula: Callable[[list[Numbers]], Iterator[Numbers]]) -> None:
+    (own,) = parameters((3, 17))
+    optimizer, gradients = make([own]), list[Numbers]()
+    for seed in range(6):
+        before = own.detach().numpy().astype(np.float64)
+        descend(optimizer, [own], range(seed, seed + 1))
+        gradients.append(own.grad.numpy().astype(np.float64))
+        *_, change = formula(gradients)
+        assert own.detach().numpy() == pytest.approx(before + change, abs=1e-6)
+
+
+@pytest.mark.slow  # PyTorch's classes load its compiler
 @pytest.mark.parametrize(("make", "reference"), KINDS, ids=["adam", "rmsprop"])
-def test_steps_are_those_of_pytorch(make: Make, reference: Make) -> None:
+def test_steps_are_those_of_pytorch_bit_for_bit(make: Make, reference: Make) -> None:
     ours, theirs = parameters(), parameters()
     first, second = make(ours), reference(theirs)
     descend(first, ours, range(6))

@@ -9,8 +9,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from core.envs.physics import FULL
 from core.errors import UserError
+from core.robots.physics import FULL
 from core.robots.signals import signal_series
 from core.tasks import CATALOGUE, get_task
 from core.tasks.base import Physics

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from core.envs.mujoco import MujocoVectorEnv
-from core.envs.physics import FULL
 from core.robots.kinematics import Kinematics
 from core.robots.models import load_model
+from core.robots.physics import FULL
 from core.robots.signals import SignalSource, StepSignals, StepStates
 from core.tasks import CATALOGUE, get_task
 from core.tasks.base import Physics, RobotTask
