@@ -71,7 +71,7 @@ class Optimizer(ABC):
             raise ValueError("the optimizer's state is incomplete")
         fitting = {name: require_array(saved[name], np.float32, *expected[name].shape) for name in saved}
         for name, tensor in expected.items():
-            tensor.copy_(torch.as_tensor(fitting[name])) if saved else tensor.zero_()
+            tensor.copy_(torch.as_tensor(fitting.get(name, 0.0)))
 
 
 class Adam(Optimizer):
