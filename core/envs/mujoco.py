@@ -6,7 +6,6 @@ Episodes have a fixed length and never end early: an early end would reveal the 
 from collections.abc import Mapping
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from core.behaviours.behaviour import STARTS
@@ -16,7 +15,7 @@ from core.events import without_prefix
 from core.robots.actuators import rest_activations
 from core.robots.kinematics import Kinematics, Poses
 from core.robots.models import largest_state, load_model, start_key
-from core.robots.physics import FULL, RolloutPhysics
+from core.robots.physics import RolloutPhysics, fresh_state, have_diverged, placed
 from core.robots.signals import SignalSource, StepSignals, StepStates
 from core.robots.starts import Starts, can_lift_and_turn
 from core.system.resources import available_cores
@@ -70,9 +69,7 @@ class MujocoVectorEnv:
         self.varies_starts, self.varied = bool(self._may_vary.any()), np.zeros(environments, np.bool_)
         self._throws = Starts(self._kinematics, "mixed", task.start_scale) if self.varies_starts else None
         self._returns = np.zeros(environments)
-        self._fresh = np.zeros(mujoco.mj_stateSize(self.model, FULL))
-        """State (S,) after MuJoCo's own reset, which includes the history of delayed actuators."""
-        mujoco.mj_getState(self.model, mujoco.MjData(self.model), self._fresh, FULL)
+        self._fresh = fresh_state(self.model)
         self.states = np.tile(self._fresh, (environments, 1))
         self._ages = np.zeros(environments, np.int64)
         self._reset(np.arange(environments))
@@ -137,10 +134,9 @@ class MujocoVectorEnv:
     def _reset_diverged(self, clocks: Float64) -> Mask:
         """Reset robots that have diverged, and end their episodes unreported. Returns which robots diverged (N,).
 
-        MuJoCo resets some of them silently; their time is then not the expected `clocks` (N,), in seconds.
+        clocks (N,): their expected times in seconds
         """
-        on_time = np.abs(self.states[:, 0] - clocks) < self.task.timestep / 2
-        diverged = ~(on_time & (np.abs(self.states) <= self._largest).all(axis=1))
+        diverged = have_diverged(self.states, clocks, self.task.timestep, self._largest)
         if not diverged.any():
             return diverged
         self.divergences += int(diverged.sum())
@@ -178,13 +174,10 @@ class MujocoVectorEnv:
             thrown = positions[varied], velocities[varied]
             self._throws.throw(self._rng, *thrown)
             positions[varied], velocities[varied] = thrown
-        self.states[indices] = self._fresh
-        self.states[indices, 1 : 1 + nq] = positions
-        self.states[indices, 1 + nq : 1 + nq + nv] = velocities
         activations = self._activations
         if self._starts is not None and self.model.na:
             activations = np.array([rest_activations(self.model, row, self._rest) for row in positions])
-        self.states[indices, 1 + nq + nv : 1 + nq + nv + self.model.na] = activations
+        self.states[indices] = placed(self._fresh, positions, velocities, activations)
         self._returns[indices] = 0
         self._ages[indices] = 0
 

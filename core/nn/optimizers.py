@@ -29,7 +29,7 @@ class Optimizer(ABC):
     _averages: tuple[str, ...]
     """Names of the running averages that each parameter has, each of the parameter's shape."""
 
-    def __init__(self, parameters: Iterable[Tensor], learning_rate: float, epsilon: float) -> None:
+    def __init__(self, parameters: Iterable[Tensor], learning_rate: float, epsilon: float = 1e-8) -> None:
         self.parameters = list(parameters)
         self.learning_rate, self.epsilon = learning_rate, epsilon
         with torch.no_grad():
@@ -78,9 +78,6 @@ class Adam(Optimizer):
     """Adam (Kingma and Ba 2015), all parameters in one call."""
 
     _averages = ("exp_avg", "exp_avg_sq")
-
-    def __init__(self, parameters: Iterable[Tensor], learning_rate: float, epsilon: float = 1e-8) -> None:
-        super().__init__(parameters, learning_rate, epsilon)
 
     def _descend(self, gradients: list[Tensor]) -> None:
         state = self._state

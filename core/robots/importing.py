@@ -19,7 +19,7 @@ from core.robots.kinematics import Kinematics
 from core.robots.meshes import simplify
 from core.robots.mjcf import pack, read_mjcf
 from core.robots.models import compile_mjcf, largest_state, start_key
-from core.robots.physics import FULL, RolloutPhysics
+from core.robots.physics import RolloutPhysics, fresh_state, have_diverged, placed
 from core.robots.signals import joint_names, signal_names
 from core.robots.starts import Starts, can_lift_and_turn, randomize
 from core.robots.structure import (
@@ -237,28 +237,22 @@ class _Trials:
         velocities: Float64,
     ) -> None:
         """start: usual positions (nq,); positions (N, nq) and velocities (N, nv): where the simulations begin"""
-        key, (nq, nv, na) = start_key(model), (model.nq, model.nv, model.na)
+        key = start_key(model)
         self._rest = rest_controls(model, start, key)
-        fresh = np.zeros(mujoco.mj_stateSize(model, FULL))
-        mujoco.mj_getState(model, mujoco.MjData(model), fresh, FULL)  # includes the history of delayed actuators
-        self.states = np.tile(fresh, (len(positions), 1))
-        self.states[:, 1 : 1 + nq], self.states[:, 1 + nq : 1 + nq + nv] = positions, velocities
-        self.states[:, 1 + nq + nv : 1 + nq + nv + na] = rest_activations(model, start, self._rest, key)
+        activations = rest_activations(model, start, self._rest, key)
+        self.states = placed(fresh_state(model), positions, velocities, activations)
         self._model, self._rng, self._largest = model, rng, largest_state(model, start)
         self._frame_skip = max(1, round(_CONTROL_SECONDS / model.opt.timestep))
         self._physics = RolloutPhysics(model, self._frame_skip, len(positions), threads=1)
 
     def act(self) -> bool:
-        """Simulate one action in each. Returns whether all are stable.
-
-        The time of one that is not falls behind: MuJoCo resets it, or ends its steps early, as if its memory is too small.
-        """
+        """Simulate one action in each. Returns whether all are stable."""
         low, high = self._model.actuator_ctrlrange.T
         controls = self._rng.normal(self._rest, (high - low) / 2, (len(self.states), len(low))).clip(low, high)
-        clocks = self.states[:, 0] + self._frame_skip * self._model.opt.timestep
+        timestep = self._model.opt.timestep
+        clocks = self.states[:, 0] + self._frame_skip * timestep
         self.states = self._physics.step(self.states, controls)
-        on_time = np.abs(self.states[:, 0] - clocks) < self._model.opt.timestep / 2
-        return bool(on_time.all() and (np.abs(self.states) <= self._largest).all())
+        return not have_diverged(self.states, clocks, timestep, self._largest).any()
 
 
 def _seen_geoms(model: mujoco.MjModel) -> npt.NDArray[np.int64]:

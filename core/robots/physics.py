@@ -7,11 +7,39 @@ import mujoco
 import numpy as np
 from mujoco import rollout
 
-from core.types import Float64
+from core.types import Float64, Mask
 
 FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS
 _CHUNKS_PER_THREAD = 2
 """With MuJoCo's default of ten, a step takes 10% longer; with one, it waits for the busiest core."""
+
+
+def fresh_state(model: mujoco.MjModel) -> Float64:
+    """Return the state (S,) after MuJoCo's own reset, which includes the history of delayed actuators."""
+    state = np.zeros(mujoco.mj_stateSize(model, FULL))
+    mujoco.mj_getState(model, mujoco.MjData(model), state, FULL)
+    return state
+
+
+def placed(fresh: Float64, positions: Float64, velocities: Float64, activations: Float64) -> Float64:
+    """Return states (N, S): the fresh one (S,) at other positions (N, nq), velocities (N, nv) and activations ([N,] na)."""
+    states = np.tile(fresh, (len(positions), 1))
+    begin = 1
+    for part in (positions, velocities, activations):
+        states[:, begin : begin + part.shape[-1]] = part
+        begin += part.shape[-1]
+    return states
+
+
+def have_diverged(states: Float64, clocks: Float64, timestep: float, largest: Float64) -> Mask:
+    """Return which simulations (N,) have diverged.
+
+    Their time falls behind: MuJoCo resets some silently, or ends their steps early, as if its memory is too small.
+
+    clocks (N,): their expected times in seconds; largest (S,): from core.robots.models.largest_state
+    """
+    on_time = np.abs(states[:, 0] - clocks) < timestep / 2
+    return ~(on_time & (np.abs(states) <= largest).all(axis=1))
 
 
 class RolloutPhysics:

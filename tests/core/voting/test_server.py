@@ -157,7 +157,7 @@ def test_the_server_listens_on_one_address_and_only_while_switched_on() -> None:
     try:
         served = next_of(child, VotingServed)
         assert served.url.startswith(f"http://{address}:")
-        child.send(VoteOpened(5, 2.0))
+        child.send(VoteOpened(5, 5.0))
         next_of(child, VotesCounted, lambda event: event.round == 5)
         assert vote(served.url, "d" * 32, 5, "right")[2] == b"counted\n"  # from an address other than the loopback
         final = next_of(child, VotesCounted, lambda event: event.final)
