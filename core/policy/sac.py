@@ -29,6 +29,8 @@ from core.policy.squashed_policy import SquashedPolicy
 from core.seeding import seed_for
 
 _FIRST_TEMPERATURE = 0.2
+_ENTROPY_FALL, _FALLEN_AT = 2.0, 0.4
+"""Nats by which the entropy of each action falls as the learning rate falls, and the scale of the rate at which it has."""
 _STEPS_PER_YIELD = 16
 """Gradient steps between two yields, at which the caller may stop or pause."""
 _CRITICS, _TARGETS = "critic_", "target_"
@@ -49,7 +51,8 @@ class SAC:
     """Improves a squashed policy with two critics, their slowly following targets and an adapted temperature.
 
     Episodes have a fixed length, so values are those of endless ones. The temperature, which weights the policy's entropy
-    against the reward, keeps the entropy at config.target_entropy for each action.
+    against the reward, keeps the entropy at config.target_entropy for each action, and lower while the learning rate falls:
+    a policy that has learned acts better with little noise.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class SAC:
             fixed.data = weights.data
         first = torch.full((1,), math.log(_FIRST_TEMPERATURE), device=network.device)
         self._log_temperature = first.requires_grad_(True)
+        self._target_entropy = config.policy.target_entropy
         self.replay = Replay(config.policy.replay, *sizes, network.device)
         self._moments = RunningMeanStd(sizes[0])
         network.enable_gradients()
@@ -90,6 +94,8 @@ class SAC:
         self.replay.add(batch)
         self._reward.rescale(self.replay, batch)
         self._optimizer.learning_rate = self.config.learning_rate * batch.learning_rate_scale
+        fallen = min(1.0, (1 - batch.learning_rate_scale) / (1 - _FALLEN_AT))
+        self._target_entropy = self.config.target_entropy - _ENTROPY_FALL * fallen
         with two_threads() as both:
             for number in range(max(1, round(batch.rewards.size / self.config.steps_per_gradient))):
                 self._improve(both)
@@ -114,7 +120,7 @@ class SAC:
             lambda: self._critic_gradient(steps, observations, noise[0], temperature),
             lambda: self._policy_gradient(observations, noise[1], temperature),
         )
-        surplus = log_prob + self.config.target_entropy * network.action_size
+        surplus = log_prob + self._target_entropy * network.action_size
         self._log_temperature.grad = torch.full_like(self._log_temperature, -surplus)
         self._optimizer.step()
         with torch.no_grad():

@@ -61,6 +61,14 @@ def train(made: SAC, batches: int, reward: Any = matching) -> None:
         made.observe(batch.observations)
 
 
+def measured_entropy(made: SAC) -> float:
+    """Return the mean entropy of an action, in nats."""
+    network = made.network
+    inputs = network.normalize(torch.randn(4000, 2))
+    _, log_densities = network.sample(network.distribution(inputs), np.random.default_rng(0))
+    return -log_densities.mean().item()
+
+
 def result(made: SAC) -> float:
     """Return the mean of `matching` for actions with noise."""
     return float(one_step(made.network, 999, count=2000).rewards.mean())
@@ -187,10 +195,16 @@ def test_a_changed_reward_changes_the_worth_of_old_steps() -> None:
 def test_the_temperature_keeps_the_entropy(entropy: float) -> None:
     made = sac(target_entropy=entropy)
     train(made, 15)
-    network = made.network
-    inputs = network.normalize(torch.randn(4000, 2))
-    _, log_densities = network.sample(network.distribution(inputs), np.random.default_rng(0))
-    assert log_densities.mean().item() == pytest.approx(-entropy, abs=0.25)
+    assert measured_entropy(made) == pytest.approx(entropy, abs=0.25)
+
+
+def test_the_entropy_falls_by_two_nats_while_the_learning_rate_falls_and_rises_with_it_again() -> None:
+    made = sac(target_entropy=-0.5, learning_rate=2e-2)
+    train(made, 15)
+    for scale, entropy in ((0.7, -1.5), (0.4, -2.5), (0.3, -2.5), (1.0, -0.5)):
+        for seed in range(15):
+            list(made.update(replace(one_step(made.network, seed), learning_rate_scale=scale)))
+        assert measured_entropy(made) == pytest.approx(entropy, abs=0.3)
 
 
 def test_values_look_ahead_by_the_discount() -> None:
