@@ -235,7 +235,7 @@ class PolicyConfig(_Checked):
     steps_per_gradient: float = number(50.0, "SAC: environment steps per gradient step", "", 0.1)
     target_rate: float = number(0.01, "SAC: share by which target values follow at each gradient step", "", 1e-6, 1)
     target_entropy: float = number(
-        0.0, "SAC: entropy of each action until the learning rate falls, in nats; at most 0.69", "", -10, 0.69
+        0.0, "SAC: entropy of each action that is kept until the end, in nats; at most 0.69", "", -10, 0.69
     )
     initial_std: float = number(
         1.0, "standard deviation of the untrained policy's actions; without effect on SAC", "", 1e-3, 10
