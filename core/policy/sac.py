@@ -72,7 +72,6 @@ class SAC:
             fixed.data = weights.data
         first = torch.full((1,), math.log(_FIRST_TEMPERATURE), device=network.device)
         self._log_temperature = first.requires_grad_(True)
-        self._target_entropy = config.policy.target_entropy
         self.replay = Replay(config.policy.replay, *sizes, network.device)
         self._moments = RunningMeanStd(sizes[0])
         network.enable_gradients()
@@ -95,19 +94,19 @@ class SAC:
         self._reward.rescale(self.replay, batch)
         self._optimizer.learning_rate = self.config.learning_rate * batch.learning_rate_scale
         fallen = min(1.0, (1 - batch.learning_rate_scale) / (1 - _FALLEN_AT))
-        self._target_entropy = self.config.target_entropy - _ENTROPY_FALL * fallen
+        entropy = (self.config.target_entropy - _ENTROPY_FALL * fallen) * self.network.action_size
         with two_threads() as both:
             for number in range(max(1, round(batch.rewards.size / self.config.steps_per_gradient))):
-                self._improve(both)
+                self._improve(both, entropy)
                 if number % _STEPS_PER_YIELD == _STEPS_PER_YIELD - 1:
                     yield None
         if not all(math.isfinite(float(weights.detach().sum())) for weights in self._optimizer.parameters):
             raise NotFiniteError("policy", "a weight")
 
-    def _improve(self, both: Both) -> None:
+    def _improve(self, both: Both, entropy: float) -> None:
         """Take one gradient step on a minibatch, with policy, critics and temperature at the same time.
 
-        The gradients of the critics and of the policy are computed in two threads.
+        The gradients of the critics and of the policy are computed in two threads. entropy: of all actions together, to keep
         """
         network, count = self.network, self.config.minibatch
         steps = self.replay.draw(self._rng, count)
@@ -120,7 +119,7 @@ class SAC:
             lambda: self._critic_gradient(steps, observations, noise[0], temperature),
             lambda: self._policy_gradient(observations, noise[1], temperature),
         )
-        surplus = log_prob + self._target_entropy * network.action_size
+        surplus = log_prob + entropy
         self._log_temperature.grad = torch.full_like(self._log_temperature, -surplus)
         self._optimizer.step()
         with torch.no_grad():
