@@ -342,7 +342,7 @@ class MainWindow(QMainWindow):
     def _on_answer_kept(self, preference: Preference) -> None:
         if preference.labeller != Teacher.ORACLE:  # while the oracle answers the notice may be unread
             self.banner.clear_notice()
-        self._on_undo_changed(can_undo=True, can_redo=False)
+        self._on_undo_changed(can_undo=True, can_redo=True)  # until the disk says whether the answer was redone
         predicted = preference.query.predicted if self.playback_commands.shows_predictions else ()
         self.clips.flash(preference.choice, predicted)
         self.status_strip.refresh()
