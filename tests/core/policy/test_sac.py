@@ -199,10 +199,10 @@ def test_the_temperature_keeps_the_entropy(entropy: float) -> None:
 
 
 def test_the_entropy_falls_by_two_nats_while_the_learning_rate_falls_and_rises_with_it_again() -> None:
-    made = sac(target_entropy=-0.5, learning_rate=2e-2)
-    train(made, 15)
-    for scale, entropy in ((0.7, -1.5), (0.4, -2.5), (0.3, -2.5), (1.0, -0.5)):
-        for seed in range(15):
+    made = sac(target_entropy=-0.5, learning_rate=2e-2, minibatch=32)
+    train(made, 8)
+    for scale, entropy in ((0.7, -1.5), (0.3, -2.5), (1.0, -0.5)):  # it has fallen at a scale of 0.4
+        for seed in range(8):
             list(made.update(replace(one_step(made.network, seed), learning_rate_scale=scale)))
         assert measured_entropy(made) == pytest.approx(entropy, abs=0.3)
 
