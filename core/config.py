@@ -233,6 +233,7 @@ class PolicyConfig(_Checked):
     rms_epsilon: float = number(1e-5, "A2C: epsilon of RMSprop", "A.2", 1e-12)
     replay: int = number(262_144, "SAC: steps that are kept to learn from", "", 1, 10_000_000)
     steps_per_gradient: float = number(50.0, "SAC: environment steps per gradient step", "", 0.1)
+    return_steps: int = number(3, "SAC: steps whose rewards are added up before the critics value the rest", "", 1, 100)
     target_rate: float = number(0.01, "SAC: share by which target values follow at each gradient step", "", 1e-6, 1)
     target_entropy: float = number(
         0.0, "SAC: entropy of each action that is kept until the end, in nats; at most 0.69", "", -10, 0.69

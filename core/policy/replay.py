@@ -44,9 +44,12 @@ class Replay:
         """In the order of Transitions."""
         self._device = device
         self.capacity, self.count, self._position = capacity, 0, 0
+        self._robots = 1
+        """Number of robots in a batch, and so the distance between two steps of one robot."""
 
     def add(self, batch: RolloutBatchReady) -> None:
         """Add the steps of a batch. The step that ends an episode is followed by the observation before the reset."""
+        self._robots = batch.rewards.shape[1]
         following: Float32 = np.concatenate([batch.observations[1:], batch.last_observations[None]])
         following[batch.ends] = batch.end_observations
         arrays = batch.observations, batch.actions, batch.rewards, following
@@ -58,9 +61,17 @@ class Replay:
         self._position = (self._position + len(places)) % self.capacity
         self.count = min(self.capacity, self.count + len(places))
 
-    def draw(self, rng: np.random.Generator, count: int) -> Transitions:
-        """Return `count` steps, drawn at random with replacement."""
-        return self._at(torch.as_tensor(rng.integers(self.count, size=count), device=self._device))
+    def draw(self, rng: np.random.Generator, count: int, length: int) -> tuple[Transitions, Tensor]:
+        """Return `count` runs of up to `length` successive steps of one robot, which begin at random with replacement.
+
+        The steps are (length * count), the first ones of all runs before the second ones, and so on. The mask (length,
+        count) is 1 for the steps of a run and 0 after its end, which is that of the episode or of the memory.
+        """
+        first = torch.as_tensor(rng.integers(self.count, size=count), device=self._device)
+        steps = self._at(torch.cat([(first + self._robots * number) % self.capacity for number in range(length)]))
+        before, after = (rows.view(length, count, -1) for rows in (steps.observations, steps.following))
+        continued = (after[:-1] == before[1:]).all(2)  # else the next step is of another episode
+        return steps, torch.cat([torch.ones(1, count, device=self._device), continued]).cumprod(0)
 
     def spread(self, count: int) -> Transitions:
         """Return at most `count` steps, evenly spread over the memory."""

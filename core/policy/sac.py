@@ -26,11 +26,14 @@ from core.nn.state import load_state_arrays, require_array, state_arrays
 from core.nn.threads import Both, two_threads
 from core.policy.replay import PREFIX, Replay, Transitions
 from core.policy.squashed_policy import SquashedPolicy
+from core.preferences.schedule import exploration_share
 from core.seeding import seed_for
 
 _FIRST_TEMPERATURE = 0.2
-_ENTROPY_FALL, _FALLEN_AT = 2.0, 0.4
-"""Nats by which the entropy of each action falls as the learning rate falls, and the scale of the rate at which it has."""
+_EXPLORED_FALL = 1.0
+"""Nats by which the entropy of each action falls as the reward for novelty fades."""
+_FINAL_FALL, _FALLEN_AT = 2.0, 0.4
+"""Nats by which it has fallen in the end, and the scale of the falling learning rate at which it has."""
 _STEPS_PER_YIELD = 16
 """Gradient steps between two yields, at which the caller may stop or pause."""
 _CRITICS, _TARGETS = "critic_", "target_"
@@ -51,8 +54,8 @@ class SAC:
     """Improves a squashed policy with two critics, their slowly following targets and an adapted temperature.
 
     Episodes have a fixed length, so values are those of endless ones. The temperature, which weights the policy's entropy
-    against the reward, keeps the entropy at config.target_entropy for each action, and lower while the learning rate falls:
-    a policy that has learned acts better with little noise.
+    against the reward, keeps the entropy at config.target_entropy for each action, and lower once the reward for novelty has
+    faded and while the learning rate falls: a policy that has explored acts better with less noise.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class SAC:
         self.network = network
         self.config = config.policy
         self._rng, self._reward = rng, reward
+        self._first_novelty = config.reward.novelty * exploration_share(config)
         sizes = network.mean.shape[0], network.action_size
         start = torch.Generator().manual_seed(seed_for(config.seed, "critics"))
         self._critics = StackedMLP(2, sum(sizes), config.policy.hidden, start, network.device)
@@ -93,8 +97,10 @@ class SAC:
         self.replay.add(batch)
         self._reward.rescale(self.replay, batch)
         self._optimizer.learning_rate = self.config.learning_rate * batch.learning_rate_scale
-        fallen = min(1.0, (1 - batch.learning_rate_scale) / (1 - _FALLEN_AT))
-        entropy = (self.config.target_entropy - _ENTROPY_FALL * fallen) * self.network.action_size
+        explored = 1 - batch.novelty / self._first_novelty if self._first_novelty else 0.0
+        finished = min(1.0, (1 - batch.learning_rate_scale) / (1 - _FALLEN_AT))
+        fall = max(_EXPLORED_FALL * explored, _FINAL_FALL * finished)
+        entropy = (self.config.target_entropy - fall) * self.network.action_size
         with two_threads() as both:
             for number in range(max(1, round(batch.rewards.size / self.config.steps_per_gradient))):
                 self._improve(both, entropy)
@@ -109,14 +115,14 @@ class SAC:
         The gradients of the critics and of the policy are computed in two threads. entropy: of all actions together, to keep
         """
         network, count = self.network, self.config.minibatch
-        steps = self.replay.draw(self._rng, count)
+        steps, mask = self.replay.draw(self._rng, count, self.config.return_steps)
         drawn = self._rng.standard_normal((2, count, network.action_size), np.float32)
         noise = torch.as_tensor(drawn, device=network.device)
-        observations = network.normalize(steps.observations)
+        observations = network.normalize(steps.observations[:count])
         temperature = float(self._log_temperature.detach().exp())
         self._optimizer.zero_gradients()
         _, log_prob = both(
-            lambda: self._critic_gradient(steps, observations, noise[0], temperature),
+            lambda: self._critic_gradient(steps, mask, observations, noise[0], temperature),
             lambda: self._policy_gradient(observations, noise[1], temperature),
         )
         surplus = log_prob + entropy
@@ -125,15 +131,21 @@ class SAC:
         with torch.no_grad():
             torch._foreach_lerp_([*self._targets.parameters()], [*self._critics.parameters()], self.config.target_rate)
 
-    def _critic_gradient(self, steps: Transitions, observations: Tensor, noise: Tensor, temperature: float) -> None:
-        """Add the gradient of the critics' squared error from the reward plus the value of what follows."""
-        network = self.network
+    def _critic_gradient(
+        self, steps: Transitions, mask: Tensor, observations: Tensor, noise: Tensor, temperature: float
+    ) -> None:
+        """Add the gradient of the critics' squared error from the rewards of each run plus the value of what follows it."""
+        network, (length, count) = self.network, mask.shape
         with torch.no_grad():
-            following = network.normalize(steps.following)
+            lengths = mask.sum(0).long()
+            after = steps.following.view(length, count, -1)[lengths - 1, torch.arange(count)]
+            following = network.normalize(after)
             actions, log_probs = network.squash(network.distribution(following), noise)
             values = _judge(self._targets, following, actions).amin(0) - temperature * log_probs
-            goals = self._reward(steps) + self.config.discount * values
-        (_judge(self._critics, observations, steps.actions) - goals).square().sum(0).mean().backward()
+            discounts = self.config.discount ** torch.arange(length + 1, device=network.device)
+            rewards = self._reward(steps).view(length, count) * mask
+            goals = discounts[:-1] @ rewards + discounts[lengths] * values
+        (_judge(self._critics, observations, steps.actions[:count]) - goals).square().sum(0).mean().backward()
 
     def _policy_gradient(self, observations: Tensor, noise: Tensor, temperature: float) -> float:
         """Add the gradient of the policy's loss, and return the mean log probability of its actions."""

@@ -46,11 +46,13 @@ def policy(seed: int = 0) -> SquashedPolicy:
     return SquashedPolicy(2, 1, 16, torch.Generator().manual_seed(seed))
 
 
-def sac(reward: Any = None, seed: int = 0, rng: np.random.Generator | None = None, **settings: Any) -> SAC:
+def sac(
+    reward: Any = None, seed: int = 0, rng: np.random.Generator | None = None, novelty: float = 0.0, **settings: Any
+) -> SAC:
     """Return an optimizer for 2 observed numbers and 1 action, without foresight. settings: of PolicyConfig"""
     small = {"hidden": 16, "learning_rate": 1e-2, "discount": 0.0, "minibatch": 64, "steps_per_gradient": 4.0}
     changes = {f"policy__{name}": value for name, value in {**small, **settings}.items()}
-    config = replaced(Config(), policy__algorithm="sac", **changes)
+    config = replaced(Config(), policy__algorithm="sac", reward__novelty=novelty, **changes)
     return SAC(policy(seed), config, rng or np.random.default_rng(seed), reward or Given(kept))
 
 
@@ -138,9 +140,38 @@ def test_a_full_memory_replaces_its_oldest_steps() -> None:
 def test_minibatches_have_steps_of_the_whole_memory() -> None:
     memory = Replay(100, 2, 1, CPU)
     memory.add(batch(0))
-    drawn = memory.draw(np.random.default_rng(0), 200)
-    assert {*drawn.rewards.tolist()} == {0, 1, 10, 11, 20, 21}
+    drawn, mask = memory.draw(np.random.default_rng(0), 200, 1)
+    assert {*drawn.rewards.tolist()} == {0, 1, 10, 11, 20, 21} and mask.min() == 1
     assert torch.equal(drawn.following, drawn.observations + 10)
+
+
+def runs(memory: Replay) -> set[tuple[float, ...]]:
+    """Return the runs of at most three steps that can be drawn, as the rewards of their steps."""
+    steps, mask = memory.draw(np.random.default_rng(0), 300, 3)
+    pairs = zip(steps.rewards.view(3, 300).T.tolist(), mask.T.tolist(), strict=True)
+    return {tuple(reward for reward, belongs in zip(*pair, strict=True) if belongs) for pair in pairs}
+
+
+def test_a_run_has_successive_steps_of_one_robot_and_ends_with_its_episode_or_the_memory() -> None:
+    memory = Replay(100, 2, 1, CPU)
+    memory.add(batch(0, ends=[(1, 0)]))
+    assert runs(memory) == {(0, 10), (10,), (20,), (1, 11, 21), (11, 21), (21,)}
+    memory.add(batch(30, steps=1))  # it begins with the last observations of the first batch
+    assert runs(memory) == {(0, 10), (10,), (20, 30), (30,), (1, 11, 21), (11, 21, 31), (21, 31), (31,)}
+
+
+def test_a_run_does_not_pass_from_the_newest_step_to_the_oldest() -> None:
+    memory = Replay(9, 2, 1, CPU)
+    memory.add(batch(0, steps=4))
+    memory.add(batch(40))
+    assert runs(memory) == {
+        (21, 31, 41),
+        (30, 40, 50),
+        (31, 41, 51),
+        (40, 50, 60),
+        (41, 51, 61),
+        *[(50, 60), (51, 61), (60,), (61,)],
+    }
 
 
 def test_a_restored_memory_continues_at_the_same_place() -> None:
@@ -198,12 +229,20 @@ def test_the_temperature_keeps_the_entropy(entropy: float) -> None:
     assert measured_entropy(made) == pytest.approx(entropy, abs=0.25)
 
 
-def test_the_entropy_falls_by_two_nats_while_the_learning_rate_falls_and_rises_with_it_again() -> None:
-    made = sac(target_entropy=-0.5, learning_rate=2e-2, minibatch=32)
-    train(made, 8)
-    for scale, entropy in ((0.7, -1.5), (0.3, -2.5), (1.0, -0.5)):  # it has fallen at a scale of 0.4
+def test_the_entropy_falls_by_a_nat_with_novelty_and_by_another_with_the_learning_rate_and_rises_with_it_again() -> (
+    None
+):
+    made = sac(target_entropy=-0.5, learning_rate=2e-2, minibatch=32, novelty=2.0)
+    for novelty, scale, entropy in (
+        (2.0, 1.0, -0.5),
+        (1.0, 1.0, -1.0),
+        (0.0, 0.7, -1.5),
+        (0.0, 0.3, -2.5),
+        (0.0, 1.0, -1.5),
+    ):
         for seed in range(8):
-            list(made.update(replace(one_step(made.network, seed), learning_rate_scale=scale)))
+            batch = replace(one_step(made.network, seed), novelty=novelty, learning_rate_scale=scale)
+            list(made.update(batch))
         assert measured_entropy(made) == pytest.approx(entropy, abs=0.3)
 
 
@@ -223,6 +262,26 @@ def test_values_look_ahead_by_the_discount() -> None:
             list(made.update(chain(made.network, seed)))
         levels.append(made.network.sample(made.network.distribution(torch.randn(500, 2)), None)[0].mean().item())
     assert abs(levels[0]) < 0.4 and levels[1] > 0.6
+
+
+def test_rewards_of_several_steps_are_added_up() -> None:
+    """Small actions are worth most at once. The first one also decides the third reward, of which no observation tells."""
+
+    def late(network: SquashedPolicy, seed: int) -> RolloutBatchReady:
+        parts = [one_step(network, seed + 100 * time, lambda _, actions: -(actions[:, 0] ** 2)) for time in range(3)]
+        fields = ("observations", "actions", "log_probs", "rewards")
+        joined = [np.concatenate([getattr(part, name) for part in parts]) for name in fields]
+        joined[3][2] += 6 * joined[1][0, :, 0]
+        ends, after = np.arange(3)[:, None].repeat(256, 1) == 2, parts[0].last_observations
+        return RolloutBatchReady(0, 0, *joined, ends, after, after)
+
+    levels = []
+    for return_steps in (2, 3):
+        made = sac(discount=0.9, target_entropy=-1.0, return_steps=return_steps)
+        for seed in range(6):
+            list(made.update(late(made.network, seed)))
+        levels.append(made.network.sample(made.network.distribution(torch.randn(500, 2)), None)[0].mean().item())
+    assert abs(levels[0]) < 0.25 and levels[1] > 0.5
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
