@@ -241,7 +241,9 @@ def run_tests(args: list[str], checks: tuple[str, ...] = CHECKS) -> int:
     failed = [check for check in checks if run_check(check) != 0]
     if failed:
         print(f"Failed: {', '.join(failed)}. The tests follow.", flush=True)
-    code = subprocess.call(pytest_command(args), cwd=ROOT)
+    environ = dict(os.environ)
+    environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each process that a test starts compiles the program again
+    code = subprocess.call(pytest_command(args), cwd=ROOT, env=environ)
     return code or int(bool(failed))
 
 
