@@ -236,7 +236,7 @@ class PolicyConfig(_Checked):
     return_steps: int = number(3, "SAC: steps whose rewards are added up before the critics value the rest", "", 1, 100)
     target_rate: float = number(0.01, "SAC: share by which target values follow at each gradient step", "", 1e-6, 1)
     target_entropy: float = number(
-        0.0, "SAC: entropy of each action that is kept until the end, in nats; at most 0.69", "", -10, 0.69
+        0.0, "SAC: entropy of each action at first, in nats; it falls later; at most 0.69", "", -10, 0.69
     )
     initial_std: float = number(
         1.0, "standard deviation of the untrained policy's actions; without effect on SAC", "", 1e-3, 10
