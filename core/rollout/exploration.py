@@ -41,7 +41,7 @@ def knn_entropy_bonus(observations: Float32) -> Float32:
 
 def log_distances(rows: Tensor, sample: Tensor) -> Tensor:
     """Return log(1 + distance to the fifth nearest row of `sample` (S, o)) for each of `rows` (B, o), (B,)."""
-    return torch.log1p(torch.cdist(rows, sample).kthvalue(min(_NEIGHBOUR, len(sample))).values)
+    return torch.log1p(torch.cdist(rows, sample).topk(min(_NEIGHBOUR, len(sample)), largest=False).values[:, -1])
 
 
 class StartVariety:
