@@ -122,7 +122,7 @@ class SAC:
         temperature = float(self._log_temperature.detach().exp())
         self._optimizer.zero_gradients()
         _, log_prob = both(
-            lambda: self._critic_gradient(steps, mask, observations, noise[0], temperature),
+            lambda: self._critic_gradient(steps, mask, observations, noise[0], temperature, entropy),
             lambda: self._policy_gradient(observations, noise[1], temperature),
         )
         surplus = log_prob + entropy
@@ -132,16 +132,26 @@ class SAC:
             torch._foreach_lerp_([*self._targets.parameters()], [*self._critics.parameters()], self.config.target_rate)
 
     def _critic_gradient(
-        self, steps: Transitions, mask: Tensor, observations: Tensor, noise: Tensor, temperature: float
+        self,
+        steps: Transitions,
+        mask: Tensor,
+        observations: Tensor,
+        noise: Tensor,
+        temperature: float,
+        entropy: float,
     ) -> None:
-        """Add the gradient of the critics' squared error from the rewards of each run plus the value of what follows it."""
+        """Add the gradient of the critics' squared error from the rewards of each run plus the value of what follows it.
+
+        Entropy is rewarded as far as it exceeds the entropy to keep. Otherwise all values would contain that of a hundred
+        steps with that entropy, and would have to be learned anew whenever the temperature changes.
+        """
         network, (length, count) = self.network, mask.shape
         with torch.no_grad():
             lengths = mask.sum(0).long()
             after = steps.following.view(length, count, -1)[lengths - 1, torch.arange(count)]
             following = network.normalize(after)
             actions, log_probs = network.squash(network.distribution(following), noise)
-            values = _judge(self._targets, following, actions).amin(0) - temperature * log_probs
+            values = _judge(self._targets, following, actions).amin(0) - temperature * (log_probs + entropy)
             discounts = self.config.discount ** torch.arange(length + 1, device=network.device)
             rewards = self._reward(steps).view(length, count) * mask
             goals = discounts[:-1] @ rewards + discounts[lengths] * values

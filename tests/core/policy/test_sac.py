@@ -15,6 +15,8 @@ from torch.distributions import Independent, Normal, TanhTransform, TransformedD
 from core.config import Config, replaced
 from core.errors import NotFiniteError
 from core.events import RolloutBatchReady
+from core.nn.stacked_mlp import StackedMLP
+from core.nn.state import load_state_arrays
 from core.policy.replay import Replay, Transitions
 from core.policy.sac import SAC
 from core.policy.squashed_policy import SquashedPolicy
@@ -262,6 +264,19 @@ def test_values_look_ahead_by_the_discount() -> None:
             list(made.update(chain(made.network, seed)))
         levels.append(made.network.sample(made.network.distribution(torch.randn(500, 2)), None)[0].mean().item())
     assert abs(levels[0]) < 0.4 and levels[1] > 0.6
+
+
+def test_values_contain_no_reward_for_the_entropy_that_is_kept() -> None:
+    """An action's value is its own reward and as much again for all later ones, as with a discount of 0.5."""
+    made = sac(discount=0.5, target_entropy=0.4)
+    train(made, 10, lambda observations, actions: 4 * matching(observations, actions))
+    critics, state, prefix = StackedMLP(2, 3, 16, torch.Generator()), made.get_state(), "critic_"
+    load_state_arrays(critics, {name.removeprefix(prefix): state[name] for name in state if name.startswith(prefix)})
+    inputs = made.network.normalize(torch.randn(2000, 2))
+    actions, _ = made.network.sample(made.network.distribution(inputs), np.random.default_rng(0))
+    values = critics(torch.cat([inputs, actions], 1).expand(2, -1, -1))
+    assert float(state["log_temperature"][0]) > 1  # so that the entropy would add more than 0.4 * e
+    assert values.mean().item() == pytest.approx(4 * result(made) / (1 - 0.5), abs=0.5)
 
 
 def test_rewards_of_several_steps_are_added_up() -> None:
