@@ -18,7 +18,7 @@ from torch import Tensor
 
 from core.config import Config
 from core.errors import NotFiniteError
-from core.events import RolloutBatchReady
+from core.events import RolloutBatchReady, without_prefix
 from core.nn.optimizers import Adam
 from core.nn.running_stats import RunningMeanStd
 from core.nn.stacked_mlp import StackedMLP
@@ -178,8 +178,7 @@ class SAC:
         """
         load_state_arrays(self.network, arrays)
         for prefix, network in ((_CRITICS, self._critics), (_TARGETS, self._targets)):
-            own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-            load_state_arrays(network, own)
+            load_state_arrays(network, without_prefix(arrays, prefix))
         self._moments.load_array(arrays["moments"])
         with torch.no_grad():
             self._log_temperature.copy_(torch.as_tensor(require_array(arrays["log_temperature"], np.float32, 1)))

@@ -14,7 +14,7 @@ from torch.distributions import Independent, Normal, TanhTransform, TransformedD
 
 from core.config import Config, replaced
 from core.errors import NotFiniteError
-from core.events import RolloutBatchReady
+from core.events import RolloutBatchReady, without_prefix
 from core.nn.stacked_mlp import StackedMLP
 from core.nn.state import load_state_arrays
 from core.policy.replay import Replay, Transitions
@@ -270,8 +270,8 @@ def test_values_contain_no_reward_for_the_entropy_that_is_kept() -> None:
     """An action's value is its own reward and as much again for all later ones, as with a discount of 0.5."""
     made = sac(discount=0.5, target_entropy=0.4)
     train(made, 10, lambda observations, actions: 4 * matching(observations, actions))
-    critics, state, prefix = StackedMLP(2, 3, 16, torch.Generator()), made.get_state(), "critic_"
-    load_state_arrays(critics, {name.removeprefix(prefix): state[name] for name in state if name.startswith(prefix)})
+    critics, state = StackedMLP(2, 3, 16, torch.Generator()), made.get_state()
+    load_state_arrays(critics, without_prefix(state, "critic_"))
     inputs = made.network.normalize(torch.randn(2000, 2))
     actions, _ = made.network.sample(made.network.distribution(inputs), np.random.default_rng(0))
     values = critics(torch.cat([inputs, actions], 1).expand(2, -1, -1))
