@@ -26,10 +26,6 @@ ALGORITHM_PRESETS: dict[str, dict[str, Any]] = {
     "sac": {  # not in the paper (docs/experiments/off-policy.md)
         "policy.hidden": 128,
         "policy.minibatch": 256,
-        "policy.decay": 0.9,  # as with PPO
-        "policy.lag": 1,  # it learns from steps of any policy
-        "rollout.environments": 256,
-        "rollout.steps": 48,
     },
     "a2c": {
         "policy.discount": 0.99,  # A.2, as are all of these but reward.interval
@@ -71,7 +67,10 @@ DEFAULT: dict[str, Any] = {
     "policy.entropy_bonus": 0.003,
     "policy.lag": 1,
 }
-"""Settings for every robot and behaviour, chosen for a human's answers."""
+"""Settings for every robot and behaviour, chosen for a human's answers. They suit PPO and SAC."""
+SAC_ACTUATORS = 6
+"""Number of actuators from which SAC is the optimizer of the preset 'default', instead of PPO: with as many, it teaches
+most behaviours better, and with fewer most of them worse (docs/experiments/off-policy.md)."""
 PRESETS = ("default", "paper")
 
 PAPER: dict[str, tuple[Any, str]] = {
@@ -146,24 +145,26 @@ PAPER_BEHAVIOURS: dict[str, dict[str, Any]] = {  # 3.2
     "half-cheetah-one-leg": {"labels": 800},
     "enduro-even": {"labels": 1300, "steps": 1_000_000},  # 4 million frames
 }
+_LAGGING = frozenset({"ppo", "sac"})
+"""Optimizers that learn as well from batches of an older policy, and for which the preset 'default' was chosen."""
 _ALGORITHM_SETTINGS = {
-    "policy.lag",  # only PPO learns as well from batches of an older policy
+    "policy.lag",
     *(name for preset in ALGORITHM_PRESETS.values() for name in preset),
 }
-"""Settings chosen for one optimizer, which are not taken from a task's presets for another optimizer."""
+"""Settings that are not taken from a task's presets for an optimizer that they were not chosen for."""
 
 
 def merge_presets(task: Changes, paper: Changes, algorithm: object = None) -> dict[str, Any]:
     """Combine a task's presets with those of an optimizer.
 
     task: presets of a task, chosen for its own algorithm (PPO unless they name another)
-    paper: the paper's settings for the task, used if `algorithm` is not the task's own; the task's values for settings
-        specific to an optimizer are then dropped
+    paper: the paper's settings for the task, used if those of the task were not chosen for `algorithm`; the task's values
+        for settings specific to an optimizer are then dropped
     algorithm: an optimizer, or None for the task's own; validated by the config
     """
     own = task.get("policy.algorithm", "ppo")
     chosen = own if algorithm is None else str(algorithm)
-    if chosen != own:
+    if chosen != own and not {chosen, own} <= _LAGGING:
         task = {name: value for name, value in task.items() if name not in _ALGORITHM_SETTINGS} | dict(paper)
     return {**ALGORITHM_PRESETS.get(chosen, {}), **task, "policy.algorithm": chosen}
 

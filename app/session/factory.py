@@ -102,13 +102,13 @@ def _create_from(folder: Path, config: Config, begin_from: Beginning) -> Session
 def start_over(source: Path, root: Path) -> Session:
     """Create a session in `root` with the settings and answers of another one, but another seed and a new policy.
 
-    A robot's policy is then trained by SAC instead of PPO: it more often finds what the first policy did not
+    If PPO trained a robot's policy, SAC trains the new one: it more often finds what the first policy did not
     (docs/experiments/off-policy.md). Raise UserError if the other session has no answers, or they can't be read.
     """
     old = read_config(source)
     changes: dict[str, Any] = {"teacher": last_teacher(source, old), "seed": secrets.randbelow(_SEEDS)}
     if old.policy.algorithm == "ppo" and isinstance(get_task(old.task), RobotTask):
-        usual, sac = (task_defaults(old.task, chosen).policy for chosen in ({}, {"policy.algorithm": "sac"}))
+        usual, sac = (task_defaults(old.task, {"policy.algorithm": chosen}).policy for chosen in ("ppo", "sac"))
         for name in (field.name for field in fields(sac)):
             if getattr(old.policy, name) == getattr(usual, name):  # settings that the person has changed stay
                 changes[f"policy.{name}"] = getattr(sac, name)
