@@ -28,7 +28,7 @@ class Transitions:
 
 
 _MAX_BYTES = 128 << 20
-"""Largest size of the memory, which is part of each checkpoint."""
+"""Largest size of the memory. A checkpoint has it without `following` where that is the observation of another row."""
 
 
 class Replay:
@@ -81,23 +81,43 @@ class Replay:
         return Transitions(*(column.index_select(0, places) for column in self._columns))
 
     def get_state(self) -> Arrays:
-        """Return the occupied rows and the position of the next one."""
-        rows = [column[: self.count].cpu().numpy().copy() for column in self._columns]
-        return {**dict(zip(_NAMES, rows, strict=True)), _POSITION: np.array([self._position])}
+        """Return the occupied rows, the position of the next one, and what can't be read from another row.
+
+        That is the observation after a step whose successor is not in the memory.
+        """
+        observations, actions, rewards, following = (column[: self.count] for column in self._columns)
+        successors = self._successors()
+        same = (observations[successors] == following).all(1)
+        arrays = {"observations": observations, "actions": actions, "rewards": rewards, "ends": following[~same]}
+        rows = {f"{PREFIX}{name}": array.cpu().numpy().copy() for name, array in arrays.items()}
+        ends = torch.nonzero(~same).flatten().cpu().numpy()
+        return {**rows, _ENDING: ends, _PLACES: np.array([self._position, self._robots])}
 
     def set_state(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Restore the state from `get_state`. Raises KeyError or ValueError if it does not fit."""
-        position = int(require_array(arrays[_POSITION], np.int64, 1)[0])
-        counts = {len(arrays[name]) for name in _NAMES}
-        if len(counts) != 1 or not 0 <= position <= max(counts) <= self.capacity:
+        position, robots = require_array(arrays[_PLACES], np.int64, 2).tolist()
+        given = [arrays[f"{PREFIX}{name}"] for name in ("observations", "actions", "rewards")]
+        count = len(given[0])
+        if not 0 <= position <= count <= self.capacity or robots < 1:
             raise ValueError("the steps to replay do not fit")
-        (self.count,), self._position = counts, position
-        for name, column in zip(_NAMES, self._columns, strict=True):
-            rows = require_array(arrays[name], np.float32, self.count, *column.shape[1:])
-            column[: self.count] = torch.as_tensor(rows, device=self._device)
+        self.count, self._position, self._robots = count, position, robots
+        *columns, following = (column[:count] for column in self._columns)
+        for column, rows in zip(columns, given, strict=True):
+            column.copy_(torch.as_tensor(require_array(rows, np.float32, *column.shape), device=self._device))
+        ending = require_array(arrays[_ENDING], np.int64, -1)
+        if len(ending) and not 0 <= ending.min() <= ending.max() < count:
+            raise ValueError("the ends of the steps to replay do not fit")
+        following.copy_(columns[0][self._successors()])
+        after = require_array(arrays[f"{PREFIX}ends"], np.float32, len(ending), following.shape[1])
+        following[torch.as_tensor(ending, device=self._device)] = torch.as_tensor(after, device=self._device)
+
+    def _successors(self) -> Tensor:
+        """Return for each occupied row the place of the same robot's next step, or any other if it is not kept."""
+        places = (torch.arange(self.count, device=self._device) + self._robots) % self.capacity
+        return places.clamp_max(self.count - 1)
 
 
 PREFIX = "replay_"
 """Prefix of the replay memory's arrays in the policy's state."""
-_NAMES = tuple(f"{PREFIX}{name}" for name in ("observations", "actions", "rewards", "following"))
-_POSITION = f"{PREFIX}position"
+_ENDING, _PLACES = f"{PREFIX}ending", f"{PREFIX}places"
+"""Rows whose observation after the step is saved; position of the next row and number of robots."""

@@ -176,14 +176,23 @@ def test_a_run_does_not_pass_from_the_newest_step_to_the_oldest() -> None:
     }
 
 
-def test_a_restored_memory_continues_at_the_same_place() -> None:
-    memory, restored = Replay(8, 2, 1, CPU), Replay(8, 2, 1, CPU)
-    memory.add(batch(0))
-    memory.add(batch(100))
-    restored.set_state(memory.get_state())
+@pytest.mark.parametrize("capacity", [8, 9, 100])
+def test_a_restored_memory_has_the_same_steps_and_continues_at_the_same_place(capacity: int) -> None:
+    memory, restored = Replay(capacity, 2, 1, CPU), Replay(capacity, 2, 1, CPU)
+    for first in (0, 30, 200):  # the second continues the first
+        memory.add(batch(first, ends=[(1, 0)]))
+        restored.set_state(memory.get_state())
+        assert contents(memory) == contents(restored) and runs(memory) == runs(restored)
     for one in (memory, restored):
-        one.add(batch(200))
+        one.add(batch(300))
     assert contents(memory) == contents(restored)
+
+
+def test_a_saved_memory_has_most_observations_only_once() -> None:
+    memory = Replay(1000, 2, 1, CPU)
+    for first in range(0, 900, 30):
+        memory.add(batch(first))
+    assert sum(array.size for array in memory.get_state().values()) < 4.2 * memory.count
 
 
 def test_a_memory_of_other_sizes_is_refused() -> None:
