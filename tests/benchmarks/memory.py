@@ -19,6 +19,7 @@ import psutil
 from PySide6.QtCore import QTimer
 
 from app.session.controller import Controller
+from core.config import Config
 from tests.benchmarks.windowed import application, close, create_session, parser, press_oracle_key, show, wait_seconds
 
 _EVERY_MS = 10_000
@@ -86,11 +87,16 @@ def verdict(samples: list[Sample], seconds: float) -> int:
 
 def main() -> int:
     options = parser(
-        __doc__, minutes=(60.0, "minutes of labelling"), labels_a_minute=(30.0, "keys pressed per minute")
+        __doc__,
+        minutes=(60.0, "minutes of labelling"),
+        labels_a_minute=(30.0, "keys pressed per minute"),
+        task=(Config().task, "what is taught"),
     ).parse_args()
     labels = round(options.minutes * options.labels_a_minute)
     with application() as (_, scratch):
-        session = create_session(scratch / "session", labels=labels, **{"query.first_labels": min(labels, _FIRST)})
+        session = create_session(
+            scratch / "session", options.task, labels=labels, **{"query.first_labels": min(labels, _FIRST)}
+        )
         controller, window = show(session)
         samples: list[Sample] = []
         answering = QTimer(interval=round(60_000 / options.labels_a_minute))

@@ -27,12 +27,22 @@ from app.clips.clip_player import ClipPlayer
 from app.keys.commands import Command
 from app.labelling.pair_queue import Pair
 from app.session.controller import Controller
+from app.session.factory import session_config
 from app.windows.main import MainWindow
-from core.config import Config, replaced
+from core.config import Config
 from core.session.session import Session
 from core.types import Teacher
 from core.voting.record import read_votes
-from tests.benchmarks.windowed import application, close, parser, press_oracle_key, show, trains, wait, wait_seconds
+from tests.benchmarks.windowed import (
+    application,
+    close,
+    parser,
+    press_oracle_key,
+    show,
+    trains,
+    wait,
+    wait_seconds,
+)
 
 _NOMINAL = 1000 / 30
 _BEAT_MS = 5
@@ -149,10 +159,10 @@ def compare_votes(report: dict[str, Any], folder: Path) -> dict[str, object]:
 
 def main() -> None:
     given = {"seconds": (120.0, "seconds measured"), "warm_up": (20.0, "seconds excluded at the start")}
-    options = parser(__doc__, **given, voters=(0, "guests who vote in place of the keys")).parse_args()
+    more = {"voters": (0, "guests who vote in place of the keys"), "task": (Config().task, "what is taught")}
+    options = parser(__doc__, **given, **more).parse_args()
     with application() as (_, scratch):
-        config = replaced(Config(), teacher="human", labels=100, steps=10**12)
-        controller, window = show(Session.create(scratch / "session", config))
+        controller, window = show(Session.create(scratch / "session", session_config(options.task)))
         probe = Probe(window, controller, presses=not options.voters)
         watch(probe)  # before the first paint, after which Qt keeps calling the method that it found
         controller.start()

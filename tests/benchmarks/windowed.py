@@ -20,6 +20,7 @@ from app.workers.garbage import collected_here
 from core.config import Config, replaced
 from core.jobs.job_process import JobProcess
 from core.preferences import oracle
+from core.presets import merge_presets
 from core.session.session import Session
 from core.tasks import get_task
 from core.types import Choice
@@ -27,10 +28,10 @@ from core.types import Choice
 _KEYS = {Choice.LEFT: Qt.Key.Key_Left, Choice.RIGHT: Qt.Key.Key_Right, Choice.TIE: Qt.Key.Key_Up}
 
 
-def parser(description: str | None, **numbers: tuple[float, str]) -> argparse.ArgumentParser:
-    """Return an argument parser with an option for each number: its default, which fixes its type, and its help."""
+def parser(description: str | None, **given: tuple[float | str, str]) -> argparse.ArgumentParser:
+    """Return an argument parser with an option for each value: its default, which fixes its type, and its help."""
     made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, (default, text) in numbers.items():
+    for name, (default, text) in given.items():
         made.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default, help=text)
     return made
 
@@ -46,9 +47,11 @@ def application() -> Iterator[tuple[QApplication, Path]]:
         yield app, Path(scratch)
 
 
-def create_session(folder: Path, **changes: object) -> Session:
-    """Create a session of the default task with its presets that never reaches its last step."""
-    return Session.create(folder, replaced(Config(), **{**get_task(Config().task).presets, "steps": 10**12, **changes}))
+def create_session(folder: Path, name: str = Config().task, **changes: object) -> Session:
+    """Create a session of a task with its presets that never reaches its last step."""
+    task = get_task(name)
+    presets = merge_presets(task.presets, task.paper_presets)
+    return Session.create(folder, replaced(Config(task=name), **{**presets, "steps": 10**12, **changes}))
 
 
 def show(session: Session) -> tuple[Controller, MainWindow]:
