@@ -16,7 +16,7 @@ from core.types import require_count
 log = logging.getLogger(__name__)
 _VERSION = 2
 _MAX_BYTES = 512 << 20
-"""Largest size in bytes, as loading takes as much memory. A robot's checkpoint has about 4 MB with PPO and up to 60 MB with
+"""Largest size in bytes, as loading takes as much memory. A robot's checkpoint has 4 to 20 MB with PPO and up to 75 MB with
 SAC, a game's 25 to 40 MB."""
 _MAX_VALUES_BYTES = 16 << 20
 
