@@ -9,16 +9,18 @@ from pathlib import Path
 
 from core.errors import UserError
 
-ROBOT_MEMORY, GAME_MEMORY = 600_000_000, 1_100_000_000
-"""Memory in bytes of a headless run in one process. A game takes 650 MB at first, and its 3,300 answers 100 to 360 MB."""
+ROBOT_MEMORY, GAME_MEMORY = 650_000_000, 1_100_000_000
+"""Memory in bytes of a headless run in one process. An Ant taught by SAC takes 632 MB while a checkpoint is saved; a game takes
+650 MB at first, and its 3,300 answers 100 to 360 MB."""
 WINDOW_MEMORY = 2_200_000_000
 """Largest memory in bytes of the window and its five child processes in some minutes of teaching a robot."""
 GAME_WINDOW_MEMORY = WINDOW_MEMORY + GAME_MEMORY - ROBOT_MEMORY
 """The same for a game. 3,000 answers, with two clips of 49 kB each, take 0.3 GB of it."""
-ROBOT_ROOM, GAME_ROOM = 100_000_000, 900_000_000
+ROBOT_ROOM, GAME_ROOM = 300_000_000, 900_000_000
 """Disk space in bytes for a few thousand answers, three checkpoints, the policy snapshots and the log.
 
-For a game, 5,500 answers take 650 MB, three checkpoints 120 MB and the snapshots 100 MB.
+Three checkpoints of an Ant taught by SAC take 220 MB. For a game, 5,500 answers take 650 MB, three checkpoints 120 MB and the
+snapshots 100 MB.
 """
 _MEMINFO = Path("/proc/meminfo")
 _GL_BACKENDS = {"egl", "osmesa", "glfw", "glx", "enable", "enabled", "on", "true", "1", ""}
