@@ -67,10 +67,8 @@ DEFAULT: dict[str, Any] = {
     "policy.entropy_bonus": 0.003,
     "policy.lag": 1,
 }
-"""Settings for every robot and behaviour, chosen for a human's answers. They suit PPO and SAC."""
-SAC_ACTUATORS = 6
-"""Number of actuators from which SAC is the optimizer of the preset 'default', instead of PPO: with as many, it teaches
-most behaviours better, and with fewer most of them worse (docs/experiments/off-policy.md)."""
+"""Settings for every robot and behaviour, chosen for a human's answers. They suit PPO, the optimizer of this preset,
+and SAC."""
 PRESETS = ("default", "paper")
 
 PAPER: dict[str, tuple[Any, str]] = {

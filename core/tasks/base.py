@@ -11,7 +11,7 @@ import numpy as np
 from core.behaviours.behaviour import STARTS, STARTS_ANYWHERE, Behaviour
 from core.behaviours.figures import EpisodeFigures
 from core.behaviours.signals import SignalNames, Signals
-from core.presets import DEFAULT, SAC_ACTUATORS
+from core.presets import DEFAULT
 from core.types import Float32, Float64
 
 INSTRUCTION = "Choose the clip that comes closer to the behaviour you want to teach."
@@ -253,8 +253,7 @@ class RobotTask(Task):
 
     @property
     def presets(self) -> Mapping[str, Any]:
-        algorithm = {"policy.algorithm": "sac"} if len(self.names.actions) >= SAC_ACTUATORS else {}
-        return {**DEFAULT, **algorithm, "policy.initial_std": self.exploration_std}
+        return {**DEFAULT, "policy.initial_std": self.exploration_std}
 
     @property
     def step_seconds(self) -> float:

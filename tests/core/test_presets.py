@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.config import Config, replaced
-from core.headless.settings import make_config, named_task
+from core.headless.settings import make_config
 from core.presets import ALGORITHM_PRESETS, PAPER, PAPER_GAME, PAPER_ROBOT, merge_presets
 from core.tasks import CATALOGUE, PAPER_ROBOTS, behaviours, get_task
 
@@ -38,22 +37,6 @@ def test_ppo_and_sac_share_the_settings_of_a_task_that_were_chosen_for_one_of_th
     config = made(task=TUNED, algorithm="sac")
     assert (config.rollout.environments, config.policy.discount, config.policy.entropy_bonus) == (256, 0.98, 1e-3)
     assert made(task={**TUNED, "policy.algorithm": "sac"}, algorithm="ppo").policy == made(task=TUNED).policy
-
-
-@pytest.mark.parametrize(
-    ("task", "algorithm"),
-    [
-        ("hopper-kick", "ppo"),
-        ("tripod-crawl", "sac"),
-        ("walker-swing", "sac"),
-        ("ant-roll", "sac"),
-        ("swimmer-tail", "ppo"),
-    ],
-)
-def test_sac_teaches_robots_with_six_or_more_actuators(task: str, algorithm: str) -> None:
-    file = Path(__file__).parents[1] / "benchmarks" / "unseen" / "second" / f"{task}.json"
-    config = make_config(named_task(str(file)), "default", {}, {}, {})
-    assert config.policy.algorithm == algorithm
 
 
 APPENDIX_ROBOTS = """
