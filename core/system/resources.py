@@ -14,7 +14,7 @@ ROBOT_MEMORY, GAME_MEMORY = 650_000_000, 1_100_000_000
 650 MB at first, and its 3,300 answers 100 to 360 MB."""
 WINDOW_MEMORY = 2_200_000_000
 """Largest memory in bytes of the window and its five child processes in some minutes of teaching a robot."""
-GAME_WINDOW_MEMORY = WINDOW_MEMORY + GAME_MEMORY - ROBOT_MEMORY
+GAME_WINDOW_MEMORY = 2_700_000_000
 """The same for a game. 3,000 answers, with two clips of 49 kB each, take 0.3 GB of it."""
 ROBOT_ROOM, GAME_ROOM = 300_000_000, 900_000_000
 """Disk space in bytes for a few thousand answers, three checkpoints, the policy snapshots and the log.
