@@ -143,7 +143,7 @@ PAPER_BEHAVIOURS: dict[str, dict[str, Any]] = {  # 3.2
     "half-cheetah-one-leg": {"labels": 800},
     "enduro-even": {"labels": 1300, "steps": 1_000_000},  # 4 million frames
 }
-_LAGGING = frozenset({"ppo", "sac"})
+LAGGING = frozenset({"ppo", "sac"})
 """Optimizers that learn as well from batches of an older policy, and for which the preset 'default' was chosen."""
 _ALGORITHM_SETTINGS = {
     "policy.lag",
@@ -162,7 +162,7 @@ def merge_presets(task: Changes, paper: Changes, algorithm: object = None) -> di
     """
     own = task.get("policy.algorithm", "ppo")
     chosen = own if algorithm is None else str(algorithm)
-    if chosen != own and not {chosen, own} <= _LAGGING:
+    if chosen != own and not {chosen, own} <= LAGGING:
         task = {name: value for name, value in task.items() if name not in _ALGORITHM_SETTINGS} | dict(paper)
     return {**ALGORITHM_PRESETS.get(chosen, {}), **task, "policy.algorithm": chosen}
 

@@ -18,7 +18,7 @@ from app.workers.robot_reader import read_rate, read_robot
 from core.config import Config, replaced
 from core.errors import UserError
 from core.formatting import first_free
-from core.presets import merge_presets
+from core.presets import LAGGING, merge_presets
 from core.session import library
 from core.session.compatibility import require_fitting
 from core.session.session import CONFIG, Session, read_config
@@ -188,12 +188,12 @@ def task_defaults(name: str, changes: Mapping[str, Any]) -> Config:
 def window_config(config: Config) -> Config:
     """Return the config that the child jobs of a window get.
 
-    The rollout demonstrates for the live view and, with PPO, runs one batch ahead, so that physics and updates overlap.
+    The rollout demonstrates for the live view and, with PPO or SAC, runs one batch ahead, so that physics and updates overlap.
     Pairs are offered with either teacher: the oracle's are shown too, and the teacher may change. Captured segments are
     few, so a smaller pool keeps them recent.
     """
     changes = {"rollout.demonstrate_every": _DEMONSTRATE_EVERY, "rollout.captured_envs": _CAPTURED_ENVS}
-    if config.policy.algorithm in ("ppo", "sac"):
+    if config.policy.algorithm in LAGGING:
         changes["policy.lag"] = max(1, config.policy.lag)
     if not isinstance(task := get_task(config.task), RobotTask):
         changes["query.pool"] = min(config.query.pool, captured_pool(config.query.length(task.segment_steps)))

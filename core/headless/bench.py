@@ -23,7 +23,6 @@ from core.headless.run import HeadlessRun
 from core.jobs.collectors import Collectors, room_for_processes
 from core.nn import threads
 from core.nn.device import device_for
-from core.presets import merge_presets
 from core.reward.ensemble import RewardEnsemble
 from core.reward.trainer import RewardTrainer
 from core.rollout.actor import Actor
@@ -58,8 +57,7 @@ def measure(
     task = get_task(task_name)
     if not task.has_true_reward:
         raise UserError(f"{task.name} has no oracle, and bench needs one: name a task or a behaviour with an oracle.")
-    presets = merge_presets(task.presets, task.paper_presets, changes.get("policy.algorithm"))
-    config = replaced(Config(task=task_name), **{**_ROBOT_SESSION, **presets, **changes})
+    config = replaced(Config(task=task_name), **{**_ROBOT_SESSION, **task.presets, **changes})
     torch.set_num_threads(1)  # as core.jobs.build does: torch's threads would take the cores from the physics
     threads.limit_threads(available_cores())
     before = _rates(_workloads(config, task), turns)

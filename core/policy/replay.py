@@ -87,16 +87,15 @@ class Replay:
         """
         observations, actions, rewards, following = (column[: self.count] for column in self._columns)
         successors = self._successors()
-        same = (observations[successors] == following).all(1)
-        arrays = {"observations": observations, "actions": actions, "rewards": rewards, "ends": following[~same]}
-        rows = {f"{PREFIX}{name}": array.cpu().numpy().copy() for name, array in arrays.items()}
-        ends = torch.nonzero(~same).flatten().cpu().numpy()
-        return {**rows, _ENDING: ends, _PLACES: np.array([self._position, self._robots])}
+        ends = (observations[successors] != following).any(1).nonzero().flatten()
+        arrays = dict(zip(_NAMES, (observations, actions, rewards, ends, following[ends]), strict=True))
+        saved = {name: array.cpu().numpy().copy() for name, array in arrays.items()}
+        return {**saved, _PLACES: np.array([self._position, self._robots])}
 
     def set_state(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Restore the state from `get_state`. Raises KeyError or ValueError if it does not fit."""
         position, robots = require_array(arrays[_PLACES], np.int64, 2).tolist()
-        given = [arrays[f"{PREFIX}{name}"] for name in ("observations", "actions", "rewards")]
+        *given, ends, after = (arrays[name] for name in _NAMES)
         count = len(given[0])
         if not 0 <= position <= count <= self.capacity or robots < 1:
             raise ValueError("the steps to replay do not fit")
@@ -104,12 +103,12 @@ class Replay:
         *columns, following = (column[:count] for column in self._columns)
         for column, rows in zip(columns, given, strict=True):
             column.copy_(torch.as_tensor(require_array(rows, np.float32, *column.shape), device=self._device))
-        ending = require_array(arrays[_ENDING], np.int64, -1)
-        if len(ending) and not 0 <= ending.min() <= ending.max() < count:
+        ends = require_array(ends, np.int64, -1)
+        if len(ends) and not 0 <= ends.min() <= ends.max() < count:
             raise ValueError("the ends of the steps to replay do not fit")
+        after = require_array(after, np.float32, len(ends), following.shape[1])
         following.copy_(columns[0][self._successors()])
-        after = require_array(arrays[f"{PREFIX}ends"], np.float32, len(ending), following.shape[1])
-        following[torch.as_tensor(ending, device=self._device)] = torch.as_tensor(after, device=self._device)
+        following[torch.as_tensor(ends, device=self._device)] = torch.as_tensor(after, device=self._device)
 
     def _successors(self) -> Tensor:
         """Return for each occupied row the place of the same robot's next step, or any other if it is not kept."""
@@ -119,5 +118,7 @@ class Replay:
 
 PREFIX = "replay_"
 """Prefix of the replay memory's arrays in the policy's state."""
-_ENDING, _PLACES = f"{PREFIX}ending", f"{PREFIX}places"
-"""Rows whose observation after the step is saved; position of the next row and number of robots."""
+_NAMES = tuple(f"{PREFIX}{name}" for name in ("observations", "actions", "rewards", "ends", "after"))
+"""Columns of the occupied rows, the rows whose successor is not in the memory, and the observations after these."""
+_PLACES = f"{PREFIX}places"
+"""Position of the next row, and number of robots."""

@@ -33,16 +33,7 @@ from core.config import Config
 from core.session.session import Session
 from core.types import Teacher
 from core.voting.record import read_votes
-from tests.benchmarks.windowed import (
-    application,
-    close,
-    parser,
-    press_oracle_key,
-    show,
-    trains,
-    wait,
-    wait_seconds,
-)
+from tests.benchmarks.windowed import application, close, parser, press_oracle_key, show, trains, wait, wait_seconds
 
 _NOMINAL = 1000 / 30
 _BEAT_MS = 5
@@ -158,7 +149,10 @@ def compare_votes(report: dict[str, Any], folder: Path) -> dict[str, object]:
 
 
 def main() -> None:
-    given = {"seconds": (120.0, "seconds measured"), "warm_up": (20.0, "seconds excluded at the start")}
+    given = {
+        "seconds": (120.0, "seconds measured"),
+        "warm_up": (75.0, "seconds excluded at the start: training begins after 22 answers"),
+    }
     more = {"voters": (0, "guests who vote in place of the keys"), "task": (Config().task, "what is taught")}
     options = parser(__doc__, **given, **more).parse_args()
     with application() as (_, scratch):

@@ -20,7 +20,6 @@ from app.workers.garbage import collected_here
 from core.config import Config, replaced
 from core.jobs.job_process import JobProcess
 from core.preferences import oracle
-from core.presets import merge_presets
 from core.session.session import Session
 from core.tasks import get_task
 from core.types import Choice
@@ -49,9 +48,7 @@ def application() -> Iterator[tuple[QApplication, Path]]:
 
 def create_session(folder: Path, name: str = Config().task, **changes: object) -> Session:
     """Create a session of a task with its presets that never reaches its last step."""
-    task = get_task(name)
-    presets = merge_presets(task.presets, task.paper_presets)
-    return Session.create(folder, replaced(Config(task=name), **{**presets, "steps": 10**12, **changes}))
+    return Session.create(folder, replaced(Config(task=name), **{**get_task(name).presets, "steps": 10**12, **changes}))
 
 
 def show(session: Session) -> tuple[Controller, MainWindow]:
