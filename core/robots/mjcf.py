@@ -165,7 +165,8 @@ def _read(path: Path, folder: Path, limit: int) -> bytes:
     except ValueError as error:  # a zero byte in the name
         raise UserError(f"{_shown(path)} can't be read.") from error
     raise UserError(
-        f"{_shown(path)} is outside {folder}: put the files that the robot needs into the folder of its MJCF file."
+        f"{_shown(path)} is outside {folder}: copy the files that the robot needs into the folder of its MJCF file, and"
+        " change their paths in it."
     )
 
 
