@@ -15,9 +15,14 @@ from core.errors import summary
 _LOG_LINES = 300
 _FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 _TEXT = "Somersault has encountered an unexpected error: {sentence}."
-_ADVICE = (
-    "All your answers are saved. You can continue, but parts of the window may no longer work. To be safe, quit and"
-    " open the session again: it continues from its last checkpoint."
+_CONTINUE = "You can continue, but parts of the window may no longer work."
+_SESSION = (
+    f"All your answers are saved. {_CONTINUE} To be safe, quit and open the session again: it continues from its last"
+    " checkpoint."
+)
+_START_PAGE = (
+    f"All sessions and saved behaviours are kept. {_CONTINUE} To be safe, save the behaviour that you are editing, if there"
+    " is one, then quit and start Somersault again."
 )
 log = logging.getLogger(__name__)
 
@@ -109,7 +114,7 @@ def crash_dialog(sentence: str, log: str, log_file: str = "") -> QMessageBox:
     log = f"{log}\n\nThe whole log is in {log_file}." if log_file else log
     box = QMessageBox(textFormat=Qt.TextFormat.PlainText, detailedText=log, icon=QMessageBox.Icon.Critical)
     box.setWindowTitle("Somersault: unexpected error")
-    box.setText(f"{_TEXT.format(sentence=sentence.rstrip('.'))}\n\n{_ADVICE}")
+    box.setText(f"{_TEXT.format(sentence=sentence.rstrip('.'))}\n\n{_SESSION if log_file else _START_PAGE}")
     copy = box.addButton("C&opy", QMessageBox.ButtonRole.ActionRole)
     copy.clicked.disconnect()  # the box stays open
     copy.clicked.connect(lambda: QApplication.clipboard().setText(f"{box.text()}\n\n{log}"))

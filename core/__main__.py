@@ -45,7 +45,7 @@ def main() -> int:
     except UserError as error:
         code, text = 2, str(error)
     except NotFiniteError as error:
-        code, text = 1, str(error)
+        code, text = 1, f"{str(error).rstrip('.')}; the last checkpoint is kept."
     except StageFailedError as error:
         code, text = 1, f"{error}: {_how_to_continue(args)}."
     except BrokenPipeError:  # the program that read the output has ended, such as `head`

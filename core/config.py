@@ -334,7 +334,7 @@ class Config(_Checked):
         first = query.first_of(self.labels)
         yield (
             answered and query.pool * (query.pool - 1) // 2 < first,
-            f"A pool of {query.pool} segments has too few pairs for the first labels: give a larger query.pool.",
+            f"A pool of {query.pool} segments has too few pairs for the first answers: give a larger query.pool.",
         )
         yield (
             answered and query.selection == "challenge" and query.candidates < 2,

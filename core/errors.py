@@ -31,7 +31,7 @@ class NotFiniteError(Exception):
     """
 
     def __str__(self) -> str:
-        return "{}: {} is no longer finite; the last checkpoint is kept.".format(*self.args)
+        return "{}: {} is no longer finite.".format(*self.args)
 
 
 class StageFailedError(Exception):

@@ -62,6 +62,7 @@ def format_number(value: float) -> str:
         return "–"
     if abs(value) >= 100:
         return f"{value:,.0f}"
+    value = round(value, 2) + 0.0  # + 0.0 turns -0.0 into 0.0
     return f"{value:.2f}" if 0 < abs(value) < 1 else f"{value:.1f}"
 
 

@@ -75,8 +75,9 @@ class ClipSettings(QWidget):
         self.start.setToolTip(_WHY_FEWER.get(len(draft.starts), _VARIED))
 
     def _show_seconds(self) -> None:
-        self.seconds.setText(f"{self._draft.clip_seconds:g} s")
-        self.length.setAccessibleDescription(f"{self._draft.clip_seconds:g} seconds")
+        seconds = self._draft.clip_seconds
+        self.seconds.setText(f"{seconds:g} s")
+        self.length.setAccessibleDescription(f"{seconds:g} second{'' if seconds == 1 else 's'}")
 
     def _on_length(self, index: int) -> None:
         self._draft.clip_seconds = self._lengths[index]

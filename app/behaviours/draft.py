@@ -38,6 +38,10 @@ _OF_ROBOT = ("robot", "clip_seconds", "start", "camera", "episode_seconds", "con
 """Name of the robot, and choices that suit only this robot."""
 _NAMELESS = "Give the behaviour a name."
 _WORDLESS = "Write the sentence that is shown above the clips."
+_SEE_ACTIONS = (
+    "They see actions if you save the behaviour, choose Settings… in its card's menu, and set inputs to observation_action"
+    " under Advanced settings."
+)
 
 
 @dataclass
@@ -281,7 +285,7 @@ class BehaviourDraft:
             except UserError as error:
                 self.problems[key] = str(error)
         if self.task and "oracle" in checks and "oracle" not in self.problems:
-            self.warning = unseen_by_predictors(self.task, self.oracle)
+            self.warning = unseen_by_predictors(self.task, self.oracle, _SEE_ACTIONS)
         for key, plot in plots.items():
             if not plot.title.strip():
                 self.problems.setdefault(key, "Give the plot a title.")

@@ -139,7 +139,7 @@ class BehaviourPage(QWidget):
 
     def _make_foot(self) -> None:
         self.problem = label("problem", wrap=True)
-        self.over = QPushButton("Start over")
+        self.over = QPushButton("Discard changes")
         self.over.setToolTip("Discards the changes on this page; you can restore them until you change something else")
         self.back = QPushButton("Back")
         self.save = QPushButton("Save")
@@ -353,7 +353,7 @@ class BehaviourPage(QWidget):
         """Offer to restore the discarded draft until the draft in its place is changed."""
         if self._discarded is not None and self.draft != self._discarded[1]:
             self._discarded = None
-        self.over.setText("Start over" if self._discarded is None else "Restore")
+        self.over.setText("Discard changes" if self._discarded is None else "Restore")
 
     def _show_problem(self, sentence: str, is_mistake: bool = True) -> None:
         """is_mistake: False if the sentence describes the next step"""
@@ -444,7 +444,7 @@ class BehaviourPage(QWidget):
             QTimer.singleShot(0, self, lambda: self.area.verticalScrollBar().setValue(self.fold.y()))
 
     def _on_over(self) -> None:
-        """Start over, or restore the draft that starting over has discarded."""
+        """Discard the changes, or restore those that were discarded."""
         if self._discarded is not None:
             self._unsaved[self._key], self._discarded = self._discarded[0], None
             self._show(self._unsaved[self._key])
@@ -475,5 +475,5 @@ def _plots_help(draft: BehaviourDraft) -> str:
     hidden = " They are hidden with the true reward while you answer." if draft.oracle.strip() else ""
     return (
         f"Tick up to {MAX_PLOTS} signals. Plots show the mean of each over an episode while the robot learns.{hidden}"
-        f" {count} ticked so far."
+        f" {count} plotted so far."
     )

@@ -155,7 +155,7 @@ def _read_query(store: PreferenceStore, key: int) -> Query:
     except UserError as error:
         if error.__cause__ is None:
             raise
-        saves = f"{COMMAND_LINE} preferences export saves the undamaged answers"
+        saves = f"{COMMAND_LINE} preferences export SESSION FOLDER saves the undamaged answers"
         raise UserError(f"Answer {key} can't be read ({error.__cause__}): {saves}.") from error
     if not can_be_shown(query):
         raise UserError(f"Answer {key} has no pictures: it was given without a window.")

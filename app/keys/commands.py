@@ -167,12 +167,14 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.NEWEST_POLICY: CommandInfo("&Newest policy", ("\\",)),
     Command.DEMO: CommandInfo("De&mo mode", ("F11",), "Full screen for an audience: guests answer with four keys"),
     Command.SELF_RUNNING_DEMO: CommandInfo(
-        "Sel&f-running demo", ("Shift+F11",), "Full screen: the computer answers until you leave"
+        "Sel&f-running demo",
+        ("Shift+F11",),
+        "Full screen: the computer answers until you leave (only for tasks with a true reward)",
     ),
     Command.VOTE: CommandInfo(
         "Let the audience &vote…",
         ("Ctrl+F11",),
-        "Full screen with a QR code: guests vote on phones connected to the same network",
+        "Full screen with a QR code: the audience votes on phones connected to the same network",
     ),
     Command.TRAINING_FILM: CommandInfo("&Film of the training…", (), "A captioned video of how the policy learned"),
     Command.BEFORE_AFTER_FILM: CommandInfo(

@@ -15,7 +15,7 @@ from core.session.policy_snapshots import SnapshotInfo
 
 _CACHE_BYTES = 256 << 20
 """Four episodes of eight seconds in the smaller size."""
-_NOT_RUNNING = "Start the session to watch earlier policies."
+_NOT_RUNNING = "Earlier policies can be watched while the session runs."
 
 
 class Replays(QObject):

@@ -112,7 +112,7 @@ class NewSessionForm(QWidget):
         self.back = QPushButton("Back")
         self.create_button = QPushButton("Create and start")
         self.create_button.setObjectName("primary")
-        self.create_button.setToolTip("Enter")
+        self.create_button.setToolTip("Creates the session and starts teaching (Enter)")
         self.back.clicked.connect(self.back_requested)
         self.create_button.clicked.connect(self._on_create_requested)
         slots = (("Esc",), self.back_requested.emit), (("Ctrl+Return",), self._on_create_requested)

@@ -57,7 +57,7 @@ def agreement_text(episode: Metrics) -> str:
     r = float(np.corrcoef(predicted, true)[0, 1])
     degrees = {0.9: "agree closely", 0.6: "agree", 0.3: "agree weakly", -0.3: "are unrelated", -1.1: "disagree"}
     degree = next(text for lowest, text in degrees.items() if r >= lowest)
-    return f"Predicted and true reward {degree} (r = {r:.2f})."
+    return f"Predicted and true reward {degree} (r = {round(r, 2) + 0.0:.2f})."  # + 0.0 turns -0.0 into 0.0
 
 
 def values_at(

@@ -423,7 +423,7 @@ class Controller(QObject):
             self._restart_also(names)
         elif self.state in (State.RUNNING, State.PAUSED, State.FAILED):
             self._jobs_to_start |= {job for name in names for job in TOGETHER[name]}
-            more = "Training is paused until every answer can be read."
+            more = "Training stops until every answer can be read."
             self._fail(f"{sentence} {more}", RecoveryAction("Restart", self._running_config))
             self.job_group.dismiss(self._jobs_to_start)
 

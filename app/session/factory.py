@@ -86,11 +86,16 @@ def create_session(
 ) -> Session:
     """Create a session that begins from nothing, or from another one. Raise UserError if that is impossible.
 
-    Blocks while the rate of a Gymnasium environment is read, which ends with an error as soon as `stopped` returns True.
+    If it begins with a policy, the optimizer of that policy replaces the default one. Blocks while the rate of a Gymnasium
+    environment is read, which ends with an error as soon as `stopped` returns True.
     """
     _require_memory(config)
     config = replaced(config, task=with_own_rate(config.task, partial(read_rate, stopped=stopped)))
-    return Session.create(folder, config) if begin_from is None else _create_from(folder, config, begin_from)
+    if begin_from is None:
+        return Session.create(folder, config)
+    if "policy" in begin_from[1] and config.policy.algorithm == task_defaults(config.task, {}).policy.algorithm:
+        config = _with_optimizer(config, read_config(begin_from[0]).policy.algorithm)
+    return _create_from(folder, config, begin_from)
 
 
 def _create_from(folder: Path, config: Config, begin_from: Beginning) -> Session:
@@ -107,14 +112,23 @@ def start_over(source: Path, root: Path) -> Session:
     """
     old = read_config(source)
     changes: dict[str, Any] = {"teacher": last_teacher(source, old), "seed": secrets.randbelow(_SEEDS)}
-    if old.policy.algorithm == "ppo" and isinstance(get_task(old.task), RobotTask):
-        usual, sac = (task_defaults(old.task, {"policy.algorithm": chosen}).policy for chosen in ("ppo", "sac"))
-        for name in (field.name for field in fields(sac)):
-            if getattr(old.policy, name) == getattr(usual, name):  # settings that the person has changed stay
-                changes[f"policy.{name}"] = getattr(sac, name)
     config = replaced(old, labels=old.labels - old.query.taken, query__taken=0, **changes)
+    if old.policy.algorithm == "ppo" and isinstance(get_task(old.task), RobotTask):
+        config = _with_optimizer(config, "sac")
     _require_memory(config)
     return _create_from(new_folder(root, folder_name(config)), config, (source, frozenset({"answers"})))
+
+
+def _with_optimizer(config: Config, algorithm: str) -> Config:
+    """Return the config with another optimizer and its default settings; settings that the person has changed stay."""
+    default, other = (
+        task_defaults(config.task, {"policy.algorithm": chosen}).policy
+        for chosen in (config.policy.algorithm, algorithm)
+    )
+    names = [
+        field.name for field in fields(other) if getattr(config.policy, field.name) == getattr(default, field.name)
+    ]
+    return replaced(config, **{f"policy.{name}": getattr(other, name) for name in names})
 
 
 def last_teacher(folder: Path, config: Config) -> Teacher:

@@ -307,7 +307,8 @@ class DemoWindow(QWidget):
         if self._controller.room.decided:
             votes = self.bars.counts
             count, total, most = votes.get(preference.choice, 0), sum(votes.values()), max(votes.values(), default=0)
-            won = f"{preference.choice}, {count} of {total}"
+            name = "a tie" if preference.choice == Choice.TIE else preference.choice
+            won = f"{name}, {count} of {total}"
             chosen = won if 0 < count == most else "neither clip: a tie"
             self._verdict = f"  ·  the audience chose {chosen}"
         self.clips.flash(preference.choice)

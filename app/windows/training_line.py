@@ -107,7 +107,8 @@ def _sentence(controller: Controller) -> str:
     if course.holding:
         return _hold(controller)
     if progress.labels_to_start:  # the strip counts them: a line that changes every two seconds would lag
-        return f"Training starts after the first {progress.first_labels} answers, not counting “can't tell”."
+        first = "answer" if progress.first_labels == 1 else f"{progress.first_labels} answers"
+        return f"Training starts after the first {first}, not counting “can't tell”."
     if not course.started:
         return "The reward model is learning from your answers."
     if not course.advancing:  # the jobs of a resumed session

@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QThread, Signal
 
 from core.errors import UserError, summary
+from core.formatting import capitalized
 from core.preferences.store import PreferenceStore
 
 log = logging.getLogger(__name__)
@@ -58,7 +59,7 @@ class BackgroundThread(QThread):
                     log.warning("%s", error)
             except Exception as error:  # the boundary of the thread
                 log.exception("A task in the background failed.")
-                receiver, outcome = refused, summary(error)
+                receiver, outcome = refused, f"{capitalized(summary(error)).rstrip('.')}."
             if receiver:
                 self._outcome.emit(receiver, outcome)
 

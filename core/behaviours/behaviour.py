@@ -119,7 +119,9 @@ def read_file(path: Path) -> Behaviour:
         )  # some Windows editors write a byte order mark
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno != errno.EFBIG:
-            raise UserError(f"{path} can't be read ({files.reason(error)}): name a behaviour file.") from error
+            raise UserError(
+                f"{path} can't be read ({files.reason(error)}): check its name, and that you may read it."
+            ) from error
         raise UserError(
             f"{path} is not a behaviour file: it must be UTF-8 text of at most {MAX_BYTES:,} bytes."
         ) from error
@@ -196,7 +198,7 @@ def _text(field: str, value: Any, longest: int) -> str:
     if len(value) > longest:
         raise UserError(f"{field} has {len(value)} characters: give at most {longest}.")
     if not is_showable(value):
-        raise UserError(f"{field} has characters that can't be shown.")
+        raise UserError(f"{field} has characters that can't be shown: remove them.")
     return value
 
 

@@ -150,12 +150,14 @@ class Compiler:
 
     known = (*PLAIN, *FAMILIES, *FUNCTIONS, *_CONSTANTS)
     """Words among which error messages look for a similar one when a word is unknown."""
+    example = "an expression, such as height"
+    """What an error message advises to write."""
 
     def __init__(self, text: str, names: SignalNames, place: str) -> None:
         self.names, self._place = names, place
         self.signals: set[str] = set()
         if not isinstance(text, str) or not text.strip():
-            raise UserError(f"{place} is empty: write an expression, such as height.")
+            raise UserError(f"{place} is empty: write {self.example}.")
         if len(text) > MAX_TEXT:
             raise UserError(f"{place} has {len(text)} characters: give at most {MAX_TEXT}.")
         self._skipped = len(text) - len(text.lstrip())
@@ -314,7 +316,11 @@ class Compiler:
         if family not in FAMILIES:
             if family in (*FUNCTIONS, *EPISODE_FUNCTIONS):
                 self.fail(node, f"{family} is a function: write {family}(...).")
-            what = "has no name in brackets." if family in PLAIN else f"is unknown: {suggestion(family, FAMILIES)}"
+            what = (
+                f"takes no name in brackets: write {family}."
+                if family in PLAIN
+                else f"is unknown: {suggestion(family, FAMILIES)}"
+            )
             self.fail(node, f"{family} {what}")
         match node.slice:
             case ast.Name(id=name) | ast.Constant(value=str(name)):

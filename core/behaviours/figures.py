@@ -208,13 +208,14 @@ class _FigureCompiler(Compiler):
     """Compiles functions with a memory, and the expressions of a step in their arguments."""
 
     known = (*Compiler.known, *MEMORIES)
+    example = "a figure, such as mean(height)"
 
     def __init__(self, text: str, names: SignalNames, place: str) -> None:
         self.parts: list[tuple[type[Memory], tuple[Function, ...]]] = []
         self._inside = False
         super().__init__(text, names, place)
         if not self.parts or not self.signals:
-            raise UserError(f"{place} is the same in every episode: write a figure, such as mean(height).")
+            raise UserError(f"{place} is the same in every episode: write {self.example}.")
 
     def functions(self) -> tuple[str, ...]:
         return tuple(FUNCTIONS) if self._inside else (*MEMORIES, *FUNCTIONS)

@@ -46,6 +46,7 @@ _PLACES = {
     **{name: f"use --{name}" for name in ("teacher", "labels", "steps", "seed", "device")},
 }
 """Settings that have an argument of their own, with the advice to use it instead of --set."""
+_SEE_ACTIONS = "They see actions with --set reward.inputs=observation_action."
 
 
 def teach(args: argparse.Namespace) -> None:
@@ -209,7 +210,7 @@ def new_session(args: argparse.Namespace) -> Session:
         warnings = [unchanging_signals(task.behaviour, task)]
         if task.behaviour.oracle and args.teacher != "none":
             see_actions = config.reward.inputs == "observation_action"
-            warnings.append(unseen_by_predictors(task, task.behaviour.oracle, see_actions))
+            warnings.append(unseen_by_predictors(task, task.behaviour.oracle, _SEE_ACTIONS, see_actions))
         for warning in filter(None, warnings):
             print(warning, file=sys.stderr)
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"

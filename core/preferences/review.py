@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.config import QueryConfig
+from core.formatting import pluralize
 from core.preferences.store import PreferenceSummary
 from core.types import Choice, Preference, Query
 
@@ -140,7 +141,7 @@ def comment(found: Consistency, error_rate: float) -> str:
         return f"{method}: yours agree less often. Look longer, or choose a tie or can't tell more often."
     if low > assumed:
         return f"{method}: yours agree more often."
-    return f"{method}: this fits your answers ({low:.0%} to {high:.0%} is likely from so few)."
+    return f"{method}: this fits your answers ({low:.0%} to {high:.0%} is likely from {pluralize(found.compared, 'pair')})."
 
 
 class Repeats:

@@ -360,7 +360,12 @@ class PreferenceStore:
             path = Path(error.filename or self.folder)
             if isinstance(error, FileNotFoundError):
                 raise self._problem(path, "is missing") from error
-            raise UserError(f"{path} can't be {what} ({files.reason(error)}): {files.remedy(error)}.") from error
+            remedy = (
+                files.remedy(error)
+                if what == "written"
+                else "check the disk, and that you may read and change this file"
+            )
+            raise UserError(f"{path} can't be {what} ({files.reason(error)}): {remedy}.") from error
 
 
 def rescue(folder: Path) -> tuple[Contents, int, int]:

@@ -161,7 +161,9 @@ def _read(path: Path, folder: Path, limit: int) -> bytes:
                 f"{_shown(path)} is larger than {limit >> 20} MB: use a model with fewer parts, or simpler meshes."
             ) from error
         reason = files.reason(error) if isinstance(error, OSError) else "it is a link to itself"
-        raise UserError(f"{_shown(path)} can't be read ({reason}): check its name.") from error
+        raise UserError(
+            f"{_shown(path)} can't be read ({reason}): check its name, and that you may read it."
+        ) from error
     except ValueError as error:  # a zero byte in the name
         raise UserError(f"{_shown(path)} can't be read.") from error
     raise UserError(

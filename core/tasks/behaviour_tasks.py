@@ -205,10 +205,12 @@ def _timed(robot: RobotTask, behaviour: Behaviour) -> RobotTask:
     return replace(robot, episode_steps=max(2, round(seconds / robot.step_seconds)))
 
 
-def unseen_by_predictors(task: RobotTask, oracle: str, see_actions: bool = False) -> str:
+def unseen_by_predictors(task: RobotTask, oracle: str, remedy: str = "", see_actions: bool = False) -> str:
     """Return a warning about signals in a valid oracle that the predictors do not see; '' if they see all of them.
 
     A position counts as seen if the robot can't move away, or if the oracle reads several positions on the same axis.
+
+    remedy: sentence that says how to let them see actions; see_actions: they do
     """
     signals = compile_expression(oracle, task.names).signals
     geoms = [name for name in task.names.geoms if name not in task.surroundings]
@@ -220,8 +222,7 @@ def unseen_by_predictors(task: RobotTask, oracle: str, see_actions: bool = False
     if not unseen:
         return ""
     sentence = f"The predictors can't learn a reward for {' and '.join(sorted(unseen))}, which they do not see."
-    advice = " They see actions with --set reward.inputs=observation_action."
-    return sentence + (advice if actions else "")
+    return f"{sentence} {remedy}" if actions and remedy else sentence
 
 
 def _reward(oracle: Expression) -> Callable[[Physics], Float64]:

@@ -72,6 +72,12 @@ def test_an_error_in_any_thread_is_one_sentence_in_a_dialog(
     picture(dialog, "crash")
 
 
+def test_without_a_session_the_dialog_speaks_of_none(reporter: CrashReporter, qtbot: QtBot) -> None:
+    reporter.log_file = ""
+    advice = crashed(reporter, qtbot).text()
+    assert "saved behaviours are kept" in advice and "answers" not in advice and "checkpoint" not in advice
+
+
 def test_the_dialog_shows_and_copies_the_log(reporter: CrashReporter, qtbot: QtBot, picture: Any) -> None:
     logging.getLogger("app.session.controller").info("running, 12 answers")
     dialog = crashed(reporter, qtbot)

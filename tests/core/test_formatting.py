@@ -12,7 +12,10 @@ from core.formatting import format_duration, format_number, format_result, forma
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0.0"), (0.418, "0.42"), (5.31, "5.3"), (-2.0, "-2.0"), (1204.4, "1,204"), (float("nan"), "–")],
+    [
+        *[(0.0, "0.0"), (0.418, "0.42"), (5.31, "5.3"), (-2.0, "-2.0"), (1204.4, "1,204"), (float("nan"), "–")],
+        *[(-0.003, "0.0"), (0.997, "1.0"), (-0.4, "-0.40")],
+    ],
 )
 def test_a_number_has_two_digits_and_groups_of_three(value: float, text: str) -> None:
     assert format_number(value) == text

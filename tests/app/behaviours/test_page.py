@@ -218,7 +218,7 @@ def test_typed_text_survives_leaving_the_page_and_a_full_disk(page: Page) -> Non
     QTest.mouseClick(made.over, _LEFT)
     assert made.title.text() == "" and made.over.text() == "Restore"
     QTest.mouseClick(made.over, _LEFT)
-    assert made.title.text() == "Other" and made.over.text() == "Start over"
+    assert made.title.text() == "Other" and made.over.text() == "Discard changes"
 
 
 def test_discarded_changes_can_be_restored_until_the_camera_is_turned(page: Page) -> None:
@@ -228,7 +228,7 @@ def test_discarded_changes_can_be_restored_until_the_camera_is_turned(page: Page
     assert made.over.text() == "Restore"
     made.view.setFocus()
     page.press(Qt.Key.Key_Up)
-    assert made.over.text() == "Start over"
+    assert made.over.text() == "Discard changes"
     QTest.mouseClick(made.over, _LEFT)
     assert made.draft.camera is None and made.over.text() == "Restore"
     QTest.mouseClick(made.over, _LEFT)

@@ -121,7 +121,7 @@ def test_an_unreadable_policy_is_not_reported_after_another_was_refused(face: Fa
     disk.do(lambda: None, read.append)
     gate.set()
     face.wait_until(lambda: bool(read))
-    assert refused == ["Start the session to watch earlier policies."]
+    assert refused == ["Earlier policies can be watched while the session runs."]
 
 
 def test_a_restarted_clips_job_gets_the_request_again(face: Face) -> None:
@@ -147,7 +147,7 @@ def test_no_replay_is_requested_while_the_session_is_stopped(face: Face, renderi
     face.stop()
     with face.wait_signal(face.controller.replays.replay_refused):
         live.slider.setValue(1)
-    assert "Start the session to watch" in face.window.banner.text.text()
+    assert "while the session runs" in face.window.banner.text.text()
     assert live.snapshot is None and live.title.text() == "Newest: after 12 answers, 120k steps"
     face.window.pause_action.trigger()
     face.wait_until(lambda: face.controller.state == State.RUNNING)

@@ -10,9 +10,18 @@ from pathlib import Path
 import pytest
 
 from app.command_line import parsed
-from app.session.factory import new_config, open_or_create, session_config, sessions_folder, start_over, window_config
+from app.session.factory import (
+    create_session,
+    new_config,
+    open_or_create,
+    session_config,
+    sessions_folder,
+    start_over,
+    window_config,
+)
 from core.config import Config, replaced
 from core.errors import UserError
+from core.events import JobState
 from core.preferences.schedule import scheduled
 from core.presets import DEFAULT
 from core.session.session import Session
@@ -181,6 +190,22 @@ def test_who_taught_last_teaches_after_starting_over(tmp_path: Path, planned: st
 def test_an_optimizer_other_than_ppo_stays_when_starting_over(tmp_path: Path, optimizer: str) -> None:
     old = session_config("walker", {"policy.algorithm": optimizer, "policy.discount": 0.95})
     assert started_over(tmp_path, old, "human").policy == old.policy
+
+
+@pytest.mark.parametrize(
+    ("parts", "changes", "optimizer"),
+    [({"policy"}, {}, "sac"), ({"answers"}, {}, "ppo"), ({"policy", "answers"}, {"policy.discount": 0.95}, "sac")],
+)
+def test_a_session_that_begins_with_a_policy_has_its_optimizer(
+    tmp_path: Path, parts: set[str], changes: dict[str, float], optimizer: str
+) -> None:
+    old, task = session_config("walker", {"policy.algorithm": "sac"}), get_task("walker")
+    with closing(Session.create(tmp_path / "old", old)) as session, closing(session.store()) as store:
+        store.add(practice_pair(task, 0), Choice.LEFT, "human")
+        session.save(1, {"policy": JobState({}, {})})
+    beginning = tmp_path / "old", frozenset(parts)
+    with closing(create_session(tmp_path / "new", session_config("walker", changes), beginning)) as new:
+        assert new.config.policy == session_config("walker", {"policy.algorithm": optimizer, **changes}).policy
 
 
 def test_an_old_session_of_an_environment_starts_over_at_its_rate_with_its_optimizer(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from core.session.session import Session
 from core.types import Choice, Preference
 from tests.app.fakes import ERRORS, FULL, Face, make_query, numbers, press_restart
 
-CLOSED = "Training is paused until every answer can be read."
+CLOSED = "Training stops until every answer can be read."
 
 
 class Damage:
