@@ -183,6 +183,11 @@ class FinishRequested(Event):
 
 
 @dataclass(frozen=True)
+class RewardRequested(Event):
+    """Request to publish the latest snapshot again, if there is one: a job that was restarted may lack it."""
+
+
+@dataclass(frozen=True)
 class PredictionsRequested(Event):
     """Request for predictions of all answers that the reward is fitted to. The reply has `token`."""
 

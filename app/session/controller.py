@@ -35,6 +35,7 @@ from core.events import (
     JobState,
     QueryOffered,
     QueryWithdrawn,
+    RewardRequested,
     RolloutReported,
     StateSaved,
     Waited,
@@ -343,6 +344,8 @@ class Controller(QObject):
         self.preference_history.reopen()
         if "rollout" in names:
             self.labelling.forget_offered()
+            if "reward" not in names:  # it continues, and its latest snapshot may not be in the rollout's checkpoint
+                self.job_group.send(RewardRequested())
             if self.course.lifted:
                 self.hold(False)
         if {"clips", "reward"} & names and (reward := kept_reward(states)):
@@ -406,8 +409,9 @@ class Controller(QObject):
 
     def _on_job_ended(self, name: str, reason: str) -> None:
         failure = self._failures.pop(name, Failed(name, "its process ended unexpectedly", ""))
-        if self._undoing_finish:
-            return  # all are started again after it
+        if self._undoing_finish:  # the jobs are started again after it
+            self._jobs_to_start |= set(TOGETHER[name])
+            return
         if self.state == State.RESTARTING:
             self._restart_also((name,))
         elif self.state == State.STOPPING:
@@ -445,9 +449,10 @@ class Controller(QObject):
     def _on_undo_refused(self, sentence: str) -> None:
         self._undoing_finish = False
         self.trouble_arose.emit(sentence)
-        self._jobs_to_start -= set(self.job_group.running)
-        if self.state == State.RESTARTING and self._jobs_to_start:  # a job has failed meanwhile
-            self._restart_also(())
+        failed = self._jobs_to_start - set(self.job_group.running)
+        self._jobs_to_start = set()
+        if self.state == State.RESTARTING and failed:
+            self._restart_also(tuple(failed))
         elif self.state == State.RESTARTING:
             self._enter(State.RUNNING)
 

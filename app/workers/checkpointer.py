@@ -97,8 +97,11 @@ class Checkpointer(QObject):
             self.retry_timer.start()
 
     def save_now(self, patience_ms: int) -> None:
-        """Save a checkpoint and block until it is on disk or refused, but not for longer than `patience_ms`."""
-        loop, number = QEventLoop(), self.request()
+        """Save a checkpoint and block until it is on disk or refused, but not for longer than `patience_ms`.
+
+        If one is being saved, wait for that one: the finish that it precedes would never begin without it.
+        """
+        loop, number = QEventLoop(), self._number if self._saving else self.request()
 
         def end(reached: int) -> None:
             if reached >= number:  # an earlier one may still be on its way to the disk

@@ -23,6 +23,7 @@ from core.events import (
     PreferenceWithdrawn,
     RewardFitted,
     RewardPublished,
+    RewardRequested,
     Waited,
 )
 from core.formatting import pluralize
@@ -67,7 +68,7 @@ class RewardJob(Job):
         self._snapshot: Arrays | None = None
         """Weights published last; during a round the ensemble's own weights differ."""
         self._unreceived = False
-        """True if the rollout lacks the reward, such as one from another session: it is published before any round."""
+        """True if the rollout may lack the reward, such as one from another session: it is published before any round."""
         self._borrowed = False
         """True if a reward from another session has not been fitted here yet: a fit to one or two answers would undo it."""
         self._prediction_token: int | None = None
@@ -88,6 +89,8 @@ class RewardJob(Job):
                     self._round_due = True
             case PredictionsRequested(token):
                 self._prediction_token = token
+            case RewardRequested():
+                self._unreceived |= self._snapshot is not None
 
     def _note_change(self) -> None:
         self._new_answers = True
@@ -147,6 +150,7 @@ class RewardJob(Job):
             tuple(self.trainer.l2.tolist()),
         )
         self._in_round, self._epochs_left, self._answers_passed = False, 0, 0.0
+        self._unreceived = False
         yield RewardPublished(self._generation, weights)
 
     def _passed_batch_share(self) -> bool:

@@ -17,6 +17,7 @@ from core.events import (
     PreferenceChanged,
     PreferenceWithdrawn,
     RewardPublished,
+    RewardRequested,
     RolloutBatchReady,
 )
 from core.io.segment_codec import fingerprint, pair_of
@@ -41,6 +42,7 @@ ROUTES: dict[type[Event], tuple[str, ...]] = {
     ClipsRequested: ("clips",),
     ReplayRequested: ("clips",),
     PredictionsRequested: ("reward",),
+    RewardRequested: ("reward",),
     HoldChanged: ("rollout",),
     FinishRequested: ("rollout",),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,10 +12,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox
 
 from app.session.controller import State
-from core.events import Event, RewardFitted, StateRequested, StateSaved
+from core.events import Event, FinishRequested, RewardFitted, RewardRequested, StateRequested, StateSaved
 from core.session.checkpoint_schedule import CheckpointSchedule
 from core.session.session import Session
 from tests.app.fakes import ERRORS, FULL, Face, numbers
+from tests.app.finish_driver import held
 from tests.core.builders import raising
 
 
@@ -146,3 +148,19 @@ def test_a_session_is_on_disk_before_a_log_out_is_confirmed(face: Face) -> None:
     assert numbers(face) == {"rollout": 1, "reward": 1, "policy": 1}
     face.controller.checkpointer.save_now(5000)
     assert numbers(face)["policy"] == 2 and face.controller.state == State.RUNNING
+
+
+def test_a_log_out_that_is_cancelled_does_not_prevent_a_finish(open_face: Callable[..., Face]) -> None:
+    face = held(open_face)
+    face.controller.finish()  # it begins when the checkpoint before it is on disk
+    face.controller.checkpointer.save_now(5000)
+    face.wait_until(lambda: len(face.engine["rollout"].got(FinishRequested)) == 1)
+
+
+@pytest.mark.parametrize(("failing", "requests"), [("rollout", 1), ("policy", 1), ("reward", 0), ("clips", 0)])
+def test_a_restarted_rollout_is_sent_the_reward_that_its_checkpoint_may_lack(
+    face: Face, failing: str, requests: int
+) -> None:
+    face.die(failing)
+    face.restart()
+    face.wait_until(lambda: len(face.engine["reward"].got(RewardRequested)) == requests)

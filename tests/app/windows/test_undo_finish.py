@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -194,6 +195,39 @@ def test_a_failed_undo_loses_no_training(face: Face, monkeypatch: pytest.MonkeyP
     undo(face)
     assert face.engine["rollout"] is job and face.controller.progress.env_steps == 500_000
     assert face.controller.checkpointer.unsaved and offered(face)
+
+
+@pytest.mark.parametrize(
+    ("lost", "refused", "renewed"),
+    [
+        ("clips", False, ["rollout", "reward", "policy", "clips"]),
+        ("clips", True, ["clips"]),
+        ("rollout", True, ["rollout", "policy"]),
+        ("reward", True, ["reward"]),
+    ],
+)
+def test_a_job_that_ends_while_a_finish_is_undone_is_started_with_its_partner(
+    face: Face, monkeypatch: pytest.MonkeyPatch, lost: str, refused: bool, renewed: list[str]
+) -> None:
+    finish(face)
+    may_end, undone = threading.Event(), Session.undo_finish
+
+    def undo_late(session: Session) -> None:
+        may_end.wait()
+        if refused:
+            raise FULL
+        undone(session)
+
+    monkeypatch.setattr(Session, "undo_finish", undo_late)
+    made = len(face.engine.made)
+    face.window.training_line.undo_finish.click()
+    face.engine[lost].die()
+    face.wait_until(lambda: lost not in face.controller.job_group.running)
+    may_end.set()
+    face.wait_until(lambda: face.controller.state == State.RUNNING)
+    assert sorted(job.spec.name for job in face.engine.made[made:]) == sorted(renewed)
+    (query,) = face.offer(make_query())
+    face.wait_until(lambda: face.query is query)
 
 
 def test_no_answer_is_taken_while_a_finish_is_undone(face: Face) -> None:

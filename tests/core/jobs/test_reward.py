@@ -24,6 +24,7 @@ from core.events import (
     PreferenceWithdrawn,
     RewardFitted,
     RewardPublished,
+    RewardRequested,
     Waited,
 )
 from core.headless.lockstep import LocalPort
@@ -42,6 +43,27 @@ def test_the_first_round_waits_for_the_answers_about_the_untrained_policy() -> N
     events = reward.turn(PreferenceAdded(preference(3)))
     assert [fitted.preferences for fitted in of(RewardFitted, events)] == [3]
     assert [published.generation for published in of(RewardPublished, events)] == [1]
+
+
+def test_the_latest_snapshot_is_published_again_on_request() -> None:
+    reward = Played("reward", labels=4)
+    reward.turn(AnswersReplayed())
+    assert of(RewardPublished, reward.turn(RewardRequested())) == []
+    (first,) = of(RewardPublished, reward.turn(*(PreferenceAdded(preference(number)) for number in range(2))))
+    (again,) = of(RewardPublished, reward.turn(RewardRequested()))
+    assert again.generation == first.generation == 1 and same(again.weights, first.weights)
+    assert of(RewardPublished, reward.turn()) == []
+
+
+def test_a_request_for_the_snapshot_during_a_round_is_met_by_its_end() -> None:
+    reward = Played("reward", labels=4)
+    reward.turn(AnswersReplayed(), *(PreferenceAdded(preference(number)) for number in range(2)))
+    reward.job.receive(PreferenceAdded(preference(2)))
+    events = reward.job.run()
+    next(events)
+    reward.job.receive(RewardRequested())
+    said = [event for event in itertools.takewhile(lambda event: not isinstance(event, Waited), events) if event]
+    assert [published.generation for published in of(RewardPublished, said)] == [2]
 
 
 def test_the_first_round_is_a_long_one() -> None:
