@@ -405,12 +405,28 @@ def _is_condition(node: ast.AST) -> bool:
         case ast.BinOp(left=left, op=ast.Mult() | ast.Add(), right=right):
             return _is_condition(left) and _is_condition(right)
         case ast.BinOp(left=ast.Constant(value=1), op=ast.Sub(), right=right):
-            return _is_condition(right)
+            return _is_0_or_1(right)  # 1 - (airborne + airborne) is -1 where it should be 0
         case ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(left=left, op=ast.Sub(), right=right)]):
             return _is_condition(left) and _is_condition(right)
         case ast.Call(func=ast.Name(id="min" | "max"), args=arguments):
             return all(map(_is_condition, arguments))
     return False
+
+
+def _is_0_or_1(node: ast.AST) -> bool:
+    """Return whether the value of a node is 1 where a condition is true, and 0 where it is false."""
+    match node:
+        case ast.BinOp(op=ast.Add()) | ast.BinOp(left=ast.Constant(), op=ast.Mult()):
+            return False
+        case ast.BinOp(op=ast.Mult() | ast.Pow(), right=ast.Constant()):
+            return False
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return _is_0_or_1(left) and _is_0_or_1(right)
+        case ast.Call(args=[ast.BinOp(left=left, op=ast.Sub(), right=right)]):  # abs(left - right)
+            return _is_condition(node) and _is_0_or_1(left) and _is_0_or_1(right)
+        case ast.Call(args=arguments):
+            return _is_condition(node) and all(map(_is_0_or_1, arguments))
+    return _is_condition(node)
 
 
 def _constant_of(node: ast.expr) -> float | None:

@@ -42,7 +42,7 @@ from core.system.resources import available_cores, free_memory
 from core.tasks import get_task
 from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask
-from core.types import Query, require_count
+from core.types import Choice, Query, require_count
 
 log = logging.getLogger(__name__)
 Listener = Callable[[Event], None]
@@ -62,6 +62,8 @@ class Outcome:
     steps_taken: int
     """Environment steps taken by this process; fewer than env_steps after a resume."""
     labels: int
+    usable: int
+    """Labels without "can't tell"."""
     seconds: float
     true_return: float
     measure: dict[str, float]
@@ -149,7 +151,9 @@ class HeadlessRun:
             raise KeyboardInterrupt(interrupts.asked)
         report = self._report
         assert report is not None
-        counts = report.env_steps, self._steps_taken, self._store.count()
+        choices = [row.choice for row in self._store.labels()]
+        usable = len(choices) - choices.count(Choice.CANT_TELL)
+        counts = report.env_steps, self._steps_taken, len(choices), usable
         seconds = time.monotonic() - started
         return Outcome(*counts, seconds, report.true_return, report.measure, report.divergences)
 

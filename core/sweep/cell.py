@@ -135,8 +135,9 @@ def _result(config: Config, folder: Path, threads: int, report: Callable[[int], 
 
         with closing(HeadlessRun(session, listen, threads)) as headless:
             outcome = headless.run()
+    figures = "labels", "usable", "env_steps", "true_return", "measure", "divergences"
     return {
-        **{name: getattr(outcome, name) for name in ("labels", "env_steps", "true_return", "measure", "divergences")},
+        **{name: getattr(outcome, name) for name in figures},
         "random_return": random_return(config),
         "curve": read_curve(curve),
     }

@@ -168,9 +168,9 @@ def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, chart
 
 
 def _answers_missing(cell: Cell, sweep: Sweep) -> bool:
-    """Return whether a cell that is done has fewer answers than its config specifies."""
+    """Return whether a cell that is done has fewer answers, without "can't tell", than its config specifies."""
     document = sweep.document(cell) or {}
-    answers = document.get("result", {}).get("labels", math.inf)
+    answers = document.get("result", {}).get("usable", math.inf)
     return cell.config.teacher != Teacher.NONE and answers < cell.config.labels
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from core.behaviours.behaviour import SUFFIX
 from core.behaviours.shipped import FOLDER
 from core.config import Config
 from core.errors import UserError
@@ -226,7 +227,7 @@ def _read(path: Path, task_text: Callable[[str], str]) -> Plan:
 
 def _beside(path: Path, word: str) -> str:
     """Return the path of a behaviour file, which a plan gives relative to its own folder; other words unchanged."""
-    return str(path.parent / word) if word.endswith(".json") else word
+    return str(path.parent / word) if word.lower().endswith(SUFFIX) else word
 
 
 def _plan(name: str, values: Any, task_text: Callable[[str], str]) -> Plan:

@@ -86,6 +86,18 @@ def test_names_in_brackets_may_be_quoted() -> None:
     assert value('joint[knee] + joint_rate["left-hip"] + contact["foot"]', **joints) == [11.0, 23.0]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("not (1 - airborne * contact[foot])", [0.0, 0.0, 1.0]),
+        ("1 - max(airborne, contact[foot]) or airborne", [1.0, 1.0, 1.0]),
+        ("abs(airborne - contact[foot]) and airborne", [0.0, 1.0, 0.0]),
+    ],
+)
+def test_conditions_can_be_calculated_from_conditions(text: str, expected: list[float]) -> None:
+    assert value(text, **{"airborne": [0.0, 1.0, 1.0], "contact[foot]": [0.0, 0.0, 1.0]}) == expected
+
+
 def test_an_expression_names_the_signals_that_it_reads() -> None:
     assert compile_expression("max(height[foot], 0) * up", NAMES).signals == {"height[foot]", "up"}
     assert value("3") == [3.0, 3.0]
@@ -165,6 +177,9 @@ def test_values_that_are_not_finite_become_zero_or_the_largest_value(text: str, 
         ("contact[foot] == true", "column 18: write 1 instead of true."),
         ("height > 1 or 2", "column 15: 2 is a number and not a condition"),
         ("not height", "column 5: height is a number and not a condition: compare it, as in height > 0.5."),
+        ("not (1 - (airborne + contact[foot]))", "1 - (airborne + contact[foot]) is a number and not a condition"),
+        ("1 - 0.5 * airborne or up", "1 - 0.5 * airborne is a number and not a condition"),
+        ("1 - (2 - 1) * airborne and airborne", "is a number and not a condition"),
         ("not airborne + 1", "airborne + 1 is a number and not a condition: compare it with < or >."),
         ("height > 1 or -airborne", "-airborne is a number and not a condition: compare it with < or >."),
         ("height && up", "column 8: write and instead of &&."),

@@ -179,11 +179,11 @@ def test_a_plan_file_is_json_or_toml_and_names_behaviour_files_in_its_folder() -
         return "reacher"
 
     Path("deep").mkdir()
-    text = 'tasks = ["kneel.json", "walker"]\nseeds = 2\npreset = ["default", "paper"]\nsteps = 900\n'
+    text = 'tasks = ["kneel.json", "UPPER.JSON", "walker"]\nseeds = 2\npreset = ["default", "paper"]\nsteps = 900\n'
     text += '[settings]\n"reward.epochs" = 2\n[settings.policy]\nepochs = 3\n[[curves]]\nname = "few"\nlabels = 20\n'
     Path("deep/plan.toml").write_text(text)
     plan = find_plan("deep/plan.toml", task_text)
-    assert asked == [str(Path("deep/kneel.json")), "walker"]
+    assert asked == [str(Path("deep/kneel.json")), str(Path("deep/UPPER.JSON")), "walker"]
     cells = plan.cells()
     assert [(cell.preset, cell.seed) for cell in cells] == [(p, s) for s in (0, 1) for p in ("default", "paper")]
     assert {(c.config.reward.epochs, c.config.policy.epochs, c.config.labels) for c in cells} == {(2, 3, 20)}

@@ -391,7 +391,7 @@ def test_fewer_answers_than_the_curves_name_states_are_reported(
     (tmp_path / "out").mkdir()
     shutil.copytree(undisturbed / "cells", tmp_path / "out" / "cells")
     for path in (tmp_path / "out" / "cells").iterdir():
-        path.write_text(path.read_text().replace('"labels": 4, "measure"', '"labels": 3, "measure"'))
+        path.write_text(path.read_text().replace('"usable": 4', '"usable": 3'))
     assert sweep(tmp_path / "out").computed == []
     assert [record.message.partition(",")[0] for record in caplog.records] == [
         "4 labels: 1 run got fewer answers than planned"
