@@ -83,7 +83,7 @@ class BehaviourPage(QWidget):
         """Key of the draft on screen: the path of a behaviour's file, the name of one that is copied, or '' for a new one."""
         self._unsaved: dict[str, BehaviourDraft] = {}
         self._discarded: tuple[BehaviourDraft, BehaviourDraft] | None = None
-        """The draft that was discarded by starting over, and the one that took its place, unchanged."""
+        """The draft that was discarded, and the one that took its place, unchanged."""
         self._models: dict[str, RobotModel] = {}
         self._pictured: dict[str, str] = {}
         """Names of imported robots by the tasks that picture them."""
@@ -237,9 +237,12 @@ class BehaviourPage(QWidget):
         if key != self._key:
             self.begin_from.reset()
             self._practised_motion = None
-        self._key, self._discarded = key, None
-        if key not in self._unsaved or self._unsaved[key].origin != behaviour:  # its file has changed meanwhile
+        self._key, left = key, self._unsaved.get(key)
+        self._discarded = None
+        if left is None or left.origin != behaviour:  # its file has changed meanwhile
             self._unsaved[key] = BehaviourDraft.of(behaviour, path) if behaviour else BehaviourDraft.new()
+            if left is not None and left.changed:
+                self._discarded = left, copy.deepcopy(self._unsaved[key])
             self._practised_motion = None
         self._show(self._unsaved[key])
         self.area.verticalScrollBar().setValue(0)
@@ -253,6 +256,11 @@ class BehaviourPage(QWidget):
         self.stack.setCurrentWidget(self.maker)
         self._scene = None
         self.view.play(None)
+
+    def forget_practice(self) -> None:
+        """Discard the answers of the practice, and their clips."""
+        self.practice.forget()
+        self._practised_motion = None
 
     def saved(self, path: Path) -> None:
         """Record that the draft has been saved in this file, which the next save replaces."""

@@ -104,6 +104,10 @@ class Practice(QWidget):
         self._waiting = []
         self.clips.show_pair(None)
 
+    def forget(self) -> None:
+        """Discard all answers, whose clips take up to a gigabyte of memory."""
+        self._answers = []
+
     def _run_action(self, action: KeyAction) -> None:
         if isinstance(action, Choice):
             self._answer(action)

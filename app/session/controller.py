@@ -224,9 +224,10 @@ class Controller(QObject):
 
     @property
     def unfinished_files(self) -> list[str]:
-        """Names of the films and ONNX files that are being made."""
+        """Names of the films, ONNX files, exports and plots that are being written."""
         exports = self.film_export, self.portable_export
-        return [export.unfinished.name for export in exports if export.unfinished is not None]
+        made = [export.unfinished.name for export in exports if export.unfinished is not None]
+        return [*made, *self.file_tasks.unfinished]
 
     @property
     def lost_training(self) -> bool:

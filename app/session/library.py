@@ -151,9 +151,10 @@ class SessionLibrary(QObject):
         return f"Duplicated {folder.name} as {target.name}.", target
 
     def _import(self, source: Path) -> tuple[str, Path]:
-        target = self.root / source.stem
+        name = source.stem.removesuffix(".part") or "session"  # folders that end in .part are not listed
+        target = self.root / name
         if target.exists():
-            target = new_folder(self.root, source.stem)
+            target = new_folder(self.root, name)
         import_session(source, target)
         return f"Imported {target.name}.", target
 

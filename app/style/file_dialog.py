@@ -1,5 +1,6 @@
 """Dialogs that ask for a file or folder without blocking, and call `then` with the chosen path."""
 
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,8 +30,21 @@ def ask_for_file(parent: QWidget, title: str, name: str, then: Then) -> None:
     if ending in _KINDS:  # else it is a folder
         dialog.setNameFilters([f"{_KINDS[ending]} (*{ending})", "All files (*)"])
         dialog.setDefaultSuffix(ending)
+
+    owner = weakref.ref(parent)  # which might otherwise be deleted by its own dialog's end
+
+    def complete(chosen: Path) -> None:
+        """Add the ending that Qt does not add to a name with a full stop; ask again if there is a file of that name."""
+        if ending in _KINDS and chosen.suffix.lower() != ending:
+            chosen = chosen.with_name(chosen.name + ending)
+            if chosen.exists():
+                if (window := owner()) is not None:
+                    ask_for_file(window, title, str(chosen), then)
+                return
+        then(chosen)
+
     dialog.selectFile(name)
-    _open(dialog, then)
+    _open(dialog, complete)
 
 
 def ask_for_file_to_open(parent: QWidget, title: str, start: Path, kinds: str, then: Then) -> None:

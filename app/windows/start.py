@@ -112,7 +112,7 @@ class StartWindow(QMainWindow):
         """Text of the saved behaviour whose card gets the focus once it is listed."""
         self._commands = self._make_commands()
         self._asked_about: list[BehaviourDraft] = []
-        """Copies of the drafts that the last warning before quitting was about."""
+        """Copies of the drafts that the warning on screen is about, which says that quitting would discard them."""
         self._connect()
         restore(self, _STATE_NAME, _SIZE)
 
@@ -169,6 +169,7 @@ class StartWindow(QMainWindow):
         self.form.preview_requested.connect(self.previews.request)
         self.form.folder.names_requested.connect(self.library.list_names)
         self.library.names_listed.connect(self.form.folder.set_taken)
+        self.library.changed.connect(self._on_library_changed)
         self.behaviour_page.preview_requested.connect(partial(self.previews.request, urgent=True))
         self.behaviour_page.back_requested.connect(self.leave_behaviour)
         self.behaviour_page.save_requested.connect(self._save_behaviour)
@@ -232,7 +233,7 @@ class StartWindow(QMainWindow):
 
     def show_message(self, sentence: str) -> None:
         """Show a message above the page; '' hides it."""
-        self._undo = None
+        self._undo, self._asked_about = None, []
         self.banner.show_message(sentence, with_buttons=False)
 
     def _on_progressed(self, sentence: str) -> None:
@@ -247,11 +248,12 @@ class StartWindow(QMainWindow):
 
     def show_problem(self, sentence: str) -> None:
         """Show an error without ending the wait for a session that is being opened."""
-        self._undo = None
+        self._undo, self._asked_about = None, []
         self.banner.show_message(sentence, "refusal", with_buttons=False)
 
     def _offer_undo(self, restore: Callable[[Trashed], None], thrown: Trashed) -> None:
         """Report a move to the trash, with an Undo button that works once if the move can be undone."""
+        self._asked_about = []
         self._undo = None if thrown.path is None else partial(restore, thrown)
         self.banner.show_message(f"Moved {thrown.name} to Trash.", with_buttons=self._undo is not None)
 
@@ -283,6 +285,7 @@ class StartWindow(QMainWindow):
             self.form.picture.set_preview(None)
             self.behaviour_page.robots.free_previews()
             self.behaviour_page.leave()
+            self.behaviour_page.forget_practice()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if not press_on_enter(self, event):
@@ -297,10 +300,10 @@ class StartWindow(QMainWindow):
         unsaved = self.behaviour_page.unsaved_drafts()
         if not unsaved or unsaved == self._asked_about:
             return False
-        self._asked_about = unsaved
         titles = " and ".join(draft.shown_title for draft in unsaved)
         save = "save them" if all(draft.behaviour for draft in unsaved) else "complete and save them"
         self.show_problem(f"Quitting discards the changes to {titles}: {save} first, or quit again.")
+        self._asked_about = unsaved
         return True
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -402,6 +405,11 @@ class StartWindow(QMainWindow):
             for task in self.grid.missing():
                 if task in self._own:
                     self.previews.request(task)
+
+    def _on_library_changed(self) -> None:
+        """Look for the names that are taken again: an imported session may have the proposed one."""
+        if self.pages.currentWidget() is self.form:
+            self.form.folder.refresh()
 
     def _on_sessions_listed(self, entries: list[SessionEntry]) -> None:
         found = {entry.folder: entry.summary.task for entry in entries if entry.summary and not entry.problem}

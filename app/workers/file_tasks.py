@@ -37,7 +37,9 @@ class FileTasks(QObject):
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session, self._unfinished = session, 0
+        self._session = session
+        self._unfinished = list[str]()
+        """Names of the files whose tasks have not ended; '' for a task without a file."""
         self._thread = BackgroundThread(self)
         self._expired = threading.Event()
         self.deadline = QTimer(self, singleShot=True, interval=_DEADLINE_MS)
@@ -46,7 +48,12 @@ class FileTasks(QObject):
 
     @property
     def running(self) -> bool:
-        return self._unfinished > 0
+        return bool(self._unfinished)
+
+    @property
+    def unfinished(self) -> list[str]:
+        """Names of the files that are being written."""
+        return [name for name in self._unfinished if name]
 
     @property
     def deadline_set(self) -> bool:
@@ -84,17 +91,22 @@ class FileTasks(QObject):
             check()
             make(check)
 
-        self.run(carry_out, f"Saved {target.name} in {target.absolute().parent}.")
+        self.run(carry_out, f"Saved {target.name} in {target.absolute().parent}.", target.name)
 
-    def run(self, task: Callable[[], None], done: str) -> None:
-        """Run a task with the session's files; `task_done` follows, with the sentence `done`, or `task_failed`."""
-        self._unfinished += 1
+    def run(self, task: Callable[[], None], done: str, file: str = "") -> None:
+        """Run a task with the session's files; `task_done` follows, with the sentence `done`, or `task_failed`.
+
+        file: name of the file that the task writes, if it writes one
+        """
+        self._unfinished.append(file)
         self._thread.do(
-            task, lambda _: self._on_ended(self.task_done, done), lambda text: self._on_ended(self.task_failed, text)
+            task,
+            lambda _: self._on_ended(file, self.task_done, done),
+            lambda text: self._on_ended(file, self.task_failed, text),
         )
 
-    def _on_ended(self, signal: SignalInstance, sentence: str) -> None:
-        self._unfinished -= 1
+    def _on_ended(self, file: str, signal: SignalInstance, sentence: str) -> None:
+        self._unfinished.remove(file)
         signal.emit(sentence)
 
     def close(self) -> None:

@@ -56,7 +56,9 @@ class Session:
     def create(folder: Path, config: Config) -> Session:
         """Create a session. Raises UserError if the folder already holds one, can't be created, or its disk is full."""
         if os.path.exists(folder / CONFIG):
-            raise UserError(f"{folder} already holds a session: name another folder, or continue it with --resume.")
+            raise UserError(
+                f"{folder} already holds a session: name another folder, or continue that session (--resume on the command line)."
+            )
         files.require_empty(folder)
         task = get_task(config.task, config.true_reward)
         check_size_limits(config, task)

@@ -321,6 +321,18 @@ def test_an_exported_session_is_imported(page: Page, tmp_path: Path, way: str) -
     assert page.rows.session_model.entries[0].problem == ""
 
 
+def test_a_session_imported_under_the_proposed_name_changes_the_proposal(page: Page, tmp_path: Path) -> None:
+    session = Session.open(make_session(tmp_path / "other", "reacher-1"))
+    export_session(session, tmp_path / "reacher-1.part.somersault")
+    session.close()
+    page.show()
+    page.window.show_form("reacher")
+    assert page.window.form.folder.name.text() == "reacher-1"
+    page.window.library.import_file(tmp_path / "reacher-1.part.somersault")
+    page.wait_until(lambda: page.window.form.folder.name.text() == "reacher-2")
+    page.wait_until(lambda: page.entries == ["reacher-1"])
+
+
 def test_a_session_opened_from_elsewhere_is_listed_from_then_on(make_page: Callable[..., Page], tmp_path: Path) -> None:
     away = make_session(tmp_path / "usb", "stick")
     page = make_page().show()

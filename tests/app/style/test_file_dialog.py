@@ -36,7 +36,8 @@ def test_the_icons_of_a_file_dialog_are_large_enough(qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize(
-    ("proposed", "typed", "chosen"), [("flip.mp4", "jump", "jump.mp4"), ("my.session", "new", "new")]
+    ("proposed", "typed", "chosen"),
+    [("flip.mp4", "jump", "jump.mp4"), ("flip.mp4", "jump 1.5", "jump 1.5.mp4"), ("my.session", "new", "new")],
 )
 def test_the_dialog_names_folder_and_file_type_and_adds_a_missing_suffix(
     qtbot: QtBot, tmp_path: Path, proposed: str, typed: str, chosen: str
@@ -54,3 +55,21 @@ def test_the_dialog_names_folder_and_file_type_and_adds_a_missing_suffix(
     QTest.keyClicks(name, typed)
     QTest.keyClick(name, Qt.Key.Key_Return)
     assert taken == [tmp_path / chosen]
+
+
+def test_a_file_whose_whole_name_was_not_typed_is_not_overwritten_unasked(qtbot: QtBot, tmp_path: Path) -> None:
+    parent, taken = QWidget(), list[Path]()
+    qtbot.addWidget(parent)
+    parent.show()
+    (tmp_path / "jump 1.5.mp4").write_bytes(b"an earlier film")
+    ask_for_file(parent, "Save", "flip.mp4", taken.append)
+    first = parent.findChild(QFileDialog)
+    first.setDirectory(str(tmp_path))
+    name = first.findChild(QLineEdit)
+    name.selectAll()
+    QTest.keyClicks(name, "jump 1.5")
+    QTest.keyClick(name, Qt.Key.Key_Return)
+    (second,) = [dialog for dialog in parent.findChildren(QFileDialog) if dialog.isVisible()]
+    assert second is not first and taken == []
+    assert second.selectedFiles() == [str(tmp_path / "jump 1.5.mp4")]
+    second.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app import application
@@ -373,7 +373,12 @@ def test_a_file_abandoned_with_its_session_is_reported_on_the_start_page(
     file_tasks = flow.controller.file_tasks
     file_tasks.deadline.setInterval(1)
     file_tasks.export(tmp_path / "mine.somersault")
-    flow.program.open.window.commands[command].trigger()
+    window = flow.program.open.window
+    window.commands[command].trigger()
+    box = window.findChild(QMessageBox)
+    assert box.text().startswith("Still being written: mine.somersault.") and window.isVisible()
+    (leave,) = [button for button in box.buttons() if "Close anyway" in button.text()]
+    leave.click()
     flow.wait_for_start()
     refusal = "mine.somersault was not saved because the session was closed: save it again."
     flow.wait_until(flow.program.start.banner.isVisible)
