@@ -33,7 +33,7 @@ class Pair:
 
 
 class PairQueue:
-    """First in, first out; an undone pair comes before all others.
+    """First in, first out; an undone pair comes before all others that are not drawn yet.
 
     shown: the pair to answer; None if there is none
     """

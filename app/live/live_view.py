@@ -98,6 +98,7 @@ class LiveView(QWidget):
         """Take a demonstration of the newest policy; show it next if the slider is at its right end."""
         self.live = demonstration
         if self.snapshot is None:
+            self._requested = None  # a snapshot that was to be shown in its place can be chosen again
             self.policy.play_next(demonstration)
 
     def forget_live(self) -> None:
@@ -212,6 +213,9 @@ class LiveView(QWidget):
 
     def _update_loading(self) -> None:
         shown, wanted = self.policy.shown, self._wanted
+        if wanted is not None:
+            self.loading.setText(capitalized(wanted.caption))
+            self._place_loading()
         self.loading.setVisible(wanted is not None and (shown is None or shown.snapshot != wanted))
 
     def _place_loading(self) -> None:

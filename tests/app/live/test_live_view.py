@@ -54,7 +54,7 @@ def test_snapshots_that_the_slider_passes_over_are_not_requested(view: LiveView,
     assert chosen == [SNAPSHOTS[2], None]
 
 
-def test_an_undone_finish_clears_the_newest_policy(view: LiveView) -> None:
+def test_an_undone_finish_clears_the_newest_policy(view: LiveView, qtbot: QtBot) -> None:
     """After an undone finish the newest snapshot stands in for the newest policy until the next demonstration."""
     view.set_snapshots(SNAPSHOTS)
     view.set_live(demonstration())
@@ -62,6 +62,10 @@ def test_an_undone_finish_clears_the_newest_policy(view: LiveView) -> None:
     view.snapshot_chosen.connect(chosen.append)
     view.set_snapshots(SNAPSHOTS[:5])
     assert view.live is None and chosen == [SNAPSHOTS[4]] and view.slider.value() == 5
+    assert view.loading.isVisible() and view.loading.text() == "After 8 answers, 4k steps"
+    view.set_live(demonstration())
+    view.step(-1)  # to the snapshot that was to stand in
+    qtbot.waitUntil(lambda: chosen == [SNAPSHOTS[4]] * 2)
 
 
 def test_a_long_title_ends_with_an_ellipsis_where_the_panel_is_narrow(view: LiveView, qtbot: QtBot) -> None:
