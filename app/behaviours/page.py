@@ -236,14 +236,14 @@ class BehaviourPage(QWidget):
     def _open(self, key: str, behaviour: Behaviour | None, path: Path | None) -> None:
         if key != self._key:
             self.begin_from.reset()
-            self._practised_motion = None
+            self.forget_practice()
         self._key, left = key, self._unsaved.get(key)
         self._discarded = None
         if left is None or left.origin != behaviour:  # its file has changed meanwhile
             self._unsaved[key] = BehaviourDraft.of(behaviour, path) if behaviour else BehaviourDraft.new()
             if left is not None and left.changed:
                 self._discarded = left, copy.deepcopy(self._unsaved[key])
-            self._practised_motion = None
+            self.forget_practice()
         self._show(self._unsaved[key])
         self.area.verticalScrollBar().setValue(0)
         self.robots.focus()

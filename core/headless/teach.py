@@ -83,7 +83,7 @@ def teach(args: argparse.Namespace) -> None:
         ):
             outcome = run.run()
         config = session.config
-        _report_lacking_answers(session)
+        _report_lacking_answers(session, outcome.usable)
         result = {
             "task": get_task(config.task).name,
             "teacher": config.teacher,
@@ -131,19 +131,18 @@ def _report_constant_reward(config: Config, untrained: Sequence[float]) -> None:
         )
 
 
-def _report_lacking_answers(session: Session) -> None:
-    """Print a warning to stderr if all answers were ties, or if fewer were given than planned."""
+def _report_lacking_answers(session: Session, usable: int) -> None:
+    """Print a warning to stderr if all answers were ties, or if fewer than planned are usable."""
     config = session.config
     with closing(session.reader()) as store:
-        choices = [row.choice for row in store.labels()]
-    if config.teacher == Teacher.ORACLE and set(choices) == {Choice.TIE}:
+        choices = {row.choice for row in store.labels()}
+    if config.teacher == Teacher.ORACLE and choices == {Choice.TIE}:
         own = is_behaviour_text(config.task) and isinstance(get_task(config.task), RobotTask)
         print(
             "All answers were ties, as the oracle's reward is the same in every clip: "
             + ("check its expression." if own else "give more --steps."),
             file=sys.stderr,
         )
-    usable = len(choices) - choices.count(Choice.CANT_TELL)
     if config.teacher != Teacher.NONE and usable < config.labels:
         print(
             f"Only {usable} of {config.labels} answers were given, as there were too few clips to ask about:"
