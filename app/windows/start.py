@@ -233,8 +233,12 @@ class StartWindow(QMainWindow):
 
     def show_message(self, sentence: str) -> None:
         """Show a message above the page; '' hides it."""
-        self._undo, self._asked_about = None, []
-        self.banner.show_message(sentence, with_buttons=False)
+        self._show_in_banner(sentence)
+
+    def _show_in_banner(self, sentence: str, kind: str = "", undo: Callable[[], None] | None = None) -> None:
+        """Replace the message above the page. undo: what its Undo button does; None for no button"""
+        self._undo, self._asked_about = undo, []
+        self.banner.show_message(sentence, kind, with_buttons=undo is not None)
 
     def _on_progressed(self, sentence: str) -> None:
         """Show the progress of a request, unless the banner offers Undo."""
@@ -248,14 +252,12 @@ class StartWindow(QMainWindow):
 
     def show_problem(self, sentence: str) -> None:
         """Show an error without ending the wait for a session that is being opened."""
-        self._undo, self._asked_about = None, []
-        self.banner.show_message(sentence, "refusal", with_buttons=False)
+        self._show_in_banner(sentence, "refusal")
 
     def _offer_undo(self, restore: Callable[[Trashed], None], thrown: Trashed) -> None:
         """Report a move to the trash, with an Undo button that works once if the move can be undone."""
-        self._asked_about = []
-        self._undo = None if thrown.path is None else partial(restore, thrown)
-        self.banner.show_message(f"Moved {thrown.name} to Trash.", with_buttons=self._undo is not None)
+        undo = None if thrown.path is None else partial(restore, thrown)
+        self._show_in_banner(f"Moved {thrown.name} to Trash.", undo=undo)
 
     def _on_undo_requested(self) -> None:
         if undo := self._undo:
