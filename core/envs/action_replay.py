@@ -29,13 +29,15 @@ class ActionReplay:
         self._actions[np.arange(len(actions)), self._lengths] = actions
         self._lengths += 1
 
-    def play(self, envs: Sequence[gymnasium.Env[Any, Any]]) -> list[npt.NDArray[Any]]:
-        """Reset and step the environments as recorded. Returns the last observation of each."""
+    def play(self, envs: Sequence[gymnasium.Env[Any, Any]]) -> list[npt.NDArray[Any]] | None:
+        """Reset and step the environments as recorded. Returns the last observation of each; None if one ends earlier."""
         last = []
         for env, seed, actions, length in zip(envs, self._seeds, self._actions, self._lengths, strict=True):
             observation, _ = env.reset(seed=int(seed), options={})
             for action in actions[:length]:
-                observation, *_ = env.step(action)
+                observation, _, terminated, truncated, _ = env.step(action)
+                if terminated or truncated:  # some environments refuse another step
+                    return None
             last.append(np.asarray(observation))
         return last
 

@@ -9,11 +9,7 @@ or saves a few steps of cost, without a penalty that would have to be chosen.
 from __future__ import annotations
 
 import contextlib
-import copy
-import functools
-import importlib.metadata
 import logging
-import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -22,24 +18,23 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from core.envs.action_replay import ActionReplay
 from core.envs.base import CaptureSchedule, Step
+from core.envs.gymnasium_factory import Envs, give_back, one_line, take_envs, viewer
 from core.errors import UserError
 from core.io import image_codec
-from core.robots.models import has_diverged
+from core.robots.models import take_divergence
 from core.tasks.gymnasium import PREFIX, RATES, USUAL_RATE, GymTask, gym_task
 from core.types import Float32, Mask
 
 log = logging.getLogger(__name__)
 _SEEDS = 2**31 - 1
 _KEPT = ("ages", "first", "resting", "attempts", "returns")
-_ATARI = "ALE/"
 _MAX_NUMBERS = 4096
 """Most numbers in an observation. Larger ones are probably pictures, from which these networks can't learn."""
-_MUJOCO_PIXELS, _MUJOCO_SHADOW = 240, 1024
-"""Side of pictures and of shadow maps in pixels. Gymnasium's defaults, 480 and 4,096, take ten times as long without a GPU."""
+_MUJOCO_SHADOW = 1024
+"""Side of MuJoCo's shadow maps in pixels. Gymnasium's default, 4,096, takes several times as long without a GPU."""
 
 
 class GymVectorEnv:
@@ -58,10 +53,14 @@ class GymVectorEnv:
         self.divergences, self.varies_starts, self.varied = 0, False, np.zeros(environments, np.bool_)
         self._schedule = capture
         self._rng = rng
-        self._envs = _make(task, environments, capture is not None)
+        self._envs = take_envs(task, environments, capture is not None)
         for env in self._envs.envs[: capture.environments if capture else 0]:
             _simplify_pictures(env)
-        _require_teachable(task, self._envs)
+        try:
+            _require_teachable(task, self._envs)
+        except UserError:
+            self.close()
+            raise
         action_space = self._envs.single_action_space
         self.discrete = isinstance(action_space, Discrete)
         self._acted = int(action_space.n if isinstance(action_space, Discrete) else np.prod(action_space.shape or ()))
@@ -98,9 +97,7 @@ class GymVectorEnv:
         return self.observations.shape[1], self._acted, self.states.shape[1]
 
     def close(self) -> None:
-        for env in self._envs.envs:
-            _free_opengl(env)
-        self._envs.close()
+        give_back(self.task, self._envs, self._schedule is not None)
 
     def step(self, actions: Float32) -> Step:
         """Step all environments with actions (N, a) float32: in [-1, 1], scaled to the bounds of a Box; else one-hot."""
@@ -182,11 +179,18 @@ class GymVectorEnv:
         for row in np.flatnonzero(kept & (changed | ~self.states[:, 0].astype(np.bool_))):
             with self._reported():
                 frame = _picture(self._envs.envs[row])
-            if not (isinstance(frame, np.ndarray) and frame.ndim == 3 and frame.shape[2] == 3 and frame.size):
+            if not isinstance(frame, np.ndarray) or not frame.size:
                 raise UserError(f"{self.task.name} renders no pictures (rgb_array) for clips.")
-            if frame.dtype != np.uint8:
-                raise UserError(f"{self.task.name} renders pictures of {frame.dtype}: clips need uint8, from 0 to 255.")
+            if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
+                raise UserError(
+                    f"{self.task.name} renders pictures of {frame.dtype} with the shape {frame.shape}: clips need uint8,"
+                    " from 0 to 255, with the shape (height, width, 3)."
+                )
             self.states[row] = image_codec.encode_image(frame)
+
+    def _observed(self, observations: list[npt.NDArray[Any]]) -> Float32:
+        """Convert observations of single environments to those of all, (N, o), with the rounding of their space's type."""
+        return _flatten(np.asarray(observations).astype(self._envs.single_observation_space.dtype)).astype(np.float32)
 
     def _figures(self, index: int) -> tuple[float, dict[str, float]]:
         total = float(self._returns[index])
@@ -200,7 +204,7 @@ class GymVectorEnv:
         except (UserError, MemoryError):
             raise
         except Exception as error:
-            raise UserError(f"{self.task.name} fails: {_one_line(error)}") from error
+            raise UserError(f"{self.task.name} fails: {one_line(error)}") from error
 
     def get_state(self) -> dict[str, Any]:
         counters = {"time": np.array(self._time), "divergences": np.array(self.divergences)}
@@ -215,9 +219,9 @@ class GymVectorEnv:
             getattr(self, f"_{name}")[:] = arrays[name]
         self.observations = np.array(arrays["seen"], np.float32)
         with self._reported():
-            replayed = _flatten(self._replay.play(self._envs.envs)).astype(np.float32)
+            last = self._replay.play(self._envs.envs)
         shown = self._resting == 0  # the others show the end of their last attempt
-        if not np.array_equal(replayed[shown], self.observations[shown]):
+        if last is None or not np.array_equal(self._observed(last)[shown], self.observations[shown]):
             log.info("The episodes of %s start again: a replay did not reach their state.", self.task.name)
             self._start_all()
             self.clip_available[:] = False  # for one step: a clip in progress does not continue with another attempt
@@ -232,57 +236,18 @@ def steps_per_second(env_id: str) -> float:
 
     Raises UserError if the environment can't be created.
     """
-    with contextlib.closing(_make(gym_task(PREFIX + env_id), 1, pictures=False)) as envs:
-        rate: object = envs.envs[0].metadata.get("render_fps")
+    task = gym_task(PREFIX + env_id)
+    envs = take_envs(task, 1, pictures=False)
+    rate: object = envs.envs[0].metadata.get("render_fps")
+    give_back(task, envs, pictures=False)
     given = float(rate) if isinstance(rate, int | float | np.integer | np.floating) else 0.0
     return min(max(given, RATES[0]), RATES[1]) if given > 0 else USUAL_RATE
 
 
-@functools.cache
-def _register_installed() -> None:
-    """Load the entry points gymnasium.envs of installed packages, which register environments; Gymnasium no longer does."""
-    for plugin in importlib.metadata.entry_points(group="gymnasium.envs"):
-        try:
-            plugin.load()()
-        except Exception as error:  # in another package's code: those of the other packages remain
-            log.warning("The environments of %s can't be registered (%s).", plugin.value, _one_line(error))
-
-
-def _make(task: GymTask, environments: int, pictures: bool) -> SyncVectorEnv[Any, Any]:
-    """Make the vector environment. Raises UserError if the ID is unknown or the environment can't be made."""
-    if task.env_id.startswith(_ATARI):
-        raise UserError(f"{task.name} is an Atari game: choose one of the tasks for games, such as pong.")
-    if ":" in task.env_id:
-        raise UserError(
-            f"{task.name} names a module, which is not imported: register the environment in an installed package"
-            " (its entry point gymnasium.envs), and leave the module out."
-        )
-    _register_installed()
-    if versions := [known for known in gymnasium.registry if known.rpartition("-v")[0] == task.env_id]:
-        raise UserError(f"{task.name} has no version: write {PREFIX}{versions[-1]}.")
-    options: dict[str, Any] = {"render_mode": "rgb_array"} if pictures else {}
-    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # no window is opened, and without a display SDL would fail
-    try:
-        spec = copy.deepcopy(gymnasium.spec(task.env_id))
-        if pictures and str(spec.entry_point).startswith("gymnasium.envs.mujoco"):
-            options |= {"width": _MUJOCO_PIXELS, "height": _MUJOCO_PIXELS}
-        spec.max_episode_steps = None  # episodes have our own length
-        spec.disable_env_checker = True
-        manual = {"autoreset_mode": AutoresetMode.DISABLED}
-        made = gymnasium.make_vec(spec, environments, vectorization_mode="sync", vector_kwargs=manual, **options)
-    except gymnasium.error.UnregisteredEnv as error:
-        own = " Your own must be registered by an installed package (its entry point gymnasium.envs)."
-        advice = "" if isinstance(error, gymnasium.error.VersionNotFound) else own
-        raise UserError(f"No environment named {task.env_id}: {_one_line(error)}{advice}") from error
-    except Exception as error:
-        raise UserError(f"{task.name} can't be created: {_one_line(error)}") from error
-    assert isinstance(made, SyncVectorEnv)
-    return made
-
-
 def _restarted_by_mujoco(env: gymnasium.Env[Any, Any]) -> bool:
+    """Return whether MuJoCo has reset the environment's simulation since the last call."""
     data = getattr(env.unwrapped, "data", None)
-    return isinstance(data, mujoco.MjData) and has_diverged(data)
+    return isinstance(data, mujoco.MjData) and take_divergence(data)
 
 
 def _simplify_pictures(env: gymnasium.Env[Any, Any]) -> None:
@@ -295,35 +260,21 @@ def _simplify_pictures(env: gymnasium.Env[Any, Any]) -> None:
 
 def _picture(env: gymnasium.Env[Any, Any]) -> Any:
     """Render the environment, with its OpenGL context current: Gymnasium does not switch, and the picture would be black."""
-    if viewer := _viewer(env):
-        viewer.make_context_current()
+    if drawn := viewer(env):
+        drawn.make_context_current()
     return env.render()
 
 
-def _free_opengl(env: gymnasium.Env[Any, Any]) -> None:
-    """Free a MuJoCo environment's OpenGL objects, in its own context; the garbage collector would use another one's."""
-    if viewer := _viewer(env):
-        viewer.make_context_current()
-        viewer.con.free()
-
-
-def _viewer(env: gymnasium.Env[Any, Any]) -> Any:
-    """Return Gymnasium's own viewer of a MuJoCo environment that has been drawn, else None."""
-    return getattr(getattr(env.unwrapped, "mujoco_renderer", None), "viewer", None)
-
-
-def _require_teachable(task: GymTask, envs: SyncVectorEnv[Any, Any]) -> None:
+def _require_teachable(task: GymTask, envs: Envs) -> None:
     """Raise UserError if the networks can't take the observations or actions."""
     observed, acted = envs.single_observation_space, envs.single_action_space
     if not isinstance(observed, Box) or not 0 < np.prod(observed.shape) <= _MAX_NUMBERS:
-        envs.close()
         kind = f"numbers of shape {observed.shape}" if isinstance(observed, Box) else f"a {type(observed).__name__}"
         raise UserError(
             f"{task.name} is observed as {kind}: only arrays of 1 to {_MAX_NUMBERS:,} numbers are supported."
         )
     bounded = isinstance(acted, Box) and acted.low.size > 0 and np.isfinite([acted.low, acted.high]).all()
     if not bounded and not isinstance(acted, Discrete):
-        envs.close()
         raise UserError(
             f"{task.name} takes {acted} as actions: only bounded Box and Discrete action spaces are supported."
         )
@@ -333,8 +284,3 @@ def _flatten(observations: Any) -> npt.NDArray[Any]:
     """(N, ...) -> (N, o)"""
     array = np.asarray(observations)
     return array.reshape(len(array), -1)
-
-
-def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -75,6 +75,10 @@ def renderer_for(task: Task) -> Renderer:
 class FrameRenderer(Renderer):
     """Shows pictures that were recorded during the rollout."""
 
+    def render(self, states: npt.NDArray[Any], size: int, fps: float) -> Frames:
+        """Render at no more than one frame per step: those of a slow environment would take much memory."""
+        return super().render(states, size, min(fps, 1 / self._step_seconds))
+
     def clip(self, states: npt.NDArray[Any], size: int, fps: float) -> Frames:
         """Render a clip without the black margins that make a picture square."""
         frames = self.render(states, size, fps)
@@ -83,7 +87,7 @@ class FrameRenderer(Renderer):
             return frames
         height, width = fitted_size(shown, size)
         top, left = (size - height) // 2, (size - width) // 2
-        return Frames(np.ascontiguousarray(frames.pixels[:, top : top + height, left : left + width]), fps)
+        return Frames(np.ascontiguousarray(frames.pixels[:, top : top + height, left : left + width]), frames.fps)
 
     def pictures(self, states: npt.NDArray[Any], size: int, fps: float) -> Iterator[Pixels]:
         """Yield recorded pictures. states: (k, ROW_BYTES), an encoded picture per step; a step without one is grey"""

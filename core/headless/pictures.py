@@ -11,6 +11,8 @@ from core.session.session import Session
 from core.tasks import get_task
 from core.tasks.gymnasium import GymTask
 
+_SIDE, _FPS = 480, 30.0
+"""Side of a video in pixels, and its pictures per second."""
 _STRIP_SECONDS = 1.2
 _STRIP_FRAMES = 9
 
@@ -56,10 +58,10 @@ def write_pictures(session: Session, states: Any, video: str | None, strip: str 
     task = get_task(session.config.task)
     with closing(renderer_for(task)) as renderer:
         if video:
-            write_video(Path(video), renderer.render(states, size=480, fps=30.0))
+            write_video(Path(video), renderer.pictures(states, _SIDE, _FPS), _SIDE, _FPS)
             print(f"wrote {video}", file=sys.stderr)
         if strip:
             middle, length = len(states) // 2, round(_STRIP_SECONDS / task.step_seconds)
-            frames = renderer.render(states[middle : middle + length], size=160, fps=30.0)
+            frames = renderer.render(states[middle : middle + length], size=160, fps=_FPS)
             write_strip(Path(strip), frames, _STRIP_FRAMES)
             print(f"wrote {strip}", file=sys.stderr)

@@ -1,6 +1,6 @@
 """Video files and film strips from frames."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -70,12 +70,11 @@ def video_file(path: Path, width: int, height: int, fps: float) -> Iterator[Vide
             raise UserError(f"{path} can't be written ({files.reason(error)}): name another file.") from error
 
 
-def write_video(path: Path, frames: Frames) -> None:
-    """Write frames as an .mp4 file. Raises UserError if it can't be written."""
-    height, width = frames.pixels.shape[1:3]
-    with video_file(path, width, height, frames.fps) as video:
-        for image in frames.pixels:
-            video.add(image)
+def write_video(path: Path, pictures: Iterable[npt.NDArray[np.uint8]], size: int, fps: float) -> None:
+    """Write pictures, (size, size, 3) uint8 RGB each, as an .mp4 file. Raises UserError if it can't be written."""
+    with video_file(path, size, size, fps) as video:
+        for picture in pictures:
+            video.add(picture)
 
 
 def write_strip(path: Path, frames: Frames, count: int) -> None:

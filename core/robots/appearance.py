@@ -11,8 +11,9 @@ from core.tasks.base import RobotTask
 
 _FIELD = 36.0
 """Vertical field of view of the clips' camera in degrees."""
-_FLOOR_METRES = 400.0
-"""Half the side of the drawn floor in m; in contacts, a plane is infinite."""
+_FLOOR_METRES, _FLOOR_PATTERNS = 400.0, 200.0
+"""Half the side of the drawn floor in m, and in pairs of its squares if that is more: a model may be in millimetres. In
+contacts, a plane is infinite."""
 _LIGHT, _DARK = (0.36, 0.42, 0.48), (0.62, 0.68, 0.72)
 """Colours of the floor's squares."""
 _ABOVE, _BELOW = (0.75, 0.82, 0.88), (0.45, 0.55, 0.66)
@@ -37,7 +38,7 @@ def add_appearance(spec: mujoco.MjSpec, floor_pattern: float = 1.0) -> None:
     spec.add_texture(name=FLOOR, type=flat, builtin=checker, width=100, height=100, rgb1=_LIGHT, rgb2=_DARK)
     material = spec.add_material(name=FLOOR, reflectance=0.5, shininess=1, specular=1)
     material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = FLOOR
-    material.texrepeat[:] = 2 * _FLOOR_METRES / floor_pattern
+    material.texrepeat[:] = 2 * _half_side(floor_pattern) / floor_pattern
     skies = [texture for texture in spec.textures if texture.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX]
     for sky in skies or [spec.add_texture(name="somersault_sky", type=mujoco.mjtTexture.mjTEXTURE_SKYBOX)]:
         if not sky.file and not any(sky.cubefiles):
@@ -54,13 +55,18 @@ def colour(spec: mujoco.MjSpec, task: RobotTask) -> None:
         spec.geom(name).rgba = [*rgb, 1.0]
 
 
-def lay_floor(model: mujoco.MjModel) -> None:
-    """Give the floor its material, and make it visible up to the horizon."""
+def lay_floor(model: mujoco.MjModel, floor_pattern: float = 1.0) -> None:
+    """Give the floor its material, and make it visible up to the horizon. floor_pattern: side in m of two of its squares"""
     floor, _ = floor_of(model)
+    half_side = _half_side(floor_pattern)
     model.geom_matid[floor] = model.material(FLOOR).id
-    model.geom_size[floor, :2], model.geom_rgba[floor] = _FLOOR_METRES, 1.0
+    model.geom_size[floor, :2], model.geom_rgba[floor] = half_side, 1.0
     model.geom_group[floor] = 0
-    model.vis.map.zfar = 2 * _FLOOR_METRES / model.stat.extent  # relative to the scene's size
+    model.vis.map.zfar = 2 * half_side / model.stat.extent  # relative to the scene's size
+
+
+def _half_side(floor_pattern: float) -> float:
+    return max(_FLOOR_METRES, _FLOOR_PATTERNS * floor_pattern)
 
 
 def show_every_body(model: mujoco.MjModel) -> None:

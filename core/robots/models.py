@@ -51,7 +51,7 @@ def load_model(task: RobotTask) -> mujoco.MjModel:
     if task.floor_height is not None:
         planes[0].pos[2] = task.floor_height
     model = spec.compile()
-    lay_floor(model)
+    lay_floor(model, task.floor_pattern)
     return model
 
 
@@ -63,6 +63,7 @@ def compile_mjcf(
     task: defines the timestep, and the names of signals and number of positions that the robot must have
     drawn_floor: height in m of an added floor for loose objects only; None for a floor on which the robot stands
     """
+    floor_pattern = task.floor_pattern if task else 1.0
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about deprecated attributes without effect
@@ -79,7 +80,7 @@ def compile_mjcf(
             if spec.option.integrator == mujoco.mjtIntegrator.mjINT_RK4:  # four times the work
                 spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
             _name_moving_bodies(spec)
-            add_appearance(spec, task.floor_pattern if task else 1.0)
+            add_appearance(spec, floor_pattern)
             model = spec.compile()
             if needs_floor(model):
                 add_floor(spec, model, drawn_floor)
@@ -91,7 +92,7 @@ def compile_mjcf(
             f" accept. The message: {said[:200]}"
         ) from error
     _place_mocap_bodies(model)
-    lay_floor(model)
+    lay_floor(model, floor_pattern)
     show_every_body(model)
     complete_ranges(model)
     if task and (signal_names(model), model.nq) != (task.names, len(task.start_positions)):
@@ -99,9 +100,12 @@ def compile_mjcf(
     return model
 
 
-def has_diverged(data: mujoco.MjData) -> bool:
-    """Return whether MuJoCo has silently reset a simulation that diverged, by its counters of warnings."""
-    return any(data.warning[kind].number for kind in _DIVERGED)
+def take_divergence(data: mujoco.MjData) -> bool:
+    """Return whether MuJoCo has silently reset a simulation that diverged, by its counters of warnings, and set these to 0."""
+    diverged = False
+    for warning in (data.warning[kind] for kind in _DIVERGED):
+        diverged, warning.number = diverged or warning.number > 0, 0
+    return diverged
 
 
 def largest_state(model: mujoco.MjModel, start: Float64) -> Float64:

@@ -34,8 +34,7 @@ _STEPS_PER_YIELD = 16
 _ROBOTS_TO_SHARE, _GAMES_TO_SHARE = 256, 8
 """Fewest environments for which two collectors are faster than one."""
 _CAPTURE_ONE_IN = 4
-"""Number of segments of which one is captured as pictures, if clips can't be rendered later: drawing is slow. Less for
-environments of which not every step is drawn."""
+"""Number of segments of which one is captured as pictures, if clips can't be rendered later: drawing is slow."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +153,17 @@ def _divide(total: int, parts: int) -> tuple[int, ...]:
     return tuple((total + parts - 1 - number) // parts for number in range(parts))
 
 
+def _capture_one_in(task: Task, length: int) -> int:
+    """Return the number of segments of `length` steps of which one is captured as pictures.
+
+    Less for a Gymnasium environment of which not every step is drawn. All, if a segment takes half of an episode or more:
+    few would lie between two ends of episodes.
+    """
+    if not isinstance(task, GymTask):
+        return _CAPTURE_ONE_IN
+    return 1 if 2 * length >= task.episode_steps else max(1, _CAPTURE_ONE_IN // task.steps_per_picture)
+
+
 def segment_period(config: Config, task: Task) -> int:
     """Return the steps from the start of a segment to that of the next one: for a robot, at least the task's usual length.
 
@@ -177,8 +187,7 @@ class Collector:
         counts = shares(task, config.rollout.environments)
         captured = _divide(config.rollout.captured_envs, len(counts))
         length = config.query.length(task.segment_steps)
-        drawn = task.steps_per_picture if isinstance(task, GymTask) else 1
-        capture = CaptureSchedule(captured[number], length, max(1, _CAPTURE_ONE_IN // drawn), sum(captured[:number]))
+        capture = CaptureSchedule(captured[number], length, _capture_one_in(task, length), sum(captured[:number]))
         suffix = f"_{number}" if number else ""
         self._env_rng = generator(config.seed, f"environments{suffix}")
         self._act_rng = generator(config.seed, f"actions{suffix}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -28,7 +29,8 @@ from core.io.image_codec import ROW_BYTES, decode_image
 from core.jobs import build
 from core.nn.state import state_arrays
 from core.rollout.actor import build_policy
-from core.rollout.episodes import evaluate
+from core.rollout.collector import Collector, at_once
+from core.rollout.episodes import demonstrate, evaluate
 from core.service_events import ReplayRefused, ReplayRequested
 from core.session.session import Session
 from core.tasks import get_task
@@ -174,10 +176,16 @@ def test_a_value_that_is_not_finite_ends_the_episode_unreported(fault: str, batc
     assert not any(step.finished for step in steps)
 
 
-def test_a_silent_reset_by_mujoco_ends_the_episode(batch: MakeBatch, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("resets", ["by MuJoCo", "by itself"])
+def test_a_silent_reset_by_mujoco_ends_the_episode(
+    resets: str, batch: MakeBatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An environment that resets its positions by itself keeps MuJoCo's counters of warnings."""
     from gymnasium.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
 
     do_simulation, calls = HalfCheetahEnv.do_simulation, count()
+    if resets == "by itself":
+        monkeypatch.setattr(HalfCheetahEnv, "reset", lambda self, **given: (self.reset_model(), {}))
 
     def breaking(self: HalfCheetahEnv, *given: Any) -> None:
         if next(calls) == 2 * 3 + 1:  # the second of three environments, in the third step
@@ -205,8 +213,10 @@ def test_only_captured_environments_are_rendered_to_clips(batch: MakeBatch) -> N
     assert not env.states[1:].any()
     with closing(renderer_for(env.task)) as renderer:
         frames = renderer.render(np.stack(states), 64, 40.0)
-    assert frames.pixels.shape == (20, 64, 64, 3)  # half a second
-    assert frames.pixels[::2, 32, 32, 0].tolist() == [10 * age for age in range(10)]
+        film = np.stack(list(renderer.pictures(np.stack(states), 64, 40.0)))
+    assert frames.fps == 20 and frames.pixels.shape == (10, 64, 64, 3)  # half a second, without repetitions
+    assert frames.pixels[:, 32, 32, 0].tolist() == [10 * age for age in range(10)]
+    assert (film[::2] == frames.pixels).all() and (film[1::2] == frames.pixels).all()
     assert (frames.pixels[-1, 0] == 0).all() and (frames.pixels[-1, 32] > 0).all()  # fitted to the width
 
 
@@ -218,6 +228,45 @@ def test_closing_a_mujoco_environment_keeps_the_renderers_of_the_others(batch: M
         forward(first, 1)
         picture = decode_image(first.states[0])
         assert picture is not None and picture.mean() > 50
+
+
+def test_closing_an_environment_leaves_a_library_that_others_use_running(batch: MakeBatch) -> None:
+    env = batch(capture=STEADY)
+    for _ in range(2):
+        act = lambda seen: (np.zeros((len(seen), 2), np.float32), np.zeros(len(seen), np.float32))  # noqa: E731
+        episode = at_once(demonstrate(env.task, act, np.random.default_rng(1)))
+        assert episode is not None and episode.segment.states[:, 0].all()
+        forward(env, 1)
+    assert Walk.library_runs
+    env.close()
+    assert not Walk.library_runs
+
+
+@pytest.mark.parametrize(
+    "infos",
+    [
+        [{"n": 1}, {"n": None}, {"n": "three"}],
+        [{"legal": np.arange(2)}, {"legal": np.arange(3)}],
+        [{"more": {}}, {"more": None}],
+    ],
+)
+def test_infos_of_any_type_and_rewards_in_arrays_are_accepted(batch: MakeBatch, infos: list[Any]) -> None:
+    registered(infos=infos, paid_in_arrays=True, life=5)
+    env = batch(environments=3)
+    steps = forward(env, 40)
+    assert steps[0].true_rewards.tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("clip_seconds", [10, 5])
+def test_clips_of_half_an_episode_or_more_are_recorded(clip_seconds: int) -> None:
+    text = {"name": "walk", "title": "Walk", "instruction": "Which one walks better?", "robot": "gym:Walk-v0@30"}
+    task = json.dumps({**text, "clip_seconds": clip_seconds})
+    config = tiny(task=task, rollout__environments=4, rollout__captured_envs=2, rollout__steps=300)
+    collector = Collector(config, 0, np.zeros(4, np.int64), 1)
+    segments = [segment for _ in range(3) for segment in at_once(collector.collect(0)).segments]
+    assert len(segments) >= 2 * 2 and all(segment.states[:, 0].all() for segment in segments)
+    assert {len(segment.states) for segment in segments} == {30 * clip_seconds}
+    collector.env.close()
 
 
 def test_each_captured_environment_records_one_stretch_in_four(batch: MakeBatch) -> None:
@@ -331,6 +380,24 @@ def test_a_nondeterministic_environment_restarts_differently_after_a_resume(batc
     assert not any(step.finished for step in steps)  # no attempt was seen as a whole
 
 
+def test_attempts_that_end_earlier_in_a_replay_start_again(batch: MakeBatch) -> None:
+    registered(life=9)
+    env = batch()
+    forward(env, 7)
+    registered(life=4)  # as an environment with hidden randomness
+    again = batch(environments=2)
+    again.set_state({name: np.array(array) for name, array in env.get_state().items()})
+    assert again.observations[:, 0].tolist() == [0, 0] and not again.clip_available.any()
+
+
+def test_an_observation_is_compared_with_the_precision_of_its_space(batch: MakeBatch) -> None:
+    registered(seen=Box(-10, 10, (2,), np.float16))
+    env, again = batch(), batch(seed=1)
+    forward(env, 3)
+    again.set_state({name: np.array(array) for name, array in env.get_state().items()})
+    assert again.observations[:, 0].tolist() == [3, 3] and again.clip_available.all()
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -371,7 +438,14 @@ def test_an_unknown_gymnasium_task_is_reported(batch: MakeBatch, name: str, word
 
 
 def test_an_environment_that_cannot_render_is_reported(batch: MakeBatch, monkeypatch: pytest.MonkeyPatch) -> None:
-    for picture, words in ((None, "no pictures"), (np.zeros((60, 90, 3)), "pictures of float64: clips need uint8")):
+    wrong = {
+        "no pictures": None,
+        r"pictures of float64 with the shape \(60, 90, 3\): clips need uint8": np.zeros((60, 90, 3)),
+        r"pictures of uint8 with the shape \(60, 90, 4\): .* with the shape \(height, width, 3\)": np.zeros(
+            (60, 90, 4), np.uint8
+        ),
+    }
+    for words, picture in wrong.items():
         monkeypatch.setattr(Walk, "render", lambda self, picture=picture: picture)
         with pytest.raises(UserError, match=words):
             batch(capture=STEADY)

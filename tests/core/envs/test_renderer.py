@@ -143,13 +143,13 @@ def test_a_renderer_draws_the_same_at_other_sizes_and_after_closing(renderer: Mu
 
 def test_a_video_has_all_frames_in_order_at_the_right_speed(tmp_path: Path) -> None:
     shades = np.linspace(20, 230, 22).astype(np.uint8)
-    pixels = np.broadcast_to(shades[:, None, None, None], (22, 96, 128, 3)).copy()
-    write_video(tmp_path / "clip.mp4", Frames(pixels, 30.0))
+    pixels = np.broadcast_to(shades[:, None, None, None], (22, 96, 96, 3)).copy()
+    write_video(tmp_path / "clip.mp4", pixels, 96, 30.0)
     with av.open(str(tmp_path / "clip.mp4")) as container:
         stream = container.streams.video[0]
         read = [frame.to_ndarray(format="rgb24") for frame in container.decode(stream)]
         assert float(stream.average_rate or 0) == pytest.approx(30)
-    assert [image.shape for image in read] == [(96, 128, 3)] * 22
+    assert [image.shape for image in read] == [(96, 96, 3)] * 22
     assert [float(image.mean()) for image in read] == pytest.approx(shades.tolist(), abs=8)
 
 
@@ -158,7 +158,7 @@ def test_a_video_on_a_full_disk_is_reported_and_leaves_no_file(tmp_path: Path) -
     (tmp_path / "clip.mp4.part").symlink_to("/dev/full")
     noise = np.random.default_rng(0).integers(0, 255, (40, 64, 64, 3), np.uint8)
     with pytest.raises(UserError, match="clip.mp4 can't be written .*No space left"):
-        write_video(tmp_path / "clip.mp4", Frames(noise, 30.0))
+        write_video(tmp_path / "clip.mp4", noise, 64, 30.0)
     assert not list(tmp_path.iterdir())
 
 

@@ -130,6 +130,15 @@ def test_parts_without_collisions_do_not_start_below_the_floor(start: str, batch
         assert extent(env.model, data, parts)[0, 2] > -0.02  # the box around a capsule is larger than the capsule
 
 
+@pytest.mark.parametrize("unit", [1.0, 1000.0])
+def test_a_robot_is_visible_in_any_unit_of_length(unit: float, batch: MakeBatch) -> None:
+    arm = f"""<body name="arm" pos="0 0 {unit / 2}"><joint name="hip" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 {unit} 0 0" size="{unit / 15}" rgba="1 0 0 1"/></body>"""
+    gravity = f'<option gravity="0 0 {-9.81 * unit}" timestep=".001"/>'
+    _, task = imported('<geom type="plane" size="1 1 1"/>' + arm, gravity)
+    assert red_pixels(task, batch(task, 1).states[0]).sum() > 30
+
+
 @pytest.mark.parametrize("joint", ["", "<freejoint/>"], ids=["fixed", "loose"])
 @pytest.mark.parametrize("start", ["lying", "air", "random"])
 def test_robots_start_above_a_table_not_inside_it(start: str, joint: str, batch: MakeBatch) -> None:
