@@ -52,6 +52,17 @@ def _runs_programs(folder: str) -> bool:
     return sys.platform != "linux" or not os.statvfs(folder).f_flag & os.ST_NOEXEC
 
 
+@pytest.hookimpl(tryfirst=True)  # before slow tests are deselected
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the repetitions of tests marked slow_after_first, with other parameters, as slow."""
+    seen = set[str]()
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        if item.get_closest_marker("slow_after_first") and function in seen:
+            item.add_marker("slow")
+        seen.add(function)
+
+
 def pytest_collection_finish() -> None:
     """Exclude everything loaded with the tests from later garbage collections, which would take longer."""
     gc.collect()

@@ -101,8 +101,8 @@ class PlotCanvas(pg.GraphicsView):
         self._layout = self._arrange()
         right.setVisible(has_right)
         self.view.sigRangeChangedManually.connect(lambda _: self._tell_x())
-        self._points: dict[pg.PlotDataItem, pg.ScatterPlotItem] = {}
-        """Points of each curve that have no neighbour, which a line alone would not show."""
+        self._points: dict[pg.PlotCurveItem, pg.ScatterPlotItem] = {}
+        """Points that have no neighbour, which a line alone would not show, of each curve that has had any."""
         self.right = self._add_right() if has_right else None
         self._band = self._add_band(band) if band else None
         self._lines = tuple(pg.InfiniteLine(angle=angle, movable=False) for angle in (90, 0))
@@ -174,24 +174,23 @@ class PlotCanvas(pg.GraphicsView):
         """Width in pixels of the screen; a width of 1 would look thinner on a finer screen."""
         return max(1, round(self.devicePixelRatioF()))
 
-    def add_curve(self, right: bool) -> pg.PlotDataItem:
-        item, points = pg.PlotDataItem(antialias=False), pg.ScatterPlotItem(size=_POINT, pen=None)
-        for part in (item, points):
-            if right:
-                assert self.right is not None
-                self.right.addItem(part)
-            else:
-                self.view.addItem(part)
-        self._points[item] = points
+    def add_curve(self, right: bool) -> pg.PlotCurveItem:
+        item, scale = pg.PlotCurveItem(antialias=False), self.right if right else self.view
+        assert scale is not None
+        scale.addItem(item)
         return item
 
-    def draw(self, item: pg.PlotDataItem, x: Float64, y: Float64, colour: str, dashed: bool) -> None:
+    def draw(self, item: pg.PlotCurveItem, x: Float64, y: Float64, colour: str, dashed: bool) -> None:
         """Draw a curve through x and y, both `(n,) float64`; NaN leaves a gap."""
         style = Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine
-        item.setPen(pg.mkPen(colour, width=self._pen_width, style=style))
-        item.setData(x, y, connect="finite", skipFiniteCheck=False)
+        pen = pg.mkPen(colour, width=self._pen_width, style=style)
+        item.setData(x, y, pen=pen, connect="finite", skipFiniteCheck=False)
         alone = [run.start for run in runs(y) if run.stop - run.start == 1]
-        self._points[item].setData(x[alone], y[alone], brush=pg.mkBrush(colour))
+        if alone and item not in self._points:
+            self._points[item] = pg.ScatterPlotItem(size=_POINT, pen=None)
+            item.getViewBox().addItem(self._points[item])
+        if item in self._points:
+            self._points[item].setData(x[alone], y[alone], brush=pg.mkBrush(colour))
 
     def show_ticks(self, left: bool, right: bool) -> None:
         """Show the ticks of the scales that have points; those of x if any has."""

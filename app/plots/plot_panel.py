@@ -84,7 +84,8 @@ class PlotPanel(QTabWidget):
         if spec.axis is STEPS:
             plot.canvas.follow_x(self._chosen_x)
             plot.canvas.x_chosen.connect(self._on_x_chosen)
-        plot.setVisible(bool(spec.visible_curves(self._true_reward.hidden)))
+        if not spec.visible_curves(self._true_reward.hidden):
+            plot.hide()
         self._made[spec.key] = plot
         return plot
 

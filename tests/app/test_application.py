@@ -129,6 +129,7 @@ if __name__ == '__main__':
 """
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("script", "output"), [(_WINDOW, []), (_START_WINDOW, ["drawn hopper-backflip"])])
 def test_a_process_with_a_window_loads_no_heavy_library(tmp_path: Path, script: str, output: list[str]) -> None:
     (tmp_path / "look.py").write_text(script)
@@ -146,6 +147,7 @@ def test_the_window_is_refused_without_enough_memory(
     assert "2.2 GB is needed" in refusal()
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("number", [*STOPPING[1:], 0])
 def test_a_signal_or_quit_after_closes_the_window_cleanly(tmp_path: Path, number: int) -> None:
     script = (

@@ -59,6 +59,7 @@ def test_an_x_server_that_refuses_this_user_is_one_sentence(tmp_path: Path) -> N
         assert (done.returncode, done.stdout) == (0, "xcb\n"), done.stderr
 
 
+@pytest.mark.slow_after_first
 @needs_server
 @pytest.mark.parametrize("environ", [{"WAYLAND_DISPLAY": "wayland-9"}, {"QT_QPA_PLATFORM": "foo;xcb"}], ids=str)
 def test_a_second_platform_is_tried(environ: dict[str, str]) -> None:

@@ -18,6 +18,7 @@ def made(*, task: dict[str, Any], paper_presets: dict[str, Any] | None = None, a
     return replaced(Config(), **merge_presets(task, paper_presets or {}, algorithm))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("algorithm", ALGORITHM_PRESETS)
 @pytest.mark.parametrize("task", CATALOGUE)
 def test_every_task_can_be_taught_with_every_algorithm(task: str, algorithm: str) -> None:

@@ -14,6 +14,7 @@ from core.types import Answer, Choice
 from tests.e2e.taught import SHORT, TASK, Finished, Teach, garbage, same
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("other_reward", "changes"), [(garbage, {}), (None, {}), (garbage, {"oracle__equal": 0.2})])
 def test_neither_policy_nor_reward_fit_sees_the_true_reward(
     teach: Teach, finished: Finished, monkeypatch: pytest.MonkeyPatch, other_reward: Any, changes: dict[str, Any]

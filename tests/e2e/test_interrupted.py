@@ -36,6 +36,7 @@ def interrupted_at_batch(taught: Taught, number: int, times: int, sent: signal.S
     taught.close()
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("sent", STOPPING)
 def test_a_request_to_stop_during_an_update_does_not_change_the_result(
     teach: Teach, finished: Finished, sent: signal.Signals

@@ -34,6 +34,7 @@ def followed(labels: int = ALL, **changes: Any) -> dict[str, Any]:
     return settings | {"steps": steps_for_answers(tiny(**settings))}
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("pace", "cores"), [(4.0, 2), (40.0, 1)])
 def test_a_slow_and_a_fast_person_teach_the_same_on_one_core_and_on_two(
     teach: Teach, finished: Finished, pace: float, cores: int
@@ -45,6 +46,7 @@ def test_a_slow_and_a_fast_person_teach_the_same_on_one_core_and_on_two(
     assert choices(other) == choices(usual) and same(other, usual)
 
 
+@pytest.mark.slow
 def test_a_session_trains_independently_of_the_number_of_answers_to_come(finished: Finished) -> None:
     short, long = finished(**followed()), finished(**followed(labels=2 * ALL))
     assert len(choices(long)) == 2 * ALL

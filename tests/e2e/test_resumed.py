@@ -33,6 +33,7 @@ _REPEATED = ("episodes of different lengths", "a2c", "trpo")
 """Cases that differ little from the others."""
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("cycles", "changes"),
     [pytest.param(*case, marks=[pytest.mark.slow] * (name in _REPEATED)) for name, case in CASES.items()],
@@ -78,6 +79,7 @@ def killed(taught: Taught, events: int) -> None:
     taught.close()
 
 
+@pytest.mark.slow
 def test_a_run_killed_repeatedly_ends_as_if_undisturbed(teach: Teach, finished: Finished) -> None:
     """The kills come during the first answers, and later between the checkpoints that follow the fits."""
     chosen = {**SHORT, "teacher": "person", "policy__lag": 1}

@@ -31,6 +31,7 @@ WITH_STATE = ("no-ensemble", "dropout")
 """Variants of the fit that draw random numbers of their own."""
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in WITH_STATE)) for name in VARIANTS]
 )
@@ -43,6 +44,7 @@ def test_a_variant_resumes_as_if_never_stopped(teach: Teach, finished: Finished,
     assert asked_later > 0 or name == "no-online-queries"
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_variant_changes_the_run(teach: Teach, finished: Finished, name: str) -> None:
     """Each switch affects the policy, most of them from the first fit."""
@@ -92,6 +94,7 @@ def test_a_skipped_query_is_replaced_by_another(finished: Finished) -> None:
     assert 0 < skipped == len(choices(taught)) - taught.all(RewardFitted)[-1].preferences
 
 
+@pytest.mark.slow
 def test_true_returns_reach_the_target_ablation_only_through_answers(
     teach: Teach, finished: Finished, monkeypatch: pytest.MonkeyPatch
 ) -> None:

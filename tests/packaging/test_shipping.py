@@ -51,6 +51,7 @@ def test_licences_come_from_the_packages_that_own_the_files(script: Script, tmp_
     )
 
 
+@pytest.mark.slow
 def test_the_projects_own_files_need_no_owner_even_in_an_editable_install(
     script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

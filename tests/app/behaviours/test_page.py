@@ -572,6 +572,7 @@ def test_a_damaged_file_is_reported_and_the_others_are_listed(page: Page, caplog
     assert "bad.json is wrong: It is not valid JSON" in page.message and "bad.json" in caplog.text
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("look", [Appearance.DARK, Appearance.LIGHT])
 def test_nothing_is_cut_off(page: Page, look: Appearance, picture: Callable[[QWidget, str], None]) -> None:
     theme.choose(look)

@@ -98,6 +98,7 @@ def test_practice_clips_have_the_keys_of_a_session_except_that_space_presses_a_f
         assert made.maker.isVisible()
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("kept", [True, False])
 def test_five_practice_answers_are_kept_only_on_request(page: Page, kept: bool) -> None:
     made = practised(page)

@@ -161,6 +161,7 @@ def test_a_damaged_answer_can_be_changed_once_its_file_is_put_back(mixed: Face) 
     assert page.pane.choices[Choice.TIE].isEnabled()
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("open_meanwhile", [False, True])
 def test_answers_of_a_restored_copy_are_listed_once_training_has_them(mixed: Face, open_meanwhile: bool) -> None:
     page = page_of(mixed)

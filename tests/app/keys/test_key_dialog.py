@@ -95,6 +95,7 @@ def test_a_key_that_cannot_be_used_is_refused_in_a_sentence(dialog: KeyDialog, k
     assert dialog.keys == KeyMap()
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("key", [Qt.Key.Key_Dead_Circumflex, Qt.Key.Key_Multi_key])
 def test_a_key_without_a_name_is_ignored_until_another_is_pressed(dialog: KeyDialog, key: Qt.Key) -> None:
     choose(dialog, Choice.LEFT, key)

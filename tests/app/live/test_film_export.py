@@ -27,6 +27,7 @@ def test_the_film_for_a_talk_is_made_by_its_own_job(face: Face, tmp_path: Path) 
     assert request.height == 1080 and request.target == str(tmp_path / "talk.mp4")
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("action", "before_after"), [("film", False), ("before and after", True)])
 def test_the_menu_requests_a_film_from_a_child_and_shows_its_progress(
     face: Face, tmp_path: Path, action: str, before_after: bool
@@ -93,6 +94,7 @@ def test_a_finished_film_is_not_reported_as_unfinished_while_its_child_ends(
     assert face.controller.abandoned == ""
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("waits", [True, False])
 def test_quitting_asks_about_a_film_in_progress(face: Face, tmp_path: Path, waits: bool) -> None:
     choose(face, "film", tmp_path / "flip.mp4")

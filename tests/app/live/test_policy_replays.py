@@ -135,6 +135,7 @@ def test_a_restarted_clips_job_gets_the_request_again(face: Face) -> None:
     face.wait_until(lambda: face.window.live.policy.shown is not None)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("rendering", [False, True])
 def test_no_replay_is_requested_while_the_session_is_stopped(face: Face, rendering: bool) -> None:
     learned(face, *STEPS[:2])

@@ -231,6 +231,7 @@ def test_an_unavailable_teacher_is_reported_below_its_field_in_the_words_of_the_
     assert form.problem == form.page.problems["teacher"].text() != "" and "--" not in form.problem
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("field", ["name", "seed", "teacher"])
 def test_enter_starts_from_any_field_and_presses_a_focused_button(form: Form, qtbot: QtBot, field: str) -> None:
     editor = form.page.folder.name if field == "name" else form.page.fields[field]

@@ -192,6 +192,7 @@ def test_figures_saved_as_a_table_are_exact(open_face: Callable[..., Face], tmp_
     ]
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("word", "suffix"), [("PNG", "png"), ("SVG", "svg")])
 def test_a_saved_picture_is_light_and_large_and_names_its_task_and_session(
     open_face: Callable[..., Face], tmp_path: Path, word: str, suffix: str

@@ -57,6 +57,7 @@ def test_a_figure_shows_all_points_of_a_plot_that_was_never_on_screen(open_face:
     assert low < X[0] < X[-1] < high < 1.1 * X[-1]
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("decay", [2e-4, 4e-5, 0.37, 1.01e-3])
 def test_a_logarithmic_scale_between_two_powers_of_ten_has_numbers(
     open_face: Callable[..., Face], decay: float

@@ -75,6 +75,7 @@ def cause(face: Face, kind: type[Event]) -> None:
         face.engine[name].play(event)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("target", "kind", "error"),
     [(*sending, ERRORS[number % len(ERRORS)]) for number, sending in enumerate(SENDINGS)],

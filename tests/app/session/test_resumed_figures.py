@@ -63,6 +63,7 @@ def test_earlier_figures_are_shown_as_soon_as_the_session_is_open(taught: Path, 
     assert not face.window.live.policy.reward_timeline.known  # otherwise it would say that there is no reward
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("reached", "result"), [(6.0, "rose"), (4.0, "did not rise")])
 def test_the_gain_of_a_finish_is_known_after_a_restart(
     taught: Path, open_face: Callable[..., Face], reached: float, result: str

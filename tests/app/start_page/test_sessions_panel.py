@@ -67,6 +67,7 @@ def test_the_first_plot_of_a_behaviour_has_no_best_value(
     assert shown in page.rows.session_model.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("way", ["enter", "double click", "button"])
 def test_a_session_can_be_opened(page: Page, way: str) -> None:
     make_session(page.root, "first", ago=1)
@@ -110,6 +111,7 @@ def test_a_damaged_session_is_listed_and_not_opened(page: Page, damage: str) -> 
     assert page.opened == []
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("way", ["key", "button", "menu"])
 def test_a_session_can_be_duplicated(page: Page, way: str) -> None:
     folder = make_session(page.root, "mine", labels=20)
@@ -129,6 +131,7 @@ def test_a_session_can_be_duplicated(page: Page, way: str) -> None:
         assert store.count() == 1
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("way", ["key", "button"])
 def test_a_session_can_be_started_over_with_its_answers(page: Page, way: str) -> None:
     folder = make_session(page.root, "stuck", labels=1)
@@ -178,6 +181,7 @@ def test_a_failed_copy_does_not_interrupt_the_opening_of_a_session(page: Page, m
     page.wait_until(lambda: [session.folder.name for session in page.opened] == ["there"])
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("way", ["key", "button", "drop"])
 def test_a_session_is_moved_to_the_trash_and_restored(page: Page, way: str) -> None:
     for number, name in enumerate(("a", "b", "c")):

@@ -62,6 +62,7 @@ def shown(page: Page) -> BehaviourPage:
     return page.window.behaviour_page
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("look", [Appearance.DARK, Appearance.LIGHT])
 def test_all_controls_of_the_page_of_behaviours_show_the_focus(page: Page, look: Appearance) -> None:
     theme.choose(look)

@@ -27,6 +27,7 @@ def demo(face: Face) -> Iterator[DemoWindow]:
     face.window.watching_commands.leave_demo()
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("key", [Qt.Key.Key_F11, Qt.Key.Key_Escape])
 def test_f11_opens_demo_mode_full_screen_and_f11_or_esc_leaves_it(face: Face, key: Qt.Key) -> None:
     demo = open_demo(face)

@@ -76,6 +76,7 @@ def test_a_withdrawn_answer_does_not_count_in_the_comparison(face: Face) -> None
     assert line(face) == "The finished policy was preferred in 1 of 2 pairs, the earlier one in 1."
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("key", "steps"), [(Qt.Key.Key_Left, BEFORE), (Qt.Key.Key_Right, AFTER)])
 def test_a_second_finish_is_undone_alone_unless_the_first_one_made_the_policy_worse(
     face: Face, key: Qt.Key, steps: int
@@ -155,6 +156,7 @@ def test_an_answer_changed_in_the_history_counts_with_its_new_choice(face: Face)
     assert line(face) == "The finished policy was preferred in 2 of 2 pairs, the earlier one in 0."
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("reason", [FINISHED, DONE])
 def test_comparisons_are_marked_after_the_last_step_of_a_session(face: Face, reason: str) -> None:
     finish(face)

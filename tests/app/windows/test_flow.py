@@ -242,6 +242,7 @@ def test_quitting_a_session_first_reports_an_unsaved_behaviour(begin: Begin) -> 
     flow.wait_until(lambda: bool(flow.ended))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("config", "labeller", "written", "expected"),
     [
@@ -359,6 +360,7 @@ def test_each_session_has_its_own_log(begin: Begin) -> None:
         assert log.count("opened by Python") == 1 and log.rstrip().endswith("closed")
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("command", [Command.START_PAGE, Command.START_OVER])
 def test_a_file_abandoned_with_its_session_is_reported_on_the_start_page(
     begin: Begin, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

@@ -16,6 +16,7 @@ from tests.app.history_page_driver import MIXED, damage, disagreements, judge, p
 SMALL = QSize(1280, 720)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("state", ["list", "empty", "doubted", "no-predictor", "unreadable"])
 def test_nothing_is_cut_off_on_a_small_screen(
     opened: Callable[..., Face],

@@ -40,6 +40,7 @@ def sized(face: Face, size: QSize = SMALL) -> MainWindow:
     return face.window
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("task", sorted(CATALOGUE, key=lambda name: -len(CATALOGUE[name].instruction))[:2])
 def test_nothing_is_cut_off_on_a_small_screen(open_face: Callable[..., Face], picture: Any, task: str) -> None:
     face = open_face(task=task, labels=10_000)
@@ -186,6 +187,7 @@ def test_a_moved_splitter_is_restored_and_hides_neither_side(open_face: Callable
     again.wait_until(lambda: again.window.findChild(ProgressPanel).sizes() == pytest.approx([live, plots], abs=2))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("command", [Command.REWARD_PLOTS, Command.EARLIER_POLICY, Command.NEWEST_POLICY])
 def test_commands_that_act_on_the_panel_show_it(face: Face, command: Command) -> None:
     face.window.commands[Command.PROGRESS_PANEL].trigger()

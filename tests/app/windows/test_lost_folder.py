@@ -42,6 +42,7 @@ def refuse_checkpoint(face: Face) -> None:
         face.controller.checkpointer.request()
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("other", [False, True])
 def test_changes_while_the_folder_is_missing_are_refused_or_saved_on_its_return(
     face: Face, away: Path, other: bool
@@ -109,6 +110,7 @@ def test_quitting_asks_before_training_is_lost_and_leaves_no_folder_behind(face:
     assert face.controller.abandoned == LOST_TRAINING and not face.folder.exists()
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("learns", [False, True])
 def test_a_session_stopped_without_its_folder_reports_nothing_saved_and_continues_later(
     face: Face, away: Path, learns: bool

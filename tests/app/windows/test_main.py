@@ -99,6 +99,7 @@ def test_keys_and_buttons_do_nothing_once_stopped(face: Face) -> None:
     face.wait_until(undo.isEnabled)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("name", "way"), [("rollout", "fails"), ("reward", "dies"), ("policy", "dies"), ("clips", "fails")]
 )

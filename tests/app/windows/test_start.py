@@ -54,6 +54,7 @@ def test_every_task_has_a_card_with_a_moving_picture(page: Page) -> None:
     page.wait_until(moves)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("look", [Appearance.DARK, Appearance.LIGHT])
 def test_nothing_is_cut_off_on_a_small_screen(page: Page, look: Appearance, picture: Picture) -> None:
     theme.choose(look)

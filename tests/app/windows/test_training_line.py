@@ -102,6 +102,7 @@ def test_training_can_continue_without_answers_even_after_a_restart(face: Face) 
     face.wait_until(lambda: face.engine["rollout"].got(HoldChanged)[-1] == HoldChanged(True))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("after", "result"), [(6.0, "rose"), (4.0, "did not rise"), (3.0, "did not rise")])
 def test_an_answer_ends_a_finish(face: Face, after: float, result: str) -> None:
     hold(face, 20_000)

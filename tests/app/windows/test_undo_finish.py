@@ -197,6 +197,7 @@ def test_a_failed_undo_loses_no_training(face: Face, monkeypatch: pytest.MonkeyP
     assert face.controller.checkpointer.unsaved and offered(face)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("lost", "refused", "renewed"),
     [
@@ -363,6 +364,7 @@ def test_the_best_figure_of_an_undone_finish_leaves_the_summary(face: Face) -> N
     face.wait_until(lambda: summary.read(face.folder).best == 2.5)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("late", [lambda face: wait(face, FINISHED), lambda face: act(face, AFTER, 1.0)])
 def test_a_finish_ended_by_an_answer_stays_ended_after_a_late_event_of_it(
     face: Face, late: Callable[[Face], None]

@@ -116,6 +116,7 @@ def test_the_majority_is_one_answer_with_its_votes(voting: tuple[Face, DemoWindo
     assert demo.title.text() == "Hopper: backflips"
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("ties", [0, 1])
 def test_equal_votes_are_stored_and_shown_as_a_tie(voting: tuple[Face, DemoWindow, FakeProcess], ties: int) -> None:
     face, demo, child = voting

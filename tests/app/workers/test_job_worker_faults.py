@@ -25,6 +25,7 @@ def names(event: Event) -> str:
     return type(event).__name__
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("event", FILM, ids=names)
 def test_a_film_whose_worker_fails_is_reported_and_another_can_be_made(
     face: Face, tmp_path: Path, event: Event

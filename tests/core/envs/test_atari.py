@@ -100,6 +100,7 @@ def blanked(task: AtariTask) -> np.ndarray:
     return inside
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", ["pong", "enduro-even"])
 def test_observations_are_those_of_a_slow_reference_bit_for_bit(name: str) -> None:
     """One game runs without the console's memory and one with it, in different emulators."""
@@ -124,6 +125,7 @@ def test_observations_are_those_of_a_slow_reference_bit_for_bit(name: str) -> No
         assert matches >= 1
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     "task",
     [
@@ -150,6 +152,7 @@ def test_only_the_score_is_blanked(task: AtariTask) -> None:
     assert drawn_inside[inside].any()
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", SCORES)
 def test_all_digits_of_a_score_are_blanked(name: str) -> None:
     game, inside = interface(get_task(name)), blanked(get_task(name))
@@ -201,6 +204,7 @@ def test_the_end_of_a_game_is_not_visible_to_the_learner() -> None:
     assert finished > 1
 
 
+@pytest.mark.slow
 def test_a_resumed_batch_continues_exactly() -> None:
     rng, other_rng = np.random.default_rng(0), np.random.default_rng(9)
     capture = CaptureSchedule(2, 25, 2)
@@ -219,6 +223,7 @@ def test_a_resumed_batch_continues_exactly() -> None:
     assert finished > 0
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("speed", "rewards", "points"),
     [
@@ -260,6 +265,7 @@ def test_a_missing_or_damaged_game_is_reported_with_its_package(
         make("qbert", 2)
 
 
+@pytest.mark.slow
 def test_each_environment_contributes_one_episode_of_any_length() -> None:
     env = make("breakout", 4, threads=2)
     rng, acted = np.random.default_rng(0), 0

@@ -339,6 +339,7 @@ def lived(env: GymVectorEnv, steps: int, seed: int) -> list[Any]:
     return seen
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("steps", [4, 300])
 @pytest.mark.parametrize("name", ["gym:Walk-v0", "gym:CartPole-v1"])
 def test_a_resumed_environment_continues_as_if_never_stopped(batch: MakeBatch, name: str, steps: int) -> None:

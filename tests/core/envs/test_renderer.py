@@ -40,6 +40,7 @@ def moving(steps: int, fall: float = 0.0) -> np.ndarray:
     return states
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("steps", "fps", "frames"), [(60, 30.0, 45), (40, 60.0, 60), (1, 40.0, 1)])
 def test_a_clip_plays_in_real_time(renderer: MujocoRenderer, steps: int, fps: float, frames: int) -> None:
     clip = renderer.render(moving(steps), 16, fps)
@@ -87,6 +88,7 @@ def test_the_camera_follows_the_robot_sideways(renderer: MujocoRenderer) -> None
     assert difference(robot, followed) < 0.5 and len(rows_of_robot(followed))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", ["hopper-backflip", "hopper", "walker", "half-cheetah", "half-cheetah-one-leg", "ant"])
 def test_a_rising_robot_is_drawn_higher_and_whole_above_the_same_floor(name: str) -> None:
     low, middle, high = raised(name, 0.0, 0.3, 0.6)

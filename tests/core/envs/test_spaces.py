@@ -10,6 +10,7 @@ from core.tasks import CATALOGUE, behaviours
 OTHERS = ["gym:Pendulum-v1", "gym:CartPole-v1"]
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", [*CATALOGUE, *behaviours(), *OTHERS])
 def test_a_task_gives_the_sizes_of_its_environment(name: str) -> None:
     config = Config(task=name)

@@ -185,6 +185,7 @@ def test_an_impossible_film_is_refused_in_one_sentence(taught: Path, tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["new"]
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("known", "games", "steps", "expected"), [(4.25, 1, 300, 4.25), (float("nan"), 8, 4500, 3.5)], ids=["taught", "new"]
 )

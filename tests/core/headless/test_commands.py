@@ -179,6 +179,7 @@ def test_a_refused_film_shows_no_progress(cli: Run) -> None:
             assert reason in line
 
 
+@pytest.mark.slow
 def test_bench_gives_positive_ratios(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     small = {**QUICK, "labels": 4, "steps": 8 * 32 * 4}
     quick = functools.partial(bench.measure, turns=1, **small)
@@ -297,6 +298,7 @@ def test_output_to_a_closed_pipe_is_dropped_silently() -> None:
     assert (done.returncode, done.stderr) == (1, "")
 
 
+@pytest.mark.slow
 def test_training_continues_when_messages_cannot_be_written(tmp_path: Path) -> None:
     """This happens when Ctrl+C also ends `tee`, which receives the progress bar."""
     quick = ["--labels", "2", "--steps", "1000", "--set", "rollout.environments=8", "--set", "query.first_labels=1"]

@@ -25,6 +25,7 @@ def batches(events: list[Event]) -> list[RolloutBatchReady]:
     return [event for event in events if isinstance(event, RolloutBatchReady)]
 
 
+@pytest.mark.slow
 def test_a_stopped_picture_session_continues_exactly(tmp_path: Path) -> None:
     config = block_config(steps=8 * 16 * 5)
     whole = taught(tmp_path / "whole", config)

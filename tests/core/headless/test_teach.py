@@ -133,6 +133,7 @@ def test_fewer_answers_than_asked_are_reported(cli: Run) -> None:
     assert (result["true_return"], result["measure"]) == (None, {}) and "No episode has ended" in printed.err
 
 
+@pytest.mark.slow
 def test_divergences_are_reported(tmp_path: Path, cli: Run) -> None:
     degrees = """<mujoco><option timestep="0.005"/><worldbody><geom type="plane" size="5 5 .1"/>
     <body pos="0 0 .5"><freejoint/><geom size=".1" mass="1"/>
@@ -147,6 +148,7 @@ def test_divergences_are_reported(tmp_path: Path, cli: Run) -> None:
     assert diverged > 1 and f"{diverged} simulations diverged and were reset." in printed.err
 
 
+@pytest.mark.slow
 def test_an_oracle_that_cannot_tell_clips_apart_is_reported(tmp_path: Path, cli: Run) -> None:
     file = tmp_path / "high.JSON"
     file.write_text(json.dumps({**BEHAVIOUR, "robot": "hopper", "clip_seconds": 0.5, "oracle": "height > 50"}))

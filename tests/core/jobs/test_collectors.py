@@ -81,6 +81,7 @@ def require_same_state(one: JobState, other: JobState) -> None:
     assert one.values == other.values and same(one.arrays, other.arrays)
 
 
+@pytest.mark.slow
 def test_results_are_the_same_in_one_process_or_in_two(both: Pair) -> None:
     """The comparison includes ends of episodes, new policies, new rewards, and segments across batches."""
     ensemble = build_ensemble(config(), CPU)
@@ -180,6 +181,7 @@ def test_games_are_the_same_in_one_process_or_in_two_and_resume_in_two(games: Ma
     require_same(batch(here), batch(apart))
 
 
+@pytest.mark.slow
 def test_pictures_are_captured_in_turn_across_all_collectors(games: Made) -> None:
     """In every step as many are captured as by a single collector, so that a person never waits for clips."""
     made = games("breakout", rollout__captured_envs=4, query__segment_steps=2)

@@ -77,6 +77,7 @@ def test_a_paused_job_rests_but_returns_its_state(taught: tuple[JobProcess, Poli
     assert next_of(child, PolicyPublished).version == published.version + 1
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("content", [b"no pickle", b""])
 def test_an_event_that_cannot_be_read_fails_the_job_instead_of_being_waited_for(start: Start, content: bytes) -> None:
     child = start("previews")

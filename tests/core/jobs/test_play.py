@@ -32,6 +32,7 @@ def test_controls_are_a_joystick(held: ControlsHeld, name: str) -> None:
 QUICK = ("pong", "breakout", "beam-rider")
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     "task", [pytest.param(task, id=task.name, marks=[pytest.mark.slow] * (task.name not in QUICK)) for task in GAMES]
 )

@@ -83,6 +83,7 @@ def test_a_session_with_a_taken_reward_offers_pairs_before_any_answer() -> None:
     assert offered
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("fitted", [True, False])
 def test_training_never_waits_for_an_answer_without_a_pair(fitted: bool) -> None:
     rollout = Played("rollout", **ASKED, query__schedule="answers", rollout__steps_per_answer=1, query__rest=40)
@@ -101,6 +102,7 @@ def test_training_never_waits_for_an_answer_without_a_pair(fitted: bool) -> None
         events = rollout.turn(PreferenceAdded(preference(answered, Choice.CANT_TELL, waiting.popleft())))
 
 
+@pytest.mark.slow
 def test_the_untrained_policy_is_shown_once_before_the_first_fit() -> None:
     many = {"query__first_clips": 12, "rollout__demonstrate_every": 1}
     rollout = Played("rollout", **ASKED, query__schedule="answers", rollout__steps_per_answer=1, **many)

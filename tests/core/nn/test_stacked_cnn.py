@@ -97,6 +97,7 @@ def test_dropout_zeroes_its_share_by_reproducible_draws() -> None:
     assert not torch.allclose(one, other, atol=1e-2)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("deserved", [True, False])
 def test_the_predicted_reward_follows_the_true_one_unless_choices_are_shuffled(deserved: bool) -> None:
     trainer, answers = block_trainer(dropout=0.1, minibatch=8), [block_preference(i) for i in range(48)]

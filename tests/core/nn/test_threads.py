@@ -62,6 +62,7 @@ CASES: dict[str, Callable[[], Case]] = {
 }
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(("threads", "rows"), [(1, ROWS), (2, ROWS), (2, 7), (2, 1)])
 def test_the_gradient_of_a_ppo_step_in_two_threads_is_that_of_the_plain_loss(

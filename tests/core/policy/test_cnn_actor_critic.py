@@ -75,6 +75,7 @@ def test_the_networks_are_those_of_2013_and_2015(vision: str, filters: int, feat
     assert made.weights.numel() - made.policy_size == units + 1  # everything except the value's own layer
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("algorithm", "updates"), [("ppo", 6), ("a2c", 60), ("trpo", 8)])
 def test_every_algorithm_learns_the_right_action_for_each_picture(algorithm: str, updates: int) -> None:
     made = optimizer(algorithm)

@@ -52,6 +52,7 @@ def test_a_batch_may_have_fewer_steps_than_a_robot_has_actuators(algorithm: str)
     assert not torch.equal(network.weights, before)
 
 
+@pytest.mark.slow_after_first
 @every
 @both_kinds
 def test_the_policy_learns_from_rewards_and_not_from_shuffled_ones(algorithm: str, discrete: bool) -> None:
@@ -77,6 +78,7 @@ def value_error(made: OnPolicyOptimizer, batch: RolloutBatchReady) -> float:
     return float((prepared.values.detach() - prepared.returns).square().mean())
 
 
+@pytest.mark.slow_after_first
 @every
 def test_the_value_function_follows_a_flipped_reward_at_once_and_learns_in_units_of_the_returns(algorithm: str) -> None:
     made = optimizer(algorithm, max_gradient=10.0, discount=0.9, minibatch=512)
@@ -94,6 +96,7 @@ def test_the_value_function_follows_a_flipped_reward_at_once_and_learns_in_units
     assert value_correlation(made) < -0.9
 
 
+@pytest.mark.slow_after_first
 @every
 @pytest.mark.parametrize("factor", [5.0, 30.0])
 def test_values_keep_their_meaning_when_their_unit_changes(algorithm: str, factor: float) -> None:
@@ -152,6 +155,7 @@ def test_a_weight_that_is_not_finite_is_reported_by_the_update(algorithm: str) -
         list(made.update(one_step(made.network, 0)))
 
 
+@pytest.mark.slow_after_first
 @every
 @both_kinds
 def test_a_restored_optimizer_continues_exactly(algorithm: str, discrete: bool) -> None:
@@ -190,6 +194,7 @@ def deviation(algorithm: str, entropy_bonus: float) -> float:
     return float(made.network.policy_parameters[-1].detach().exp())
 
 
+@pytest.mark.slow_after_first
 @every
 def test_the_entropy_bonus_keeps_the_policy_exploring(algorithm: str) -> None:
     assert deviation(algorithm, entropy_bonus=1.0) > deviation(algorithm, entropy_bonus=0.0) + 0.05

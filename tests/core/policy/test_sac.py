@@ -212,6 +212,7 @@ def test_the_policy_learns_from_rewards_and_not_from_shuffled_ones() -> None:
     assert result(made) > -0.5 and result(misled) < -0.9  # -1 is the mean for an action that is always 0
 
 
+@pytest.mark.slow
 def test_a_changed_reward_changes_the_worth_of_old_steps() -> None:
     """No new step is needed: the batches' own rewards are zero, and the last batch is small."""
 
@@ -232,6 +233,7 @@ def test_a_changed_reward_changes_the_worth_of_old_steps() -> None:
     assert made.network.sample(made.network.distribution(rest), None)[0].item() == pytest.approx(-0.5, abs=0.15)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("entropy", [0.3, -1.0])
 def test_the_temperature_keeps_the_entropy(entropy: float) -> None:
     made = sac(target_entropy=entropy, steps_per_gradient=4.0)
@@ -292,6 +294,7 @@ def test_values_look_ahead_by_the_discount() -> None:
     assert abs(levels[0]) < 0.4 and levels[1] > 0.6
 
 
+@pytest.mark.slow
 def test_values_contain_no_reward_for_the_entropy_that_is_kept() -> None:
     """An action's value is its own reward and as much again for all later ones, as with a discount of 0.5."""
     differences = []

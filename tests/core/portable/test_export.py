@@ -92,6 +92,7 @@ def test_a_reward_of_observations_alone_takes_no_action(tmp_path: Path) -> None:
         assert predicted == pytest.approx([reward], abs=1e-4)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("name", "algorithm"), [("pendulum", "ppo"), ("pendulum", "sac"), ("gym:CartPole-v1", "ppo"), ("mjcf", "ppo")]
 )

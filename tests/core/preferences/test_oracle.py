@@ -153,6 +153,7 @@ def persons_choices(pairs: list[tuple[int, int]], **settings: float) -> list[Cho
 ALL_PAIRS = [(a, b) for a in range(100) for b in range(a)]
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("wrong", [0.0, 0.15, 0.3])
 def test_a_person_errs_more_often_about_asked_and_similar_pairs_than_about_random_ones(
     wrong: float,

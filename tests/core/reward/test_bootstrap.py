@@ -37,6 +37,7 @@ def test_there_are_as_many_draws_as_preferences_and_none_is_held_out(preferences
     assert (bootstrap.counts[bootstrap.holdout] == 0).all()
 
 
+@pytest.mark.slow
 def test_hold_outs_and_draws_are_uniform_with_the_variance_of_a_bootstrap() -> None:
     bootstrap = grown(12, members=4000)
     assert bootstrap.holdout.mean(0) == pytest.approx(np.full(12, 4 / 12), abs=0.04)

@@ -311,6 +311,7 @@ def test_a_changed_answer_counts_as_given_that_way_without_a_restart() -> None:
 HISTORIES = {"plain": ([], []), "withdrawn": ([15, 9], []), "changed": ([], [6, 9]), "both": ([15], [6])}
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("max_labels", [0, 12])
 @pytest.mark.parametrize(("withdrawn", "changed"), HISTORIES.values(), ids=HISTORIES)
 @pytest.mark.parametrize("dropout", [0.0, 0.2])

@@ -34,6 +34,7 @@ def test_an_actuator_without_a_control_is_refused_by_its_name(motor: str) -> Non
         import_robot(Path("arm.xml"))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("actuator", "key"),
     [

@@ -109,6 +109,7 @@ def mean_rates(model: Any, before: Any, after: Any, seconds: float) -> dict[str,
     return {"roll_rate": body[0], "pitch_rate": body[1], "yaw_rate": world[2]}
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", [*ROBOTS, "gimbal"])
 def test_every_signal_matches_mujoco(name: str, batch: MakeBatch) -> None:
     task: Any = ROBOTS.get(name)

@@ -45,6 +45,7 @@ def robot(**parts: str) -> tuple[RobotModel, Any]:
     return imported(Path("box.xml"))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("actuator", "joint", "ends"),
     [
@@ -73,6 +74,7 @@ def test_full_effort_is_the_range_implied_by_the_model(
 KEYS = '<keyframe><key name="lie" qpos="0 0 .5 1 0 0 0 0"/><key name="home" qpos="0 0 .5 1 0 0 0 1.2" {}/></keyframe>'
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("parts", "start", "rest"),
     [
@@ -145,6 +147,7 @@ def test_a_height_field_lies_on_the_floor() -> None:
     assert floor_of(model)[1] == pytest.approx(-0.4)
 
 
+@pytest.mark.slow
 def test_the_picture_of_a_height_field_keeps_its_narrow_ridges() -> None:
     heights = np.zeros((512, 512), np.uint8)
     heights[:, ::32] = 100
@@ -192,6 +195,7 @@ def test_the_root_belongs_to_the_actuated_part() -> None:
 BALL = '<body name="ball" pos="1 0 1"><freejoint/><geom name="ball" size=".1"/></body>'
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("parts", "actuator"),
     [
@@ -228,6 +232,7 @@ RISER = """<mujoco><worldbody><body name="base" pos="0 0 .3" euler="{euler}"><jo
 <actuator><motor joint="elbow" ctrlrange="-1 1"/></actuator></mujoco>"""
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("euler", "axis", "turn"),
     [("0 0 0", "0 0 1", "0 1 0"), ("0 0 0", "0 0 -1", "0 1 0"), ("90 0 0", "0 1 0", "0 0 1")],
@@ -390,6 +395,7 @@ EXACT = {
 }
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("first", EXACT.values(), ids=EXACT)
 def test_a_mesh_whose_exact_inertia_needs_all_its_triangles_keeps_them(first: str) -> None:
     Path("ball.obj").write_text(bumpy_ball(40))
@@ -397,6 +403,7 @@ def test_a_mesh_whose_exact_inertia_needs_all_its_triangles_keeps_them(first: st
     assert load_model(task).mesh_facenum[0] == 3120
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("name", "numbers", "floor", "fixed"),
     [("ant", (8, 8, 13), True, False), ("humanoid", (17, 17, 17), True, False), ("pusher", (7, 11, 20), False, True)],
@@ -421,6 +428,7 @@ def test_gymnasiums_models_step_and_are_visible(
 LEVEL = '<joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/><joint axis="0 0 1"/>'
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("root", "joint", "above"),
     [
@@ -444,6 +452,7 @@ def test_a_robot_moving_in_a_horizontal_plane_is_seen_from_above(root: str, join
 FRONTAL = '<joint type="slide" axis="0 1 0"/><joint type="slide" axis="0 0 1"/><joint axis="1 0 0"/>'
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("root", "axis", "azimuth"),
     [
@@ -461,6 +470,7 @@ def test_a_robot_moving_across_x_is_seen_along_x(root: str, axis: str, azimuth: 
     assert not robot_model({name: value for name, value in model.to_dict().items() if name != "frontal"}).frontal
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("size", [0.01, 0.1, 0.35, 1, 20])
 def test_some_squares_of_the_floor_are_visible_for_any_size_of_robot(size: float) -> None:
     ball = f"""<mujoco><worldbody><geom name="floor" type="plane" size="9 9 1"/><body pos="0 0 {size}">

@@ -285,6 +285,7 @@ def test_files_that_are_no_robots_are_refused(content: str, expected: str) -> No
         import_robot(Path("other.xml"))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", ["packed", "joints", "timestep", "plain", "start", "body", "on_floor"])
 def test_a_damaged_robot_in_a_text_is_refused(name: str) -> None:
     values = json.loads(task_text("sit.json", import_robot))

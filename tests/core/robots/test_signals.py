@@ -130,6 +130,7 @@ PLANAR = """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 1
   <joint axis="{axis}" ref="20"/><geom size=".1"/></body></worldbody></mujoco>"""
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", ["roll", "pitch", "yaw"])
 @pytest.mark.parametrize("euler", ["0 0 0", "0 0 180", "0 180 0", "180 0 0", "own"])
 @pytest.mark.parametrize("way", ["1", "-1"])
@@ -218,6 +219,7 @@ def test_forward_pitch_moves_the_head_towards_x() -> None:
     assert tilted["pitch"][0] == pytest.approx(0.4) and tilted.poses.body(1, 0)[1][0, 2] > 0
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", ["hopper", "walker", "half-cheetah", "ant"])
 def test_contacts_match_mujoco(name: str) -> None:
     """Robots fall and kick: all geoms with a force on the floor are in contact, and others only if near it."""

@@ -21,6 +21,7 @@ from tests.core.robot_toys import MakeBatch
 FLOOR_ROBOTS = [name for name, robot in ROBOTS.items() if robot.floor_sense]
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", FLOOR_ROBOTS)
 @pytest.mark.parametrize("start", STARTS[1:])
 def test_a_robot_starts_as_asked_and_never_below_the_floor(name: str, start: str, batch: MakeBatch) -> None:
@@ -50,6 +51,7 @@ def test_a_robot_starts_as_asked_and_never_below_the_floor(name: str, start: str
         assert 0.3 < (np.abs(up) > 0.95).mean() < 0.8
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("start", ["lying", "tilted", "mixed"])
 def test_no_robot_is_thrown_up_from_the_floor_by_its_joints(start: str, batch: MakeBatch) -> None:
     """The usual start of the Ant, a drop, has its ankles beyond their limits."""
@@ -86,6 +88,7 @@ def test_later_episodes_start_as_requested_too(batch: MakeBatch) -> None:
     assert Kinematics(env.model).lowest(env.states[:, 1:7]).min() >= 0.3 - 1e-9
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", FLOOR_ROBOTS)
 def test_a_share_of_robots_starts_in_any_way_and_is_left_out_of_the_figures(name: str, batch: MakeBatch) -> None:
     task = dataclasses.replace(ROBOTS[name], episode_steps=5)
@@ -107,6 +110,7 @@ def test_a_share_of_robots_starts_in_any_way_and_is_left_out_of_the_figures(name
     assert kinematics.lowest(env.states[:, 1 : 1 + nq]).max() < highest + 0.05
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", [name for name in ROBOTS if name not in FLOOR_ROBOTS])
 def test_a_robot_without_a_floor_starts_in_any_pose(name: str, batch: MakeBatch) -> None:
     usual, env = batch(ROBOTS[name], 400), batch(dataclasses.replace(ROBOTS[name], start="random"), 400)

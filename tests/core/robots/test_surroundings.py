@@ -74,6 +74,7 @@ HELD = {
 }
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("joints", HELD.values(), ids=HELD)
 def test_a_held_robot_starts_only_as_in_its_file(joints: str) -> None:
     motor = '<position joint="lift" kp="500" ctrlrange="-.2 .2"/>' if "lift" in joints else ""
@@ -88,6 +89,7 @@ TIES = {
 }
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("tie", TIES.values(), ids=TIES)
 def test_a_robot_that_is_tied_is_neither_lifted_nor_thrown(tie: str) -> None:
     trailer = '<body name="trailer" pos="-.6 0 -.5"><freejoint/><geom size=".1"/><site name="ring"/></body>'
@@ -118,6 +120,7 @@ def test_a_saved_robot_that_counts_as_held_now_still_starts(batch: MakeBatch) ->
         batch(replace(task, start="lying"), 2)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("start", ["standing", "lying", "tilted", "air", "random"])
 def test_parts_without_collisions_do_not_start_below_the_floor(start: str, batch: MakeBatch) -> None:
     colliding = walker().replace("</body></body>", '<geom name="foot" pos="0 0 -.2" size=".03"/></body></body>')
@@ -139,6 +142,7 @@ def test_a_robot_is_visible_in_any_unit_of_length(unit: float, batch: MakeBatch)
     assert red_pixels(task, batch(task, 1).states[0]).sum() > 30
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("joint", ["", "<freejoint/>"], ids=["fixed", "loose"])
 @pytest.mark.parametrize("start", ["lying", "air", "random"])
 def test_robots_start_above_a_table_not_inside_it(start: str, joint: str, batch: MakeBatch) -> None:
@@ -150,6 +154,7 @@ def test_robots_start_above_a_table_not_inside_it(start: str, joint: str, batch:
     assert model.on_floor and deepest_contact(env) > -0.02
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("kind", ["box", "cylinder"])
 def test_robots_start_on_the_high_table_that_they_stand_on(kind: str, batch: MakeBatch) -> None:
     size = "4 4 .4" if kind == "box" else "4 .4"
@@ -172,6 +177,7 @@ GROUNDS = {
 }
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("ground", GROUNDS)
 def test_a_visual_plane_is_no_floor_beside_a_solid_one(ground: str, batch: MakeBatch) -> None:
     drawn = '<geom name="sea" type="plane" size="5 5 .1" contype="0" conaffinity="0"/>'
@@ -196,6 +202,7 @@ def test_a_robot_does_not_fall_through_a_visual_plane(batch: MakeBatch) -> None:
     assert np.abs(kinematics.lowest(env.states[:, 1 : 1 + env.model.nq])).max() < 0.02
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("first", "world"),
     [
@@ -532,6 +539,7 @@ MOTORS = MOTOR + '<actuator><motor joint="one" ctrlrange="-3 3"/><motor joint="t
 TENDON = '<tendon><fixed name="t" {}><joint joint="one" coef="1"/><joint joint="two" coef="-1"/></fixed></tendon>'
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("tendon", "drawn", "apart"),
     [

@@ -17,6 +17,7 @@ def task_of(name: str) -> RobotTask:
     return task
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("name", "fastest"), [("walker-walk", 1.0), ("walker-run", 8.0)])
 def test_a_walker_is_rewarded_for_standing_and_speed(name: str, fastest: float, batch: MakeBatch) -> None:
     env = batch(task_of(name), 4)

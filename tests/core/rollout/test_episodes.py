@@ -5,12 +5,15 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from core.rollout.episodes import evaluate, mean_measure, random_return
 from core.session.session import Session
 from core.tasks import get_task
 from tests.core.builders import tiny
 
 
+@pytest.mark.slow
 def test_returns_are_those_of_the_chosen_true_reward(tmp_path: Path) -> None:
     chosen = get_task("hopper-backflip", "openai")
     returns = []

@@ -35,6 +35,7 @@ def files_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("calls", [("open",), ("fsync",), ("replace",), ("replace", "unlink")], ids="+".join)
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_failed_write_is_one_sentence_loses_nothing_and_can_be_repeated(

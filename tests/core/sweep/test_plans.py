@@ -53,6 +53,7 @@ def test_the_command_line_names_the_plans_without_loading_them() -> None:
     assert PLANS == NAMES
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", NAMES)
 def test_every_plan_by_name_has_cells(name: str) -> None:
     cells = of_name(name).cells()

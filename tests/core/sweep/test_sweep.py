@@ -107,6 +107,7 @@ def test_each_cell_is_computed_once_and_a_repetition_computes_nothing(
     assert len(journal(tmp_path / "out")) == 8
 
 
+@pytest.mark.slow
 def test_a_failed_cell_stops_no_other_and_is_tried_again(
     sweep: Sweep, tmp_path: Path, undisturbed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +146,7 @@ def test_a_sweep_that_was_stopped_continues(sweep: Sweep, tmp_path: Path, undist
     assert len(done) == len(set(done)) == 3
 
 
+@pytest.mark.slow
 def test_a_lost_cell_begins_again_and_fails_after_three_losses(sweep: Sweep, tmp_path: Path) -> None:
     lost: list[str] = []
 
@@ -223,6 +225,7 @@ def test_a_signal_stops_a_sweep_like_ctrl_c(number: str, sweep: Sweep, tmp_path:
     assert stopped.closed and "run the same command to continue." in stopped.err
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("left", ["a file alone", "checkpoints that can't be read"])
 def test_a_session_that_cannot_be_continued_is_restarted(left: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(json.dumps(plan_values()))
@@ -239,6 +242,7 @@ def test_a_session_that_cannot_be_continued_is_restarted(left: str, tmp_path: Pa
     assert compute(config, tmp_path / "part", 1, lambda steps: None) == whole
 
 
+@pytest.mark.slow
 def test_a_finished_plan_keeps_the_stopped_sessions_of_another(sweep: Sweep, tmp_path: Path) -> None:
     def stop(cell: Cell) -> None:
         raise KeyboardInterrupt
@@ -346,6 +350,7 @@ def test_results_of_another_version_are_kept_and_reported(
     assert "3 results in" in caplog.text and "made by another version" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_result_of_files_that_changed_meanwhile_is_not_kept(sweep: Sweep, tmp_path: Path, undisturbed: Path) -> None:
     """The process or machine that ran the cell had different sources from the driver's."""
     changed: list[str] = []

@@ -121,6 +121,7 @@ def test_other_requests_are_answered_during_a_long_one(spawn: Spawn) -> None:
     assert child.answer("work") == 3
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("error", "kind"),
     [

@@ -87,6 +87,7 @@ def unreadable(one: Link, other: Link) -> None:
         other.receive()
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("act", [unread, to_nobody, forwarded_to_nobody, unreadable])
 def test_nothing_is_left_of_a_message_that_is_not_received(act: Callable[[Link, Link], None]) -> None:
     before, (one, other) = left_open(), linked()

@@ -87,6 +87,7 @@ def test_a_plot_of_the_measure_is_reported_once() -> None:
     assert task_of(plots=plots).plots == {"height_m": "Height (m)"}
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", behaviours())
 def test_shipped_behaviours_can_be_taught_and_measured(name: str, batch: MakeBatch) -> None:
     task = behaviours()[name]

@@ -141,6 +141,7 @@ def test_a_flip_touching_with_head_hip_or_knee_is_not_clean(part: str) -> None:
     assert (ended[FLIPS], ended[CLEAN_FLIPS]) == (1, 0)
 
 
+@pytest.mark.slow
 def test_the_heights_of_foot_torso_and_thigh_reveal_every_floor_contact(batch: MakeBatch) -> None:
     """The leg is left out: its knee is inside the capsule of the thigh, its ankle inside that of the foot."""
     task = get_task("hopper-backflip")

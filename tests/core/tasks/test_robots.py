@@ -66,6 +66,7 @@ def peer(request: pytest.FixtureRequest) -> Iterator[Any]:
     made.close()
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.filterwarnings("ignore:compiler attribute 'settotalmass':UserWarning")
 @pytest.mark.parametrize(
     ("name", "peer"), [(name, env_id) for name, (env_id, *_) in PEERS.items()], indirect=["peer"], ids=PEERS
@@ -116,6 +117,7 @@ def test_the_reachers_target_is_still_and_within_reach(batch: MakeBatch) -> None
     assert (env.states[:, 3:5] == targets).all()
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", ROBOTS)
 def test_all_episodes_have_the_same_length(name: str, batch: MakeBatch) -> None:
     task = get_task(name)
@@ -128,6 +130,7 @@ def test_all_episodes_have_the_same_length(name: str, batch: MakeBatch) -> None:
     assert task.measure_name in figures and np.isfinite(list(figures.values())).all()
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", ["reacher", "double-pendulum", "ant", "ant-two-legs", "hopper-stand-up"])
 def test_restored_environments_continue_identically_with_any_number_of_threads(name: str, batch: MakeBatch) -> None:
     task = dataclasses.replace(get_task(name), episode_steps=20)
