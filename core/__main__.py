@@ -9,7 +9,7 @@ import sys
 from typing import Any, NoReturn
 
 from core.config import OracleConfig
-from core.io.error_stream import drop_stdout, flush_stdout, keep_stderr_writable
+from core.io.error_stream import drop_stdout, flush_stdout, prepare_streams
 from core.presets import ABLATIONS, ALGORITHM_PRESETS, PRESETS
 from core.version import COMMAND_LINE, VERSION
 
@@ -27,7 +27,7 @@ class CommandParser(argparse.ArgumentParser):
 
 def main() -> int:
     """Run the command line in sys.argv and return the exit code."""
-    keep_stderr_writable()
+    prepare_streams()
     args = make_parser().parse_args()
     from core.errors import CutShortError, NotFiniteError, StageFailedError, UserError, lack
 

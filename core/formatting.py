@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable, Container
 from itertools import count, filterfalse
 from typing import Any
@@ -17,6 +18,11 @@ def capitalized(text: str) -> str:
 def first_free(name: Callable[[int], str], is_taken: Callable[[str], bool]) -> str:
     """Return the first of name(1), name(2), ... that is not taken."""
     return next(filterfalse(is_taken, map(name, count(1))))
+
+
+def slug(name: str) -> str:
+    """Return the name as part of a folder's name."""
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "session"
 
 
 def unique_name(name: str, taken: Container[str]) -> str:

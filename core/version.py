@@ -1,5 +1,7 @@
 """Version and command names of the program, and versions of its libraries."""
 
+import os
+import shlex
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -14,14 +16,19 @@ _COMMAND = FROZEN or Path(sys.argv[0]).stem == "somersault"
 """True if the `somersault` command was typed, rather than `python -m`. Child processes have their parent's sys.argv."""
 
 _SOURCES = Path(__file__).resolve().parents[1]
-_EXECUTABLE = Path(sys.executable)
-PYTHON = str(_EXECUTABLE.relative_to(_SOURCES) if _EXECUTABLE.is_relative_to(_SOURCES) else _EXECUTABLE)
+_OURS = Path(sys.executable).is_relative_to(_SOURCES)
+"""True if this Python was set up by run.py, in the folder of the sources."""
+_HERE = os.path.abspath(os.curdir) == str(_SOURCES)
+
+PYTHON = str(Path(sys.executable).relative_to(_SOURCES)) if _OURS and _HERE else shlex.quote(sys.executable)
 """Path of the Python that runs this program, for commands in messages."""
 
-WINDOW = "somersault" if _COMMAND else f"{PYTHON} -m app"
+_MODULE = f"PYTHONPATH={shlex.quote(str(_SOURCES))} {PYTHON} -m" if _OURS and not _HERE else f"{PYTHON} -m"
+
+WINDOW = "somersault" if _COMMAND else f"{_MODULE} app"
 
 COMMAND_LINE = (
-    "somersault-cli" if FROZEN and sys.platform == "win32" else "somersault" if _COMMAND else f"{PYTHON} -m core"
+    "somersault-cli" if FROZEN and sys.platform == "win32" else "somersault" if _COMMAND else f"{_MODULE} core"
 )
 
 LIBRARIES = (

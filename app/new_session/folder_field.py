@@ -6,11 +6,10 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
-from app.session.factory import slug
 from app.style.file_dialog import ask_for_folder
 from app.style.labels import label
 from app.style.layouts import row
-from core.formatting import first_free
+from core.formatting import first_free, slug
 
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 """Characters that the name of a folder can't have, here or on another system to which the session may be moved."""

@@ -26,6 +26,10 @@ _LINE, _AXIS, _POINT = 2.2, 1.2, 3.2
 _TITLE, _TEXT = 19, 15
 _TOP, _BOTTOM, _SIDE, _EDGE = 100, 62, 84, 22
 """Margins around the axes: above and below, at a side with a scale, and at a side without."""
+_BESIDE_NUMBERS = 40
+"""Width of a scale without its numbers: ticks and title."""
+_ROW, _SAMPLE, _BETWEEN = 22, 30, 18
+"""Height of a row of the legend, and widths of a line in it and of the space after its name."""
 _TICKS = 6
 """Maximum number of intervals between ticks."""
 _NARROW = 3.0
@@ -100,9 +104,13 @@ class Figure:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(QRectF(0, 0, _WIDTH, _HEIGHT), QColor("white"))
         has_right = any(line.right for line in self.lines)
-        width = _WIDTH - _SIDE - (_SIDE if has_right else _EDGE)
-        box = QRectF(_SIDE, _TOP, width, _HEIGHT - _TOP - _BOTTOM)
-        self._write_heads(painter, box)
+        _set_font(painter, _TEXT)
+        sides = [self._side(painter, right=False), self._side(painter, right=True) if has_right else _EDGE]
+        rows = self._legend_rows(painter, _WIDTH - sides[0] - _EDGE)
+        top = _TOP + _ROW * max(0, len(rows) - 1)
+        box = QRectF(sides[0], top, _WIDTH - sum(sides), _HEIGHT - top - _BOTTOM)
+        self._write_heads(painter)
+        self._write_legend(painter, rows, box.left())
         left = self._scale(right=False)
         if self.band:
             self._shade(painter, box, left)
@@ -114,21 +122,43 @@ class Figure:
         for line in self.lines:
             self._draw_line(painter, box, line)
 
-    def _write_heads(self, painter: QPainter, box: QRectF) -> None:
-        """Write the title, the subtitle and the legend."""
+    def _side(self, painter: QPainter, right: bool) -> float:
+        """Return the margin for a scale: with the title and the widest number."""
+        widest = max((painter.fontMetrics().horizontalAdvance(text) for _, text in self._ticks(right)), default=0)
+        return max(_SIDE, widest + _BESIDE_NUMBERS)
+
+    def _ticks(self, right: bool) -> list[tuple[float, str]]:
+        """Return the ticks of a vertical scale, none without points."""
+        known = any(len(self._visible(line)) for line in self.lines if line.right == right)
+        return ticks(*self._scale(right), right and self.right_log) if known else []
+
+    def _legend_rows(self, painter: QPainter, room: float) -> list[list[tuple[Line, float]]]:
+        """Return the lines of the legend, with the widths of their names, in rows of at most `room`."""
+        rows, used = list[list[tuple[Line, float]]](), math.inf
+        for line in self.lines if len(self.lines) > 1 else ():
+            name = float(painter.fontMetrics().horizontalAdvance(line.name))
+            if used + _SAMPLE + name > room:
+                rows.append([])
+                used = 0.0
+            rows[-1].append((line, name))
+            used += _SAMPLE + name + _BETWEEN
+        return rows
+
+    def _write_heads(self, painter: QPainter) -> None:
+        """Write the title and the subtitle."""
         _set_font(painter, _TITLE, bold=True)
         _write(painter, QRectF(_EDGE, 10, _WIDTH - 2 * _EDGE, 28), self.title, _LEFT | _MIDDLE, LIGHT.text)
         _set_font(painter, _TEXT)
         _write(painter, QRectF(_EDGE, 38, _WIDTH - 2 * _EDGE, 22), self.subtitle, _LEFT | _MIDDLE, LIGHT.muted)
-        if len(self.lines) < 2:
-            return
-        x = box.left()
-        for line in self.lines:
-            painter.setPen(_pen(line))
-            painter.drawLine(QLineF(x, 78, x + 24, 78))
-            name = painter.fontMetrics().horizontalAdvance(line.name)
-            _write(painter, QRectF(x + 30, 66, name + 2, 24), line.name, _LEFT | _MIDDLE, LIGHT.text)
-            x += 30 + name + 18
+
+    def _write_legend(self, painter: QPainter, rows: list[list[tuple[Line, float]]], left: float) -> None:
+        for number, row in enumerate(rows):
+            x, y = left, 78 + _ROW * number
+            for line, name in row:
+                painter.setPen(_pen(line))
+                painter.drawLine(QLineF(x, y, x + 24, y))
+                _write(painter, QRectF(x + _SAMPLE, y - 12, name + 2, 24), line.name, _LEFT | _MIDDLE, LIGHT.text)
+                x += _SAMPLE + name + _BETWEEN
 
     def _visible(self, line: Line) -> Float64:
         low, high = self.x_range
@@ -150,15 +180,14 @@ class Figure:
         edge, out = (box.right(), 1) if right else (box.left(), -1)
         painter.setPen(QPen(QColor(LIGHT.muted), _AXIS))
         painter.drawLine(QLineF(edge, box.top(), edge, box.bottom()))
-        known = any(len(self._visible(line)) for line in self.lines if line.right == right)
-        for value, text in ticks(low, high, right and self.right_log) if known else ():
+        for value, text in self._ticks(right):
             y = box.bottom() - box.height() * (value - low) / (high - low)
             painter.setPen(QPen(QColor(LIGHT.muted), _AXIS))
             painter.drawLine(QLineF(edge, y, edge + 5 * out, y))
             if not right:
                 painter.setPen(QPen(QColor(LIGHT.line), 0.6))
                 painter.drawLine(QLineF(box.left(), y, box.right(), y))
-            place = QRectF(edge + 7 if right else 0, y - 10, _SIDE - 26 if right else edge - 9, 20)
+            place = QRectF(edge + 7, y - 10, _WIDTH - edge - 7, 20) if right else QRectF(0, y - 10, edge - 9, 20)
             _write(painter, place, text, (_LEFT if right else _RIGHT) | _MIDDLE, LIGHT.text)
         painter.save()
         painter.translate(QPointF(_WIDTH - 12 if right else 16, box.center().y()))

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import re
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -17,7 +16,7 @@ from app.command_line import DEFAULT_TASK, given
 from app.workers.robot_reader import read_rate, read_robot
 from core.config import Config, replaced
 from core.errors import UserError
-from core.formatting import first_free
+from core.formatting import first_free, slug
 from core.presets import LAGGING, merge_presets
 from core.session import library
 from core.session.compatibility import require_fitting
@@ -226,11 +225,6 @@ def behaviours_folder() -> Path:
 def folder_name(config: Config) -> str:
     """Return the part of a new session's folder name that names the task."""
     return slug(get_task(config.task).name)
-
-
-def slug(task: str) -> str:
-    """Return the task's name as part of a folder's name."""
-    return re.sub(r"[^\w.-]+", "-", task).strip("-.") or "session"
 
 
 def new_folder(root: Path, name: str) -> Path:

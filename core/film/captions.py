@@ -118,7 +118,8 @@ def learning(clip: Picture, title: str, caption: Caption, curve: Sequence[float]
     lines = ([] if words == caption.when else ["after"]) + words.split(", ")
     for number, line in enumerate(lines):
         write(picture, line, left, (0.22 + 0.105 * number) * height, fitting(line, size, room, True), TEXT, bold=True)
-    write(picture, caption.figure, left, 0.61 * height, 0.14 * height, GREEN, bold=True)
+    large = fitting(caption.figure, 0.14 * height, room, bold=True)
+    write(picture, caption.figure, left, 0.61 * height, large, GREEN, bold=True)
     for number, line in enumerate(wrapped(caption.measure, 0.04 * height, room)[:2]):
         write(picture, line, left, (0.675 + 0.052 * number) * height, 0.04 * height, MUTED)
     draw_curve(picture, (left, 0.79 * height, picture.shape[1] - 0.06 * height, 0.94 * height), curve, at)
@@ -128,17 +129,17 @@ def learning(clip: Picture, title: str, caption: Caption, curve: Sequence[float]
 def side_by_side(clips: Sequence[Picture], captions: Sequence[Caption]) -> Picture:
     """Draw two clips (8/9 height, 8/9 height, 3), each with its caption below."""
     picture, side = _next_to_each_other(clips), len(clips[0])
-    height, room = len(picture), side * 0.68
+    height = len(picture)
+    large = min(fitting(caption.figure, 0.062 * height, 0.4 * side, bold=True) for caption in captions)
+    room = 0.92 * side - max(0.24 * side, *(width(caption.figure, large, bold=True) for caption in captions))
     size = min(fitting(caption.when, 0.042 * height, room, bold=True) for caption in captions)
     for number, caption in enumerate(captions):
         left = number * side
         write(picture, caption.when, left + 0.03 * height, 0.938 * height, size, TEXT, bold=True)
         small = fitting(caption.measure, 0.03 * height, room)
         write(picture, caption.measure, left + 0.03 * height, 0.98 * height, small, MUTED)
-        figure = width(caption.figure, 0.062 * height, bold=True)
-        write(
-            picture, caption.figure, left + side - 0.03 * height - figure, 0.966 * height, 0.062 * height, GREEN, True
-        )
+        at = left + side - 0.03 * height - width(caption.figure, large, bold=True)
+        write(picture, caption.figure, at, 0.966 * height, large, GREEN, True)
     return picture
 
 
@@ -174,7 +175,8 @@ def curve_card(height: int, curve: Sequence[float], at: int, caption: Caption) -
     card = blank(height)
     left = 0.1 * height
     write(card, caption.measure, left, 0.13 * height, 0.055 * height, MUTED)
-    write(card, caption.figure, left, 0.29 * height, 0.15 * height, GREEN, bold=True)
+    large = fitting(caption.figure, 0.15 * height, card.shape[1] - 2 * left, bold=True)
+    write(card, caption.figure, left, 0.29 * height, large, GREEN, bold=True)
     write(card, caption.when, left, 0.37 * height, 0.05 * height, TEXT, bold=True)
     draw_curve(card, (left, 0.47 * height, card.shape[1] - left, 0.9 * height), curve, at)
     return card

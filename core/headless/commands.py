@@ -1,6 +1,7 @@
 """Implementation of the headless commands; core.__main__ defines their arguments."""
 
 import argparse
+import contextlib
 import json
 import sys
 from contextlib import closing
@@ -22,6 +23,7 @@ from core.session.archive import export_session, import_session
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session, read_config
 from core.system import resources
+from core.system.interrupts import stopped_by_signals
 from core.tasks import get_task
 from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import MJCF
@@ -45,7 +47,9 @@ def run_command(args: argparse.Namespace) -> int:
         "import": _import,
         "preferences": _preferences,
     }
-    commands[args.command](args)
+    ending = contextlib.nullcontext() if args.command == "teach" else stopped_by_signals()  # teach saves its work first
+    with ending:
+        commands[args.command](args)
     return 0
 
 

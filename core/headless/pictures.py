@@ -37,7 +37,7 @@ def check_picture_paths(video: str | None, strip: str | None = None) -> None:
         from core.io.video_writer import check_path
 
         check_path(Path(video))
-    if strip is not None and Path(strip).suffix != ".png":
+    if strip is not None and Path(strip).suffix.lower() != ".png":
         raise UserError(f"{strip} does not end in .png: name a .png file for the strip.")
     for path in (video, strip):
         if path is None:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -16,7 +17,7 @@ from tqdm import tqdm
 from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, PreferenceAdded, RolloutReported
-from core.formatting import format_result, pluralize
+from core.formatting import format_result, pluralize, slug
 from core.headless.pictures import check_picture_paths, require_renderer, write_pictures
 from core.headless.settings import (
     make_config,
@@ -212,7 +213,8 @@ def new_session(args: argparse.Namespace) -> Session:
             warnings.append(unseen_by_predictors(task, task.behaviour.oracle, _SEE_ACTIONS, see_actions))
         for warning in filter(None, warnings):
             print(warning, file=sys.stderr)
-    folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    unique = f"{slug(task.name)}-{datetime.now():%Y%m%d-%H%M%S-%f}"
+    folder = Path(args.session) if args.session else Path("sessions") / unique
     return create_from(folder, config, taken) if taken else Session.create(folder, config)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from typing import Any, TextIO, cast
@@ -27,8 +28,10 @@ class ErrorStream:
         return getattr(self._stream, name)
 
 
-def keep_stderr_writable() -> None:
-    """Replace sys.stderr by a stream that discards text it can't write, instead of raising an error."""
+def prepare_streams() -> None:
+    """Make sys.stderr discard text that it can't write, and sys.stdout escape characters that its encoding lacks."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     if not isinstance(sys.stderr, ErrorStream):
         nowhere = open(os.devnull, "w", encoding="utf-8") if sys.stderr is None else None  # noqa: SIM115, it stays
         sys.stderr = cast(TextIO, ErrorStream(nowhere or sys.stderr))

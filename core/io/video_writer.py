@@ -1,5 +1,6 @@
 """Video files and film strips from frames."""
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -24,7 +25,7 @@ _OPTIONS = {"crf": "20", "preset": "medium", "threads": "2"}
 
 def check_path(path: Path) -> None:
     """Raise UserError if `path` does not end in .mp4."""
-    if path.suffix != ".mp4":
+    if path.suffix.lower() != ".mp4":
         raise UserError(f"{path} does not end in .mp4: name an .mp4 file for the video.")
 
 
@@ -58,7 +59,7 @@ def video_file(path: Path, width: int, height: int, fps: float) -> Iterator[Vide
     with files.replaced(path) as part:
         part.touch()  # the encoder writes only after many frames; this fails now if the file can't be written
         try:
-            with av.open(str(part), "w", format="mp4", options={"movflags": "faststart"}) as container:
+            with av.open(os.path.abspath(part), "w", format="mp4", options={"movflags": "faststart"}) as container:
                 video = VideoFile(container, width, height, fps)
                 yield video
                 video.finish()
@@ -79,7 +80,7 @@ def write_video(path: Path, pictures: Iterable[npt.NDArray[np.uint8]], size: int
 
 def write_strip(path: Path, frames: Frames, count: int) -> None:
     """Write `count` evenly spaced frames side by side as a .png file. Raises UserError if it can't be written."""
-    if path.suffix != ".png":
+    if path.suffix.lower() != ".png":
         raise UserError(f"{path} does not end in .png: name a .png file for the film strip.")
     chosen = frames.pixels[evenly(len(frames.pixels), count)]
     strip = np.concatenate(list(chosen), axis=1)

@@ -51,7 +51,7 @@ def export_onnx(folder: Path, target: Path) -> Exported:
     parent folder is missing, if there is no checkpoint, if a file that no earlier export wrote has the name of the reward
     or the contract, if onnx is not installed, or if the results of a file differ from those of this program.
     """
-    if target.suffix != ".onnx":
+    if target.suffix.lower() != ".onnx":
         raise UserError(f"{target} does not end in .onnx: name an .onnx file for the policy.")
     if not os.path.isdir(above := target.parent.parent):
         raise UserError(f"There is no folder {above}: make it first.")

@@ -258,6 +258,10 @@ def _curve(values: Mapping[str, Any]) -> PlannedCurve:
     name, labels = values["name"], values.get("labels", 0)
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 60:
         raise UserError(f"the name of a curve is {name!r:.40}: give a short string.")
+    if name.startswith("_"):
+        raise UserError(
+            f"the name of a curve is {name!r:.40}: begin it with another character, as a legend leaves it out."
+        )
     if name == RANDOM:
         raise UserError(f"a curve is called {name}, as the untrained policy is in tables: give it another name.")
     teacher, ablation = values.get("teacher", Teacher.ORACLE.value), values.get("ablation", "")

@@ -14,6 +14,7 @@ One that computes on request (`serve`) answers each Request with one Result. One
 
 import atexit
 import contextlib
+import functools
 import logging
 import multiprocessing
 import os
@@ -74,6 +75,14 @@ class Result:
     value: Any
 
 
+def _niceness(usual: int) -> int:
+    """Return the user's choice of the niceness of child processes, else `usual`. Raises UserError if it is not valid."""
+    chosen = os.environ.get(_NICE_VARIABLE, "")
+    if chosen and chosen not in map(str, range(20)):
+        raise UserError(f"{_NICE_VARIABLE} is {chosen!r:.40}: set it to a number from 0 to 19, or unset it.")
+    return int(chosen) if chosen else usual
+
+
 class ChildProcess:
     """A process that runs `target(link, *arguments)`. `send` and `kill` may be called from any thread."""
 
@@ -87,7 +96,7 @@ class ChildProcess:
         self._link, self._child_end = Link.pair()
         self._how = {
             "target": _run,
-            "args": (self._child_end, name, nice, target, arguments),
+            "args": (self._child_end, name, _niceness(nice), target, arguments),
             "name": f"somersault-{name}",
             "daemon": True,
         }
@@ -226,13 +235,19 @@ def _can_fork() -> bool:
     with _server_starts, _environment(PYTHONPATH=paths, PYTHONSAFEPATH="1"):
         try:
             forkserver.ensure_running()
-        except OSError:  # no socket can be created in the temporary folder, for example as its path is too long
-            log.warning("Each child process imports torch for itself.", exc_info=True)
+        except OSError as error:  # no socket can be created in the temporary folder
+            _warn_slow_starts(f"{error}")
             return False
     return True
 
 
 _server_starts = threading.Lock()
+
+
+@functools.cache
+def _warn_slow_starts(reason: str) -> None:
+    """Log once for each reason why child processes start slowly."""
+    log.warning("Each process imports torch for itself, as %s: set TMPDIR to a folder with a shorter path.", reason)
 
 
 @contextlib.contextmanager
@@ -274,7 +289,7 @@ class ChildLink(Link):
 
 def _run(pipe: Connection, name: str, nice: int, target: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     if hasattr(os, "nice"):
-        os.nice(int(os.environ.get(_NICE_VARIABLE, nice)))
+        os.nice(nice)
     for number in STOPPING:
         signal.signal(number, signal.SIG_IGN)
     multiprocessing.current_process().daemon = False  # a daemon may have no children of its own

@@ -85,7 +85,7 @@ def drawn(shown: Plot) -> dict[str, tuple[list[float], list[float]]]:
     """Return the curves on screen by name: x and y of the drawing library, with None for a gap."""
     found = {}
     for curve, item in shown.items.items():
-        x, y = item.getOriginalDataset()
+        x, y = item.getData()
         if x is not None and len(x):
             found[curve.name] = x.tolist(), [None if math.isnan(v) else v for v in y.tolist()]
     return found

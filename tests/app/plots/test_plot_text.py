@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from app.labelling.progress import Progress
 from app.plots import plot_text
+from app.plots.figure import Figure, Line
 from app.plots.plot_specs import groups
 from app.session import metrics_recorder
 from app.session.metrics_recorder import episode_metrics, of_member, record
@@ -82,3 +84,13 @@ def test_the_headline_has_the_newest_value_or_the_mean_over_the_members() -> Non
     assert plot_text.headline(PLOTS["loss"], metrics, False) == "Loss: 0.3"
     metrics.append(metrics_recorder.PREDICTED, 1.0, 123.4)
     assert plot_text.headline(PLOTS["return"], metrics, False) == "Return: 123 on average"
+
+
+def test_a_saved_figure_shows_large_numbers_and_all_names_whole() -> None:
+    x = np.array([0.0, 1.0])
+    names = [f"{kind} {number}" for number in (1, 2, 3) for kind in ("training", "validation")]
+    lines = [Line(name, x, 2e6 * x, "#123456") for name in names]
+    lines += [Line("return", x, -150_000 * x, "#123456", right=True)]
+    figure = Figure("title", "below", "steps", "loss", "return", tuple(lines), (0.0, 1.0), str)
+    texts = {text.strip() for text in re.findall(r"<text[^>]*>([^<]*)<", figure.as_svg().decode())}
+    assert {*names, "2,000,000", "-150,000"} <= texts

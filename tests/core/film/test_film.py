@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import torch
 from core.errors import UserError
 from core.events import Event, JobSpec
 from core.film import captions, film
+from core.film.captions import Caption
 from core.film.film import FilmJob, how_taught, labellers_of
 from core.jobs import build
 from core.nn.state import state_arrays
@@ -152,6 +155,35 @@ def test_a_cancelled_film_job_leaves_no_partial_file(taught: Path, tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["film.mp4.part"]
     making.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_film_that_a_signal_stops_leaves_no_partial_file(
+    taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Callable[..., Any]
+) -> None:
+    monkeypatch.setattr(captions, "learning", lambda *given: signal.raise_signal(signal.SIGTERM))
+    stopped = cli("film", taught, "--out", tmp_path / "film.mp4", code=128 + signal.SIGTERM)
+    assert "stopped: run the command again." in stopped.err and not list(tmp_path.iterdir())
+
+
+def test_a_long_figure_is_written_smaller() -> None:
+    clip, long = (
+        np.zeros((640, 640, 3), np.uint8),
+        Caption("after 5,500 answers, 50.0M steps", "-1,234,567,890", "return"),
+    )
+    short = replace(long, figure="1")
+    margin = np.s_[:, -32:]
+    for draw in (
+        lambda caption: captions.learning(clip, "Walk", caption, [0.0, 1.0], 0),
+        lambda caption: captions.curve_card(640, [0.0, 1.0], 0, caption),
+    ):
+        assert np.array_equal(draw(long)[margin], draw(short)[margin])
+    alone = replace(long, when="", measure="")
+    both, figure, nothing = (
+        captions.side_by_side([clip] * 2, [caption] * 2)
+        for caption in (replace(long, measure=""), alone, replace(alone, figure=""))
+    )
+    words, digits = ((one != other).any(axis=(0, 2)) for one, other in ((both, figure), (figure, nothing)))
+    assert words.any() and digits.any() and not (words & digits).any()  # they do not overlap
 
 
 def test_a_damaged_policy_is_left_out_with_a_note(

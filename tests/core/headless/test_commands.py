@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import mujoco
 import pytest
 
@@ -20,6 +22,7 @@ import core
 from core.__main__ import make_parser
 from core.headless import bench
 from core.headless.teach import new_session
+from core.io.error_stream import prepare_streams
 from core.rollout.episodes import random_return
 from core.session import library
 from core.session.archive import export_session
@@ -28,6 +31,7 @@ from core.session.session import Session, read_config
 from core.tasks import get_task
 from tests.benchmarks.signals_page import signals_page
 from tests.core.builders import BEHAVIOUR, QUICK, SETTINGS, raising, tiny
+from tests.core.gym_toys import Walk
 from tests.screens import ROOT, pipe_that_nobody_reads, run_python
 
 STEPS = 8 * 32 * 12
@@ -316,3 +320,22 @@ def test_a_command_that_fails_prints_only_its_sentence() -> None:
 def test_help_needs_no_torch() -> None:
     code = "import sys, core.__main__ as m; m.make_parser(); sys.exit('torch' in sys.modules)"
     assert run_python("-c", code).returncode == 0
+
+
+def test_a_session_without_a_name_gets_its_own_folder_in_sessions() -> None:
+    gymnasium.register("my/Walk-v0", Walk)
+    arguments = make_parser().parse_args(["teach", "gym:my/Walk-v0", "--teacher", "none"])
+    folders = []
+    for _ in range(3):
+        with closing(new_session(arguments)) as session:
+            folders.append(session.folder)
+    del gymnasium.registry["my/Walk-v0"]
+    assert len(set(folders)) == 3 and {folder.parent.name for folder in folders} == {"sessions"}
+
+
+def test_a_character_that_the_terminal_lacks_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    prepare_streams()
+    print("0.5 \u00b1 0.1", flush=True)
+    assert written.getvalue().decode() == "0.5 \\xb1 0.1\n"

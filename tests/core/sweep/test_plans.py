@@ -240,6 +240,10 @@ BAD: dict[str, tuple[Any, str]] = {
         "no-ensemble sets reward.members to 1, and a to 4: leave out one of the two.",
     ),
     "the untrained policy's name": (plan_values(curves=[{"name": "random"}]), "a curve is called random"),
+    "a hidden name": (
+        plan_values(curves=[{"name": "_a"}]),
+        "the name of a curve is '_a': begin it with another character",
+    ),
     "labels": (plan_values(curves=[{"name": "a", "labels": 0}]), "the labels of a are 0"),
     "names": (plan_values(curves=[{"name": "a"}, {"name": "a"}]), "Two curves are called 'a'"),
     "nothing to leave out": (plan_values(curves=[{"name": "a", "teacher": "none", "ablation": "target"}]), "ablation"),

@@ -20,6 +20,7 @@ from core.system.shared_memory import encode
 from tests.core import failing
 from tests.core.children import is_gone, left_open, left_open_falls_to, pid_of
 from tests.processes import children
+from tests.screens import run_python
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere children are spawned")
 Spawn = Callable[[], ChildProcess]
@@ -166,3 +167,20 @@ def test_a_killed_child_is_noticed_with_its_name_and_signal(spawn: Spawn) -> Non
         with pytest.raises(ChildDiedError):
             send()
     envelope.close()
+
+
+@pytest.mark.parametrize("niceness", ["low", "-1", "20"])
+def test_a_wrong_niceness_is_one_sentence(niceness: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOMERSAULT_NICE", niceness)
+    with pytest.raises(UserError, match=f"SOMERSAULT_NICE is '{niceness}': set it to a number from 0 to 19"):
+        ChildProcess("light", failing.run_server)
+
+
+@on_linux
+def test_a_temporary_folder_whose_path_is_too_long_is_reported_once_in_a_sentence(tmp_path: Path) -> None:
+    folder = tmp_path / ("x" * 110)
+    folder.mkdir()
+    code = "from core.system.child_process import preload; preload(); preload()"
+    done = run_python("-c", code, TMPDIR=str(folder))
+    (line,) = done.stderr.splitlines()
+    assert "too long: set TMPDIR to a folder with a shorter path" in line
