@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QMimeData, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
@@ -272,11 +272,20 @@ class StartWindow(QMainWindow):
         keys = load_key_map()
         for command, action in self._commands.items():
             action.setShortcuts([QKeySequence(key) for key in keys.keys_for(command)])
-        self.library.refresh()
-        self.behaviours.refresh()
+        self._refresh_lists()
         self.previews.hold(False)
         for task in self.grid.missing():
             self.previews.request(task)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """List the files again when the person returns from another window, such as an editor."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self.isVisible():
+            self._refresh_lists()
+
+    def _refresh_lists(self) -> None:
+        self.library.refresh()
+        self.behaviours.refresh()
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Free memory and the processor for the session."""

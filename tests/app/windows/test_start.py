@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -10,7 +11,7 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QAction, QEnterEvent, QImage, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.menus.key_list import KeyList
 from app.previews.picture_cards import PictureCard
@@ -205,6 +206,28 @@ def test_a_hovered_card_looks_different_from_a_focused_one(page: Page) -> None:
 def test_a_behaviour_named_like_a_task_shows_its_instruction() -> None:
     own = replace(get_task("ant"), instruction="Choose the clip in which it sits.")
     assert goal(own) == "It sits." and goal(get_task("ant")) == "A four-legged robot walks forward."
+
+
+def test_files_changed_in_another_program_are_listed_when_the_person_returns(page: Page) -> None:
+    page.show()
+    page.behaviours.mkdir(exist_ok=True)
+    other = QWidget()
+    other.show()
+    other.activateWindow()
+    page.wait_until(other.isActiveWindow)
+    own = {
+        "name": "low",
+        "title": "Stay low",
+        "robot": "hopper",
+        "instruction": "Which one is lower?",
+        "clip_seconds": 1,
+    }
+    (page.behaviours / "low.json").write_text(json.dumps(own))
+    make_session(page.root, "taught")
+    page.window.activateWindow()
+    page.wait_until(lambda: "Stay low" in [card.text() for card in page.window.grid.cards.values()])
+    page.wait_until(lambda: page.entries == ["taught"])
+    other.close()
 
 
 def test_a_search_finds_cards_by_any_of_their_words(page: Page) -> None:
