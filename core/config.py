@@ -96,7 +96,9 @@ class RewardConfig(_Checked):
     )
     error_rate: float = number(0.1, "assumed chance that the labeller answers at random", "2.2.3", 0, 0.999)
     holdout: float = number(math.exp(-1), "share of answers held out for validation", "2.2.3", 0, 0.9)
-    std: float = number(1.0, "standard deviation of the normalized predicted reward (Atari: 0.05)", "A", 1e-6)
+    std: float = number(
+        1.0, "standard deviation of the normalized predicted reward (Atari: 0.05); without effect on SAC", "A", 1e-6
+    )
     learning_rate: float = number(1e-3, "Adam's learning rate", "", 0, 1)
     l2: float = number(1e-4, "weight decay at the start", "2.2.3", 0)
     sparsity: float = number(
@@ -209,8 +211,10 @@ class PolicyConfig(_Checked):
     hidden: int = number(64, "units in each of the two hidden layers", "", 1, 2048)
     vision: str = choice("small", "network for pictures: Mnih et al. 2016 or 2015", ("small", "nature"), "A.2")
     discount: float = number(0.99, "discount factor, per step", "A.1", 0, 0.99999)
-    gae_lambda: float = number(0.95, "lambda of generalized advantage estimation; 1 for n-step returns", "A.1", 0, 1)
-    entropy_bonus: float = number(0.01, "weight of the entropy bonus", "A.1", 0)
+    gae_lambda: float = number(
+        0.95, "lambda of generalized advantage estimation; 1 for n-step returns; without effect on SAC", "A.1", 0, 1
+    )
+    entropy_bonus: float = number(0.01, "weight of the entropy bonus; without effect on SAC", "A.1", 0)
     learning_rate: float = number(1e-3, "learning rate; for TRPO, of the value function", "A.2", 0, 1)
     decay: float = number(
         0.0,
@@ -222,7 +226,9 @@ class PolicyConfig(_Checked):
     clip: float = number(0.2, "PPO: largest change of the probability ratio in one update", "", 0.001, 1)
     epochs: int = number(8, "passes over one batch; for TRPO, of the value function; A2C makes one", "", 1, 1000)
     minibatch: int = number(2048, "steps in one gradient step; A2C uses the whole batch", "", 1)
-    max_gradient: float = number(0.5, "largest gradient norm; longer gradients are clipped", "", 1e-6)
+    max_gradient: float = number(
+        0.5, "largest gradient norm; longer gradients are clipped; without effect on SAC", "", 1e-6
+    )
     target_kl: float = number(0.03, "PPO: KL divergence from the old policy that ends an update early", "", 1e-6)
     max_kl: float = number(0.01, "TRPO: largest mean KL divergence of one update", "", 1e-6)
     curvature_share: float = number(0.5, "TRPO: share of a batch used to estimate curvature", "", 1e-4, 1)
@@ -236,7 +242,7 @@ class PolicyConfig(_Checked):
     return_steps: int = number(3, "SAC: steps whose rewards are added up before the critics value the rest", "", 1, 100)
     target_rate: float = number(0.01, "SAC: share by which target values follow at each gradient step", "", 1e-6, 1)
     target_entropy: float = number(
-        0.0, "SAC: entropy of each action at first, in nats; it falls later; at most 0.69", "", -10, 0.69
+        0.0, "SAC: entropy of each action at first, in nats; it falls later; at most 0.68", "", -10, 0.68
     )
     initial_std: float = number(
         1.0, "standard deviation of the untrained policy's actions; without effect on SAC", "", 1e-3, 10

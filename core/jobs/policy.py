@@ -94,8 +94,8 @@ class PolicyJob(Job):
         self._optimizer.set_state(state.arrays)
         self._version, self._env_steps = (require_count(state.values[name]) for name in ("version", "env_steps"))
         set_rng_state(self._rng, state.values["rng"])
-        if self._reward is not None:
-            self._reward.load(state.under(KEPT_REWARD))
+        if self._reward is not None and (reward := state.under(KEPT_REWARD)):  # a policy taken over has none
+            self._reward.load(reward)
         for i, (version, env_steps, *scalars) in enumerate(state.values["batches"]):
             arrays: dict[str, Any] = {name: state.arrays[f"batch_{i}_{name}"] for name in _ARRAYS}
             scale, bonus, novelty = map(float, scalars)

@@ -141,6 +141,10 @@ class RewardJob(Job):
         weights = state_arrays(self.trainer.ensemble)
         if not all(np.isfinite(array).all() for array in weights.values()):
             raise NotFiniteError("reward fit", "a weight")
+        if not self._generation and self.trainer.count < self._first_count:  # answers were undone during the first fit
+            self._end_round()
+            self._round_due = True
+            return
         self._generation += 1
         self._snapshot = weights
         yield RewardFitted(
@@ -149,9 +153,12 @@ class RewardJob(Job):
             tuple(reports[-1].validation_loss.tolist()),
             tuple(self.trainer.l2.tolist()),
         )
-        self._in_round, self._epochs_left, self._answers_passed = False, 0, 0.0
+        self._end_round()
         self._unreceived = False
         yield RewardPublished(self._generation, weights)
+
+    def _end_round(self) -> None:
+        self._in_round, self._epochs_left, self._answers_passed = False, 0, 0.0
 
     def _passed_batch_share(self) -> bool:
         """Return True when the epochs have processed as many answers as steps_per_label allots to one batch.

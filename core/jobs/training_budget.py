@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.config import Config
-from core.events import Event, FinishRequested, HoldChanged, PreferenceAdded
+from core.events import Event, FinishRequested, HoldChanged, PreferenceAdded, PreferenceChanged, PreferenceWithdrawn
 from core.preferences.schedule import FINISHED, HOLDS, finishing
 from core.types import Choice, Teacher
 
@@ -17,6 +17,8 @@ class TrainingBudget:
     result depends neither on the machine's speed nor on the human's. The hold can be lifted. A finish, which the human
     requests and the next answer ends, takes config.rollout.finish_steps more, or the session's remaining steps, the second
     half at a falling learning rate. In a headless session, answers come when they are due, and the finish is its last part.
+
+    An undone answer keeps its steps: the answers given next would allow none otherwise, and redoing it allows no more.
     """
 
     def __init__(self, config: Config) -> None:
@@ -31,6 +33,8 @@ class TrainingBudget:
         """Environment steps at which a human requested a finish; None without one, or if an answer has ended it."""
         self._newest_answer = 0
         """Id of the newest preference: preferences replayed after a restart do not end a finish."""
+        self._usable, self._undone = set[int](), set[int]()
+        """Ids of the answers without "can't tell", and of those that were undone since training started."""
         self._lifted = False
 
     def receive(self, event: Event, env_steps: int) -> None:
@@ -39,10 +43,18 @@ class TrainingBudget:
                 self._lifted = not on
             case FinishRequested():
                 self.finish_began = env_steps
-            case PreferenceAdded(preference) if preference.id > self._newest_answer:
-                self._newest_answer = preference.id
-                if preference.choice is not Choice.CANT_TELL:
-                    self.finish_began = None
+            case PreferenceAdded(preference) | PreferenceChanged(preference):
+                usable = preference.choice is not Choice.CANT_TELL
+                self._undone.discard(preference.id)
+                self._usable.discard(preference.id)
+                if usable:
+                    self._usable.add(preference.id)
+                if preference.id > self._newest_answer:
+                    self._newest_answer = preference.id
+                    self.finish_began = None if usable else self.finish_began
+            case PreferenceWithdrawn(preference_id) if preference_id in self._usable:
+                self._usable.remove(preference_id)
+                self._undone.add(preference_id)
 
     def start(self, env_steps: int, answers: int) -> None:
         """Count answers from these steps, at which there is a first reward to train on; later calls have no effect.
@@ -51,14 +63,16 @@ class TrainingBudget:
         """
         if self._started is None:
             self._started, self._answers = env_steps, min(self._answers, answers - 1)
+            self._undone.clear()
 
     def reason_to_hold(self, env_steps: int, answers: int) -> str:
-        """Return why training holds at this number of answers (without "can't tell"); '' if it may continue.
+        """Return why training holds at this number of answers (not undone, without "can't tell"); '' if it may continue.
 
         While the hold is lifted or a finish is under way, counting restarts whenever the answers' steps are spent.
         """
         if not self._limited or self._started is None:
             return ""
+        answers += len(self._undone)
         spent = env_steps >= self._started + self._config.rollout.steps_per_answer * max(0, answers - self._answers)
         if not self._lifted and self.finish_began is None:
             return HOLDS if spent else ""
@@ -95,6 +109,7 @@ class TrainingBudget:
             "answers": self._answers,
             "finished_from": self.finish_began,
             "newest_answer": self._newest_answer,
+            "undone": sorted(self._undone),
         }
 
     def set_state(self, values: dict[str, Any]) -> None:
@@ -102,3 +117,4 @@ class TrainingBudget:
             None if values[name] is None else int(values[name]) for name in ("started", "finished_from")
         )
         self._answers, self._newest_answer = int(values["answers"]), int(values["newest_answer"])
+        self._undone = set(values.get("undone", []))  # earlier versions kept none

@@ -104,7 +104,10 @@ def conjugate_gradients(product: Callable[[Tensor], Tensor], right: Tensor, step
         if squared <= _TOLERANCE:
             break
         image = product(direction)
-        length = squared / float(direction @ image)
+        curvature = float(direction @ image)
+        if curvature <= 0:  # too few steps or no damping: along this direction the divergence does not grow
+            break
+        length = squared / curvature
         solution.add_(direction, alpha=length)
         residual.sub_(image, alpha=length)
         before, squared = squared, float(residual @ residual)

@@ -17,7 +17,7 @@ from core.preferences.store import FOLDER, PreferenceStore
 from core.seeding import generator, get_rng_state
 from core.session.checkpoint import UnreadableError, load_newest
 from core.session.compatibility import require_fitting
-from core.session.job_states import ENSEMBLE, SNAPSHOT, has_reward
+from core.session.job_states import ENSEMBLE, KEPT_REWARD, SNAPSHOT, has_reward
 from core.session.preference_export import write_store
 from core.session.routing import DRIVER
 from core.session.session import CHECKPOINTS, Session, read_config, require_answers
@@ -76,7 +76,7 @@ def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
         _require_same("reward", old.reward, config.reward, _REWARD_SHAPE)
         if not has_reward(states["reward"]):
             raise UserError(f"{source} has no fitted reward yet: take its policy or its answers.")
-        states["reward"] = _fresh_reward(states["reward"], config, "answers" in parts)
+        states["reward"] = _fresh_reward(states["reward"], config)
     answers = _usable_answers(source, config) if "answers" in parts else 0
     if not answers and set(parts) == {"answers"}:
         raise UserError(f"{source} has no answers to begin with: answer some of its pairs first.")
@@ -167,12 +167,13 @@ def _require_same(part: str, old: PolicyConfig | RewardConfig, new: object, name
 
 def _fresh_policy(state: JobState, seed: int) -> JobState:
     """Return the policy's state for a session that has taken no steps yet."""
-    arrays = {name: array for name, array in state.arrays.items() if not name.startswith(("batch_", "replay_"))}
+    left = ("batch_", "replay_", KEPT_REWARD)
+    arrays = {name: array for name, array in state.arrays.items() if not name.startswith(left)}
     rng = get_rng_state(generator(seed, "policy taken over"))
     return JobState(arrays, {**state.values, "version": 0, "env_steps": 0, "batches": [], "rng": rng})
 
 
-def _fresh_reward(state: JobState, config: Config, with_answers: bool) -> JobState:
+def _fresh_reward(state: JobState, config: Config) -> JobState:
     """Return the reward's state for a session that publishes it at once, and starts with its own weight decay."""
     rng = get_rng_state(generator(config.seed, "reward taken over"))
     began = {
@@ -189,4 +190,5 @@ def _fresh_reward(state: JobState, config: Config, with_answers: bool) -> JobSta
         arrays = {name: array for name, array in arrays.items() if not name.startswith(SNAPSHOT)}
         arrays |= {f"{ENSEMBLE}{name}": array for name, array in published.items()}
     arrays["l2"] = np.full_like(arrays["l2"], config.reward.l2)
-    return JobState(arrays if with_answers else {**arrays, "evicted": arrays["evicted"] * 0}, values)
+    arrays["evicted"] = np.zeros_like(arrays["evicted"])  # the new session has its own limit of answers
+    return JobState(arrays, values)

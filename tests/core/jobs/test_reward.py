@@ -45,6 +45,21 @@ def test_the_first_round_waits_for_the_answers_about_the_untrained_policy() -> N
     assert [published.generation for published in of(RewardPublished, events)] == [1]
 
 
+def test_a_first_fit_whose_answers_are_undone_meanwhile_is_not_published() -> None:
+    reward = Played("reward", labels=12, reward__epochs_first=20)
+    reward.turn(AnswersReplayed(), *(PreferenceAdded(preference(number)) for number in range(2)))
+    reward.job.receive(PreferenceAdded(preference(2)))
+    events = reward.job.run()
+    assert next(events) is None  # the fit has begun
+    for number in range(3):
+        reward.job.receive(PreferenceWithdrawn(number))
+    said = [event for event in itertools.takewhile(lambda event: not isinstance(event, Waited), events) if event]
+    assert of(RewardPublished, said) == of(RewardFitted, said) == []
+    events = reward.turn(*(PreferenceAdded(preference(number)) for number in range(3, 6)))
+    assert [fitted.preferences for fitted in of(RewardFitted, events)] == [3]
+    assert [published.generation for published in of(RewardPublished, events)] == [1]
+
+
 def test_the_latest_snapshot_is_published_again_on_request() -> None:
     reward = Played("reward", labels=4)
     reward.turn(AnswersReplayed())
@@ -157,7 +172,7 @@ def test_without_answers_there_is_nothing_to_fit() -> None:
 
 
 @pytest.mark.parametrize("restores", [False, True])
-def test_the_only_answer_withdrawn_during_a_fit_counts_until_the_end_of_its_epoch(restores: bool) -> None:
+def test_the_only_answer_withdrawn_during_the_first_fit_ends_it_unpublished(restores: bool) -> None:
     reward = Played("reward", labels=4, reward__epochs_first=3)
     reward.job.receive(PreferenceAdded(preference(1)))
     reward.job.receive(AnswersReplayed())
@@ -170,9 +185,9 @@ def test_the_only_answer_withdrawn_during_a_fit_counts_until_the_end_of_its_epoc
     assert next(events) is None  # in the middle of an epoch
     reward.job.receive(PreferenceWithdrawn(1))
     said = list(itertools.takewhile(lambda event: not isinstance(event, Waited), events))
-    assert [fitted.preferences for fitted in of(RewardFitted, said)] == [0]
-    assert len(of(RewardPublished, said)) == 1
+    assert of(RewardFitted, said) == of(RewardPublished, said) == []
     assert of(RewardFitted, reward.turn()) == []
+    assert [fitted.preferences for fitted in of(RewardFitted, reward.turn(PreferenceAdded(preference(2))))] == [1]
 
 
 def test_a_restored_reward_keeps_its_state_and_waits_until_all_answers_are_replayed() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.config import Config, replaced
-from core.events import FinishRequested, HoldChanged, PreferenceAdded
+from core.events import FinishRequested, HoldChanged, PreferenceAdded, PreferenceWithdrawn
 from core.jobs.training_budget import TrainingBudget
 from core.types import Choice
 from tests.core.builders import preference
@@ -95,6 +95,51 @@ def test_cant_tell_ends_no_finish() -> None:
     assert made.reason_to_hold(2100, 10) == "" and made.share_finished(2100) == 0.25
     made.receive(PreferenceAdded(preference(2)), 2100)
     assert made.share_finished(2100) is None
+
+
+def test_answers_after_undone_ones_allow_their_own_steps() -> None:
+    made = budget()
+    for number in (11, 12, 13):
+        made.receive(PreferenceAdded(preference(number)), 1000)
+    assert [made.reason_to_hold(steps, 13) for steps in (1399, 1400)] == ["", HOLDS]
+    for number in (13, 12, 11):
+        made.receive(PreferenceWithdrawn(number), 1400)
+    assert made.reason_to_hold(1400, 10) == HOLDS
+    made.receive(PreferenceAdded(preference(14, Choice.CANT_TELL)), 1400)
+    made.receive(PreferenceWithdrawn(14), 1400)
+    assert made.reason_to_hold(1400, 10) == HOLDS
+    made.receive(PreferenceAdded(preference(15)), 1400)
+    assert [made.reason_to_hold(steps, 11) for steps in (1499, 1500)] == ["", HOLDS]
+    again = budget()
+    again.set_state(made.get_state())
+    for number in (*range(1, 11), 15):  # replayed
+        again.receive(PreferenceAdded(preference(number)), 1400)
+    assert [again.reason_to_hold(steps, 11) for steps in (1499, 1500)] == ["", HOLDS]
+
+
+def test_undoing_and_redoing_allow_no_further_steps() -> None:
+    made = budget()
+    for number in (11, 12):
+        made.receive(PreferenceAdded(preference(number)), 1000)
+    made.receive(HoldChanged(False), 1300)
+    assert made.reason_to_hold(2000, 12) == ""
+    for number in (12, 11):
+        made.receive(PreferenceWithdrawn(number), 2000)
+        assert made.reason_to_hold(2000, number - 1) == ""
+    for number in (11, 12):
+        made.receive(PreferenceAdded(preference(number)), 2000)
+    made.receive(HoldChanged(True), 2000)
+    assert made.reason_to_hold(2000, 12) == HOLDS
+
+
+def test_answers_undone_before_the_first_reward_allow_nothing() -> None:
+    made = unstarted()
+    for number in range(1, 14):
+        made.receive(PreferenceAdded(preference(number)), 500)
+    for number in (11, 12, 13):
+        made.receive(PreferenceWithdrawn(number), 500)
+    made.start(1000, 10)
+    assert [made.reason_to_hold(steps, 10) for steps in (1099, 1100)] == ["", HOLDS]
 
 
 def test_a_taken_reward_is_followed_for_the_steps_of_one_answer() -> None:

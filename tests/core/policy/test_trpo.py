@@ -18,6 +18,12 @@ def test_conjugate_gradients_solve_a_known_system() -> None:
     assert not torch.allclose(conjugate_gradients(lambda v: matrix @ v, matrix @ wanted, steps=2), wanted, atol=1e-2)
 
 
+def test_conjugate_gradients_stop_along_a_direction_without_curvature() -> None:
+    right = torch.tensor([0.0, 1.0])
+    found = conjugate_gradients(lambda vector: vector * torch.tensor([1.0, 0.0]), right, steps=10)
+    assert torch.equal(found, torch.zeros(2))
+
+
 @pytest.mark.parametrize("discrete", [False, True])
 def test_the_fisher_product_is_the_hessian_of_the_divergence_times_a_vector(discrete: bool) -> None:
     network = optimizer("trpo", discrete=discrete, hidden=3).network

@@ -108,6 +108,31 @@ def test_another_behaviour_begins_with_the_policy_and_the_reward(source: Path) -
     assert [event.preference.id for event in events if isinstance(event, PreferenceAdded)][:1] == [1]  # its own
 
 
+def test_a_policy_of_sac_begins_without_the_reward_that_it_learned_from(source: Path) -> None:
+    """A session on the true reward has none, and predictors of another shape would not fit."""
+    sac = ["--algorithm", "sac"]
+    old = new_session(
+        make_parser().parse_args(["teach", "low.json", "--teacher", "none", "--session", "sac", *SMALL, *sac])
+    )
+    with closing(old), closing(HeadlessRun(old, lambda event: None, threads=1)) as run:
+        run.run()
+    session, events = begun("low.json", "--from", "sac", "--take", "policy", "--labels", "3", *sac)
+    taken, before = first(events, PolicyPublished), load_newest(Path("sac") / CHECKPOINTS)
+    assert (taken.version, taken.env_steps) == (0, 0) and before is not None
+    assert all(np.array_equal(array, before[1]["policy"].arrays[name]) for name, array in taken.weights.items())
+
+
+def test_a_session_without_a_limit_uses_all_answers_of_one_with_a_limit(source: Path) -> None:
+    parsed = make_parser().parse_args(
+        ["teach", "low.json", "--labels", "4", "--session", "few", *SMALL, "--set", "reward.max_labels=2"]
+    )
+    with closing(new_session(parsed)) as few, closing(HeadlessRun(few, lambda event: None, threads=1)) as run:
+        run.run()
+    session, events = begun("low.json", "--from", "few", "--labels", "2")
+    assert session.config.query.taken == 4
+    assert max(event.preferences for event in events if isinstance(event, RewardFitted)) >= 4
+
+
 def test_a_taken_reward_is_kept_until_there_are_enough_answers_to_fit(source: Path) -> None:
     parsed = make_parser().parse_args(
         ["teach", "low.json", "--from", "old", "--take", "reward", "--labels", "9", "--session", "new", *SMALL]
