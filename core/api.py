@@ -134,8 +134,10 @@ class LearnedReward(gymnasium.Wrapper[Observations, Any, Observations, Any]):
         self.normalize = Normalizer(self.ensemble, states["rollout"], config.reward.std)
         self._observation = np.zeros(self._kinds.observations, _dtype(self._kinds))
 
-    def reset(self, **options: Any) -> tuple[Observations, dict[str, Any]]:
-        self._observation, info = self.env.reset(**options)
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        self._observation, info = self.env.reset(seed=seed, options=options)
         return self._observation, info
 
     def step(self, action: Action) -> tuple[Observations, float, bool, bool, dict[str, Any]]:

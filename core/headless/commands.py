@@ -132,7 +132,7 @@ def _film(args: argparse.Namespace) -> None:
                 made = event
                 bar.update(100 - bar.n)
                 break
-    print(" ".join(part for part in (made.note, f"wrote {made.target}") if part), file=sys.stderr)
+    print(*filter(None, (made.note, f"wrote {made.target}")), sep="\n", file=sys.stderr)
 
 
 def _export(args: argparse.Namespace) -> None:
@@ -143,9 +143,7 @@ def _export(args: argparse.Namespace) -> None:
 
         files.require_new(Path(args.onnx))
         made = export_onnx(Path(args.session), Path(args.onnx))
-        print(
-            " ".join(part for part in (made.note, f"wrote {', '.join(map(str, made.paths))}") if part), file=sys.stderr
-        )
+        print(*filter(None, (made.note, f"wrote {', '.join(map(str, made.paths))}")), sep="\n", file=sys.stderr)
         for name, difference in made.differences.items():
             print(f"{name}: differs by at most {difference:.1e} from this program", file=sys.stderr)
         return

@@ -132,7 +132,7 @@ def require_whole_clips(config: Config) -> None:
     if config.teacher != Teacher.NONE and batches * rollout.steps < length:
         raise UserError(
             f"{config.steps:,} steps are {batches * rollout.steps} for each of {rollout.environments} environments, and"
-            f" a clip has {length}: give at least {rollout.environments * length:,} steps, or fewer"
+            f" a clip has {length}: give several times {rollout.environments * length:,} steps, or fewer"
             " rollout.environments."
         )
 

@@ -193,7 +193,7 @@ def new_session(args: argparse.Namespace) -> Session:
     config = make_config(name, args.preset or "default", given, reward_settings, settings)
     device_for(config)  # fails here if there is no such device
     if not task.has_true_reward:
-        lacking = "to learn from" if args.teacher == "none" else "for the oracle"
+        lacking = {"none": "to learn from", "person": "for the simulated person"}.get(args.teacher, "for the oracle")
         advice = "name a behaviour file with an oracle, or " if isinstance(task, RobotTask) else ""
         raise UserError(f"{task.name} has no true reward {lacking}: {advice}teach it yourself in the window.")
     check_size_limits(config, task)

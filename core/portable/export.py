@@ -85,8 +85,8 @@ def export_onnx(folder: Path, target: Path) -> Exported:
         for name, difference in differences.items():
             if not difference <= LIMIT:
                 raise UserError(
-                    f"The {name} was not exported: as ONNX it differs by {difference:.1e} from this program, more than"
-                    f" {LIMIT:g}, in one of {STATES} states."
+                    f"Nothing was exported: as ONNX the {name} differs by {difference:.1e} from this program, more than"
+                    f" {LIMIT:g}, in one of {STATES} states. Give more answers, or train for longer, first."
                 )
         described = contract(config, env, controls)
     described |= {

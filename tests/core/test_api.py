@@ -90,6 +90,8 @@ def test_the_environment_follows_the_interface_of_gymnasium(taught: Path) -> Non
     assert (one == other).all() and not (env.reset()[0] == one).all()
     assert env.observation_space.contains(one) and env.action_space.contains(env.action_space.sample())
     check_env(env, skip_render_check=True)
+    with pytest.warns(UserWarning, match="is different from the unwrapped version"):  # as any wrapper
+        check_env(LearnedReward(env, taught / "DIR"), skip_render_check=True)
     env.close()
 
 

@@ -229,7 +229,7 @@ TEACH = ["teach", "hopper-backflip", "--session", "s"]
         ([*TEACH, "--set", "query.segment_steps=321"], "segment_steps"),
         (
             [*TEACH, "--steps", "900", "--set", "rollout.environments=100", "--set", "rollout.steps=9"],
-            "give at least 4,000 steps",
+            "give several times 4,000 steps",
         ),
         ([*TEACH, "--set", "true_reward=best"], "true_reward"),
         (["teach", "hopper", "--session", "s", "--set", "true_reward=openai"], "hopper has no true reward 'openai'"),

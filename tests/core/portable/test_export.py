@@ -237,7 +237,7 @@ def test_unnamed_geoms_are_found_in_a_file_without_a_floor() -> None:
 def test_a_file_that_computes_different_values_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = taught(tmp_path / "s", tiny(task="pendulum", teacher="none"))
     monkeypatch.setattr("core.portable.graphs.OBSERVATION_LIMIT", 0.01)
-    with pytest.raises(UserError, match=r"The policy was not exported: as ONNX it differs by .* more than 1e-05"):
+    with pytest.raises(UserError, match=r"Nothing was exported: as ONNX the policy differs by .* more than 1e-05"):
         export_onnx(folder, tmp_path / "x" / "p.onnx")
     assert not (tmp_path / "x").exists()
     monkeypatch.undo()

@@ -444,7 +444,7 @@ def test_only_one_program_uses_a_folder(sweep: Sweep, tmp_path: Path) -> None:
         (["--set", "query.segment_steps=51"], "at most the 50 of an episode"),
         (["--set", "nothing.members=1"], "There is no setting 'nothing.members'"),
         (["--set", "seed=5"], "use --seeds"),
-        (["--steps", "900", "--set", "rollout.environments=100", "--set", "rollout.steps=9"], "give at least"),
+        (["--steps", "900", "--set", "rollout.environments=100", "--set", "rollout.steps=9"], "give several times"),
         (["--set", "teacher=none"], "use --teachers"),
     ],
 )
