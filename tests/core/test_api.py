@@ -116,6 +116,7 @@ def test_each_episode_begins_at_a_start_of_its_own_and_has_the_fixed_length(monk
     assert len(made) == 1  # making a simulator takes longer than a short episode
 
 
+@pytest.mark.slow
 def test_a_game_is_truncated_at_the_fixed_length_too() -> None:
     env = TaskEnvironment(tiny(task="breakout"))
     for _ in range(2):

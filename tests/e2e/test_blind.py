@@ -40,6 +40,7 @@ def test_different_choices_lead_to_a_different_policy(
     assert not same(honest, other)
 
 
+@pytest.mark.slow
 def test_without_a_teacher_a_run_learns_from_the_true_reward_and_asks_nothing(
     teach: Teach, finished: Finished, monkeypatch: pytest.MonkeyPatch
 ) -> None:

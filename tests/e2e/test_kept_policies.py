@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.events import PolicyPublished, RolloutBatchReady
 from core.rollout.episodes import evaluate
 from core.session.policy_snapshots import PolicySnapshots
@@ -10,6 +12,7 @@ from core.tasks import get_task
 from tests.e2e.taught import SHORT, TASK, Finished, Teach
 
 
+@pytest.mark.slow
 def test_evaluation_uses_the_saved_policy(finished: Finished, teach: Teach) -> None:
     taught, new = finished(**SHORT), teach("new", **SHORT)
     untrained = evaluate(new.session, 3)

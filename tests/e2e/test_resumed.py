@@ -101,6 +101,7 @@ def test_a_run_that_is_resumed_after_its_end_ends_with_the_same_figures(teach: T
     assert (again.labels, again.measure, again.env_steps) == (ended.labels, ended.measure, ended.env_steps)
 
 
+@pytest.mark.slow
 def test_replayed_answers_to_other_pairs_are_all_used_at_once(teach: Teach, finished: Finished) -> None:
     """This includes a session made from the answers of another one; a kill right after they are used changes nothing."""
     chosen = {**SHORT, "labels": 15, "seed": 7}

@@ -87,6 +87,7 @@ def test_the_name_of_the_audience_is_refused_to_a_guest(demo: DemoWindow) -> Non
     assert "choose another" in demo.notice.text() and "now Guest 1" in demo.hints.text()
 
 
+@pytest.mark.slow
 def test_training_restarts_by_itself_after_a_crash_and_demo_mode_says_so(face: Face, demo: DemoWindow) -> None:
     """Kill a real child process."""
     fake, real = face.engine, list[JobProcess]()

@@ -42,6 +42,7 @@ def test_closing_the_program_does_not_wait_for_a_file(tmp_path: Path) -> None:
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.slow
 def test_a_real_child_reports_the_rate_of_an_environment() -> None:
     assert read_rate("Hopper-v5") == 125
     for name, fault in (("Nowhere-v0", "No environment named Nowhere-v0"), ("Pendulum", "gym:Pendulum has no version")):

@@ -188,6 +188,7 @@ def test_a_clip_is_25_steps_in_colour_at_15_fps() -> None:
     assert np.ptp(clip.pixels.astype(int), axis=-1).max() > 50  # colours, not shades of grey
 
 
+@pytest.mark.slow
 def test_the_end_of_a_game_is_not_visible_to_the_learner() -> None:
     env, task = make("breakout", 4), get_task("breakout")
     opening = small(task, interface(task).getScreenGrayscale())  # the picture is still until the ball is served

@@ -105,6 +105,7 @@ def test_the_camera_follows_a_robot_that_leaves_the_picture() -> None:
     assert rows[0].tolist() == rows[1].tolist()
 
 
+@pytest.mark.slow
 def test_the_trace_is_of_the_last_second_and_a_half(renderer: MujocoRenderer) -> None:
     near, far = moving(100), moving(100)
     near[:20, 1] = far[:20, 1] = -0.5

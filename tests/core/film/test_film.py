@@ -217,7 +217,7 @@ def test_an_impossible_film_is_refused_in_one_sentence(taught: Path, tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["new"]
 
 
-@pytest.mark.slow_after_first
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("known", "games", "steps", "expected"), [(4.25, 1, 300, 4.25), (float("nan"), 8, 4500, 3.5)], ids=["taught", "new"]
 )
@@ -237,6 +237,7 @@ def test_a_game_is_judged_by_completed_games(
     assert asked == [(games, 1, steps, 300)] and scene.figure == expected
 
 
+@pytest.mark.slow
 def test_the_command_makes_a_film_or_explains_its_refusal_in_a_sentence(
     taught: Path, tmp_path: Path, cli: Callable[..., Any]
 ) -> None:

@@ -106,6 +106,7 @@ def test_results_are_the_same_in_one_process_or_in_two(both: Pair) -> None:
     assert all(stamp % 256 == 0 for stamp in stamps)
 
 
+@pytest.mark.slow
 def test_the_state_can_be_read_while_a_batch_is_collected(both: Pair) -> None:
     here, apart = both
     expected = batch(here)
@@ -119,6 +120,7 @@ def test_the_state_can_be_read_while_a_batch_is_collected(both: Pair) -> None:
     require_same(batch(here), batch(apart))
 
 
+@pytest.mark.slow
 def test_a_policy_published_during_a_batch_reaches_the_other_process_after_it(both: Pair) -> None:
     here, apart = both
     newer = policy(config(), 0.5)

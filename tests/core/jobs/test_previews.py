@@ -12,7 +12,7 @@ from tests.core.played import answers
 from tests.screens import run_python
 
 
-@pytest.mark.slow_after_first
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["hopper-backflip", "pong", "gym:CartPole-v1", "gym:MountainCarContinuous-v0"])
 def test_a_preview_is_two_seconds_of_a_moving_task(task: str) -> None:
     frames = preview(task)

@@ -78,7 +78,7 @@ def value_error(made: OnPolicyOptimizer, batch: RolloutBatchReady) -> float:
     return float((prepared.values.detach() - prepared.returns).square().mean())
 
 
-@pytest.mark.slow_after_first
+@pytest.mark.slow
 @every
 def test_the_value_function_follows_a_flipped_reward_at_once_and_learns_in_units_of_the_returns(algorithm: str) -> None:
     made = optimizer(algorithm, max_gradient=10.0, discount=0.9, minibatch=512)
@@ -194,7 +194,7 @@ def deviation(algorithm: str, entropy_bonus: float) -> float:
     return float(made.network.policy_parameters[-1].detach().exp())
 
 
-@pytest.mark.slow_after_first
+@pytest.mark.slow
 @every
 def test_the_entropy_bonus_keeps_the_policy_exploring(algorithm: str) -> None:
     assert deviation(algorithm, entropy_bonus=1.0) > deviation(algorithm, entropy_bonus=0.0) + 0.05

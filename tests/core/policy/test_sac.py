@@ -233,7 +233,7 @@ def test_a_changed_reward_changes_the_worth_of_old_steps() -> None:
     assert made.network.sample(made.network.distribution(rest), None)[0].item() == pytest.approx(-0.5, abs=0.15)
 
 
-@pytest.mark.slow_after_first
+@pytest.mark.slow
 @pytest.mark.parametrize("entropy", [0.3, -1.0])
 def test_the_temperature_keeps_the_entropy(entropy: float) -> None:
     made = sac(target_entropy=entropy, steps_per_gradient=4.0)
@@ -311,6 +311,7 @@ def test_values_contain_no_reward_for_the_entropy_that_is_kept() -> None:
     assert np.mean(differences) == pytest.approx(0, abs=0.5)
 
 
+@pytest.mark.slow
 def test_rewards_of_several_steps_are_added_up() -> None:
     """Small actions are worth most at once. The first one also decides the third reward, of which no observation tells."""
 

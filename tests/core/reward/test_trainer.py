@@ -58,6 +58,7 @@ def test_cant_tell_is_never_trained_on() -> None:
     assert same(weights(plain), weights(with_some))
 
 
+@pytest.mark.slow
 def test_training_on_returns_predicts_them_and_ignores_the_choices() -> None:
     trainer, other = (new_trainer(target="returns") for _ in range(2))
     answers = with_returns(toy_preferences(0, 400))

@@ -250,6 +250,7 @@ def test_a_body_names_its_colliding_geom_rather_than_a_visual_one() -> None:
     assert "contact[trunk]" not in constant_signals(load_model(task))
 
 
+@pytest.mark.slow
 def test_a_robot_whose_file_disables_its_lights_is_lit() -> None:
     off = '<visual><headlight active="0" diffuse="0 0 0"/></visual>'
     pictures = []
@@ -260,6 +261,7 @@ def test_a_robot_whose_file_disables_its_lights_is_lit() -> None:
     assert np.array_equal(*pictures)
 
 
+@pytest.mark.slow
 def test_a_wall_between_robot_and_camera_does_not_hide_the_robot() -> None:
     red = []
     for wall in ("", '<geom type="box" size="9 .05 2" pos="0 -1 2"/>', '<geom type="box" size="9 .05 2" pos="0 2 2"/>'):
@@ -493,6 +495,7 @@ ARM_ON_A_TABLE = """<body name="foot"><geom name="foot" size=".05"/>
       <geom name="lower" type="capsule" fromto="0 0 0 0 0 .4" size=".02"/></body></body></body>"""
 
 
+@pytest.mark.slow
 def test_random_poses_of_an_arm_are_above_the_floor_without_self_collision(batch: MakeBatch) -> None:
     wall = '<geom name="wall" type="box" size=".05 1 1" pos="-.4 0 1"/>'
     _, task = imported(FLOOR + wall + ARM_ON_A_TABLE)
@@ -505,6 +508,7 @@ def test_random_poses_of_an_arm_are_above_the_floor_without_self_collision(batch
     assert env.divergences == 0
 
 
+@pytest.mark.slow
 def test_random_poses_of_a_free_robot_have_no_self_collision(batch: MakeBatch) -> None:
     free = ARM_ON_A_TABLE.replace('<body name="foot">', '<body name="foot" pos="0 0 1"><freejoint/>')
     _, task = imported(FLOOR + free)

@@ -163,6 +163,7 @@ def test_a_lost_cell_begins_again_and_fails_after_three_losses(sweep: Sweep, tmp
     assert [state for _, state in journal(tmp_path / "out")].count("queued") == len(lost) - 1
 
 
+@pytest.mark.slow
 def test_a_cell_that_was_killed_continues_from_its_checkpoint_and_gives_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,7 +226,7 @@ def test_a_signal_stops_a_sweep_like_ctrl_c(number: str, sweep: Sweep, tmp_path:
     assert stopped.closed and "run the same command to continue." in stopped.err
 
 
-@pytest.mark.slow_after_first
+@pytest.mark.slow
 @pytest.mark.parametrize("left", ["a file alone", "checkpoints that can't be read"])
 def test_a_session_that_cannot_be_continued_is_restarted(left: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(json.dumps(plan_values()))
