@@ -97,7 +97,7 @@ class GymVectorEnv:
         return self.observations.shape[1], self._acted, self.states.shape[1]
 
     def close(self) -> None:
-        give_back(self.task, self._envs, self._schedule is not None)
+        give_back(self._envs)
 
     def step(self, actions: Float32) -> Step:
         """Step all environments with actions (N, a) float32: in [-1, 1], scaled to the bounds of a Box; else one-hot."""
@@ -236,10 +236,9 @@ def steps_per_second(env_id: str) -> float:
 
     Raises UserError if the environment can't be created.
     """
-    task = gym_task(PREFIX + env_id)
-    envs = take_envs(task, 1, pictures=False)
+    envs = take_envs(gym_task(PREFIX + env_id), 1, pictures=False)
     rate: object = envs.envs[0].metadata.get("render_fps")
-    give_back(task, envs, pictures=False)
+    give_back(envs)
     given = float(rate) if isinstance(rate, int | float | np.integer | np.floating) else 0.0
     return min(max(given, RATES[0]), RATES[1]) if given > 0 else USUAL_RATE
 

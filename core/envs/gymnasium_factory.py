@@ -27,9 +27,12 @@ _ATARI = "ALE/"
 _MUJOCO_PIXELS = 240
 """Side of MuJoCo's pictures in pixels. Gymnasium's default, 480, takes several times as long without a GPU."""
 
-_in_use = weakref.WeakSet[Envs]()
-_returned: list[tuple[tuple[str, int, bool], Envs]] = []
-"""Environments that wait for reuse: ID, number and whether they render, and the vector environment."""
+_Kind = tuple[str, int, bool]
+"""ID, number of environments, and whether they render."""
+
+_in_use = weakref.WeakKeyDictionary[Envs, _Kind]()
+_returned: list[tuple[_Kind, Envs]] = []
+"""Environments that wait for reuse."""
 
 
 def take_envs(task: GymTask, environments: int, pictures: bool) -> Envs:
@@ -40,16 +43,16 @@ def take_envs(task: GymTask, environments: int, pictures: bool) -> Envs:
     kind = (task.env_id, environments, pictures)
     found = next((number for number, (its, _) in enumerate(_returned) if its == kind), None)
     envs = _make(task, environments, pictures) if found is None else _returned.pop(found)[1]
-    _in_use.add(envs)
+    _in_use[envs] = kind
     return envs
 
 
-def give_back(task: GymTask, envs: Envs, pictures: bool) -> None:
+def give_back(envs: Envs) -> None:
     """Keep an environment from `take_envs` for its next use, or close it with all others that are kept, if none is in use."""
-    if envs not in _in_use:
+    kind = _in_use.pop(envs, None)
+    if kind is None:  # it has been given back
         return
-    _in_use.discard(envs)
-    _returned.append(((task.env_id, envs.num_envs, pictures), envs))
+    _returned.append((kind, envs))
     while _returned and not _in_use:
         _, unused = _returned.pop()
         for env in unused.envs:

@@ -253,7 +253,7 @@ def test_a_file_that_is_not_mjcf_is_refused(refusal: Any) -> None:
         assert OCCUPIED not in refusal("in/kneel.json")
 
 
-@pytest.mark.parametrize("count", [10, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [30, pytest.param(100, marks=pytest.mark.slow)])
 def test_randomly_changed_files_are_refused_in_one_sentence_or_valid(refusal: Any, count: int) -> None:
     """The files are shipped behaviours and the model of a robot, with a word cut, doubled, or replaced."""
     rng, refused = np.random.default_rng(30), 0
