@@ -1,20 +1,15 @@
-"""Imported robots that are held, tied, or among tables and loose objects: starts, observations and pictures."""
+"""Imported robots that are held, tied, or among tables and loose objects: starts and observations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import mujoco
 import numpy as np
 import pytest
 
-from core.behaviours.robot_model import RobotModel
 from core.envs.mujoco import MujocoVectorEnv
-from core.envs.renderer import MujocoRenderer
 from core.errors import UserError
 from core.portable.observation import observation_numbers
 from core.robots.floor import floor_of
@@ -24,32 +19,7 @@ from core.robots.signals import SignalSource, StepSignals, StepStates, constant_
 from core.robots.structure import extent
 from core.tasks.behaviour_tasks import unseen_by_predictors
 from tests.core.robot_toys import MakeBatch, trial
-from tests.core.robot_toys import imported as import_with_task
-
-FLOOR = '<geom name="floor" type="plane" size="5 5 .1"/>'
-WALKER = """<body name="trunk" pos="0 0 {height}">{joints}<geom name="trunk" type="box" size=".2 .1 .05"/>
-  <body name="leg" pos=".2 0 0"><joint name="hip" axis="0 1 0" range="-60 60"/>
-    <geom name="leg" type="capsule" fromto="0 0 0 0 0 -.2" size=".03"/></body></body>"""
-MOTOR = '<actuator><motor joint="hip" ctrlrange="-3 3"/></actuator>'
-ARM = """<body name="base" pos="0 0 {height}"><geom name="base" size=".05"/><body name="arm">
-  <joint name="hip" axis="0 1 0"/><geom name="arm" type="capsule" fromto="0 0 0 0 0 {length}" size=".03" rgba="1 0 0 1"/>
-  </body></body>"""
-
-
-def imported(world: str, first: str = "", last: str = MOTOR) -> tuple[RobotModel, Any]:
-    Path("it.xml").write_text(f"<mujoco>{first}<worldbody>{world}</worldbody>{last}</mujoco>")
-    return import_with_task(Path("it.xml"))
-
-
-def red_pixels(task: Any, state: np.ndarray, size: int = 64) -> np.ndarray:
-    """Return the mask (size, size) of red pixels in the picture of the robot in this state."""
-    with closing(MujocoRenderer(task)) as renderer:
-        picture = renderer.render(state[None], size, 10.0).pixels[0].astype(int)
-    return picture[..., 0] - picture[..., 1:].max(-1) > 60
-
-
-def walker(joints: str = "<freejoint/>", height: float = 0.3) -> str:
-    return WALKER.format(joints=joints, height=height)
+from tests.core.surroundings_toys import ARM, FLOOR, MOTOR, imported, walker
 
 
 def forwarded(env: MujocoVectorEnv) -> Iterator[mujoco.MjData]:
@@ -131,15 +101,6 @@ def test_parts_without_collisions_do_not_start_below_the_floor(start: str, batch
     parts = np.array([env.model.geom(name).id for name in ("trunk", "leg", "foot")])
     for data in forwarded(env):
         assert extent(env.model, data, parts)[0, 2] > -0.02  # the box around a capsule is larger than the capsule
-
-
-@pytest.mark.parametrize("unit", [1.0, 1000.0])
-def test_a_robot_is_visible_in_any_unit_of_length(unit: float, batch: MakeBatch) -> None:
-    arm = f"""<body name="arm" pos="0 0 {unit / 2}"><joint name="hip" axis="0 1 0"/>
-      <geom type="capsule" fromto="0 0 0 {unit} 0 0" size="{unit / 15}" rgba="1 0 0 1"/></body>"""
-    gravity = f'<option gravity="0 0 {-9.81 * unit}" timestep=".001"/>'
-    _, task = imported('<geom type="plane" size="1 1 1"/>' + arm, gravity)
-    assert red_pixels(task, batch(task, 1).states[0]).sum() > 30
 
 
 @pytest.mark.slow_after_first
@@ -250,39 +211,6 @@ def test_a_body_names_its_colliding_geom_rather_than_a_visual_one() -> None:
     assert "contact[trunk]" not in constant_signals(load_model(task))
 
 
-@pytest.mark.slow
-def test_a_robot_whose_file_disables_its_lights_is_lit() -> None:
-    off = '<visual><headlight active="0" diffuse="0 0 0"/></visual>'
-    pictures = []
-    for first in ("", off):
-        _, task = imported(FLOOR + walker(), first)
-        with closing(MujocoRenderer(task)) as renderer:
-            pictures.append(renderer.render(np.zeros((1, 1 + 8 + 7)) + [0, 0, 0, 0.3, 1, *[0] * 11], 64, 30.0).pixels)
-    assert np.array_equal(*pictures)
-
-
-@pytest.mark.slow
-def test_a_wall_between_robot_and_camera_does_not_hide_the_robot() -> None:
-    red = []
-    for wall in ("", '<geom type="box" size="9 .05 2" pos="0 -1 2"/>', '<geom type="box" size="9 .05 2" pos="0 2 2"/>'):
-        _, task = imported(FLOOR + wall + walker().replace('name="trunk" type', 'name="trunk" rgba="1 0 0 1" type'))
-        state = np.zeros(1 + 8 + 7)
-        state[3:5] = 0.3, 1
-        red.append(red_pixels(task, state).sum())
-    free, before, behind = red
-    assert free > 50 and before > 0.8 * free and behind == free
-
-
-def test_the_near_side_of_a_flat_robot_below_its_usual_height_is_in_the_picture() -> None:
-    flat = """<body name="root" pos="0 0 1.5"><freejoint/><geom type="box" size=".4 .4 .05" rgba="1 0 0 1"/>
-      <body pos=".4 0 0"><joint name="hip" axis="0 1 0"/><geom size=".05" rgba="1 0 0 1"/></body></body>"""
-    _, task = imported(FLOOR + flat)
-    state = np.zeros(1 + 8 + 7)
-    state[3:5] = 0.05, 1
-    red = red_pixels(task, state)
-    assert red.sum() > 100 and not red[-1].any()
-
-
 def test_random_starts_do_not_move_loose_objects_and_coupled_joints(batch: MakeBatch) -> None:
     crate = '<body name="crate" pos="1 0 .3"><freejoint/><geom name="crate" type="box" size=".3 .3 .3"/></body>'
     foot = '<body name="foot"><joint name="toe" axis="0 1 0" range="-60 60"/><geom name="foot" size=".02"/></body>'
@@ -307,37 +235,6 @@ def test_loose_objects_fall_on_the_visual_floor_of_an_arm(batch: MakeBatch) -> N
     assert height == pytest.approx(floor + 0.05, abs=0.01)
 
 
-def test_a_pole_that_hangs_down_is_in_the_picture() -> None:
-    _, task = imported(ARM.format(height=0, length=0.6))
-    model = load_model(task)
-    red = []
-    for angle in (0.0, np.pi):
-        data = mujoco.MjData(model)
-        data.qpos[0] = angle
-        state = np.zeros(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
-        mujoco.mj_getState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-        red.append(red_pixels(task, state, 96).sum())
-    assert red[0] > 50 and red[1] > 0.5 * red[0]
-
-
-def test_a_small_robot_in_a_large_hall_is_visible() -> None:
-    small = """<body name="bug" pos="0 0 .03"><freejoint/><geom type="box" size=".03 .02 .01" rgba="1 0 0 1"/>
-      <body pos=".03 0 0"><joint name="hip" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -.02" size=".004"/></body>
-      </body>"""
-    wall = '<geom type="box" size=".1 20 1" pos="{} 0 1"/>'
-    model, task = imported(FLOOR + small + wall.format(20) + wall.format(-20), last=MOTOR.replace("3", "1e-4"))
-    state = np.array([0.0, *model.start, *[0.0] * 7])
-    assert red_pixels(task, state, 96).sum() > 100
-    assert task.reset_noise < 5e-4  # the noise for a robot of a metre would throw it about
-
-
-def test_the_camera_follows_a_robot_on_an_endless_rail() -> None:
-    model, task = imported(FLOOR + walker('<joint type="slide" axis="0 0 1"/>'))
-    assert not model.fixed and not task.camera.fixed
-    model, _ = imported(FLOOR + walker('<joint type="slide" axis="0 0 1" range="-.1 .3"/>'))
-    assert model.fixed
-
-
 @pytest.mark.parametrize(
     ("joint", "seen"),
     [("", False), ('range="-9 9"', True), ('stiffness="3"', True)],
@@ -356,25 +253,6 @@ def test_an_oracle_may_pay_for_the_place_of_a_ball_but_not_for_that_of_a_foot() 
     _, task = imported(FLOOR + foot + ball)
     assert "for x[foot]," in unseen_by_predictors(task, "x[ball] - x[foot]")
     assert not unseen_by_predictors(task, "x[ball]")
-
-
-LOAD = """<body name="load" pos="0 0 -.9"><freejoint/><geom name="load" size=".05" rgba="1 0 0 1"/><site name="eye"/></body>"""
-ROPE = '<tendon><spatial range="0 1"><site site="hook"/><site site="eye"/></spatial></tendon>'
-CRANE = """<body name="trolley"><joint name="hip" type="slide" axis="1 0 0" range="-.1 .1"/>
-  <geom name="trolley" type="box" size=".05 .05 .02"/><site name="hook"/></body>"""
-
-
-def test_a_part_hanging_from_the_robot_is_in_the_picture() -> None:
-    model, task = imported(CRANE + LOAD, last=MOTOR + ROPE)
-    assert not model.level
-    state = np.array([0.0, *model.start, *[0.0] * 7])
-    assert red_pixels(task, state, 96).sum() > 10
-
-
-def test_a_robot_in_the_body_of_the_floor_is_visible() -> None:
-    inside, _ = imported(f'<body name="scene">{FLOOR}{ARM.format(height=1, length=0.3)}</body>')
-    alone, _ = imported(FLOOR + ARM.format(height=1, length=0.3))
-    assert inside.distance == pytest.approx(alone.distance)
 
 
 def test_a_robot_of_two_constrained_parts_stands_on_both() -> None:
