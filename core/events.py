@@ -83,7 +83,7 @@ class Job(ABC):
 
 @dataclass(frozen=True)
 class Waited(Event):
-    """Report of a job that can't continue until an event arrives. `reason` is shown to the user."""
+    """Report of a job that can't continue until an event arrives. The window shows the rollout's `reason`."""
 
     job: str
     reason: str
@@ -198,7 +198,7 @@ class PredictionsRequested(Event):
 class AnswersPredicted(Event):
     """Predictions of the latest snapshot for the preferences that the reward is fitted to.
 
-    generation: generation of the snapshot; 0 if there is none yet, and then no preferences
+    generation: number of snapshots so far, of which this is the latest; 0 if there is none yet, and then no preferences
     ids (n,), left (n,): preference ids, and the mean over the members of P[left is preferred], without the error rate
     """
 
@@ -222,9 +222,8 @@ class AnswersReplayed(Event):
 
 @dataclass(frozen=True)
 class RewardPublished(Event):
-    """A new reward snapshot. `generation` counts up from 1."""
+    """A new reward snapshot."""
 
-    generation: int
     weights: Arrays
 
 

@@ -337,7 +337,6 @@ class EpisodeFigures:
         }
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
-        """Restore the state from `get_state`. Figures that are missing from it start in the middle of the episode."""
+        """Restore the state from `get_state`."""
         for name, array in self.get_state().items():
-            if name in arrays:
-                array[:] = arrays[name]
+            array[:] = arrays[name]

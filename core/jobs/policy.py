@@ -56,7 +56,7 @@ class PolicyJob(Job):
         match event:
             case RolloutBatchReady():
                 self._batches.append(event)
-            case RewardPublished(_, weights) if self._reward is not None:
+            case RewardPublished(weights) if self._reward is not None:
                 self._reward.load(weights)
 
     def run(self) -> Iterator[Event | None]:

@@ -107,7 +107,7 @@ class RewardJob(Job):
             yield from self._predict_answers()
             if self._unreceived and self._snapshot:
                 self._unreceived = False
-                yield RewardPublished(self._generation, self._snapshot)
+                yield RewardPublished(self._snapshot)
             if self.trainer.count >= self._first_count:
                 self._borrowed = False
             fitted = self._generation and not self._borrowed
@@ -155,7 +155,7 @@ class RewardJob(Job):
         )
         self._end_round()
         self._unreceived = False
-        yield RewardPublished(self._generation, weights)
+        yield RewardPublished(weights)
 
     def _end_round(self) -> None:
         self._in_round, self._epochs_left, self._answers_passed = False, 0, 0.0
@@ -232,7 +232,7 @@ class RewardJob(Job):
             self._answers_passed = values["answers_passed"]
             if self._generation:
                 self._snapshot = published_weights(state)
-            self._unreceived, self._borrowed = bool(values.get("unreceived")), bool(values["borrowed"])
+            self._unreceived, self._borrowed = bool(values["unreceived"]), bool(values["borrowed"])
             set_rng_state(self._rng, values["rng"])
             self._version, self._fitted_version = (
                 require_count(values[name]) for name in ("version", "fitted_version")

@@ -96,7 +96,7 @@ class RolloutJob(Job):
                         version + waiting
                     )  # one of the jobs was restarted: no other batches are in progress
                 self._policy_version = version
-            case RewardPublished(_, weights):
+            case RewardPublished(weights):
                 self._load_reward(weights)
             case _:
                 self.offers.receive(event)

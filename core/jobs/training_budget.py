@@ -117,4 +117,4 @@ class TrainingBudget:
             None if values[name] is None else int(values[name]) for name in ("started", "finished_from")
         )
         self._answers, self._newest_answer = int(values["answers"]), int(values["newest_answer"])
-        self._undone = set(values.get("undone", []))  # earlier versions kept none
+        self._undone = set(values["undone"])

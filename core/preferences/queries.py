@@ -294,7 +294,7 @@ class QuerySelector:
         self._offered = {(a, b) for a, b in values["offered"]}
         self._shown.extend(map(int, values["shown"]))
         self.last_id = int(values["next_id"])
-        self.policy_pairs, self.policy_split = map(int, values.get("policy_pairs", (0, 0)))
+        self.policy_pairs, self.policy_split = map(int, values["policy_pairs"])
 
 
 def _key(left: Segment, right: Segment) -> tuple[int, int]:

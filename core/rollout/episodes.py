@@ -72,14 +72,11 @@ def predicted_reward(ensemble: RewardEnsemble | ImageEnsemble | None, segment: S
 
 
 def mean_measure(episodes: list[tuple[float, dict[str, float]]]) -> dict[str, float]:
-    """Average each figure of the last episode over the episodes (true return, measures) that have it.
-
-    In a session from an earlier version of the program, earlier episodes may have other figures.
-    """
+    """Average each figure over the episodes (true return, measures); empty without episodes."""
     if not episodes:
         return {}
     measures = [measure for _, measure in episodes]
-    return {name: float(np.mean([measure[name] for measure in measures if name in measure])) for name in measures[-1]}
+    return {name: float(np.mean([measure[name] for measure in measures])) for name in measures[-1]}
 
 
 def run_episodes(env: VectorEnv, act: Act, each: int, limit: int, keep: int = 0) -> tuple[list[FinishedEpisode], Any]:

@@ -123,8 +123,7 @@ class SegmentBuilder:
         """Restore the state from `get_state`, and the ID of the last segment.
 
         Segments in progress are dropped if they have pictures and those of this builder have none, or the reverse: a
-        session may be continued with or without a window. Those of older checkpoints, which are of all environments, are
-        dropped too. Raises ValueError if the state does not fit.
+        session may be continued with or without a window. Raises ValueError if the state does not fit.
         """
         self.last_id = last_id
         if arrays["states"].shape != self._states.shape:

@@ -32,7 +32,7 @@ def published_weights(state: JobState) -> Arrays:
 def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
     """Return the reward snapshot in a checkpoint's rollout state, for a job that starts later than it was published."""
     weights = states["rollout"].under(KEPT_REWARD) if "rollout" in states else {}
-    return RewardPublished(0, weights) if weights else None
+    return RewardPublished(weights) if weights else None
 
 
 def request_publication(states: Mapping[str, JobState]) -> None:

@@ -47,7 +47,7 @@ def events() -> list[tuple[str, Event]]:
         ("rollout", report(1000)),
         ("rollout", DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), 4321)),
         ("reward", RewardFitted(3, (0.5,), (0.6,), (1e-4,))),
-        ("reward", RewardPublished(1, {})),
+        ("reward", RewardPublished({})),
         ("policy", PolicyPublished(1, {})),
         ("reward", AnswersPredicted(10**9, 1, np.zeros(0, np.int64), EMPTY)),
         ("clips", ClipsRendered(10**9, (make_frames(), make_frames()))),

@@ -59,8 +59,7 @@ def test_a_fit_spread_over_batches_resumes_in_the_middle(teach: Teach, finished:
     """The fit has four epochs, one per batch."""
     chosen = {"policy__lag": 1, "reward__steps_per_label": 25, "reward__epochs": 4}
     whole = finished(**chosen)
-    rounds = [event.generation for event in whole.all(RewardPublished)]
-    assert rounds == list(range(1, len(rounds) + 1)) and 2 < len(rounds) < 8
+    assert 2 < len(whole.all(RewardPublished)) < 8
     assert_resumes(teach, whole, cycles, **chosen)
 
 

@@ -37,7 +37,7 @@ def test_batches_and_weights_are_forwarded_between_children_unopened(qtbot: QtBo
     batch = RolloutBatchReady(0, 0, *[EMPTY] * 7)
     engine["rollout"].unreadable = batch
     engine["rollout"].play(batch)
-    reward, policy = RewardPublished(1, {}), PolicyPublished(1, {})
+    reward, policy = RewardPublished({}), PolicyPublished(1, {})
     engine["reward"].unreadable = reward
     engine["reward"].play(reward)
     engine["policy"].play(policy)
@@ -88,13 +88,13 @@ def test_hanging_children_with_full_pipes_block_neither_each_other_nor_closing(q
     for name in ("policy", "clips"):
         os.kill(pid_of(name), signal.SIGSTOP)
     for _ in range(1000):
-        group.send(RewardPublished(1, {"x": np.zeros(1500)}), ("policy", "clips"))
+        group.send(RewardPublished({"x": np.zeros(1500)}), ("policy", "clips"))
     with qtbot.waitSignal(group.event_arrived, check_params_cb=lambda event: isinstance(event, Waited)):
         group.send(PolicyPublished(1, {}), ("reward",))
     with qtbot.waitSignal(group.job_ended) as ended:
         os.kill(pid_of("policy"), signal.SIGKILL)
     assert ended.args == ["policy", "died"]
-    group.send(RewardPublished(1, {}), ("policy",))
+    group.send(RewardPublished({}), ("policy",))
     with qtbot.waitSignal(group.dismissed):
         group.dismiss()
     group.close()

@@ -123,9 +123,6 @@ def test_figures_restart_with_each_episode_and_their_state_can_be_saved() -> Non
         step(second, number)
     assert second.finish(1) == pytest.approx(whole)
     assert second.finish(0)["mean(height)"] == 1.0
-    third = EpisodeFigures({**figures, "mean(yaw)": compile_figure("mean(yaw)", NAMES)}, 2, 1.0)
-    third.set_state(kept)
-    assert third.finish(1) == pytest.approx({**whole, "mean(yaw)": 0.0})  # a new figure starts here
 
 
 @pytest.mark.parametrize(

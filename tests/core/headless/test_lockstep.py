@@ -69,7 +69,7 @@ def test_an_exception_of_a_job_is_raised_in_the_caller(apart: Apart) -> None:
     weights = state_arrays(build_ensemble(tiny(), CPU))
     spoiled = {name: np.full_like(array, np.nan) for name, array in weights.items()}
     with pytest.raises(NotFiniteError, match="rollout: the predicted reward") as failed:
-        turn(apart("rollout"), AnswersReplayed(), RewardPublished(1, spoiled), published)
+        turn(apart("rollout"), AnswersReplayed(), RewardPublished(spoiled), published)
     assert failed.value.args[0] == "rollout"
     policy = apart("policy")
     turn(policy)

@@ -42,7 +42,7 @@ def test_the_first_round_waits_for_the_answers_about_the_untrained_policy() -> N
     assert of(RewardFitted, reward.turn(PreferenceAdded(preference(2, Choice.CANT_TELL)))) == []
     events = reward.turn(PreferenceAdded(preference(3)))
     assert [fitted.preferences for fitted in of(RewardFitted, events)] == [3]
-    assert [published.generation for published in of(RewardPublished, events)] == [1]
+    assert len(of(RewardPublished, events)) == 1
 
 
 def test_a_first_fit_whose_answers_are_undone_meanwhile_is_not_published() -> None:
@@ -57,7 +57,7 @@ def test_a_first_fit_whose_answers_are_undone_meanwhile_is_not_published() -> No
     assert of(RewardPublished, said) == of(RewardFitted, said) == []
     events = reward.turn(*(PreferenceAdded(preference(number)) for number in range(3, 6)))
     assert [fitted.preferences for fitted in of(RewardFitted, events)] == [3]
-    assert [published.generation for published in of(RewardPublished, events)] == [1]
+    assert len(of(RewardPublished, events)) == 1
 
 
 def test_the_latest_snapshot_is_published_again_on_request() -> None:
@@ -66,7 +66,7 @@ def test_the_latest_snapshot_is_published_again_on_request() -> None:
     assert of(RewardPublished, reward.turn(RewardRequested())) == []
     (first,) = of(RewardPublished, reward.turn(*(PreferenceAdded(preference(number)) for number in range(2))))
     (again,) = of(RewardPublished, reward.turn(RewardRequested()))
-    assert again.generation == first.generation == 1 and same(again.weights, first.weights)
+    assert same(again.weights, first.weights)
     assert of(RewardPublished, reward.turn()) == []
 
 
@@ -78,7 +78,7 @@ def test_a_request_for_the_snapshot_during_a_round_is_met_by_its_end() -> None:
     next(events)
     reward.job.receive(RewardRequested())
     said = [event for event in itertools.takewhile(lambda event: not isinstance(event, Waited), events) if event]
-    assert [published.generation for published in of(RewardPublished, said)] == [2]
+    assert len(of(RewardPublished, said)) == 1
 
 
 def test_the_first_round_is_a_long_one() -> None:
@@ -160,7 +160,7 @@ NEWS = [
 def test_each_change_of_the_answers_causes_one_more_round(news: Event) -> None:
     reward = trained_reward()
     assert of(RewardFitted, reward.turn()) == []
-    assert [published.generation for published in of(RewardPublished, reward.turn(news))] == [2]
+    assert len(of(RewardPublished, reward.turn(news))) == 1
     assert of(RewardFitted, reward.turn()) == []
 
 
@@ -269,4 +269,4 @@ def test_a_state_during_a_round_has_the_last_published_snapshot() -> None:
     restored.send(PredictionsRequested(1))
     restored.start_turn()
     (predicted,) = [event for event in restored.finish_turn() if isinstance(event, AnswersPredicted)]
-    assert predicted.generation == published.generation and len(predicted.ids) == 4
+    assert predicted.generation == amid.values["generation"] and len(predicted.ids) == 4

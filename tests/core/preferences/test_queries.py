@@ -225,14 +225,6 @@ def test_a_pair_of_two_policies_pending_over_a_restart_counts_as_one() -> None:
     assert again.policy_pairs == 1
 
 
-def test_a_selector_continues_from_a_state_without_pairs_of_two_policies() -> None:
-    state = selector().get_state()
-    del state["policy_pairs"]
-    made = selector()
-    made.set_state(state)
-    assert made.policy_pairs == 0
-
-
 def test_a_challenge_has_only_a_few_random_candidates_with_the_best_on_either_side() -> None:
     sizes: list[int] = []
 

@@ -93,7 +93,7 @@ def hearers(event: Event) -> set[str]:
     ("event", "jobs"),
     [
         (PolicyPublished(1, {}), {"rollout", "reward", "snapshots"}),
-        (RewardPublished(1, {}), {"rollout", "policy", "clips"}),
+        (RewardPublished({}), {"rollout", "policy", "clips"}),
         (PreferenceAdded(preference(1)), {"reward", "rollout"}),
         (PreferenceAdded(preference(2, pair=replace(query(1), repeats=1))), set()),
         (PreferenceWithdrawn(1), {"reward", "rollout"}),
