@@ -111,9 +111,9 @@ def requirements(groups: tuple[str, ...]) -> list[str]:
     return project["dependencies"] + [item for group in groups for item in project["optional-dependencies"][group]]
 
 
-def torch_requirement(wanted: list[str], gpu: bool) -> str:
-    """torch at the pinned version, or with a GPU the requirement of pyproject.toml, which constraints.txt pins to the same."""
-    return next(item for item in wanted if item.startswith("torch")) if gpu else "torch==2.13.0"
+def torch_requirement(wanted: list[str]) -> str:
+    """Return the requirement of torch, which is installed first, as its build depends on the index."""
+    return next(item for item in wanted if item.startswith("torch"))
 
 
 def torch_index(environ: dict[str, str], gpu: bool, platform: str = sys.platform) -> list[str]:
@@ -175,8 +175,7 @@ def install(groups: tuple[str, ...]) -> None:
     wanted, failure = requirements(groups), "pip could not install the Python packages"
     pip += ["install", *constrained(), "--disable-pip-version-check", "--no-input"]
     pip += [] if sys.stdout.isatty() else ["--quiet"]
-    gpu = has_gpu()
-    call([*pip, torch_requirement(wanted, gpu), *torch_index(dict(os.environ), gpu)], failure)
+    call([*pip, torch_requirement(wanted), *torch_index(dict(os.environ), has_gpu())], failure)
     call([*pip, *wanted], failure)
     call(
         [str(PYTHON), "-c", _FIND],

@@ -17,6 +17,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from app.application import Application, run
+from app.command_line import DEFAULT_TASK
 from app.session.controller import State
 from app.session.metrics_recorder import TRAIN_LOSS, of_member
 from app.windows.demo import DemoWindow
@@ -24,7 +25,6 @@ from core.errors import UserError
 from core.io.session_log import NAME
 from core.session.session import CHECKPOINTS, Session
 
-_TASK = "hopper-backflip"
 _STEP_MS = 100
 _PATIENCE_SECONDS = 600.0
 """Longest wait for one thing to happen; the first pair takes some ten seconds on two quiet cores."""
@@ -46,7 +46,7 @@ def self_test(folder: Path) -> int:
     def drive(application: Application) -> None:
         made.append(_Driver(application, place))
 
-    code = run(["--task", _TASK, "--session", str(session), "--teacher", "human"], drive)
+    code = run(["--task", DEFAULT_TASK, "--session", str(session), "--teacher", "human"], drive)
     failure = (made[0].failure if made else "it never started") or _left_behind(session, made[0].labels)
     if code or failure:
         print(f"Self-test failed: {failure or f'exit code {code}'}. Screenshots and session: {place}", file=sys.stderr)

@@ -4,7 +4,6 @@ Each request goes to one job, which replies to it; none of them affects training
 """
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -141,6 +140,10 @@ class ReplayRefused(Event):
     reason: str
 
 
+FILM_HEIGHT, TALK_HEIGHT = 720, 1080
+"""Usual heights in pixels of a film of the learning and of a film for a talk."""
+
+
 @dataclass(frozen=True)
 class FilmRequested(Event):
     """Request for a film of the policies saved in a session's folder.
@@ -152,8 +155,8 @@ class FilmRequested(Event):
 
     folder: str
     target: str
-    before_after: bool = False
-    height: int = 720
+    before_after: bool
+    height: int
 
 
 @dataclass(frozen=True)
@@ -172,13 +175,6 @@ class FilmMade(Event):
 
     target: str
     note: str
-
-    @property
-    def summary(self) -> str:
-        """Text for the user who requested the film."""
-        target = Path(self.target)
-        saved = f"Saved {target.name} in {target.absolute().parent}."
-        return " ".join(part for part in (saved, self.note) if part)
 
 
 @dataclass(frozen=True)

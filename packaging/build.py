@@ -71,7 +71,7 @@ class Build:
                 sys.executable, "-m", "venv", "--clear", self.work / "venv"
             )  # drop libraries of older constraints
         pip = [self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *run.constrained()]
-        torch = self.torch(run.torch_requirement(wanted, self.cuda))
+        torch = self.torch(run.torch_requirement(wanted))
         self.call(*pip, torch, *run.torch_index(dict(os.environ), self.cuda))
         self.call(*pip, *wanted)
         self.require_flavour()

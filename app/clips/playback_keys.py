@@ -1,4 +1,4 @@
-"""Playback keys of a part of a window, as in a session."""
+"""Playback commands of clips, and their keys in a part of a window, as in a session."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,6 +12,16 @@ from app.keys.key_map import KeyMap
 from app.keys.shortcuts import bind
 
 
+def playback_functions(clips: ClipPair) -> dict[Command, Callable[[], object]]:
+    """Return the function of each command that plays, stops, restarts or steps the clips."""
+    return {
+        Command.PLAYBACK: clips.toggle_playback,
+        Command.RESTART_CLIPS: clips.restart,
+        Command.PREVIOUS_FRAME: partial(clips.step, -1),
+        Command.NEXT_FRAME: partial(clips.step, 1),
+    }
+
+
 def bind_playback(
     widget: QWidget,
     clips: ClipPair,
@@ -19,12 +29,6 @@ def bind_playback(
     context: Qt.ShortcutContext = Qt.ShortcutContext.WidgetWithChildrenShortcut,
 ) -> None:
     """Bind the keys for playing, stepping and speed of the clips as actions of the widget."""
-    functions: dict[Command, Callable[[], object]] = {
-        Command.PLAYBACK: clips.toggle_playback,
-        Command.RESTART_CLIPS: clips.restart,
-        Command.PREVIOUS_FRAME: partial(clips.step, -1),
-        Command.NEXT_FRAME: partial(clips.step, 1),
-        **{command: partial(clips.set_speed, speed) for command, speed in SPEEDS.items()},
-    }
-    for command, function in functions.items():
+    speeds = {command: partial(clips.set_speed, speed) for command, speed in SPEEDS.items()}
+    for command, function in (playback_functions(clips) | speeds).items():
         bind(widget, [(keys.keys_for(command), function)], context, COMMANDS[command].repeats)

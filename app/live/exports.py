@@ -4,13 +4,22 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
+from app.workers.file_tasks import saved_sentence
 from app.workers.job_worker import MakeProcess
 from app.workers.service_process import ServiceProcess
 from core.config import Config
 from core.errors import UserError
 from core.events import Event, JobSpec
 from core.io import files
-from core.service_events import FilmMade, FilmProgressed, FilmRequested, PortableMade, PortableRequested
+from core.service_events import (
+    FILM_HEIGHT,
+    TALK_HEIGHT,
+    FilmMade,
+    FilmProgressed,
+    FilmRequested,
+    PortableMade,
+    PortableRequested,
+)
 
 
 class ChildExport(QObject):
@@ -97,7 +106,7 @@ class FilmExport(ChildExport):
 
     def make(self, target: Path, before_after: bool = False, talk: bool = False) -> None:
         """Start a film. Exactly one of `made`, `failed` and `refused` follows."""
-        request = FilmRequested(str(self.folder), str(target), before_after, 1080 if talk else 720)
+        request = FilmRequested(str(self.folder), str(target), before_after, TALK_HEIGHT if talk else FILM_HEIGHT)
         if self.start(JobSpec("talk" if talk else "film", self.config.to_dict()), request, target):
             self.progressed.emit(0.0)
 
@@ -111,8 +120,8 @@ class FilmExport(ChildExport):
         match event:
             case FilmProgressed(share):
                 self.progressed.emit(share)
-            case FilmMade():
-                self.done = event.summary
+            case FilmMade(target, note):
+                self.done = f"{saved_sentence(Path(target))} {note}".rstrip()
                 super().cancel()
 
 
@@ -134,7 +143,5 @@ class PortableExport(ChildExport):
     def on_event(self, event: Event) -> None:
         match event:
             case PortableMade(paths, note):
-                *others, last = (Path(path).name for path in paths)
-                saved = f"Saved {', '.join(others)} and {last} in {Path(paths[0]).parent}."
-                self.done = f"{saved} {note}".rstrip()
+                self.done = f"{saved_sentence(*map(Path, paths))} {note}".rstrip()
                 self.cancel()

@@ -5,6 +5,7 @@ from functools import partial
 
 from app import settings
 from app.clips.clip_pair import ClipPair
+from app.clips.playback_keys import playback_functions
 from app.keys.actions import Actions
 from app.keys.commands import SPEEDS, Command
 
@@ -17,10 +18,7 @@ class PlaybackCommands:
     def __init__(self, clips: ClipPair, actions: Actions) -> None:
         self._clips, self._actions = clips, actions
         self.handlers: dict[Command, Callable[[], object]] = {
-            Command.PLAYBACK: clips.toggle_playback,
-            Command.RESTART_CLIPS: clips.restart,
-            Command.PREVIOUS_FRAME: lambda: clips.step(-1),
-            Command.NEXT_FRAME: lambda: clips.step(1),
+            **playback_functions(clips),
             Command.PREDICTIONS: self._keep_predictions,
             **{command: partial(self._choose_speed, command) for command in SPEEDS},
         }

@@ -10,7 +10,7 @@ from app.new_session.number_box import ChoiceBox
 from app.style.labels import label
 from app.style.layouts import column, row
 from core.errors import UserError
-from core.session.taking import PARTS, same_body
+from core.session.taking import PARTS, Beginning, same_body
 from core.tasks import get_task
 from core.tasks.base import Task
 
@@ -49,11 +49,11 @@ class BeginFrom(QWidget):
         self._show_row(False)
 
     @property
-    def chosen(self) -> tuple[Path, frozenset[str]] | None:
+    def chosen(self) -> Beginning | None:
         """The session's folder and the parts that are taken from it; None for nothing."""
         parts = frozenset(name for name, box in self.parts.items() if box.isChecked())
         folder = self.source.currentData()
-        return (Path(folder), parts) if folder is not None and parts and not self.isHidden() else None
+        return Beginning(Path(folder), parts) if folder is not None and parts and not self.isHidden() else None
 
     def reset(self) -> None:
         """Select nothing: the next session starts from scratch unless another choice is made."""

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.command_line import DEFAULT_TASK
 from app.keys.shortcuts import bind
 from app.new_session.advanced_settings import AdvancedSettings
 from app.new_session.begin_from import BeginFrom
@@ -73,7 +74,7 @@ class NewSessionForm(QWidget):
         """root: default parent folder; given: settings from the command line."""
         super().__init__(parent)
         self._given = dict(given)
-        self.draft = ConfigDraft("hopper-backflip", self._given)
+        self.draft = ConfigDraft(DEFAULT_TASK, self._given)
         self._opened_for: str | None = None
         self.preview_error = ""
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)

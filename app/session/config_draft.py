@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from app.command_line import DEFAULT_TASK
 from app.session.factory import WINDOW_SETTINGS, session_config, task_defaults
 from core.config import Config
 from core.errors import UserError
@@ -98,7 +99,7 @@ class ConfigDraft:
 
     def __init__(self, task: str, changes: Mapping[str, Any] | None = None) -> None:
         self.task, self.changes = task, dict(changes or {})
-        self._defaults = _flat(task_defaults("hopper-backflip", {}))
+        self._defaults = _flat(task_defaults(DEFAULT_TASK, {}))
         self.config: Config | None = None
         self.problem = ""
         self.wrong: dict[str, str] = {}

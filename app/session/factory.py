@@ -92,14 +92,14 @@ def create_session(
     config = replaced(config, task=with_own_rate(config.task, partial(read_rate, stopped=stopped)))
     if begin_from is None:
         return Session.create(folder, config)
-    if "policy" in begin_from[1] and config.policy.algorithm == task_defaults(config.task, {}).policy.algorithm:
-        config = _with_optimizer(config, read_config(begin_from[0]).policy.algorithm)
+    if "policy" in begin_from.parts and config.policy.algorithm == task_defaults(config.task, {}).policy.algorithm:
+        config = _with_optimizer(config, read_config(begin_from.source).policy.algorithm)
     return _create_from(folder, config, begin_from)
 
 
 def _create_from(folder: Path, config: Config, begin_from: Beginning) -> Session:
     """Create a session that begins from another one, whose answers are added to its number of labels."""
-    taken = take(begin_from[0], config, begin_from[1])
+    taken = take(begin_from.source, config, begin_from.parts)
     return create_from(folder, with_answers(config, taken), taken)
 
 
@@ -115,7 +115,7 @@ def start_over(source: Path, root: Path) -> Session:
     if old.policy.algorithm == "ppo" and isinstance(get_task(old.task), RobotTask):
         config = _with_optimizer(config, "sac")
     _require_memory(config)
-    return _create_from(new_folder(root, folder_name(config)), config, (source, frozenset({"answers"})))
+    return _create_from(new_folder(root, folder_name(config)), config, Beginning(source, frozenset({"answers"})))
 
 
 def _with_optimizer(config: Config, algorithm: str) -> Config:

@@ -230,7 +230,7 @@ def _move_to_trash(folder: Path) -> Trashed:
     inside = next((path.parent for path in folder.rglob(CONFIG) if path.parent != folder), None)
     if inside is not None:
         raise UserError(f"{folder.name} contains another session, {inside}: move that one out first.")
-    if not files.is_session(folder):
+    if not os.path.isdir(folder):
         raise UserError(f"There is no session in {folder} any more.")
     acquire_lock(folder).release()  # no program may have it open
     return trash.move_to_trash(folder, folder.name)

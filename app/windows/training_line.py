@@ -15,7 +15,8 @@ from core.types import Teacher
 
 _SETTLED_SECONDS = 2.0
 """Minimum time between two changes of the text, so that it does not flicker."""
-_JUDGE = "If the policy got worse, undo the finish."
+_UNDO = "undo the finish."
+_JUDGE = f"If the policy got worse, {_UNDO}"
 _JUDGE_ALONE = "If the policy got worse, answer more pairs."
 """Advice after a finish that can't be undone."""
 _JUDGE_TIP = (
@@ -79,7 +80,7 @@ class TrainingLine(QWidget):
         if text != self.text.text() and (at_once or time.monotonic() - self._changed_at >= _SETTLED_SECONDS):
             self._changed_at = time.monotonic()
             self.text.setText(text)
-            self.text.setToolTip(tip(_JUDGE_TIP) if text.endswith(("undo the finish.", _JUDGE_ALONE)) else "")
+            self.text.setToolTip(tip(_JUDGE_TIP) if text.endswith((_UNDO, _JUDGE_ALONE)) else "")
 
     def _on_pair_shown(self, pair: Pair) -> None:
         """Mark a pair that compares two policies as soon as it is shown, and only while it is shown."""
@@ -125,7 +126,7 @@ def _comparison(controller: Controller) -> str:
         return ""
     earlier, later, total = preferred
     if comparison.prefers_earlier:
-        return f"The earlier policy was preferred in {earlier} of {total} pairs: undo the finish."
+        return f"The earlier policy was preferred in {earlier} of {total} pairs: {_UNDO}"
     result = f"The finished policy was preferred in {later} of {total} pairs, the earlier one in {earlier}."
     return result if comparison.just_completed else ""
 

@@ -19,6 +19,13 @@ _DEADLINE_MS = 2000
 """Time that a closing window waits for a file; in all it closes within three seconds."""
 
 
+def saved_sentence(*paths: Path) -> str:
+    """Return a sentence about files that have been written to one folder."""
+    *others, last = (path.name for path in paths)
+    names = f"{', '.join(others)} and {last}" if others else last
+    return f"Saved {names} in {paths[0].absolute().parent}."
+
+
 class FileTasks(QObject):
     """Writes the requested files in a thread of its own, so that the last checkpoint does not wait for an export.
 
@@ -91,7 +98,7 @@ class FileTasks(QObject):
             check()
             make(check)
 
-        self.run(carry_out, f"Saved {target.name} in {target.absolute().parent}.", target.name)
+        self.run(carry_out, saved_sentence(target), target.name)
 
     def run(self, task: Callable[[], None], done: str, file: str = "") -> None:
         """Run a task with the session's files; `task_done` follows, with the sentence `done`, or `task_failed`.

@@ -18,7 +18,7 @@ from core.headless.settings import named_task, require_memory
 from core.headless.teach import teach
 from core.io import files
 from core.io.session_log import warnings_to_stderr
-from core.service_events import FilmMade, FilmProgressed, FilmRequested
+from core.service_events import FILM_HEIGHT, TALK_HEIGHT, FilmMade, FilmProgressed, FilmRequested
 from core.session.archive import export_session, import_session
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session, read_config
@@ -119,7 +119,7 @@ def _film(args: argparse.Namespace) -> None:
         raise UserError("Give --talk or --before-after, not both: they are different films.")
     check_picture_paths(args.out)
     job = build(JobSpec("talk" if args.talk else "film", read_config(folder).to_dict()))
-    usual = 1080 if args.talk else 720
+    usual = TALK_HEIGHT if args.talk else FILM_HEIGHT
     height = usual if args.height is None else args.height
     job.receive(FilmRequested(str(folder), args.out, args.before_after, height))
     made, events = FilmMade(args.out, ""), job.run()
@@ -166,6 +166,9 @@ def _preferences(args: argparse.Namespace) -> None:
         print(f"made {target} with {pluralize(count, 'answer')}", file=sys.stderr)
         return
     with closing(Session.read(Path(args.source))) as session:
-        count, lost = export_preferences(session, target)
-    damaged = f"; {lost} more could not be read" if lost else ""
-    print(f"wrote {pluralize(count, 'answer')} to {target}{damaged}", file=sys.stderr)
+        made = export_preferences(session, target)
+    damaged = f"; {made.lost} more could not be read" if made.lost else ""
+    if made.changes_lost:
+        lines = pluralize(made.changes_lost, "line")
+        damaged += f"; {lines} about changed or undone answers could not be read, so these may be as first given"
+    print(f"wrote {pluralize(made.answers, 'answer')} to {target}{damaged}", file=sys.stderr)

@@ -241,6 +241,7 @@ class HeadlessRun:
         seconds = time.monotonic() - self._started
         info = SnapshotInfo(policy.env_steps, self._answers.count, seconds, self._measure())
         try:
+            self._session.require_folder()
             self._snapshots.add(info, policy.weights, always)
         except UserError as error:
             log.warning("%s", error)

@@ -215,12 +215,19 @@ def sync_tree(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync a folder to disk, including the renames in it. Neither possible nor needed on Windows (NTFS journals them)."""
+    """Sync a folder to disk, including the renames in it.
+
+    Neither possible nor needed on Windows (NTFS journals them); some shared folders of virtual machines and older network
+    drives refuse it with EINVAL.
+    """
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
     finally:
         os.close(handle)
 

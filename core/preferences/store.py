@@ -368,38 +368,60 @@ class PreferenceStore:
             raise UserError(f"{path} can't be {what} ({files.reason(error)}): {remedy}.") from error
 
 
-def rescue(folder: Path) -> tuple[Contents, int, int]:
-    """Return the files of a repaired copy, its number of answers, and the number of answers known to be lost.
+@dataclass(frozen=True)
+class Rescued:
+    """Repaired copy of a store.
 
-    Damaged lines and answers are left out. An answer whose line is lost is taken from its file, which repeats the line.
-    Raises UserError if the store had answers, but none of them can be read.
+    answers, lost: numbers of answers in it, and of those known to be lost
+    changes_lost: number of changes, undos and redos that are left out because they are damaged
     """
-    numbers, lines = set[int](), list[bytes]()
+
+    contents: Contents
+    answers: int
+    lost: int
+    changes_lost: int
+
+
+def rescue(folder: Path) -> Rescued:
+    """Return a repaired copy without damaged lines and answers.
+
+    An answer whose line is lost is taken from its file, which repeats the line. Raises UserError if the store had answers,
+    but none of them can be read.
+    """
+    numbers, added, log = set[int](), set[int](), b"?\n"
     with contextlib.suppress(OSError):  # what can't be read is lost, and counted where that is possible
         numbers = {int(name[:8]) for name in os.listdir(folder) if _FILE.fullmatch(name)}
-        lines = bytes(files.read_regular(folder / LOG, MAX_LOG)).split(b"\n")
+        log = bytes(files.read_regular(folder / LOG, MAX_LOG))
+    lines = log.split(b"\n")[:-1]
     newest, events = 0, list[tuple[int, dict[str, Any]]]()  # each with the number of the newest answer then
     for line in lines:
         with contextlib.suppress(*DAMAGE):
             body = decode(line)
             if body["do"] == "add":
                 newest = require_count(body["answer"]["id"])
-                numbers.add(newest)
+                added.add(newest)
             else:
                 events.append((max(newest, require_count(body["id"])), body))
+    unread = (
+        len(lines) - len(added) - len(events) - len(numbers - added)
+    )  # without those of answers found by their files
+    numbers |= added
     for key in numbers:
         with contextlib.suppress(*DAMAGE):
             events.append((key, {"do": "add", "answer": _read_answer(folder, key)[0]}))
-    state, kept = AnswerState(), list[bytes]()
+    state, kept, refused = AnswerState(), list[bytes](), list[dict[str, Any]]()
     for _, body in sorted(events, key=lambda event: (event[0], event[1]["do"] != "add")):
-        with contextlib.suppress(*DAMAGE):
-            line = encode(state.seq + 1, body)
+        line = encode(state.seq + 1, body)
+        try:
             state.apply(line[:-1])
             kept.append(line)
-    if not state.records and lines != [b""]:
+        except DAMAGE:
+            refused.append(body)
+    if not state.records and log:
         raise UserError(f"{folder} has no answer that can be read: put a copy of it back.")
     contents: Contents = itertools.chain([(LOG, b"".join(kept))], (_read_file(folder, key) for key in state.records))
-    return contents, len(state.records), len(numbers) - len(state.records)
+    changes_lost = max(0, unread) + sum(body.get("id") in state.records for body in refused)
+    return Rescued(contents, len(state.records), len(numbers) - len(state.records), changes_lost)
 
 
 def _paths(folder: Path, key: int) -> tuple[Path, Path]:

@@ -28,7 +28,7 @@ from core.preferences.store import FOLDER, LOG, MAX_LOG, PreferenceStore
 from core.session import checkpoint, policy_snapshots, summary
 from core.session.compatibility import require_whole
 from core.session.library import derived_summary
-from core.session.session import CONFIG, Session, read_config, training_files
+from core.session.session import CHECKPOINTS, CONFIG, Session, read_config, training_files
 from core.voting import record
 
 SUFFIX = ".somersault"
@@ -42,7 +42,7 @@ _ALLOWED = re.compile(
 )
 _MAX_OTHERS = 16
 """Most members other than answers and policies."""
-_MAX_SIZE = 4 << 30
+_MAX_SIZE = 16 << 30
 """Largest size of all members together in bytes, unpacked."""
 _MAX_RATIO = 100
 """Largest compression ratio of a member of more than _UNSUSPICIOUS bytes. Floating-point numbers compress little."""
@@ -74,8 +74,9 @@ def export_session(session: Session, target: Path, check_cancelled: Callable[[],
 
     check_cancelled: called many times per second; an exception from it cancels the export, and no file is left
 
-    Raises UserError if the file can't be written, or if an answer is damaged, as the file could not be imported then.
+    Raises UserError if the file can't be written, or if it could not be imported: if an answer or all checkpoints are damaged.
     """
+    checkpoint.load_newest(session.folder / CHECKPOINTS)
     with files.replaced(target) as part, open(part, "wb", buffering=0) as raw, _Watched(raw, check_cancelled) as file:
         with (
             closing(session.reader()) as store,
@@ -120,7 +121,7 @@ def import_session(source: Path, folder: Path) -> None:
             config = read_config(inside)
             with closing(PreferenceStore(inside / FOLDER, read_only=True)) as store:
                 require_whole(store, config, _PUT_BACK)
-            checkpoint.load_newest(inside / "checkpoints")
+            checkpoint.load_newest(inside / CHECKPOINTS)
             summary.write(inside, derived_summary(inside, config, time.time()))
         except (UserError, ValueError) as error:
             reason = str(error).replace(f"{inside}{os.sep}", "").replace(str(inside), "its session")
@@ -135,7 +136,7 @@ def _unpack(source: Path, inside: Path) -> None:
         total = sum(member.file_size for member in members)
         if total > shutil.disk_usage(inside.parent).free:
             raise UserError(f"{source} needs {total >> 20} MB unpacked: make room on the disk, then try again.")
-        for name in (FOLDER, "checkpoints", policy_snapshots.FOLDER):
+        for name in (FOLDER, CHECKPOINTS, policy_snapshots.FOLDER):
             (inside / name).mkdir()
         for member in members:
             with archive.open(member) as packed, open(inside / member.filename, "xb") as file:

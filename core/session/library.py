@@ -5,13 +5,13 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.config import Config
 from core.errors import UserError
 from core.io import files
-from core.preferences.store import PreferenceStore, PreferenceSummary
+from core.preferences.store import FOLDER, LOG, PreferenceStore, PreferenceSummary
 from core.session import summary
 from core.session.policy_snapshots import PolicySnapshots
 from core.session.session import CONFIG, Session, read_config, require_answers, training_files
@@ -42,7 +42,7 @@ def sessions(root: Path, elsewhere: Iterable[Path] = ()) -> list[SessionEntry]:
     """
     folders = [path for path in elsewhere if os.path.isdir(path) and path.parent != root]
     try:
-        folders += [path for path in root.iterdir() if path.is_dir() and not path.name.endswith(".part")]
+        folders += [path for path in root.iterdir() if os.path.isdir(path) and not path.name.endswith(".part")]
     except FileNotFoundError:
         pass  # the first session creates the folder
     except OSError as error:
@@ -68,16 +68,22 @@ def entry(folder: Path) -> SessionEntry:
 def summary_of(folder: Path, config: Config, used_at: float = 0.0) -> Summary:
     """Return the summary of a session or, if it can't be read, one derived from config and answers, without best figure.
 
+    Answers are counted again if the last ones are newer than the summary, as after a crash.
+
     used_at: time of last use of a session without a summary, in seconds since the epoch
 
     Raises UserError if its answers are damaged.
     """
     try:
         found = summary.read(folder)
-    except UserError as error:  # the session itself may be undamaged
+        outdated = found and os.stat(folder / FOLDER / LOG).st_mtime > os.stat(folder / summary.NAME).st_mtime
+    except (UserError, OSError) as error:  # the session itself may be undamaged
         log.info("%s", error)
         found = None
-    return found or derived_summary(folder, config, used_at)
+    if found and not outdated:
+        return found
+    derived = derived_summary(folder, config, used_at)
+    return replace(found, labels=derived.labels) if found else derived
 
 
 def derived_summary(folder: Path, config: Config, used_at: float) -> Summary:

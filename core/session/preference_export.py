@@ -10,21 +10,21 @@ from contextlib import closing
 from pathlib import Path
 
 from core.io import files
-from core.preferences.store import FOLDER, Contents, PreferenceStore, rescue
+from core.preferences.store import FOLDER, Contents, PreferenceStore, Rescued, rescue
 from core.session.compatibility import require_whole
 from core.session.session import CONFIG, Session, read_config
 
 
-def export_preferences(session: Session, target: Path) -> tuple[int, int]:
-    """Copy all answers, including withdrawn ones, to a new or empty folder. Returns their number, and how many are lost.
+def export_preferences(session: Session, target: Path) -> Rescued:
+    """Copy all answers, including withdrawn ones, to a new or empty folder. Returns what could be copied.
 
     Raises UserError if no answer can be read, or if the folder can't be written.
     """
     with files.new_folder(target) as inside:
         (inside / CONFIG).write_text(json.dumps(session.config.to_dict(), indent=1))
-        contents, count, lost = rescue(session.folder / FOLDER)
-        write_store(contents, inside)
-    return count, lost
+        rescued = rescue(session.folder / FOLDER)
+        write_store(rescued.contents, inside)
+    return rescued
 
 
 def import_preferences(source: Path, folder: Path) -> int:

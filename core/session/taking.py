@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,11 +28,16 @@ from core.tasks.base import RobotTask, Task
 from core.types import Choice
 
 PARTS = ("reward", "policy", "answers")
-Beginning = tuple[Path, frozenset[str]]
-"""Folder of a session, and the parts that a new one takes over."""
 _POLICY_SHAPE = ("algorithm", "hidden", "vision")
 _REWARD_SHAPE = ("members", "hidden", "inputs")
 """Settings that determine the architecture of the networks."""
+
+
+class Beginning(NamedTuple):
+    """What a new session begins with: another one's folder, and the parts that it takes over."""
+
+    source: Path
+    parts: frozenset[str]
 
 
 @dataclasses.dataclass(frozen=True)

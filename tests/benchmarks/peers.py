@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from run import PYTHON, ROOT, SetupError, call, install, torch_index
+from run import CONSTRAINTS, PYTHON, ROOT, SetupError, call, install, torch_index
 
-_TORCH = "torch==2.13.0"
+_TORCH = next(pin for pin in CONSTRAINTS.read_text("utf-8").splitlines() if pin.startswith("torch=="))
 
 Result = dict[str, Any]
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMessageBox
 
 from app.keys.commands import Command
 from core.events import Failed
-from core.service_events import FilmMade, FilmProgressed, FilmRequested
+from core.service_events import FILM_HEIGHT, FilmMade, FilmProgressed, FilmRequested
 from tests.app.fakes import Face
 
 
@@ -35,7 +35,7 @@ def test_the_menu_requests_a_film_from_a_child_and_shows_its_progress(
     target = tmp_path / "flip.mp4"
     choose(face, action, target)
     child = face.engine["film"]
-    assert child.got(FilmRequested) == [FilmRequested(str(face.folder), str(target), before_after)]
+    assert child.got(FilmRequested) == [FilmRequested(str(face.folder), str(target), before_after, FILM_HEIGHT)]
     line = face.window.training_line.text  # one pixel lower when empty
     face.wait_until(lambda: bool(line.text()) and line.height() == line.sizeHint().height())
     place = face.window.pair_page.geometry()

@@ -17,12 +17,12 @@ from tests.app.fakes import Face
     ("event", "expected"),
     [
         (
-            PortableMade(("x/policy.onnx", "x/contract.json"), "Only the policy."),
-            "^Saved policy.onnx and contract.json in x. Only the policy.$",
+            PortableMade(("/x/policy.onnx", "/x/contract.json"), "Only the policy."),
+            "^Saved policy.onnx and contract.json in /x. Only the policy.$",
         ),
         (
-            PortableMade(("x/policy.onnx", "x/policy-reward.onnx", "x/contract.json"), ""),
-            "^Saved policy.onnx, policy-reward.onnx and contract.json in x.$",
+            PortableMade(("/x/policy.onnx", "/x/policy-reward.onnx", "/x/contract.json"), ""),
+            "^Saved policy.onnx, policy-reward.onnx and contract.json in /x.$",
         ),
         (Failed("portable", "It has no checkpoint yet: teach for a minute first.", ""), "It has no checkpoint yet"),
         (None, "policy.onnx could not be written: its process ended unexpectedly; try again."),

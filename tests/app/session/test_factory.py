@@ -25,6 +25,7 @@ from core.events import JobState
 from core.preferences.schedule import scheduled
 from core.presets import DEFAULT
 from core.session.session import Session
+from core.session.taking import Beginning
 from core.system import resources
 from core.tasks import get_task
 from core.tasks.base import RobotTask
@@ -203,7 +204,7 @@ def test_a_session_that_begins_with_a_policy_has_its_optimizer(
     with closing(Session.create(tmp_path / "old", old)) as session, closing(session.store()) as store:
         store.add(practice_pair(task, 0), Choice.LEFT, "human")
         session.save(1, {"policy": JobState({}, {})})
-    beginning = tmp_path / "old", frozenset(parts)
+    beginning = Beginning(tmp_path / "old", frozenset(parts))
     with closing(create_session(tmp_path / "new", session_config("walker", changes), beginning)) as new:
         assert new.config.policy == session_config("walker", {"policy.algorithm": optimizer, **changes}).policy
 

@@ -214,6 +214,14 @@ def test_a_session_is_moved_to_the_trash_only_once(page: Page) -> None:
     assert page.trashed == ["mine"] and not folder.exists()
 
 
+def test_a_folder_that_a_crash_left_without_a_config_is_moved_to_the_trash(page: Page) -> None:
+    folder = make_session(page.root, "half", labels=0)
+    (folder / "config.json").unlink()
+    page.show()
+    page.window.library.move_to_trash(folder)
+    page.wait_until(lambda: page.trashed == ["half"])
+
+
 def test_pressing_delete_again_before_the_list_is_read_keeps_the_undo(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:

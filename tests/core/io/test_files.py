@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -66,6 +67,27 @@ def test_a_new_session_is_synced_with_all_its_parent_folders(tmp_path: Path, tap
     Session.create(tmp_path / "new" / "deep" / "s", tiny()).close()
     folders = [tmp_path, tmp_path / "new", tmp_path / "new" / "deep", tmp_path / "new" / "deep" / "s"]
     assert {inode(path) for path in folders} <= set(tape.synced)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows can't sync a folder, and needs not")
+@pytest.mark.parametrize(("reason", "works"), [(errno.EINVAL, True), (errno.EIO, False)])
+def test_a_session_is_made_where_folders_can_not_be_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: int, works: bool
+) -> None:
+    fsync = os.fsync
+
+    def refuse(handle: int) -> None:
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(reason, os.strerror(reason))
+        fsync(handle)
+
+    monkeypatch.setattr("os.fsync", refuse)
+    if not works:
+        with pytest.raises(UserError):
+            Session.create(tmp_path / "s", tiny())
+        return
+    with closing(Session.create(tmp_path / "s", tiny())) as made, closing(made.store()) as store:
+        assert store.add(query(1), Choice.LEFT, "human").id == 1
 
 
 def test_the_folder_of_checkpoints_is_synced_before_the_first_one(tmp_path: Path, tape: Tape) -> None:

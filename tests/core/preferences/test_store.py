@@ -336,11 +336,11 @@ if os.name != "nt":
 
 def rescued(folder: Path, new: Path) -> tuple[int, int]:
     """Return the number of answers found, and of those known to be lost."""
-    contents, *counts = rescue(folder)
+    made = rescue(folder)
     new.mkdir()
-    for name, content in contents:
+    for name, content in made.contents:
         (new / name).write_bytes(content)
-    return counts[0], counts[1]
+    return made.answers, made.lost
 
 
 @pytest.mark.timeout(60)
@@ -374,6 +374,19 @@ def test_a_rescue_keeps_an_undo_if_the_line_of_its_answer_is_damaged(
     flipped(LOG, (folder / LOG).read_bytes().rindex(b'"add"'))(folder)
     assert rescued(folder, tmp_path / "new") == (3, 0)
     assert labels(tmp_path / "new") == [(1, LEFT), (2, RIGHT)]
+
+
+@pytest.mark.parametrize(("words", "lost"), [(b'"add"', 0), (b'"change"', 1), (b'"undo"', 1), (b'"redo"', 1)])
+def test_a_rescue_counts_changes_that_can_not_be_read(
+    store: PreferenceStore, folder: Path, words: bytes, lost: int
+) -> None:
+    store.change(1, TIE, "human")
+    store.undo()
+    store.redo()
+    store.close()
+    assert rescue(folder).changes_lost == 0
+    flipped(LOG, (folder / LOG).read_bytes().rindex(words))(folder)
+    assert rescue(folder).changes_lost >= lost and (rescue(folder).changes_lost == 0) == (not lost)
 
 
 def test_a_rescue_keeps_undone_changed_and_repeated_answers(

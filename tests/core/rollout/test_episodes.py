@@ -27,5 +27,6 @@ def test_returns_are_those_of_the_chosen_true_reward(tmp_path: Path) -> None:
 
 
 def test_figures_are_averaged_over_the_episodes() -> None:
-    assert mean_measure([(0.0, {"one": 1.0, "other": 3.0}), (0.0, {"one": 2.0, "other": 5.0})]) == {"one": 1.5, "other": 4}
+    episodes = [(0.0, {"one": 1.0, "other": 3.0}), (0.0, {"one": 2.0, "other": 5.0})]
+    assert mean_measure(episodes) == {"one": 1.5, "other": 4.0}
     assert mean_measure([]) == {}

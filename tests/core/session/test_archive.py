@@ -285,6 +285,14 @@ def test_a_session_with_a_damaged_answer_is_not_exported(session: Session, tmp_p
     assert not list(tmp_path.glob("shared*"))
 
 
+def test_a_session_whose_checkpoints_are_all_damaged_is_not_exported(session: Session, tmp_path: Path) -> None:
+    for path in (session.folder / "checkpoints").iterdir():
+        path.write_bytes(b"x" * 100)
+    with pytest.raises(UserError, match="No checkpoint in .* open the session, which is then trained again"):
+        export_session(session, tmp_path / "shared.somersault")
+    assert not list(tmp_path.glob("shared*"))
+
+
 def test_the_last_teacher_of_an_exported_session_is_known_after_its_import(tmp_path: Path) -> None:
     for labeller, expected in (
         ("human", "human"),

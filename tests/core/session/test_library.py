@@ -62,6 +62,14 @@ def test_without_a_summary_the_config_and_the_store_are_asked(make: Make) -> Non
     assert (found.changed_at, found.problem) == (5000.0, "")
 
 
+def test_answers_newer_than_the_summary_are_counted(make: Make) -> None:
+    folder = make("crashed", answers=1, used_at=7.0)
+    with closing(PreferenceStore(folder / "preferences")) as store:
+        store.add(query(9), Choice.LEFT, "human")
+    os.utime(folder / "summary.json", (5000, 5000))
+    assert library.entry(folder).summary == Summary("reacher", "oracle", 2, 500, "Distance", 0.5, 7.0)
+
+
 def test_sessions_in_other_folders_are_listed_while_they_exist(make: Make, tmp_path: Path) -> None:
     make("here", used_at=1.0)
     away = tmp_path / "away"
@@ -128,4 +136,5 @@ def test_a_session_opened_in_one_thread_can_be_closed_in_another(make: Make) -> 
 def test_an_unreachable_folder_hides_no_other_session(make: Make, tmp_path: Path) -> None:
     make("here")
     unreachable = tmp_path / ("x" * 300)
+    (tmp_path / "sessions" / "link").symlink_to(unreachable)
     assert [found.folder.name for found in library.sessions(tmp_path / "sessions", [unreachable])] == ["here"]

@@ -47,7 +47,8 @@ def stored(folder: Path) -> dict[str, bytes]:
 
 
 def test_exported_answers_are_imported_exactly(session: Session, tmp_path: Path) -> None:
-    assert export_preferences(session, tmp_path / "out") == (5, 0)
+    made = export_preferences(session, tmp_path / "out")
+    assert (made.answers, made.lost, made.changes_lost) == (5, 0, 0)
     assert import_preferences(tmp_path / "out", tmp_path / "back") == 5
     assert stored(tmp_path / "back") == stored(tmp_path / "out") == stored(session.folder)
     with closing(Session.open(tmp_path / "back")) as again:
