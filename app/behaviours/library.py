@@ -16,7 +16,7 @@ from app.workers.background_thread import BackgroundThread
 from app.workers.robot_reader import read_robot
 from app.workers.trash import Trashed
 from core.behaviours.behaviour import MAX_NAME, MAX_TITLE, SUFFIX, Behaviour
-from core.behaviours.robot_model import PREFIX, RobotModel
+from core.behaviours.robot_model import MJCF_PREFIX, RobotModel
 from core.errors import UserError
 from core.formatting import first_free
 from core.io import files
@@ -89,9 +89,9 @@ class BehaviourLibrary(QObject):
         """Move the file to the trash. Sessions of this behaviour stay as they are."""
         self._do(lambda: trash.move_to_trash(own.path, own.behaviour.title), self._on_moved_to_trash)
 
-    def restore(self, thrown: Trashed) -> None:
+    def restore(self, trashed: Trashed) -> None:
         """Undo `move_to_trash`."""
-        self._do(lambda: _restore(thrown), self._on_changed)
+        self._do(lambda: _restore(trashed), self._on_changed)
 
     def export(self, behaviour: Behaviour, target: Path) -> None:
         self._do(lambda: self._export(behaviour, target), self._on_changed)
@@ -102,7 +102,9 @@ class BehaviourLibrary(QObject):
 
     def read_robot(self, source: Path, done: Callable[[str, RobotModel], object]) -> None:
         """Read an MJCF file, which may take a minute; other requests do not wait for it. done: gets name and model"""
-        self._reader.do(lambda: self._read(source), partial(done, f"{PREFIX}{source.name}"), self.problem_found.emit)
+        self._reader.do(
+            lambda: self._read(source), partial(done, f"{MJCF_PREFIX}{source.name}"), self.problem_found.emit
+        )
 
     def close(self) -> None:
         """End the threads; block until all requests are done. Reading a robot is cancelled."""
@@ -189,14 +191,14 @@ class BehaviourLibrary(QObject):
         self.changed.emit(sentence)
         self.refresh()
 
-    def _on_moved_to_trash(self, thrown: Trashed) -> None:
-        self.moved_to_trash.emit(thrown)
+    def _on_moved_to_trash(self, trashed: Trashed) -> None:
+        self.moved_to_trash.emit(trashed)
         self.refresh()
 
 
-def _restore(thrown: Trashed) -> str:
-    trash.restore(thrown)
-    return f"Restored {thrown.name}."
+def _restore(trashed: Trashed) -> str:
+    trash.restore(trashed)
+    return f"Restored {trashed.name}."
 
 
 def _readable(behaviour: Behaviour) -> bytes:

@@ -33,7 +33,7 @@ from app.style.labels import fold_button, label, set_property
 from app.style.layouts import column, row, tab_order
 from app.style.scroll_area import ScrollArea
 from core.behaviours.behaviour import MAX_PLOTS, MAX_TITLE, Behaviour, CameraView
-from core.behaviours.robot_model import PREFIX, RobotModel
+from core.behaviours.robot_model import MJCF_PREFIX, RobotModel
 from core.tasks.behaviour_tasks import behaviour_task
 from core.tasks.robots import ROBOTS
 
@@ -318,7 +318,7 @@ class BehaviourPage(QWidget):
             if name not in self._models:
                 self._models[name] = model
                 self._pictured[BehaviourDraft(robot=name, model=model).scene_text()] = name
-        self.robots.add(name, name.removeprefix(PREFIX).rpartition("/")[2].removesuffix(".xml"))
+        self.robots.add(name, name.removeprefix(MJCF_PREFIX).rpartition("/")[2].removesuffix(".xml"))
         return name
 
     def _show(self, draft: BehaviourDraft) -> None:

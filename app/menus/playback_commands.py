@@ -9,7 +9,7 @@ from app.clips.playback_keys import playback_functions
 from app.keys.actions import Actions
 from app.keys.commands import SPEEDS, Command
 
-_SPEED, _PREDICTIONS = "labelling/speed", "labelling/thoughts"
+_SPEED, _PREDICTIONS = "labelling/speed", "labelling/predictions"
 
 
 class PlaybackCommands:

@@ -30,7 +30,7 @@ from app.style.layouts import column, row, tab_order
 from app.style.scroll_area import ScrollArea
 from core.errors import UserError
 from core.tasks import get_task
-from core.tasks.gymnasium import PREFIX
+from core.tasks.gymnasium import GYM_PREFIX
 from core.types import Teacher
 
 _FIELD, _WIDEST = 320, 1100
@@ -178,7 +178,7 @@ class NewSessionForm(QWidget):
     def open(self, task: str) -> None:
         """Show the form for this task, as it was left, or else with default settings.
 
-        task: PREFIX alone stands for a Gymnasium environment yet to be typed
+        task: GYM_PREFIX alone stands for a Gymnasium environment yet to be typed
         """
         if task != self._opened_for:
             self._reset(task)
@@ -186,7 +186,7 @@ class NewSessionForm(QWidget):
             self.folder.refresh()
         self._show_draft()
         self._request_preview()
-        (self.env_id if task.startswith(PREFIX) else self.fields["teacher"]).setFocus()
+        (self.env_id if task.startswith(GYM_PREFIX) else self.fields["teacher"]).setFocus()
 
     def forget(self) -> None:
         """Show default settings the next time the form is opened."""
@@ -197,9 +197,9 @@ class NewSessionForm(QWidget):
         self.draft = ConfigDraft(task, self._given)
         self.folder.reset()
         self.begin_from.reset()
-        is_gymnasium = task.startswith(PREFIX)
+        is_gymnasium = task.startswith(GYM_PREFIX)
         self.form.setRowVisible(self.env_row, is_gymnasium)
-        self.env_id.setText(task.removeprefix(PREFIX))
+        self.env_id.setText(task.removeprefix(GYM_PREFIX))
         self.fold.setChecked(False)
         self.area.verticalScrollBar().setValue(0)
         self._show_task()
@@ -231,7 +231,7 @@ class NewSessionForm(QWidget):
         self._show_draft()
 
     def _request_preview(self) -> None:
-        if self.draft.task != PREFIX and not self._wrong_task():
+        if self.draft.task != GYM_PREFIX and not self._wrong_task():
             self.preview_requested.emit(self.draft.task)
 
     def _wrong_task(self) -> str:
@@ -250,7 +250,7 @@ class NewSessionForm(QWidget):
         where, sentence = self._what_to_correct()
         for field, problem in self.problems.items():
             problem.setText(sentence if field == where else "")
-            set_property(problem, "kind", "hint" if self.draft.task == PREFIX else "")
+            set_property(problem, "kind", "hint" if self.draft.task == GYM_PREFIX else "")
             problem.setVisible(bool(problem.text()))
         self.create_button.setEnabled(not sentence)
         self._show_foot()
@@ -264,7 +264,7 @@ class NewSessionForm(QWidget):
 
     def _what_to_correct(self) -> tuple[str, str]:
         """Return the field of the first problem ('' if it concerns no single field) and a sentence ('' without a problem)."""
-        if self.draft.task == PREFIX:
+        if self.draft.task == GYM_PREFIX:
             return _ENVIRONMENT, "Type the id of a Gymnasium environment, such as CartPole-v1."
         if wrong := self._wrong_task():
             return _ENVIRONMENT, wrong
@@ -272,7 +272,7 @@ class NewSessionForm(QWidget):
             return _NAME, self.folder.problem
         if self.draft.problem:
             return next(iter(self.draft.wrong.items()), ("", self.draft.problem))
-        return (_ENVIRONMENT if self.draft.task.startswith(PREFIX) else ""), self.preview_error
+        return (_ENVIRONMENT if self.draft.task.startswith(GYM_PREFIX) else ""), self.preview_error
 
     def _on_edited(self, name: str, value: Any) -> None:
         self.draft.set(name, value)
@@ -283,7 +283,7 @@ class NewSessionForm(QWidget):
         self._show_draft()
 
     def _on_env_typed(self, text: str) -> None:
-        self.draft.set_task(PREFIX + text.strip())
+        self.draft.set_task(GYM_PREFIX + text.strip())
         self._typing.start()
         self._show_task()
 

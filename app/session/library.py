@@ -103,10 +103,10 @@ class SessionLibrary(QObject):
                 lambda: _move_to_trash(folder), self._on_moved_to_trash, partial(self._on_not_moved_to_trash, folder)
             )
 
-    def restore(self, thrown: Trashed) -> None:
+    def restore(self, trashed: Trashed) -> None:
         """Undo `move_to_trash`."""
-        self._leaving.discard(thrown.original)
-        self._work_thread.do(lambda: _restore(thrown), self._on_changed, self.refused.emit)
+        self._leaving.discard(trashed.original)
+        self._work_thread.do(lambda: _restore(trashed), self._on_changed, self.refused.emit)
 
     def import_file(self, source: Path) -> None:
         self.progressed.emit(f"Importing {source.name}…")
@@ -183,8 +183,8 @@ class SessionLibrary(QObject):
         self._leaving.discard(folder)
         self._on_refused(sentence)
 
-    def _on_moved_to_trash(self, thrown: Trashed) -> None:
-        self.moved_to_trash.emit(thrown)
+    def _on_moved_to_trash(self, trashed: Trashed) -> None:
+        self.moved_to_trash.emit(trashed)
         self.refresh()
 
     def _on_changed(self, change: tuple[str, Path | None]) -> None:
@@ -236,6 +236,6 @@ def _move_to_trash(folder: Path) -> Trashed:
     return trash.move_to_trash(folder, folder.name)
 
 
-def _restore(thrown: Trashed) -> tuple[str, Path]:
-    trash.restore(thrown)
-    return f"Restored {thrown.name}.", thrown.original
+def _restore(trashed: Trashed) -> tuple[str, Path]:
+    trash.restore(trashed)
+    return f"Restored {trashed.name}.", trashed.original

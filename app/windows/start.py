@@ -58,7 +58,7 @@ from core.session.library import SessionEntry
 from core.session.session import Session
 from core.session.taking import Beginning
 from core.tasks import CATALOGUE, behaviours
-from core.tasks.gymnasium import PREFIX
+from core.tasks.gymnasium import GYM_PREFIX
 
 _STATE_NAME, _SIZE = "start page", QSize(1280, 720)
 _THUMBNAIL = 192
@@ -158,7 +158,7 @@ class StartWindow(QMainWindow):
         self.grid.new_requested.connect(self.show_new_behaviour)
         self.grid.action_chosen.connect(self._on_card_action)
         self.import_behaviour.clicked.connect(self._ask_for_behaviour)
-        self.other.clicked.connect(lambda: self.show_form(PREFIX))
+        self.other.clicked.connect(lambda: self.show_form(GYM_PREFIX))
         self.sessions.open_requested.connect(self._open)
         self.sessions.start_over_requested.connect(self.start_over)
         self.sessions.succeeded.connect(self.show_message)
@@ -254,10 +254,10 @@ class StartWindow(QMainWindow):
         """Show an error without ending the wait for a session that is being opened."""
         self._show_in_banner(sentence, "refusal")
 
-    def _offer_undo(self, restore: Callable[[Trashed], None], thrown: Trashed) -> None:
+    def _offer_undo(self, restore: Callable[[Trashed], None], trashed: Trashed) -> None:
         """Report a move to the trash, with an Undo button that works once if the move can be undone."""
-        undo = None if thrown.path is None else partial(restore, thrown)
-        self._show_in_banner(f"Moved {thrown.name} to Trash.", undo=undo)
+        undo = None if trashed.path is None else partial(restore, trashed)
+        self._show_in_banner(f"Moved {trashed.name} to Trash.", undo=undo)
 
     def _on_undo_requested(self) -> None:
         if undo := self._undo:

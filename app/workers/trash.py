@@ -28,14 +28,14 @@ def move_to_trash(path: Path, name: str) -> Trashed:
     return Trashed(name, path, Path(there) if there else None)
 
 
-def restore(thrown: Trashed) -> None:
+def restore(trashed: Trashed) -> None:
     """Move it from the trash back to its original path. Raise UserError, and change nothing, if that is impossible."""
-    files.require_new(thrown.original, "move that away first")
-    if thrown.path is None or not thrown.path.exists():
-        raise UserError(f"{thrown.name} is no longer in Trash.")
+    files.require_new(trashed.original, "move that away first")
+    if trashed.path is None or not trashed.path.exists():
+        raise UserError(f"{trashed.name} is no longer in Trash.")
     try:
-        thrown.original.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(thrown.path, thrown.original)
+        trashed.original.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(trashed.path, trashed.original)
     except OSError as error:
-        raise files.unwritable(thrown.original, error) from error
-    files.clear_away(thrown.path.parent.parent / "info" / f"{thrown.path.name}.trashinfo")  # freedesktop.org's record
+        raise files.unwritable(trashed.original, error) from error
+    files.clear_away(trashed.path.parent.parent / "info" / f"{trashed.path.name}.trashinfo")  # freedesktop.org's record

@@ -12,7 +12,7 @@ from core.behaviours.signals import SignalNames
 from core.errors import UserError
 from core.types import is_number
 
-PREFIX = "mjcf:"
+MJCF_PREFIX = "mjcf:"
 MAX_PACKED = 2 << 20
 """Largest size of the packed files in bytes. A session keeps them in its config, as text."""
 LARGEST = 1e6
@@ -102,7 +102,7 @@ def robot_model(values: Any) -> RobotModel:
     model = RobotModel(**checked)
     sound = (
         _is_packed(model.packed)
-        and is_name(model.body)
+        and is_part_name(model.body)
         and model.integrator in _INTEGRATORS
         and 1e-5 <= model.timestep <= 1
         and 1 <= model.frame_skip <= 10_000
@@ -130,7 +130,7 @@ def _is_number(value: Any) -> bool:
     return is_number(value) and abs(value) < LARGEST
 
 
-def is_name(value: Any) -> bool:
+def is_part_name(value: Any) -> bool:
     """Return whether a part of a robot may have this name."""
     return isinstance(value, str) and 0 < len(value) <= 200 and value.isprintable()
 
@@ -149,7 +149,9 @@ _VALID = {
     "float": _is_number,
     "int": _is_whole,
     "bool": lambda value: isinstance(value, bool),
-    "tuple[str, ...]": lambda value: isinstance(value, list) and len(value) <= MAX_PARTS and all(map(is_name, value)),
+    "tuple[str, ...]": lambda value: (
+        isinstance(value, list) and len(value) <= MAX_PARTS and all(map(is_part_name, value))
+    ),
     "tuple[int, ...]": lambda value: isinstance(value, list) and len(value) <= 4096 and all(map(_is_whole, value)),
     "tuple[float, ...]": lambda value: isinstance(value, list) and len(value) <= 4096 and all(map(_is_number, value)),
 }

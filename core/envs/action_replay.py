@@ -43,10 +43,10 @@ class ActionReplay:
 
     def get_state(self) -> dict[str, npt.NDArray[Any]]:
         used = self._actions[:, : self._lengths.max(initial=0)]
-        return {"tape_seeds": self._seeds, "tape_lengths": self._lengths, "tape_actions": used}
+        return {"actions_seeds": self._seeds, "actions_lengths": self._lengths, "actions_actions": used}
 
     def set_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Restore the state from `get_state`. Raises ValueError if an array has another shape."""
-        self._seeds[:], self._lengths[:] = arrays["tape_seeds"], arrays["tape_lengths"]
-        actions = arrays["tape_actions"]
+        self._seeds[:], self._lengths[:] = arrays["actions_seeds"], arrays["actions_lengths"]
+        actions = arrays["actions_actions"]
         self._actions[:, : actions.shape[1]] = actions

@@ -25,7 +25,7 @@ from core.envs.gymnasium_factory import Envs, give_back, one_line, take_envs, vi
 from core.errors import UserError
 from core.io import image_codec
 from core.robots.models import take_divergence
-from core.tasks.gymnasium import PREFIX, RATES, USUAL_RATE, GymTask, gym_task
+from core.tasks.gymnasium import GYM_PREFIX, RATES, USUAL_RATE, GymTask, gym_task
 from core.types import Float32, Mask
 
 log = logging.getLogger(__name__)
@@ -236,7 +236,7 @@ def steps_per_second(env_id: str) -> float:
 
     Raises UserError if the environment can't be created.
     """
-    envs = take_envs(gym_task(PREFIX + env_id), 1, pictures=False)
+    envs = take_envs(gym_task(GYM_PREFIX + env_id), 1, pictures=False)
     rate: object = envs.envs[0].metadata.get("render_fps")
     give_back(envs)
     given = float(rate) if isinstance(rate, int | float | np.integer | np.floating) else 0.0

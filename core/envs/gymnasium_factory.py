@@ -19,7 +19,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from core.errors import UserError
-from core.tasks.gymnasium import PREFIX, GymTask
+from core.tasks.gymnasium import GYM_PREFIX, GymTask
 
 log = logging.getLogger(__name__)
 Envs = SyncVectorEnv[Any, Any]
@@ -102,7 +102,7 @@ def _make(task: GymTask, environments: int, pictures: bool) -> Envs:
         )
     _register_installed()
     if versions := [known for known in gymnasium.registry if known.rpartition("-v")[0] == task.env_id]:
-        raise UserError(f"{task.name} has no version: write {PREFIX}{versions[-1]}.")
+        raise UserError(f"{task.name} has no version: write {GYM_PREFIX}{versions[-1]}.")
     options: dict[str, Any] = {"render_mode": "rgb_array"} if pictures else {}
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # no window is opened, and without a display SDL would fail
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from core.behaviours.robot_model import MJCF_PREFIX
 from core.errors import UserError
 from core.events import JobSpec
 from core.formatting import format_result, pluralize
@@ -26,7 +27,6 @@ from core.system import resources
 from core.system.interrupts import stopped_by_signals
 from core.tasks import get_task
 from core.tasks.base import RobotTask
-from core.tasks.behaviour_tasks import MJCF
 from core.tasks.robots import ROBOTS
 from core.words import suggestion
 
@@ -63,8 +63,8 @@ def _robots(args: argparse.Namespace) -> None:
     if args.robot in ROBOTS:
         robots = {args.robot: ROBOTS[args.robot]}
     elif args.robot:
-        if not args.robot.startswith(MJCF):
-            known = suggestion(args.robot, (*ROBOTS, f"{MJCF}FILE"))
+        if not args.robot.startswith(MJCF_PREFIX):
+            known = suggestion(args.robot, (*ROBOTS, f"{MJCF_PREFIX}FILE"))
             raise UserError(f"There is no robot {args.robot!r:.60}: {known}")
         task = get_task(named_task(args.robot))
         assert isinstance(task, RobotTask)

@@ -116,9 +116,9 @@ class Replay:
         return places.clamp_max(self.count - 1)
 
 
-PREFIX = "replay_"
+REPLAY_PREFIX = "replay_"
 """Prefix of the replay memory's arrays in the policy's state."""
-_NAMES = tuple(f"{PREFIX}{name}" for name in ("observations", "actions", "rewards", "ends", "after"))
+_NAMES = tuple(f"{REPLAY_PREFIX}{name}" for name in ("observations", "actions", "rewards", "ends", "after"))
 """Columns of the occupied rows, the rows whose successor is not in the memory, and the observations after these."""
-_PLACES = f"{PREFIX}places"
+_PLACES = f"{REPLAY_PREFIX}places"
 """Position of the next row, and number of robots."""

@@ -24,7 +24,7 @@ from core.nn.running_stats import RunningMeanStd
 from core.nn.stacked_mlp import StackedMLP
 from core.nn.state import load_state_arrays, require_array, state_arrays
 from core.nn.threads import Both, two_threads
-from core.policy.replay import PREFIX, Replay, Transitions
+from core.policy.replay import REPLAY_PREFIX, Replay, Transitions
 from core.policy.squashed_policy import SquashedPolicy
 from core.preferences.schedule import exploration_share
 from core.seeding import seed_for
@@ -69,7 +69,7 @@ class SAC:
         sizes = network.mean.shape[0], network.action_size
         start = torch.Generator().manual_seed(seed_for(config.seed, "critics"))
         self._critics = StackedMLP(2, sum(sizes), config.policy.hidden, start, network.device)
-        self._targets = copy.deepcopy(self._critics).requires_grad_(False)
+        self._target_critics = copy.deepcopy(self._critics).requires_grad_(False)
         self._fixed_critics = copy.deepcopy(self._critics).requires_grad_(False)
         """The critics in the same memory, but without gradients, for the policy's gradient."""
         for fixed, weights in zip(self._fixed_critics.parameters(), self._critics.parameters(), strict=True):
@@ -129,7 +129,9 @@ class SAC:
         self._log_temperature.grad = torch.full_like(self._log_temperature, -surplus)
         self._optimizer.step()
         with torch.no_grad():
-            torch._foreach_lerp_([*self._targets.parameters()], [*self._critics.parameters()], self.config.target_rate)
+            torch._foreach_lerp_(
+                [*self._target_critics.parameters()], [*self._critics.parameters()], self.config.target_rate
+            )
 
     def _critic_gradient(
         self,
@@ -151,22 +153,22 @@ class SAC:
             after = steps.following.view(length, count, -1)[lengths - 1, torch.arange(count)]
             following = network.normalize(after)
             actions, log_probs = network.squash(network.distribution(following), noise)
-            values = _judge(self._targets, following, actions).amin(0) - temperature * (log_probs + entropy)
+            values = _q_values(self._target_critics, following, actions).amin(0) - temperature * (log_probs + entropy)
             discounts = self.config.discount ** torch.arange(length + 1, device=network.device)
             rewards = self._reward(steps).view(length, count) * mask
-            goals = discounts[:-1] @ rewards + discounts[lengths] * values
-        (_judge(self._critics, observations, steps.actions[:count]) - goals).square().sum(0).mean().backward()
+            targets = discounts[:-1] @ rewards + discounts[lengths] * values
+        (_q_values(self._critics, observations, steps.actions[:count]) - targets).square().sum(0).mean().backward()
 
     def _policy_gradient(self, observations: Tensor, noise: Tensor, temperature: float) -> float:
         """Add the gradient of the policy's loss, and return the mean log probability of its actions."""
         actions, log_probs = self.network.squash(self.network.distribution(observations), noise)
-        (temperature * log_probs - _judge(self._fixed_critics, observations, actions).amin(0)).mean().backward()
+        (temperature * log_probs - _q_values(self._fixed_critics, observations, actions).amin(0)).mean().backward()
         return float(log_probs.detach().mean())
 
     def get_state(self) -> dict[str, Any]:
         """Return weights, moments, optimizer state and replay memory as arrays, without the random generator."""
         arrays = {**state_arrays(self.network), **self._optimizer.get_state(), **self.replay.get_state()}
-        for prefix, network in ((_CRITICS, self._critics), (_TARGETS, self._targets)):
+        for prefix, network in ((_CRITICS, self._critics), (_TARGETS, self._target_critics)):
             arrays |= {f"{prefix}{name}": array for name, array in state_arrays(network).items()}
         temperature = self._log_temperature.detach().cpu().numpy().copy()
         return {**arrays, "moments": self._moments.to_array(), "log_temperature": temperature}
@@ -177,17 +179,17 @@ class SAC:
         Without a replay memory, such as that of a policy from another session, it begins empty.
         """
         load_state_arrays(self.network, arrays)
-        for prefix, network in ((_CRITICS, self._critics), (_TARGETS, self._targets)):
+        for prefix, network in ((_CRITICS, self._critics), (_TARGETS, self._target_critics)):
             load_state_arrays(network, without_prefix(arrays, prefix))
         self._moments.load_array(arrays["moments"])
         with torch.no_grad():
             self._log_temperature.copy_(torch.as_tensor(require_array(arrays["log_temperature"], np.float32, 1)))
         self._optimizer.set_state(arrays)
-        if any(name.startswith(PREFIX) for name in arrays):
+        if any(name.startswith(REPLAY_PREFIX) for name in arrays):
             self.replay.set_state(arrays)
 
 
-def _judge(critics: StackedMLP, observations: Tensor, actions: Tensor) -> Tensor:
+def _q_values(critics: StackedMLP, observations: Tensor, actions: Tensor) -> Tensor:
     """Return the critics' values (2, B) of actions (B, a) after normalized observations (B, o)."""
     inputs = torch.cat([observations, actions], dim=1)
     values: Tensor = critics(inputs.expand(2, *inputs.shape))

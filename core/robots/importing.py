@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from core.behaviours.robot_model import LARGEST, MAX_PARTS, RobotModel, is_name
+from core.behaviours.robot_model import LARGEST, MAX_PARTS, RobotModel, is_part_name
 from core.errors import UserError
 from core.robots.actuators import rest_activations, rest_controls
 from core.robots.floor import has_own_floor
@@ -152,7 +152,7 @@ def _require_readable_names(model: mujoco.MjModel) -> None:
     """Raise UserError if a name can't be written in an expression, or if the keyframe to start from is not finite."""
     names = signal_names(model)
     for name in (*names.joints, *names.actions, *names.geoms):
-        if not is_name(name):
+        if not is_part_name(name):
             shown = name[:40].encode("unicode_escape").decode()
             raise UserError(f"the name {shown} is too long or has characters that can't be shown: give another one.")
     key = start_key(model)

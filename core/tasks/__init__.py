@@ -3,13 +3,13 @@
 import dataclasses
 import functools
 
-from core.behaviours.robot_model import PREFIX as MJCF
+from core.behaviours.robot_model import MJCF_PREFIX
 from core.behaviours.shipped import shipped_behaviours
 from core.errors import UserError
 from core.tasks.atari import GAMES
 from core.tasks.base import RobotTask, Task
 from core.tasks.behaviour_tasks import behaviour_task, behaviour_text_task, is_behaviour_text
-from core.tasks.gymnasium import PREFIX, gym_task
+from core.tasks.gymnasium import GYM_PREFIX, gym_task
 from core.tasks.hopper_backflip import HOPPER_BACKFLIP
 from core.words import nearest
 
@@ -36,7 +36,7 @@ def get_task(name: str, true_reward: str = "task") -> Task:
     name: name in the catalogue or of a behaviour that ships, gym:ENV_ID, or the text of a behaviour file
     true_reward: 'task' for the task's own, or the name of another one; UserError if the task does not have it
     """
-    if name.startswith(PREFIX):
+    if name.startswith(GYM_PREFIX):
         task: Task = gym_task(name)
     elif is_behaviour_text(name):
         task = behaviour_text_task(name)
@@ -45,8 +45,8 @@ def get_task(name: str, true_reward: str = "task") -> Task:
     elif name in behaviours():
         task = behaviours()[name]
     elif name.endswith(".xml"):
-        path = name[len(MJCF) :] if name.lower().startswith(MJCF) else name
-        raise UserError(f"There is no task {name!r:.80}: if it is an MJCF file, write {MJCF}{path:.80}.")
+        path = name[len(MJCF_PREFIX) :] if name.lower().startswith(MJCF_PREFIX) else name
+        raise UserError(f"There is no task {name!r:.80}: if it is an MJCF file, write {MJCF_PREFIX}{path:.80}.")
     else:
         names = (*CATALOGUE, *behaviours())
         near, others = nearest(name, names), "a behaviour file (.json), mjcf:FILE or gym:ENV_ID."

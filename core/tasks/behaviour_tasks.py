@@ -22,13 +22,11 @@ from core.behaviours.behaviour import (
 )
 from core.behaviours.expressions import Expression, compile_expression
 from core.behaviours.figures import EpisodeFigures, compile_figure
-from core.behaviours.robot_model import PREFIX as MJCF
-from core.behaviours.robot_model import RobotModel
+from core.behaviours.robot_model import MJCF_PREFIX, RobotModel
 from core.behaviours.signals import write
 from core.errors import UserError
 from core.tasks.base import INSTRUCTION, Physics, RobotTask, Task
-from core.tasks.gymnasium import PREFIX as GYM
-from core.tasks.gymnasium import gym_task, with_rate, without_rate
+from core.tasks.gymnasium import GYM_PREFIX, gym_task, with_rate, without_rate
 from core.tasks.robots import ROBOTS, imported_robot
 from core.types import Float64
 from core.words import suggestion
@@ -46,7 +44,7 @@ def task_text(word: str, import_robot: Callable[[Path], RobotModel] | None = Non
 
     Raises UserError if the word names a file that is not a behaviour file, or if its robot can't be used.
     """
-    if word.startswith(MJCF) and import_robot is not None:
+    if word.startswith(MJCF_PREFIX) and import_robot is not None:
         return behaviour_without_goal(_file_of(word), import_robot).to_text()
     return checked_file(Path(word), import_robot).to_text() if word.lower().endswith(SUFFIX) else word
 
@@ -57,14 +55,14 @@ def behaviour_without_goal(path: Path, import_robot: Callable[[Path], RobotModel
     name = plain_name(path.stem, "-") or "robot"
     title = " ".join(path.stem.split())[:MAX_TITLE]
     title = title if title.isprintable() and title else "Robot"
-    return Behaviour(name, f"{MJCF}{path.name}"[:400], title, INSTRUCTION, _CLIP_SECONDS, model=model)
+    return Behaviour(name, f"{MJCF_PREFIX}{path.name}"[:400], title, INSTRUCTION, _CLIP_SECONDS, model=model)
 
 
 def checked_file(path: Path, import_robot: Callable[[Path], RobotModel] | None = None) -> Behaviour:
     """Read a behaviour file with its robot, and check that they fit. For arguments and errors, see `task_text`."""
     behaviour = read_file(path)
     try:
-        if behaviour.robot.startswith(MJCF) and behaviour.model is None and import_robot is not None:
+        if behaviour.robot.startswith(MJCF_PREFIX) and behaviour.model is None and import_robot is not None:
             behaviour = replace(behaviour, model=import_robot(path.parent / _file_of(behaviour.robot)))
         behaviour_task(behaviour)
     except UserError as error:
@@ -74,9 +72,9 @@ def checked_file(path: Path, import_robot: Callable[[Path], RobotModel] | None =
 
 def _file_of(robot: str) -> Path:
     """Return the path in mjcf:FILE, in which ~ is the home folder. Raises UserError if there is none."""
-    name = robot.removeprefix(MJCF)
+    name = robot.removeprefix(MJCF_PREFIX)
     if not name.strip():
-        raise UserError(f"{MJCF} names no file: write {MJCF}FILE.xml.")
+        raise UserError(f"{MJCF_PREFIX} names no file: write {MJCF_PREFIX}FILE.xml.")
     try:
         return Path(name).expanduser()
     except RuntimeError as error:
@@ -92,7 +90,7 @@ def with_own_rate(task: str, rate_of: Callable[[str], float]) -> str:
     """
 
     def named(robot: str) -> str:
-        return with_rate(robot, rate_of(robot.removeprefix(GYM))) if without_rate(robot) == robot else robot
+        return with_rate(robot, rate_of(robot.removeprefix(GYM_PREFIX))) if without_rate(robot) == robot else robot
 
     return _renamed(task, named)
 
@@ -106,7 +104,7 @@ def _renamed(task: str, rename: Callable[[str], str]) -> str:
     """Return the value of Config.task with its Gymnasium environment renamed, if it has one."""
     behaviour = parse(task) if is_behaviour_text(task) else None
     robot = behaviour.robot if behaviour else task
-    if not robot.startswith(GYM) or (name := rename(robot)) == robot:
+    if not robot.startswith(GYM_PREFIX) or (name := rename(robot)) == robot:
         return task
     return replace(behaviour, robot=name).to_text() if behaviour else name
 
@@ -124,7 +122,7 @@ def behaviour_text_task(text: str) -> Task:
 
 def behaviour_task(behaviour: Behaviour) -> Task:
     """Return the behaviour as a task of its robot. Raises UserError if it does not fit the robot."""
-    if behaviour.robot.startswith(GYM):
+    if behaviour.robot.startswith(GYM_PREFIX):
         return _gym_behaviour(behaviour)
     robot = _timed(_robot_of(behaviour), behaviour)
     if behaviour.start not in robot.starts:
@@ -169,7 +167,7 @@ def _default_measure(behaviour: Behaviour, robot: RobotTask) -> NamedFigure:
 
 def _robot_of(behaviour: Behaviour) -> RobotTask:
     """Return the robot of the behaviour. Raises UserError if there is none."""
-    if behaviour.robot.startswith(MJCF):
+    if behaviour.robot.startswith(MJCF_PREFIX):
         if behaviour.model is None:
             raise UserError(f"{behaviour.robot} has not been read yet: give the behaviour file to teach.")
         return imported_robot(behaviour.robot, behaviour.model)
@@ -178,9 +176,9 @@ def _robot_of(behaviour: Behaviour) -> RobotTask:
     if behaviour.robot not in ROBOTS:
         file = re.sub(r"^mjcf[ ;,]+", "", behaviour.robot.rpartition(":")[2])
         known = (
-            f"write {MJCF}{file}."
+            f"write {MJCF_PREFIX}{file}."
             if file.endswith(".xml")
-            else suggestion(behaviour.robot, (*ROBOTS, f"{MJCF}FILE", f"{GYM}ENV_ID"))
+            else suggestion(behaviour.robot, (*ROBOTS, f"{MJCF_PREFIX}FILE", f"{GYM_PREFIX}ENV_ID"))
         )
         raise UserError(f"There is no robot {behaviour.robot!r:.60}: {known}")
     return ROBOTS[behaviour.robot]

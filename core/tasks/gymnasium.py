@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from core.errors import UserError
 from core.tasks.base import INSTRUCTION, Task
 
-PREFIX = "gym:"
+GYM_PREFIX = "gym:"
 RATES = (1.0, 125.0)
 """Lowest and highest number of steps per second. The highest is that of Gymnasium's Hopper; a clip of it has a megabyte."""
 USUAL_RATE = 20.0
@@ -49,7 +49,7 @@ class GymTask(Task):
 
 def gym_task(name: str) -> GymTask:
     """Return the task with this name. Raises UserError if its rate is not a number within RATES."""
-    env_id, at, text = name.removeprefix(PREFIX).partition(_AT)
+    env_id, at, text = name.removeprefix(GYM_PREFIX).partition(_AT)
     rate = _rate(name, text) if at else USUAL_RATE
     clip, episode, rest = (max(steps, round(seconds * rate)) for steps, seconds in (_CLIP, _EPISODE, _REST))
     return GymTask(

@@ -29,7 +29,7 @@ import mujoco
 import numpy as np
 
 from core.behaviours.behaviour import Behaviour
-from core.behaviours.robot_model import PREFIX, RobotModel
+from core.behaviours.robot_model import MJCF_PREFIX, RobotModel
 from core.behaviours.signals import write
 from core.envs.mujoco import MujocoVectorEnv
 from core.envs.renderer import MujocoRenderer
@@ -86,7 +86,7 @@ def row(path: Path, out: Path, teach_steps: int) -> str:
 
 def behaviour_of(path: Path, model: RobotModel) -> Behaviour:
     words = "Trial", "Choose the clip in which it goes farther, or is higher."
-    bare = Behaviour("trial", f"{PREFIX}{path.name}", *words, 1.5, model=model)
+    bare = Behaviour("trial", f"{MJCF_PREFIX}{path.name}", *words, 1.5, model=model)
     if not model.fixed:
         return replace(bare, oracle="clip(forward_speed, -3, 3)")
     compiled = load_model(behaviour_task(bare))
