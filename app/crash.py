@@ -11,9 +11,9 @@ from PySide6.QtCore import QObject, Qt, QThread, Signal
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from core.errors import summary
+from core.io.session_log import FORMAT
 
 _LOG_LINES = 300
-_FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 _TEXT = "Somersault has encountered an unexpected error: {sentence}."
 _CONTINUE = "You can continue, but parts of the window may no longer work."
 _SESSION = (
@@ -32,7 +32,7 @@ class RecentLog(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
-        self.setFormatter(logging.Formatter(_FORMAT))
+        self.setFormatter(logging.Formatter(FORMAT))
         self._lines: deque[str] = deque(maxlen=_LOG_LINES)
 
     def emit(self, record: logging.LogRecord) -> None:

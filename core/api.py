@@ -84,7 +84,7 @@ class TaskEnvironment(gymnasium.Env[Observations, Any]):
         self._env = make_envs(self.task, 1, self._rng, threads=1, staggered=False)
         self._steps = 0
         self._is_new = True
-        """Whether the simulator is at the start of an episode that no reset has returned."""
+        """True if the simulator is at the start of an episode that no reset has returned."""
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Observations, dict[str, Any]]:
         super().reset(seed=seed)

@@ -34,6 +34,10 @@ class ClipsRendered(Event):
     clips: tuple[Frames, ...]
 
 
+PREVIEW_FPS = 12.0
+"""Pictures a second of previews."""
+
+
 @dataclass(frozen=True)
 class PreviewRequested(Event):
     """Request for a task's preview, for the catalogue."""

@@ -88,7 +88,7 @@ class BehaviourPage(QWidget):
         self._pictured: dict[str, str] = {}
         """Names of imported robots by the tasks that picture them."""
         self._scene: tuple[object, ...] | None = None
-        """What the picture depends on (motion, camera, size), when it was drawn last; None before that."""
+        """Motion, camera and size of the picture that was drawn last; None before the first."""
         self._robot: tuple[str, RobotModel | None] = "", None
         """Robot of that scene."""
         self._practised_motion: tuple[object, ...] | None = None

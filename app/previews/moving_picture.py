@@ -6,9 +6,10 @@ from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QWidget
 
-from app.previews.previews import FPS, UNTRAINED, Preview
+from app.previews.previews import UNTRAINED, Preview
 from app.style import theme
 from app.style.painting import rounded, set_font, write_badge
+from core.service_events import PREVIEW_FPS
 
 _MUCH_SMALLER = 0.75
 
@@ -72,7 +73,7 @@ class PreviewClock(QTimer):
 
     def __init__(self, widget: QWidget, on_frame: Callable[[int], object]) -> None:
         """on_frame: called with the number of each frame"""
-        super().__init__(widget, interval=round(1000 / FPS))
+        super().__init__(widget, interval=round(1000 / PREVIEW_FPS))
         self._widget, self._on_frame, self._frame = widget, on_frame, 0
         self.timeout.connect(self._on_tick)
         widget.installEventFilter(self)

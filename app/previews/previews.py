@@ -28,7 +28,6 @@ from core.types import Frames
 from core.version import VERSION
 
 log = logging.getLogger(__name__)
-FPS = 12.0
 GOALS = theme.RESOURCES / "goals"
 """Clips of trained policies, by the tasks' names; tests/benchmarks/goal_clips.py makes them."""
 UNTRAINED = "untrained"

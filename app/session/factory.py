@@ -213,13 +213,17 @@ def window_config(config: Config) -> Config:
     return replaced(config, teacher=Teacher.HUMAN, **changes)
 
 
+def _data_folder() -> Path:
+    return Path(user_data_dir("somersault", appauthor=False))
+
+
 def sessions_folder() -> Path:
-    return Path(user_data_dir("somersault", appauthor=False)) / "sessions"
+    return _data_folder() / "sessions"
 
 
 def behaviours_folder() -> Path:
     """Return the folder of the person's own behaviours."""
-    return Path(user_data_dir("somersault", appauthor=False)) / "behaviours"
+    return _data_folder() / "behaviours"
 
 
 def folder_name(config: Config) -> str:

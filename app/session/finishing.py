@@ -10,7 +10,7 @@ from core.events import Event, FinishRequested
 class Finishing:
     """Begins a finish once the checkpoint from before it is saved, so that it can be undone, and ends it.
 
-    waiting: whether a finish that the person has asked for waits for this checkpoint
+    waiting: True if a finish that the person has asked for waits for this checkpoint
     """
 
     def __init__(self, course: TrainingCourse, checkpointer: Checkpointer, send: Callable[[Event], object]) -> None:

@@ -127,8 +127,7 @@ class Room(QObject):
         """Request that the votes are saved, unless the presenter has given this answer instead of the audience."""
         self.decided, self._deciding = self._deciding, False
         if self.decided:
-            choice = str(Choice(preference.choice))
-            self._page.send(VoteKept(str(self._folder), self._round, preference.id, choice))
+            self._page.send(VoteKept(str(self._folder), self._round, preference.id, str(preference.choice)))
 
     def _on_answer_refused(self) -> None:
         """Let the audience vote once more, as its answer could not be saved."""

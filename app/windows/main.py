@@ -104,7 +104,7 @@ class MainWindow(QMainWindow):
         self.playing = Playing(controller.session.config, controller.job_group.make_process, name, self)
         self.history_commands = HistoryCommands(self, controller, self.commands)
         self._handlers = self._make_handlers()
-        self._focus = Focus(self, self.centre)
+        Focus(self, self.centre)
         self._connect()
         restore(self)
         self._timer = QTimer(self, interval=_REFRESH_MS)

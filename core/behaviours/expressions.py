@@ -68,7 +68,7 @@ _BRACKET = re.compile(r"\b([a-z_]+)\s*\[\s*")
 """Matches the family of a signal and the opening bracket before its name."""
 _CONSTANTS = {"pi": math.pi, "inf": math.inf}
 EPISODE_FUNCTIONS = ("turns", "share", "mean", "longest", "last", "count", "highest", "lowest")
-"""Functions of a whole episode (core.behaviours.figures), which an expression of a step can't use."""
+"""Functions of a whole episode, in the order of core.behaviours.figures; an expression of a step can't use them."""
 _OPERATIONS: dict[type[ast.AST], Callable[..., Value]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -151,7 +151,7 @@ class Compiler:
     known = (*PLAIN, *FAMILIES, *FUNCTIONS, *_CONSTANTS)
     """Words among which error messages look for a similar one when a word is unknown."""
     example = "an expression, such as height"
-    """What an error message advises to write."""
+    """Advice in error messages about an empty text."""
 
     def __init__(self, text: str, names: SignalNames, place: str) -> None:
         self.names, self._place = names, place

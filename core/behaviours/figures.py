@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from core.behaviours.expressions import FUNCTIONS, Compiler, Function, finite
+from core.behaviours.expressions import EPISODE_FUNCTIONS, FUNCTIONS, Compiler, Function, finite
 from core.behaviours.signals import ANGLES, FAMILIES, PLAIN, SignalNames, Signals
 from core.errors import UserError
 from core.types import Float64
@@ -177,16 +177,8 @@ class _Turns(Memory):
         return float(np.floor(self.arrays["best"][index] + _ALMOST))
 
 
-MEMORIES: dict[str, type[Memory]] = {  # named in core.behaviours.expressions too
-    "turns": _Turns,
-    "share": _Share,
-    "mean": _Mean,
-    "longest": _Longest,
-    "last": _Last,
-    "count": _Count,
-    "highest": _Highest,
-    "lowest": _Lowest,
-}
+_KINDS = (_Turns, _Share, _Mean, _Longest, _Last, _Count, _Highest, _Lowest)
+MEMORIES: dict[str, type[Memory]] = dict(zip(EPISODE_FUNCTIONS, _KINDS, strict=True))
 
 _ANGLES = f"{', '.join(ANGLES)} or joint[NAME]"
 _OVER_AN_EPISODE = {"max": "highest", "min": "lowest"}

@@ -45,7 +45,7 @@ class RobotModel:
     start: tuple[float, ...]
     """Positions at the start of an episode, without noise."""
     on_floor: bool
-    """Whether the robot can be lifted and turned, so that starts other than standing and random are possible."""
+    """True if the robot can be lifted and turned, so that starts other than standing and random are possible."""
     body: str
     """Body that the camera follows."""
     height: float
@@ -53,9 +53,9 @@ class RobotModel:
     distance: float
     """Distance of the camera in m."""
     planar: bool
-    """Whether the robot moves in the plane of the picture, seen from the side."""
+    """True if the robot moves in the plane of the picture, seen from the side."""
     fixed: bool
-    """Whether the robot can't move away from its place."""
+    """True if the robot can't move away from its place."""
     centre: tuple[float, ...] = (0.0, 0.0)
     """Position (x, y) in m of the middle of the picture, for a fixed robot."""
     rest: tuple[float, ...] = ()
@@ -67,9 +67,9 @@ class RobotModel:
     activations: int = 0
     """Number of states of the actuators, such as muscles and filters; the networks observe them."""
     level: bool = False
-    """Whether the robot moves in a horizontal plane, seen from above."""
+    """True if the robot moves in a horizontal plane, seen from above."""
     frontal: bool = False
-    """Whether the robot moves in the y-z plane, seen along x."""
+    """True if the robot moves in the y-z plane, seen along x."""
     unseen_joints: tuple[str, ...] = ()
     """Slide joints that move the whole robot, whose positions the networks do not observe."""
     surroundings: tuple[str, ...] = ()

@@ -37,6 +37,12 @@ PLAIN = (
     *("roll", "pitch", "yaw", "roll_rate", "pitch_rate", "yaw_rate", "airborne", "time"),
 )
 """Signals without a name in brackets."""
+_NAMED_BY = {
+    **{"joint": "joints", "joint_rate": "joints", "action": "actions"},
+    **dict.fromkeys(("x", "y", "height", "contact"), "geoms"),
+}
+FAMILIES = tuple(_NAMED_BY)
+"""Signals with a name in brackets."""
 ANGLES = ("roll", "pitch", "yaw")
 
 
@@ -63,23 +69,13 @@ class SignalNames:
 
     def of(self, family: str) -> tuple[str, ...]:
         """Return the names that a family of signals takes, such as 'joint'. Raises KeyError for another family."""
-        return {
-            "joint": self.joints,
-            "joint_rate": self.joints,
-            "action": self.actions,
-            "x": self.geoms,
-            "y": self.geoms,
-            "height": self.geoms,
-            "contact": self.geoms,
-        }[family]
+        return {"joints": self.joints, "actions": self.actions, "geoms": self.geoms}[_NAMED_BY[family]]
 
     def all(self) -> list[str]:
         """Return all signals of the robot, in the notation of expressions."""
         return [*PLAIN, *(write(family, name) for family in FAMILIES for name in self.of(family))]
 
 
-FAMILIES = ("joint", "joint_rate", "action", "x", "y", "height", "contact")
-"""Signals with a name in brackets."""
 CONDITIONS = ("airborne", "contact")
 """Signals and families that are 1 or 0."""
 

@@ -74,7 +74,7 @@ class VectorEnv(Protocol):
     divergences: int
     """Number of simulations that failed and were restarted."""
     varies_starts: bool
-    """Whether episodes that begin from now on may start turned over, tilted or thrown, in environments that allow it."""
+    """True if episodes that begin from now on may start turned over, tilted or thrown, in environments that allow it."""
     varied: npt.NDArray[np.bool_]
     """(N,): whether the current episode started that way."""
 

@@ -38,7 +38,7 @@ _returned: list[tuple[_Kind, Envs]] = []
 def take_envs(task: GymTask, environments: int, pictures: bool) -> Envs:
     """Return a vector environment that is not in use. Reset all its environments first, and give it back after use.
 
-    pictures: whether it renders. Raises UserError if the ID is unknown or the environment can't be made.
+    pictures: True if it renders. Raises UserError if the ID is unknown or the environment can't be made.
     """
     kind = (task.env_id, environments, pictures)
     found = next((number for number, (its, _) in enumerate(_returned) if its == kind), None)

@@ -89,7 +89,7 @@ class HeadlessRun:
 
         listener: called with every event of the jobs
         threads: number of threads that may compute at the same time; 0 for one per core
-        apart: whether each job has a process of its own; None to choose the faster way
+        apart: True if each job has a process of its own; None to choose the faster way
         checkpoint_seconds: longest time in seconds between two checkpoints
         """
         self._session, self._config = session, session.config

@@ -12,7 +12,7 @@ from pathlib import Path
 from core.io import files
 
 NAME = "log.txt"
-_FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 _OURS = ("core", "app")
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ def session_log(folder: Path, max_bytes: int = 1_000_000) -> Iterator[None]:
     max_bytes: size at which a new file is started; two older ones are kept
     """
     handler = _SessionLog(folder / NAME, maxBytes=max_bytes, backupCount=2, encoding="utf-8", delay=True)
-    handler.setFormatter(logging.Formatter(_FORMAT))
+    handler.setFormatter(logging.Formatter(FORMAT))
     levels = {name: logging.getLogger(name).level for name in _OURS}
     for name in _OURS:
         logging.getLogger(name).setLevel(logging.INFO)

@@ -20,8 +20,8 @@ class Kind:
     """Implementation and process of a job.
 
     module: name of the module with its class
-    config: whether its constructor takes a session's config
-    torch: whether it needs torch
+    config: True if its constructor takes a session's config
+    torch: True if it needs torch
     threads: number of threads that it may use on a machine with many cores
     nice: niceness of its process
     """

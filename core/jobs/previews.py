@@ -14,13 +14,13 @@ from core.errors import refusal
 from core.events import Event
 from core.jobs.service import Service
 from core.seeding import generator
-from core.service_events import PreviewDrawn, PreviewRefused, PreviewRequested
+from core.service_events import PREVIEW_FPS, PreviewDrawn, PreviewRefused, PreviewRequested
 from core.tasks import get_task
 from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import with_own_rate
 from core.types import Float32, Frames
 
-SECONDS, FPS, SIZE = 2.0, 12.0, 320
+SECONDS, SIZE = 2.0, 320
 _GAME_LEAD_IN = 5
 """Multiple of SECONDS for which a game is played before the preview, since little can be seen at its start."""
 _HELD_SECONDS = 0.25
@@ -57,7 +57,7 @@ def preview(name: str) -> Frames:
     finally:
         env.close()
     with closing(renderer_for(task)) as renderer:
-        return renderer.render(np.stack(states[-steps:]), SIZE, FPS)
+        return renderer.render(np.stack(states[-steps:]), SIZE, PREVIEW_FPS)
 
 
 def oscillating_actions(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Iterator[Float32]:

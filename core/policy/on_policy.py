@@ -62,7 +62,7 @@ class OnPolicyOptimizer(ABC):
     """
 
     differentiable_values = False
-    """Whether the batch's values and distribution carry gradients, which saves a forward pass if there is one gradient step."""
+    """True if the batch's values and distribution carry gradients, which saves a forward pass if there is one gradient step."""
 
     def __init__(self, network: ActorCritic, config: Config, rng: np.random.Generator) -> None:
         """Create an optimizer of the network's weights, which are changed in place. rng: draws minibatches"""

@@ -77,7 +77,7 @@ class PreferenceSummary:
     repeats: int | None = None
     """Number of the first answer to the same pair, if this answer repeats it to measure consistency."""
     swapped: bool = False
-    """Whether left and right are swapped with respect to the first answer."""
+    """True if left and right are swapped with respect to the first answer."""
     shapes: tuple[SegmentShape, ...] = ()
     """Sizes of the left and right segment; none of a repeat."""
     changes: tuple[tuple[Choice, int], ...] = ()

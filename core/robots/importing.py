@@ -369,7 +369,7 @@ def _view(kinematics: Kinematics, extents: Float64, moves: bool) -> tuple[Float6
     """Return the middle of the picture (3,) and the camera's distance, in m.
 
     extents: result of `_try`
-    moves: whether the camera follows the robot, so that only its size at the start matters
+    moves: True if the camera follows the robot, so that only its size at the start matters
     """
     low, high = extents[0] if moves else (extents[:, 0].min(axis=0), extents[:, 1].max(axis=0))
     low = np.maximum(low, [-np.inf, -np.inf, kinematics.floor_height])

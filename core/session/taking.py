@@ -34,7 +34,7 @@ _REWARD_SHAPE = ("members", "hidden", "inputs")
 
 
 class Beginning(NamedTuple):
-    """What a new session begins with: another one's folder, and the parts that it takes over."""
+    """Folder of the session with which a new one begins, and the parts that it takes over."""
 
     source: Path
     parts: frozenset[str]

@@ -93,7 +93,7 @@ def _chosen_plan(args: argparse.Namespace) -> Plan:
 def _require_runnable(cells: Sequence[Cell], here: bool) -> None:
     """Raise UserError if a task or size is invalid, before cells run for days.
 
-    here: whether the cells run on this machine, which then needs their device
+    here: True if the cells run on this machine, which then needs their device
     """
     for config in {cell.config.task: cell.config for cell in cells}.values():
         require_teachable(config)

@@ -99,7 +99,7 @@ class AtariTask(Task):
     controls: str
     """Effect of the arrow keys and Space for a person who plays; keys not mentioned do nothing."""
     turned: bool = False
-    """Whether the joystick's right means up on the screen, and its left down."""
+    """True if the joystick's right means up on the screen, and its left down."""
     blanked: tuple[Box, ...]
     """Areas that show the score: black in the pictures for the networks and for the labeller (A.2)."""
     penalty: float = 1.0
@@ -111,7 +111,7 @@ class AtariTask(Task):
     counted: Figure = points
     """Contribution of a step to the game's reported true return: unclipped and without the penalty."""
     needs_memory: bool = False
-    """Whether reward or figures read the console's memory."""
+    """True if reward or figures read the console's memory."""
 
     segment_steps: int = 25
     episode_steps: int = 300

@@ -96,7 +96,7 @@ class Task(ABC):
     @property
     @abstractmethod
     def has_true_reward(self) -> bool:
-        """Whether the task has a true reward, and so an oracle."""
+        """True if the task has a true reward, and so an oracle."""
 
     @property
     def longest_episode(self) -> int:
@@ -126,7 +126,7 @@ class Camera:
     azimuth: float = 90.0
     """Direction of view in degrees: 0 along x, 90 along y."""
     fixed: bool = False
-    """Whether the camera stands still and looks at `centre`."""
+    """True if the camera stands still and looks at `centre`."""
     centre: tuple[float, float] = (0.0, 0.0)
     """Point (x, y) in m at which a fixed camera looks."""
 
@@ -230,7 +230,7 @@ class RobotTask(Task):
     reset_noise: float = 5e-3
     """Largest deviation of uniformly distributed starting positions from the model's own, in m and rad."""
     normal_speeds: bool = False
-    """Whether starting velocities are normal with standard deviation `reset_noise`, instead of uniform within it."""
+    """True if starting velocities are normal with standard deviation `reset_noise`, instead of uniform within it."""
     reset_hook: Callable[[np.random.Generator, Float64, Float64], None] | None = None
     """Changes starting positions (n, nq) and velocities (n, nv) in place, for starts that need more than noise."""
     start: str = "standing"
@@ -238,9 +238,9 @@ class RobotTask(Task):
     start_scale: float = 1.0
     """Heights of starts in the air, relative to those of the paper's robots: less for a small robot."""
     needs_signals: bool = False
-    """Whether true reward or measure read Physics.signals."""
+    """True if true reward or measure read Physics.signals."""
     floor_sense: bool = False
-    """Whether the networks also observe, after `observe`, the height above the floor of each geom that can touch it."""
+    """True if the networks also observe, after `observe`, the height above the floor of each geom that can touch it."""
     behaviour: Behaviour | None = None
     """The behaviour file from which the task was made."""
     camera: Camera

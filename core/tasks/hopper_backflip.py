@@ -87,9 +87,9 @@ class BackflipCounter:
         """Angle at which each robot completes its next flip."""
         self._flips, self._clean, self._landed, self._clean_landed = np.zeros((4, environments))
         self._touched = np.zeros(environments, np.bool_)
-        """Whether anything but the foot has touched the floor since the last flip."""
+        """True if anything but the foot has touched the floor since the last flip."""
         self._window_clean = np.zeros(environments, np.bool_)
-        """Whether the last flip was clean, and nothing but the foot has touched the floor since then."""
+        """True if the last flip was clean, and nothing but the foot has touched the floor since then."""
         self._window = np.zeros(environments, np.int64)
         """Number of steps left in which the last flip may be landed."""
         self._window_steps = round(_LANDING_SECONDS / step_seconds)

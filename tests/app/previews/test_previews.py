@@ -12,8 +12,9 @@ import pytest
 from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
-from app.previews.previews import FPS, GOALS, Preview, Previews, of_file, of_frames
+from app.previews.previews import GOALS, Preview, Previews, of_file, of_frames
 from app.style.images import encoded
+from core.service_events import PREVIEW_FPS
 from core.tasks import CATALOGUE, behaviours
 from tests.app.fakes import make_frames
 from tests.app.start_page_driver import Drawer, Drawers
@@ -145,8 +146,8 @@ def test_a_small_clip_of_the_goal_ships_for_each_task() -> None:
         clip = of_file(GOALS / f"{name}.jpg")
         assert (
             clip is not None
-            and clip.count >= 2 * FPS
-            and clip.count == math.ceil(figures[name]["seconds"] * FPS - 1e-9)
+            and clip.count >= 2 * PREVIEW_FPS
+            and clip.count == math.ceil(figures[name]["seconds"] * PREVIEW_FPS - 1e-9)
         )
     sizes = [path.stat().st_size for path in GOALS.glob("*.jpg")]
     assert len(sizes) == len(figures) and max(sizes) < 200_000 and sum(sizes) < 3_500_000

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.behaviours.expressions import EPISODE_FUNCTIONS
-from core.behaviours.figures import MEMORIES, EpisodeFigures, compile_figure
+from core.behaviours.figures import EpisodeFigures, compile_figure
 from core.behaviours.signals import SignalNames
 from core.errors import UserError
 from tests.core.given_signals import Given
@@ -164,7 +163,3 @@ def test_a_wrong_figure_is_one_sentence(text: str, words: str) -> None:
     with pytest.raises(UserError) as refused:
         compile_figure(text, NAMES, "measure")
     assert str(refused.value).startswith("measure") and words in str(refused.value)
-
-
-def test_figures_and_expressions_have_the_same_functions() -> None:
-    assert set(MEMORIES) == set(EPISODE_FUNCTIONS)

@@ -6,8 +6,8 @@ import pytest
 
 from core import jobs
 from core.events import JobSpec
-from core.jobs.previews import FPS, SECONDS, SIZE, PreviewsJob, preview
-from core.service_events import PreviewDrawn, PreviewRefused, PreviewRequested
+from core.jobs.previews import SECONDS, SIZE, PreviewsJob, preview
+from core.service_events import PREVIEW_FPS, PreviewDrawn, PreviewRefused, PreviewRequested
 from tests.core.played import answers
 from tests.screens import run_python
 
@@ -16,7 +16,7 @@ from tests.screens import run_python
 @pytest.mark.parametrize("task", ["hopper-backflip", "pong", "gym:CartPole-v1", "gym:MountainCarContinuous-v0"])
 def test_a_preview_is_two_seconds_of_a_moving_task(task: str) -> None:
     frames = preview(task)
-    assert frames.pixels.shape == (round(SECONDS * FPS), SIZE, SIZE, 3)
+    assert frames.pixels.shape == (round(SECONDS * PREVIEW_FPS), SIZE, SIZE, 3)
     assert frames.pixels[0].std() > 5  # the picture is not uniform
     assert any((frame != frames.pixels[0]).any() for frame in frames.pixels)
 
