@@ -33,8 +33,8 @@ class ClipSettings(QWidget):
 
     edited = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._draft = BehaviourDraft()
         self._lengths: list[float] = []
         self.length = QSlider(Qt.Orientation.Horizontal)

@@ -24,9 +24,9 @@ class ExpressionField(QWidget):
 
     edited = Signal()
 
-    def __init__(self, name: str, example: str, title: str = "", parent: QWidget | None = None) -> None:
+    def __init__(self, name: str, example: str, title: str = "") -> None:
         """title: placeholder of the title field; '' for no such field"""
-        super().__init__(parent)
+        super().__init__()
         self.title = QLineEdit(placeholderText=title, maxLength=MAX_TITLE)
         self.title.setAccessibleName(f"Title of {name}")
         self.title.setFixedWidth(200)
@@ -61,8 +61,8 @@ class ExpressionFields(QWidget):
 
     edited = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._draft = BehaviourDraft()
         self.plots: list[ExpressionField] = []
         self._rows = QVBoxLayout()

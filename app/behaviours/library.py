@@ -55,14 +55,9 @@ class BehaviourLibrary(QObject):
     refused = Signal(str)
     problem_found = Signal(str)
 
-    def __init__(
-        self,
-        folder: Path,
-        read: ReadRobot | None = None,
-        parent: QObject | None = None,
-    ) -> None:
+    def __init__(self, folder: Path, read: ReadRobot | None = None) -> None:
         """read: reads an MJCF file, blocking; by default in a child process."""
-        super().__init__(parent)
+        super().__init__()
         self.folder = folder
         self._closed = threading.Event()
         self._read = read or partial(read_robot, stopped=self._closed.is_set)

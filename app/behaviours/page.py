@@ -76,8 +76,8 @@ class BehaviourPage(QWidget):
     robot_file_chosen = Signal(object)
     preview_requested = Signal(str)
 
-    def __init__(self, scenes: Scenes, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, scenes: Scenes) -> None:
+        super().__init__()
         self._scenes = scenes
         self._key = ""
         """Key of the draft on screen: the path of a behaviour's file, the name of one that is copied, or '' for a new one."""

@@ -35,8 +35,8 @@ class Practice(QWidget):
     ended = Signal()
     start_requested = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._waiting: list[Pair] = []
         self._answers: list[tuple[Pair, Choice]] = []
         self._instruction, self._refusal = "", ""

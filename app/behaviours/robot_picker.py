@@ -63,9 +63,9 @@ class RobotPicker(PictureCards):
 
     robot_chosen = Signal(str)
 
-    def __init__(self, robots: Mapping[str, str], parent: QWidget | None = None) -> None:
+    def __init__(self, robots: Mapping[str, str]) -> None:
         """robots: titles by name"""
-        super().__init__(parent)
+        super().__init__()
         self.setAccessibleName("Robots")
         self._cards: dict[str, RobotCard] = {}
         self.chosen = ""

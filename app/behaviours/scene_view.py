@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from PySide6.QtCore import QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QMouseEvent, QShowEvent, QWheelEvent
-from PySide6.QtWidgets import QWidget
 
 from app.clips.clip_player import ClipPlayer
 from app.clips.frame_clock import FrameClock
@@ -32,8 +31,8 @@ class SceneView(ClipPlayer):
     turned = Signal(object)
     settled = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("The robot", parent)
+    def __init__(self) -> None:
+        super().__init__("The robot")
         self.setFixedSize(SIDE, SIDE)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.OpenHandCursor)

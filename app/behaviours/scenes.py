@@ -29,8 +29,8 @@ class Scenes(QObject):
     pair_drawn = Signal(object)
     refused = Signal(str)
 
-    def __init__(self, make_process: MakeProcess, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, make_process: MakeProcess) -> None:
+        super().__init__()
         self._process = ServiceProcess(make_process, self._on_event, self._on_end, self)
         self._sent: SceneRequested | PracticeRequested | None = None
         self._next: SceneRequested | PracticeRequested | None = None

@@ -22,8 +22,8 @@ class SignalList(QWidget):
 
     ticked = Signal(str, bool)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.search = SearchField("Search: height, speed, joint …", "Search signals")
         self.search.textChanged.connect(self._show_matching)
         self.list = QListWidget()

@@ -33,8 +33,8 @@ class ClipPair(QWidget):
 
     playback_changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.left = ClipPlayer(
             "Left clip", self, Qt.AlignmentFlag.AlignRight
         )  # next to each other, as they are compared

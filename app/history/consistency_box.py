@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from PySide6.QtWidgets import QFrame, QWidget
+from PySide6.QtWidgets import QFrame
 
 from app.keys.commands import COMMANDS, Command
 from app.style.labels import label
@@ -12,9 +12,9 @@ from core.preferences.store import PreferenceSummary
 
 
 class ConsistencyBox(QFrame):
-    def __init__(self, error_rate: float, parent: QWidget | None = None) -> None:
+    def __init__(self, error_rate: float) -> None:
         """error_rate: share of random answers that the reward fit assumes"""
-        super().__init__(parent)
+        super().__init__()
         self.setObjectName("consistency")
         self._error_rate = error_rate
         self.figure, self.comment = label("figure", "–"), label("caption", wrap=True)

@@ -29,8 +29,8 @@ class FilterBar(QWidget):
     changed = Signal()
     judgement_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.tabs = QTabBar(drawBase=False, expanding=False)
         self.tabs.setAccessibleName("Answers to show")
         self.tabs.addTab("&All answers")

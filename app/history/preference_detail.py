@@ -35,8 +35,8 @@ class PreferenceDetail(QFrame):
     choice_requested = Signal(object)
     list_requested = Signal()
 
-    def __init__(self, keys: KeyMap, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, keys: KeyMap) -> None:
+        super().__init__()
         self.setObjectName("pane")
         self.setAccessibleName("The selected answer")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QPainter
-from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from app.history.clip_cache import STILL, Stills
 from app.history.preference_model import AGAINST, ROW, STILLS, TROUBLE, PreferenceModel
@@ -22,8 +22,8 @@ _LINE = 24
 class PreferenceList(QListView):
     """List view of the answers that paints only the rows on screen."""
 
-    def __init__(self, model: PreferenceModel, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, model: PreferenceModel) -> None:
+        super().__init__()
         self.setObjectName("answers")
         self.setAccessibleName("Answers")
         self.setModel(model)

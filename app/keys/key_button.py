@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton
 
 from app.keys.key_map import key_symbol
 from app.style.labels import literal
@@ -32,8 +32,8 @@ class KeyButton(QPushButton):
 
     key_chosen = Signal(str)
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, name: str) -> None:
+        super().__init__()
         self.setCheckable(True)
         self.setAutoDefault(False)
         self.setAccessibleName(name)

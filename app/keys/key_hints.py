@@ -22,8 +22,8 @@ class KeyHints(QWidget):
 
     action_requested = Signal(object)
 
-    def __init__(self, keys: KeyMap, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, keys: KeyMap) -> None:
+        super().__init__()
         self.setAccessibleName("Answers")
         explain(self, "choice")
         self.buttons: dict[KeyAction, QPushButton] = {}

@@ -40,8 +40,8 @@ class LiveView(QWidget):
     snapshot_chosen = Signal(object)
     picture_resized = Signal(float)
 
-    def __init__(self, measure_title: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, measure_title: str) -> None:
+        super().__init__()
         self._measure_title, self._hides_figures = measure_title, False
         self._snapshots: tuple[SnapshotInfo, ...] = ()
         self.live: Demonstration | None = None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem
 
 from core.types import Float32
 
@@ -15,8 +15,8 @@ _VALUES = "Now (SI units)"
 class SignalValues(QTableWidget):
     """A row for each signal: its name in expressions, and its value."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(0, 2, parent)
+    def __init__(self) -> None:
+        super().__init__(0, 2)
         self.setAccessibleName("Signals")
         self.setMinimumHeight(_LEAST)
         self.setMaximumHeight(_MOST)

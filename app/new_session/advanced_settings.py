@@ -21,8 +21,8 @@ class AdvancedSettings(QWidget):
     edited = Signal(str, object)
     reset_requested = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.rows: dict[str, SettingRow] = {}
         self._headings: dict[str, QWidget] = {}
         self.search = SearchField("Search settings: discount, clip, A.1 …", "Search settings")

@@ -28,8 +28,8 @@ class BeginFrom(QWidget):
     title: the label, which the form places before it
     """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._sessions: Mapping[Path, str] = {}
         self._task: Task | None = None
         self._wanted: str | None = None

@@ -29,8 +29,8 @@ class FolderField(QWidget):
     edited = Signal()
     names_requested = Signal(object)
 
-    def __init__(self, root: Path, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, root: Path) -> None:
+        super().__init__()
         self._root, self._parent, self._task, self._is_named = root, root, "", False
         self._taken: set[str] = set()
         self.name = QLineEdit()

@@ -70,9 +70,9 @@ class NewSessionForm(QWidget):
     back_requested = Signal()
     preview_requested = Signal(str)
 
-    def __init__(self, root: Path, given: Mapping[str, Any], parent: QWidget | None = None) -> None:
+    def __init__(self, root: Path, given: Mapping[str, Any]) -> None:
         """root: default parent folder; given: settings from the command line."""
-        super().__init__(parent)
+        super().__init__()
         self._given = dict(given)
         self.draft = ConfigDraft(DEFAULT_TASK, self._given)
         self._opened_for: str | None = None

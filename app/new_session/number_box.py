@@ -5,7 +5,7 @@ import re
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QValidator, QWheelEvent
-from PySide6.QtWidgets import QAbstractSpinBox, QComboBox, QWidget
+from PySide6.QtWidgets import QAbstractSpinBox, QComboBox
 
 from app.session.config_draft import Setting
 
@@ -22,8 +22,8 @@ class NumberBox(QAbstractSpinBox):
 
     edited = Signal(object)
 
-    def __init__(self, setting: Setting, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, setting: Setting) -> None:
+        super().__init__()
         self._setting = setting
         self.lineEdit().setTextMargins(6, 0, 0, 0)
         self.lineEdit().textEdited.connect(lambda _: self.edited.emit(self.value()))
@@ -83,8 +83,8 @@ class ChoiceBox(QComboBox):
 
     edited = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.activated.connect(lambda: self.edited.emit(self.currentData()))
 
     def set_value(self, value: object) -> None:

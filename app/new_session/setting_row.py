@@ -42,8 +42,8 @@ class SettingRow(QWidget):
     edited = Signal(str, object)
     reset_requested = Signal(str)
 
-    def __init__(self, setting: Setting, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, setting: Setting) -> None:
+        super().__init__()
         self.setting = setting
         self.editor = editor_for(setting)
         self.editor.setFixedWidth(190)

@@ -64,8 +64,8 @@ class Plot(QWidget):
     save_requested = Signal(object, str, object)
     _built = False
 
-    def __init__(self, spec: PlotSpec, hidden: bool, in_window: bool = False, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, spec: PlotSpec, hidden: bool, in_window: bool = False) -> None:
+        super().__init__()
         self.spec, self._hidden, self._in_window = spec, hidden, in_window
         self.source = Metrics()
         self.heading: Callable[[], tuple[str, str]] = lambda: ("", "")

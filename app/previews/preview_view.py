@@ -13,8 +13,8 @@ _SIDE, _RADIUS = 240, 12
 class PreviewView(QWidget):
     """Moving picture of a task; text if there is no preview."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setFixedSize(_SIDE, _SIDE)
         self.picture = MovingPicture(badge=14)
         PreviewClock(self, self._show_frame)

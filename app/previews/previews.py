@@ -103,15 +103,9 @@ class Previews(QObject):
     preview_ready = Signal(str, object)
     preview_refused = Signal(str, str)
 
-    def __init__(
-        self,
-        make_process: MakeProcess,
-        folder: Path | None = None,
-        goals: Path = GOALS,
-        parent: QObject | None = None,
-    ) -> None:
+    def __init__(self, make_process: MakeProcess, folder: Path | None = None, goals: Path = GOALS) -> None:
         """folder: the user's cache"""
-        super().__init__(parent)
+        super().__init__()
         self._folder, self._goals = folder or cache_folder(), goals
         self._wanted: deque[str] = deque()
         self._drawing: str | None = None

@@ -86,8 +86,8 @@ class Controller(QObject):
     trouble_arose = Signal(str)
     stopped = Signal()
 
-    def __init__(self, session: Session, make_process: MakeProcess, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, make_process: MakeProcess) -> None:
+        super().__init__()
         self.session, self.task = session, get_task(session.config.task)
         self.state = State.STOPPED
         self.metrics, self.episode = Metrics(), Metrics()

@@ -54,8 +54,8 @@ class SessionLibrary(QObject):
     not_opened = Signal(str)
     refused = Signal(str)
 
-    def __init__(self, root: Path, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, root: Path) -> None:
+        super().__init__()
         self.root = root
         self._leaving: set[Path] = set()
         """Sessions on their way to the trash, or there and still in the list."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QKeyEvent, QPainter
-from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from app.labelling.guests import name_of
 from app.start_page.session_model import ENTRY, Index, SessionModel, figures, shows_best, title
@@ -107,8 +107,8 @@ class SessionList(QListView):
     open_requested = Signal(object)
     selected = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("sessions")
         self.setAccessibleName("Saved sessions")
         self.session_model = SessionModel(self)

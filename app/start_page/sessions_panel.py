@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices, QKeySequence
-from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QPushButton, QStackedWidget
 
 from app.session.library import SessionLibrary
 from app.start_page.session_list import SessionList
@@ -39,8 +39,8 @@ class SessionsPanel(QFrame):
     failed = Signal(str)
     first_listed = Signal()
 
-    def __init__(self, library: SessionLibrary, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, library: SessionLibrary) -> None:
+        super().__init__()
         self._library = library
         self.next_selection: Path | None = None
         self._listed = False

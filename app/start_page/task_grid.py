@@ -5,7 +5,6 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QWidget
 
 from app.previews.picture_cards import PictureCards
 from app.start_page.goals import effort, goal
@@ -38,9 +37,9 @@ class TaskGrid(PictureCards):
     new_requested = Signal()
     action_chosen = Signal(str, str)
 
-    def __init__(self, tasks: Iterable[str], parent: QWidget | None = None) -> None:
+    def __init__(self, tasks: Iterable[str]) -> None:
         """tasks: the shipped ones"""
-        super().__init__(parent)
+        super().__init__()
         self.setAccessibleName("Tasks")
         self.new_card = NewBehaviourCard(self)
         self.new_card.clicked.connect(lambda: self.new_requested.emit())

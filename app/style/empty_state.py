@@ -8,8 +8,8 @@ from app.style.layouts import column
 
 
 class EmptyState(QWidget):
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("empty")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.headline = label("headline", wrap=True, centred=True)

@@ -10,8 +10,8 @@ _AROUND = 12
 class ScrollArea(QScrollArea):
     """Contains one widget, which is as wide as the area. Takes no focus itself."""
 
-    def __init__(self, inside: QWidget | None = None, parent: QWidget | None = None) -> None:
-        super().__init__(parent, widgetResizable=True)
+    def __init__(self, inside: QWidget | None = None) -> None:
+        super().__init__(widgetResizable=True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         if inside is not None:

@@ -2,15 +2,15 @@
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit
 
 
 class SearchField(QLineEdit):
     """Field with a button that clears it. Esc clears it too, and is the page's where there is nothing to clear."""
 
-    def __init__(self, placeholder: str, name: str, parent: QWidget | None = None) -> None:
+    def __init__(self, placeholder: str, name: str) -> None:
         """name: for screen readers"""
-        super().__init__(parent, placeholderText=placeholder, clearButtonEnabled=True)
+        super().__init__(placeholderText=placeholder, clearButtonEnabled=True)
         self.setAccessibleName(name)
         self.setAcceptDrops(False)  # files that are dropped here are the window's
 

@@ -21,8 +21,8 @@ _REFRESH_MS = 200
 class VoteCode(QWidget):
     """QR code of an address, with an instruction above it and the address as text below."""
 
-    def __init__(self, url: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, url: str) -> None:
+        super().__init__()
         import segno  # only needed for votes
 
         self.url = url
@@ -57,8 +57,8 @@ class VoteCode(QWidget):
 class VoteBars(QWidget):
     """Bars of the votes so far, and the seconds left."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.counts: dict[str, int] = {}
         self._until = 0.0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)

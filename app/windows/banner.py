@@ -1,7 +1,7 @@
 """Bars of the main window: failures and notices at the top, a film's progress below."""
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QSizePolicy
 
 from app.style.labels import tab_button
 from app.style.layouts import row
@@ -23,8 +23,8 @@ class Banner(MessageBar):
     restart_requested = Signal()
     quit_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("banner", "Restart", "Save and quit", parent=parent)
+    def __init__(self) -> None:
+        super().__init__("banner", "Restart", "Save and quit")
         self.restart, self.quit = self.buttons
         self.restart.clicked.connect(self.restart_requested)
         self.quit.clicked.connect(self.quit_requested)
@@ -66,8 +66,8 @@ class FilmProgress(QFrame):
 
     cancel_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("filmBar")
         self.bar = QProgressBar(maximum=100, textVisible=False)
         self.bar.setAccessibleName("Progress of the film")

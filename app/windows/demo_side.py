@@ -80,8 +80,8 @@ class DemoSide(QWidget):
     before, now: players of the untrained and the newest policy
     """
 
-    def __init__(self, controller: Controller, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, controller: Controller) -> None:
+        super().__init__()
         self._controller = controller
         self.before, self.now = PolicyPlayer("The first policy"), PolicyPlayer("The newest policy")
         for part in (self.before.reward_timeline, self.before.legend):

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
 from app.style import theme
 from app.style.painting import set_font
@@ -17,8 +17,8 @@ _WIDEST = 0.86
 class KeyTile(QAbstractButton):
     """Button with a key and its answer. It is never focused, as its key does the same."""
 
-    def __init__(self, symbol: str, name: str, choice: Choice, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, symbol: str, name: str, choice: Choice) -> None:
+        super().__init__()
         self._symbol, self._name, self._choice = symbol, name, choice
         self.lit = False
         self.setText(name)

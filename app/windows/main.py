@@ -80,8 +80,8 @@ class MainWindow(QMainWindow):
     start_over_requested = Signal()
     quit_requested = Signal()
 
-    def __init__(self, controller: Controller, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, controller: Controller) -> None:
+        super().__init__()
         self._controller = controller
         self._closing = self._can_undo = self._can_redo = False
         self._panel_moved, self._pressed_width = settings.text(_PANEL_MOVED) == "yes", 0

@@ -18,8 +18,8 @@ class PairPage(QStackedWidget):
 
     page_updated = Signal(bool)
 
-    def __init__(self, controller: Controller, waiting_page: QWidget, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, controller: Controller, waiting_page: QWidget) -> None:
+        super().__init__()
         self._controller, self._waiting_page, self.clips = controller, waiting_page, ClipPair()
         self.addWidget(waiting_page)
         self.addWidget(self.clips)

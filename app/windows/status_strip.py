@@ -25,8 +25,8 @@ _LONGEST_BETTER, _LONGEST_COUNT = "best 100%, 59 minutes ago", "9,999"
 class StatusStrip(QWidget):
     """Reads its figures from the controller on `refresh`."""
 
-    def __init__(self, controller: Controller, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, controller: Controller) -> None:
+        super().__init__()
         self.setAccessibleName("Figures of the session")
         self._controller = controller
         self._figures = [_reserved(label("figure", "–"), text) for text in _LONGEST]

@@ -34,14 +34,8 @@ class TrainingLine(QWidget):
     keep: button that lets training continue without answers, or makes it wait again
     """
 
-    def __init__(
-        self,
-        controller: Controller,
-        finish: QAction,
-        undo_finish: QAction,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, controller: Controller, finish: QAction, undo_finish: QAction) -> None:
+        super().__init__()
         self._controller, self._finish, self._undo_finish = controller, finish, undo_finish
         self._changed_at, self._marks_pair = -math.inf, False
         self.text, self.keep = ElidedLabel("stages"), tab_button("Keep training")
