@@ -45,7 +45,7 @@ _SEE_ACTIONS = (
 
 
 @dataclass
-class Plot:
+class PlotDraft:
     """One figure to plot, as typed."""
 
     title: str
@@ -74,7 +74,7 @@ class BehaviourDraft:
     clip_seconds: float = USUAL_SECONDS
     start: str = STARTS[0]
     camera: CameraView | None = None
-    plots: list[Plot] = field(default_factory=list)
+    plots: list[PlotDraft] = field(default_factory=list)
     oracle: str = ""
     measure: str = ""
     measure_name: str = ""
@@ -109,7 +109,7 @@ class BehaviourDraft:
             behaviour.clip_seconds,
             behaviour.start,
             behaviour.camera,
-            [Plot(plot.title, plot.expression) for plot in behaviour.plots],
+            [PlotDraft(plot.title, plot.expression) for plot in behaviour.plots],
             behaviour.oracle or "",
             behaviour.measure.expression if behaviour.measure else "",
             behaviour.measure.name if behaviour.measure else "",
@@ -165,10 +165,10 @@ class BehaviourDraft:
         own = self.task.camera if self.task else None
         return self.camera or (CameraView(own.azimuth, own.elevation, own.distance) if own else CameraView(90, 12, 4))
 
-    def usual_plots(self) -> list[Plot]:
+    def usual_plots(self) -> list[PlotDraft]:
         """Return the default plots of the robot."""
         signals = ("height", "forward_speed") if self.task and self.task.floor_sense else ("forward_speed",)
-        return [Plot(title_of(signal), mean_of(signal)) for signal in signals if self.task]
+        return [PlotDraft(title_of(signal), mean_of(signal)) for signal in signals if self.task]
 
     def set_robot(self, robot: str, model: RobotModel | None = None) -> None:
         """Switch to another robot; reset or limit the settings that do not suit it, unless it had its own before."""
@@ -192,7 +192,7 @@ class BehaviourDraft:
         """Add the mean of a signal to the plots, or remove it."""
         self.plots = [plot for plot in self.plots if plot.expression != mean_of(signal)]
         if on and len(self.plots) < MAX_PLOTS:
-            self.plots.append(Plot(title_of(signal)[:MAX_TITLE], mean_of(signal)))
+            self.plots.append(PlotDraft(title_of(signal)[:MAX_TITLE], mean_of(signal)))
 
     def check(self) -> None:
         """Find missing and invalid fields, and create the behaviour if there are none."""

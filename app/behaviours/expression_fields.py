@@ -3,7 +3,7 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from app.behaviours.draft import BehaviourDraft, Plot
+from app.behaviours.draft import BehaviourDraft, PlotDraft
 from app.style.labels import label
 from app.style.layouts import column, row, tab_before
 from core.behaviours.behaviour import MAX_NAME, MAX_PLOTS, MAX_TITLE
@@ -129,7 +129,7 @@ class ExpressionFields(QWidget):
         field.deleteLater()
 
     def _on_added(self) -> None:
-        self._draft.plots.append(Plot("", ""))
+        self._draft.plots.append(PlotDraft("", ""))
         self.edited.emit()
         self.plots[-1].title.setFocus()
 
@@ -138,7 +138,7 @@ class ExpressionFields(QWidget):
         self.edited.emit()
 
     def _on_edited(self) -> None:
-        self._draft.plots = [Plot(field.title.text(), field.expression.text()) for field in self.plots]
+        self._draft.plots = [PlotDraft(field.title.text(), field.expression.text()) for field in self.plots]
         self._draft.oracle = self.oracle.expression.text()
         self._draft.measure, self._draft.measure_name = self.measure.expression.text(), self.measure.title.text()
         self.edited.emit()

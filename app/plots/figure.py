@@ -55,7 +55,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Figure:
+class PlotFigure:
     """Curves with axes. x_range: visible part of x; tick: formats x; band: shaded range of the left scale."""
 
     title: str

@@ -11,7 +11,7 @@ from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from app.plots import plot_text
-from app.plots.figure import Figure, Line, extent
+from app.plots.figure import Line, PlotFigure, extent
 from app.plots.plot_canvas import PlotCanvas
 from app.plots.plot_specs import SECONDS, CurveSpec, PlotSpec
 from app.style import theme
@@ -264,7 +264,7 @@ class Plot(QWidget):
             index = int(np.abs(every_x - pointed).argmin()) + step
         self.read_off(float(every_x[min(max(index, 0), len(every_x) - 1)]))
 
-    def figure(self) -> Figure:
+    def figure(self) -> PlotFigure:
         """The chosen part of the plot, or all of it, as a figure for a paper. The plot need not have been painted."""
         spec, (task, moment) = self.spec, self.heading()
         lines = []
@@ -273,7 +273,7 @@ class Plot(QWidget):
             if curve.right and spec.right_log:
                 y = np.log10(np.where(y > 0, y, math.nan))
             lines.append(Line(curve.name, x, y, curve.colour(LIGHT), curve.dashed, curve.right))
-        return Figure(
+        return PlotFigure(
             f"{task} – {spec.title}",
             moment,
             spec.axis.title,

@@ -47,7 +47,7 @@ _LABELLERS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Scene:
+class FilmScene:
     """One snapshot's policy in the film.
 
     figure: the task's measure, as in the caption
@@ -129,7 +129,7 @@ class FilmJob(Service[FilmRequested]):
         chosen = evenly(len(infos), count)
         return [snapshots.load(infos[i].env_steps) for i in chosen]
 
-    def make_scene(self, info: SnapshotInfo, weights: Arrays) -> Scene:
+    def make_scene(self, info: SnapshotInfo, weights: Arrays) -> FilmScene:
         """Run the policy, from the same starts as all others, for the scene and for the figure in its caption."""
         actor, task = Actor(self._config, None), self._task
         with weight_errors():
@@ -146,7 +146,7 @@ class FilmJob(Service[FilmRequested]):
         figures = [measure[task.measure_name] for _, measure in finished]
         # If only some episodes ended, they were the short ones: their mean would be biased.
         figure = float(np.mean(figures)) if measured and len(figures) == _EPISODES else info.measure
-        return Scene(info, Caption(info.caption, format_number(figure), task.measure_title), figure, states)
+        return FilmScene(info, Caption(info.caption, format_number(figure), task.measure_title), figure, states)
 
     def _count_pictures(self, scenes: int, before_after: bool) -> int:
         steps = self._last_steps + (0 if before_after else (scenes - 1) * self._scene_steps)
@@ -158,7 +158,7 @@ class FilmJob(Service[FilmRequested]):
         facts = f"{format_duration(last.seconds)} of training · {last.env_steps:,} steps of simulation · Somersault"
         return captions.title_card(height, self._task.title, how, facts)
 
-    def _learning(self, request: FilmRequested, scenes: list[Scene], renderer: Renderer) -> Iterator[Picture]:
+    def _learning(self, request: FilmRequested, scenes: list[FilmScene], renderer: Renderer) -> Iterator[Picture]:
         """Yield every policy in turn with its caption and the curve so far, then the end card."""
         task, last, height = self._task, scenes[-1], request.height
         curve = [scene.figure for scene in scenes]
@@ -170,7 +170,7 @@ class FilmJob(Service[FilmRequested]):
         end = captions.end_card(height, scenes[0].caption, last.caption, facts, curve)
         yield from [end] * self._card_frames
 
-    def _before_after(self, request: FilmRequested, scenes: list[Scene], renderer: Renderer) -> Iterator[Picture]:
+    def _before_after(self, request: FilmRequested, scenes: list[FilmScene], renderer: Renderer) -> Iterator[Picture]:
         side = request.height * 8 // 9
         clips = [renderer.pictures(scene.states[: self._last_steps], side, FPS) for scene in scenes]
         for before, after in zip(*clips, strict=True):

@@ -8,7 +8,7 @@ from core.config import Config
 from core.envs.renderer import Renderer
 from core.film import captions
 from core.film.captions import Picture
-from core.film.film import FPS, FilmJob, Scene
+from core.film.film import FPS, FilmJob, FilmScene
 from core.formatting import pluralize
 from core.io.segment_codec import can_be_shown
 from core.metrics import evenly
@@ -33,7 +33,7 @@ class TalkJob(FilmJob):
     def _count_pictures(self, scenes: int, before_after: bool) -> int:
         return self._card_frames + round(FPS * (_UNTRAINED + _PAIRS * _COMPARED + _CURVE + _FINAL))
 
-    def _learning(self, request: FilmRequested, scenes: list[Scene], renderer: Renderer) -> Iterator[Picture]:
+    def _learning(self, request: FilmRequested, scenes: list[FilmScene], renderer: Renderer) -> Iterator[Picture]:
         folder, height = Path(request.folder), request.height
         curve, title = [scene.figure for scene in scenes], self._task.title
         first, last = scenes[0], scenes[-1]
@@ -66,7 +66,7 @@ class TalkJob(FilmJob):
             shown = number >= _CHOSEN * frames
             yield captions.compared(clips, caption, words if shown else "", answer.choice if shown else None)
 
-    def _curve(self, scenes: list[Scene], curve: list[float], height: int) -> Iterator[Picture]:
+    def _curve(self, scenes: list[FilmScene], curve: list[float], height: int) -> Iterator[Picture]:
         frames = round(_CURVE * FPS)
         for number in range(frames):
             at = min(len(curve) - 1, number * (len(curve) + 1) // frames)

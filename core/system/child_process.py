@@ -8,7 +8,7 @@ parent, and it ends whenever its parent ends. Its log messages of level WARNING 
 exception that ends it. This module imports neither Qt nor large libraries, as the window imports it.
 
 There are three kinds of children. One that runs a job for the window (core.jobs.job_process) sends events at any time.
-One that computes on request (`serve`) answers each Request with one Result. One that computes the cells of a sweep
+One that computes on request (`serve`) answers each Request with one Reply. One that computes the cells of a sweep
 (core.sweep.local) sends the progress of each cell and then its document.
 """
 
@@ -68,7 +68,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Result:
+class Reply:
     """The result of a requested method."""
 
     method: str
@@ -356,4 +356,4 @@ def _serve_one(link: Link, server: Any) -> None:
             result = end.value
         while link.poll():
             _serve_one(link, server)
-    link.send(Result(request.method, result))
+    link.send(Reply(request.method, result))

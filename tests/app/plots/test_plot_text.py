@@ -11,7 +11,7 @@ import pytest
 
 from app.labelling.progress import Progress
 from app.plots import plot_text
-from app.plots.figure import Figure, Line
+from app.plots.figure import Line, PlotFigure
 from app.plots.plot_specs import groups
 from app.session import metrics_recorder
 from app.session.metrics_recorder import episode_metrics, of_member, record
@@ -91,6 +91,6 @@ def test_a_saved_figure_shows_large_numbers_and_all_names_whole() -> None:
     names = [f"{kind} {number}" for number in (1, 2, 3) for kind in ("training", "validation")]
     lines = [Line(name, x, 2e6 * x, "#123456") for name in names]
     lines += [Line("return", x, -150_000 * x, "#123456", right=True)]
-    figure = Figure("title", "below", "steps", "loss", "return", tuple(lines), (0.0, 1.0), str)
+    figure = PlotFigure("title", "below", "steps", "loss", "return", tuple(lines), (0.0, 1.0), str)
     texts = {text.strip() for text in re.findall(r"<text[^>]*>([^<]*)<", figure.as_svg().decode())}
     assert {*names, "2,000,000", "-150,000"} <= texts
