@@ -70,7 +70,8 @@ def _check(name: str, limits: Mapping[str, Any], value: Any) -> None:
             low, high = limits["low"], limits["high"]
             shown = "{:,}" if limits["integer"] else "{:g}"
             bounds = f"from {low:g} to {shown.format(high)}" if math.isfinite(high) else f"of at least {low:g}"
-            raise UserError(f"{name} is {value!r:.40}; give {kind} {bounds}.")
+            comma = ", with a decimal point" if isinstance(value, str) and "," in value else ""
+            raise UserError(f"{name} is {value!r:.40}; give {kind} {bounds}{comma}.")
 
 
 @dataclass(frozen=True)

@@ -161,10 +161,10 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "&Progress panel", ("F9",), "Shows or hides the live view and the plots", checkable=True
     ),
     Command.EARLIER_POLICY: CommandInfo(
-        "&Earlier policy", ("[",), "Shows in the live view how the policy acted earlier", repeats=True
+        "&Earlier policy", ("[", "PgUp"), "Shows in the live view how the policy acted earlier", repeats=True
     ),
-    Command.LATER_POLICY: CommandInfo("&Later policy", ("]",), repeats=True),
-    Command.NEWEST_POLICY: CommandInfo("&Newest policy", ("\\",)),
+    Command.LATER_POLICY: CommandInfo("&Later policy", ("]", "PgDown"), repeats=True),
+    Command.NEWEST_POLICY: CommandInfo("&Newest policy", ("\\", "End")),
     Command.DEMO: CommandInfo("De&mo mode", ("F11",), "Full screen for an audience: guests answer with four keys"),
     Command.SELF_RUNNING_DEMO: CommandInfo(
         "Sel&f-running demo",

@@ -67,9 +67,8 @@ class KeyButton(QPushButton):
             self.setAccessibleDescription(_UNUSABLE)
             return
         self.setChecked(False)
-        if key == Qt.Key.Key_Escape:
-            return
-        self.key_chosen.emit("" if key == Qt.Key.Key_Delete else pressed)
+        if pressed != "Esc":
+            self.key_chosen.emit("" if pressed == "Del" else pressed)
 
     def _refresh(self) -> None:
         text = "press a key…" if self.isChecked() else key_symbol(self.key) or "–"
@@ -89,7 +88,6 @@ def pressed_key(event: QKeyEvent) -> str:
 
 
 def _without_shift(key: str) -> str:
-    """Drop Shift from a punctuation key, as Qt matches it on any layout: ? and not Shift+?."""
+    """Drop Shift from a key that is no letter, as Qt matches it on any layout: ? and not Shift+?, on some 1 and not Shift+1."""
     sign = key.rpartition("Shift+")[2]
-    is_punctuation = len(sign) == 1 and not sign.isalnum()
-    return key.replace("Shift+", "") if is_punctuation else key
+    return key.replace("Shift+", "") if len(sign) == 1 and not sign.isalpha() else key

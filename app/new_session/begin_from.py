@@ -44,7 +44,10 @@ class BeginFrom(QWidget):
             box.setToolTip(_TIPS[name])
         self.title = label("settingName", "&Begin with")
         self.title.setBuddy(self.source)
-        column(self.source, row(*self.parts.values(), None, spacing=12), of=self, spacing=6)
+        self.nothing = label("settingHelp", "Nothing is taken over: choose a part, or start from scratch.")
+        for box in self.parts.values():
+            box.toggled.connect(self._show_parts)
+        column(self.source, row(*self.parts.values(), None, spacing=12), self.nothing, of=self, spacing=6)
         self.reset()
         self._show_row(False)
 
@@ -94,8 +97,11 @@ class BeginFrom(QWidget):
         self._show_parts()
 
     def _show_parts(self) -> None:
+        any_chosen = any(box.isChecked() for box in self.parts.values())
+        has_source = self.source.currentData() is not None
         for box in self.parts.values():
-            box.setVisible(self.source.currentData() is not None)
+            box.setVisible(has_source)
+        self.nothing.setVisible(has_source and not any_chosen)
 
 
 def _fits(other: str, task: Task) -> bool:

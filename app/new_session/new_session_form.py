@@ -211,9 +211,9 @@ class NewSessionForm(QWidget):
             self._show_draft()
 
     def set_preview_error(self, task: str, sentence: str) -> None:
-        """Report that the task's environment can't be created or rendered."""
+        """Report that the task can't be created or rendered, which is an error of an environment that was typed."""
         if task == self.draft.task:
-            self.preview_error = sentence
+            self.preview_error = sentence if task.startswith(GYM_PREFIX) else ""
             self.picture.set_preview(None, "No preview")
             self._show_draft()
 
@@ -271,8 +271,9 @@ class NewSessionForm(QWidget):
         if self.folder.problem:
             return _NAME, self.folder.problem
         if self.draft.problem:
-            return next(iter(self.draft.wrong.items()), ("", self.draft.problem))
-        return (_ENVIRONMENT if self.draft.task.startswith(GYM_PREFIX) else ""), self.preview_error
+            causes = (name for name, sentence in self.draft.wrong.items() if sentence == self.draft.problem)
+            return next(causes, ""), self.draft.problem
+        return _ENVIRONMENT, self.preview_error
 
     def _on_edited(self, name: str, value: Any) -> None:
         self.draft.set(name, value)
@@ -283,7 +284,7 @@ class NewSessionForm(QWidget):
         self._show_draft()
 
     def _on_env_typed(self, text: str) -> None:
-        self.draft.set_task(GYM_PREFIX + text.strip())
+        self.draft.set_task(GYM_PREFIX + text.strip().removeprefix(GYM_PREFIX))
         self._typing.start()
         self._show_task()
 
@@ -310,7 +311,7 @@ class NewSessionForm(QWidget):
             return
         if event.key() not in ENTER:
             super().keyPressEvent(event)
-        elif self.advanced is None or self.focusWidget() is not self.advanced.search:
+        elif not event.isAutoRepeat() and (self.advanced is None or self.focusWidget() is not self.advanced.search):
             self._on_create_requested()
 
 
@@ -323,4 +324,5 @@ def _make_room(name: QLabel) -> None:
 def _set_text(target: QLabel, text: str) -> None:
     """Set text and height: a layout next to a scroll area would cut the last line."""
     target.setText(text)
+    target.setMinimumHeight(0)  # heightForWidth returns no less
     target.setFixedHeight(target.heightForWidth(target.width()))

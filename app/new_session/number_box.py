@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QAbstractSpinBox, QComboBox
 
 from app.session.config_draft import Setting
 
-_GROUPED = re.compile(r"[+-]?\d{1,3}([, ]\d{3})+(\.\d*)?")
-"""A number with separated thousands. 0,5 does not match: read without the comma it would be ten times as large."""
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}([, ]\d{3})+")
+"""A whole number with separated thousands. Elsewhere, a comma may be a decimal point: 0,001 must not be read as 1."""
 
 
 class NumberBox(QAbstractSpinBox):
@@ -31,7 +31,8 @@ class NumberBox(QAbstractSpinBox):
     def value(self) -> int | float | str:
         """A number, or the text if it is not a number."""
         text = self.lineEdit().text().strip()
-        plain = text.replace(",", "").replace(" ", "") if _GROUPED.fullmatch(text) else text
+        grouped = self._setting.whole and _GROUPED.fullmatch(text)
+        plain = text.replace(",", "").replace(" ", "") if grouped else text
         try:
             number = float(plain)
             if not self._setting.whole:

@@ -10,13 +10,17 @@ from typing import Any
 
 from app.command_line import DEFAULT_TASK
 from app.session.factory import WINDOW_SETTINGS, session_config, task_defaults
-from core.config import Config
+from core.config import Config, PersonConfig
 from core.errors import UserError
 
 PLAIN = ("task", "teacher", "seed", "device")
 """Settings with a field of their own in the form; all others but HIDDEN are advanced."""
-HIDDEN = ("labels", "query.taken", "rollout.demonstrate_every", "rollout.captured_envs")
-"""Settings that no form shows: a person does not choose the number of answers in advance; the program sets the others."""
+HIDDEN = (
+    *("labels", "query.taken", "rollout.demonstrate_every", "rollout.captured_envs", "reward.target"),
+    *(f"person.{field.name}" for field in dataclasses.fields(PersonConfig)),
+)
+"""Settings that no form shows: a person does not choose the number of answers in advance, the program sets others, and
+true returns and the simulated person are for runs without a window."""
 _LEADING = ("labels", "policy.algorithm")
 """Settings that the defaults of others follow."""
 
@@ -62,6 +66,8 @@ def sections() -> tuple[Section, ...]:
         if dataclasses.is_dataclass(value):
             names = {f"{field.name}.{f.name}": f for f in dataclasses.fields(value)}
             settings = tuple(_setting(f, name, value) for name, f in names.items() if name not in HIDDEN)
+            if not settings:
+                continue
             about = re.split(r"\.\s+(?=[A-Z])", " ".join((type(value).__doc__ or "").split()))[0]
             nested.append(Section(field.name, about.rstrip(".") + ".", settings))
         elif field.name not in (*PLAIN, *HIDDEN):
@@ -94,7 +100,7 @@ class ConfigDraft:
     """Changes by the person, on top of the task's defaults.
 
     config: the resulting config; None if there is a `problem`, one sentence
-    wrong: by name, a sentence for each setting that is out of bounds by itself
+    wrong: by name, a sentence for each setting that is out of bounds or causes the problem
     """
 
     def __init__(self, task: str, changes: Mapping[str, Any] | None = None) -> None:
@@ -144,9 +150,16 @@ class ConfigDraft:
         self.wrong = {name: sentence for name, sentence in found.items() if sentence}
 
     def _problem_of(self, name: str) -> str:
-        """Sentence about this change by itself; '' if it is in order."""
+        """Sentence about this change if it is out of bounds, or if there would be no problem without it; '' otherwise."""
+        by_itself = self._refusal({name: self.changes[name]})
+        if by_itself.startswith(f"{name} is "):
+            return by_itself
+        others = {other: value for other, value in self.changes.items() if other != name}
+        return "" if self._refusal(others) else self.problem
+
+    def _refusal(self, changes: Mapping[str, Any]) -> str:
         try:
-            session_config(self.task, {name: self.changes[name]})
+            session_config(self.task, changes)
         except UserError as error:
             return str(error)
         return ""

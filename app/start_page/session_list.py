@@ -139,6 +139,7 @@ class SessionList(QListView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in ENTER and self.current:
-            self.open_requested.emit(self.current)
+            if not event.isAutoRepeat():
+                self.open_requested.emit(self.current)
         else:
             super().keyPressEvent(event)

@@ -96,11 +96,15 @@ def read_out(widget: QWidget, text: str) -> None:
 
 
 def press_on_enter(page: QWidget, event: QKeyEvent) -> bool:
-    """Press the page's focused button on Enter, as on Space; Qt does this in dialogs only. Return True if a button was pressed."""
+    """Press the page's focused button on Enter, as on Space; Qt does this in dialogs only. Return True if a button has the focus.
+
+    A key that is held down presses once.
+    """
     focused = page.focusWidget()
     if event.key() not in ENTER or not isinstance(focused, QAbstractButton):
         return False
-    focused.click()
+    if not event.isAutoRepeat():
+        focused.click()
     return True
 
 

@@ -95,6 +95,20 @@ def test_a_key_that_cannot_be_used_is_refused_in_a_sentence(dialog: KeyDialog, k
     assert dialog.keys == KeyMap()
 
 
+@pytest.mark.parametrize(
+    ("key", "modifiers", "name"),
+    [
+        (Qt.Key.Key_1, Qt.KeyboardModifier.ShiftModifier, "1"),  # a French keyboard's 1, which a session matches as 1
+        (Qt.Key.Key_Delete, Qt.KeyboardModifier.ControlModifier, "Ctrl+Del"),
+    ],
+)
+def test_a_key_with_a_modifier_has_the_name_by_which_it_is_matched(
+    dialog: KeyDialog, key: Qt.Key, modifiers: Qt.KeyboardModifier, name: str
+) -> None:
+    choose(dialog, Choice.LEFT, key, modifiers)
+    assert dialog.keys.keys_for(Choice.LEFT)[0] == name
+
+
 @pytest.mark.slow_after_first
 @pytest.mark.parametrize("key", [Qt.Key.Key_Dead_Circumflex, Qt.Key.Key_Multi_key])
 def test_a_key_without_a_name_is_ignored_until_another_is_pressed(dialog: KeyDialog, key: Qt.Key) -> None:

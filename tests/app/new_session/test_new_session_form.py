@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QWidget
 from pytestqt.qtbot import QtBot
@@ -247,6 +248,30 @@ def test_enter_starts_from_any_field_and_presses_a_focused_button(form: Form, qt
     assert len(form.made) == 1
 
 
+def test_a_held_enter_key_starts_nothing(form: Form) -> None:
+    for held in (form.page.fields["seed"], form.page.create_button):
+        held.setFocus()
+        QApplication.sendEvent(
+            held, QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Return, Qt.KeyboardModifier.NoModifier, "\r", True)
+        )
+    assert form.made == []
+
+
+def test_a_robot_whose_preview_failed_can_be_taught(form: Form) -> None:
+    form.page.set_preview_error("reacher", "The rendering process ended unexpectedly.")
+    assert form.problem == ""
+    form.page.create_button.click()
+    assert form.made[0][1].task == "reacher"
+
+
+def test_texts_take_no_more_room_after_a_longer_one(form: Form) -> None:
+    before = form.page.title.height(), form.page.instruction.height()
+    form.page.open(json.dumps({**BEHAVIOUR, "title": "A title of many words " * 2, "instruction": "Much text. " * 30}))
+    assert form.page.instruction.height() > before[1]
+    form.page.open("reacher")
+    assert (form.page.title.height(), form.page.instruction.height()) == before
+
+
 def test_typing_never_accesses_the_disk(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
     forbidden = raising(AssertionError("a key looked at the disk"))
     with monkeypatch.context() as patch:
@@ -266,7 +291,7 @@ def test_a_gymnasium_environment_is_typed_and_searched(form: Form, qtbot: QtBot)
     form.page.set_preview_error("gym:Cart-v1", "gym:Cart-v1 can't be made: there is none.")
     assert form.problem == "gym:Cart-v1 can't be made: there is none."
     form.page.env_id.selectAll()
-    QTest.keyClicks(form.page.env_id, "CartPole-v1")
+    QTest.keyClicks(form.page.env_id, "gym:CartPole-v1")  # as on the command line
     form.page.set_preview_error("gym:Cart-v1", "It comes too late.")
     assert form.problem == "" and form.page.folder.name.text() == "gym-CartPole-v1-1"
     QTest.mouseClick(form.page.create_button, Qt.MouseButton.LeftButton)

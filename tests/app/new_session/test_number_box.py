@@ -37,8 +37,11 @@ def type_in(box: NumberBox, text: str) -> None:
         ("labels", "1.5", "1.5"),
         ("labels", "12 345 678", 12_345_678),
         ("labels", "14,00", "14,00"),
+        ("labels", "0,100", "0,100"),
         ("policy.learning_rate", "0,0003", "0,0003"),  # a decimal comma: not read as 3
-        ("policy.learning_rate", "-1,234.5", -1234.5),
+        ("policy.learning_rate", "0,001", "0,001"),
+        ("policy.learning_rate", "1,234", "1,234"),
+        ("policy.learning_rate", "-1234.5", -1234.5),
         ("seed", "9223372036854775807", 2**63 - 1),
         ("policy.learning_rate", "3e-4", 3e-4),
         ("policy.learning_rate", ".5", 0.5),

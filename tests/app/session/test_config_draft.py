@@ -37,6 +37,12 @@ def test_the_defaults_of_every_task_are_valid(task: str) -> None:
         ({"labels": 0}, "0 labels", {"labels"}),
         ({"reward.ratio_low": 9.0, "reward.ratio_high": 10.0, "policy.clip": 7}, "clip is 7", {"policy.clip"}),
         ({"reward.target": "returns", "teacher": "oracle"}, "target=comparisons", {"reward.target"}),
+        ({"reward.members": 1, "query.selection": "random"}, "reward.bonus", {"reward.members"}),  # one advice followed
+        (
+            {"reward.members": 1, "query.selection": "random", "reward.bonus": 0.0, "policy.discount": 5},
+            "5",
+            {"policy.discount"},
+        ),
         ({"query.segment_steps": 500}, "at most the 50 of an episode", {"query.segment_steps"}),
         ({"rollout.environments": 16384, "rollout.steps": 2000}, "memory", set()),
     ],

@@ -134,9 +134,12 @@ def test_a_new_session_of_a_shipped_task_begins_with_the_answers_of_another_one(
     page.wait_until(form.begin_from.isVisible)
     form.begin_from.source.setFocus()
     QTest.keyClick(form.begin_from.source, Qt.Key.Key_Down)
-    for name, box in form.begin_from.parts.items():
-        if (name == "answers") != box.isChecked():
-            QTest.keyClick(box, Qt.Key.Key_Space)
+    for name in ("reward", "policy"):
+        assert not form.begin_from.nothing.isVisible()
+        QTest.keyClick(form.begin_from.parts[name], Qt.Key.Key_Space)
+    assert form.begin_from.nothing.isVisible()
+    QTest.keyClick(form.begin_from.parts["answers"], Qt.Key.Key_Space)
+    assert not form.begin_from.nothing.isVisible()
     assert clipped(form) == []
     fields = *form.fields.values(), form.folder.name, form.begin_from.source
     page.wait_until(lambda: len({(field.mapTo(form, QPoint()).x(), field.width()) for field in fields}) == 1)
