@@ -338,8 +338,12 @@ class Compiler:
         """Return the function of a call."""
         if name in EPISODE_FUNCTIONS:
             self.fail(node, f"{name} needs a whole episode: use only functions of a single step here.")
+        inside = ", ".join(map(ast.unparse, arguments))
+        if name in PLAIN and not (inside and name in FAMILIES):
+            self.fail(node, f"{name} is a signal and not a function: write {name}.")
         if name in FAMILIES:
-            inside = ", ".join(map(ast.unparse, arguments))
+            if not inside:
+                self.name(node, name)
             self.fail(node, f"{name} is not a function: write {name}[{inside}], in square brackets.")
         if name not in FUNCTIONS:
             self.fail(node, f"there is no function {name}: {suggestion(name, self.functions())}")

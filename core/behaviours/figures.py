@@ -180,7 +180,7 @@ class _Turns(Memory):
 _KINDS = (_Turns, _Share, _Mean, _Longest, _Last, _Count, _Highest, _Lowest)
 MEMORIES: dict[str, type[Memory]] = dict(zip(EPISODE_FUNCTIONS, _KINDS, strict=True))
 
-_ANGLES = f"{', '.join(ANGLES)} or joint[NAME]"
+_ANGLES = f"{', '.join(ANGLES)} or joint[NAME] of a hinge"
 _OVER_AN_EPISODE = {"max": "highest", "min": "lowest"}
 
 
@@ -260,7 +260,9 @@ class _FigureCompiler(Compiler):
                 self._require_angle(angle)
             case ast.Name(id=name) if name in ANGLES:
                 pass
-            case ast.Subscript(value=ast.Name(id="joint")):
+            case ast.Subscript(value=ast.Name(id="joint"), slice=ast.Name(id=name) | ast.Constant(value=name)) if (
+                name not in self.names.slides
+            ):
                 pass
             case _ if _reads_signals(node):
                 what = ast.unparse(node)

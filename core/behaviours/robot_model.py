@@ -72,12 +72,14 @@ class RobotModel:
     """True if the robot moves in the y-z plane, seen along x."""
     unseen_joints: tuple[str, ...] = ()
     """Slide joints that move the whole robot, whose positions the networks do not observe."""
+    slides: tuple[str, ...] = ()
+    """Those of `joints` that slide instead of turning."""
     surroundings: tuple[str, ...] = ()
     """Geoms that do not belong to the robot, such as a ball's, whose positions the networks observe."""
 
     @property
     def names(self) -> SignalNames:
-        return SignalNames(self.joints, self.actions, self.geoms)
+        return SignalNames(self.joints, self.actions, self.geoms, self.slides)
 
     def content(self) -> bytes:
         return base64.b64decode(self.packed)

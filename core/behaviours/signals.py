@@ -66,6 +66,8 @@ class SignalNames:
     joints: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
     geoms: tuple[str, ...] = ()
+    slides: tuple[str, ...] = ()
+    """Those of `joints` that slide instead of turning."""
 
     def of(self, family: str) -> tuple[str, ...]:
         """Return the names that a family of signals takes, such as 'joint'. Raises KeyError for another family."""

@@ -43,6 +43,8 @@ def _implied_range(model: mujoco.MjModel, index: int) -> tuple[float, float] | N
         reach = _USUAL_REACH[int(model.jnt_type[joint])]
         ends = model.jnt_range[joint] if model.jnt_limited[joint] else (-reach, reach)
         return _sorted(*(_holding(model, index, end * gear) for end in ends))
+    if joint is None and servo(model, index):
+        return _tendon_range(model, index)
     if joint is not None and (servo(model, index) or model.actuator_biasprm[index, 2]):
         speed = abs(gear) * _USUAL_SPEED[int(model.jnt_type[joint])]
         return -speed, speed
@@ -51,6 +53,16 @@ def _implied_range(model: mujoco.MjModel, index: int) -> tuple[float, float] | N
     if joint is not None and model.jnt_actfrclimited[joint]:
         return _sorted(*(model.jnt_actfrcrange[joint] / (gain * gear)))
     return (-1.0, 1.0) if abs(gain * gear) != 1 else None  # MuJoCo's convention: the gear defines the effort at 1
+
+
+def _tendon_range(model: mujoco.MjModel, index: int) -> tuple[float, float] | None:
+    """Return the controls at which a position servo holds a tendon at the ends of its range; None if there is no such range."""
+    tendon = int(model.actuator_trnid[index, 0])
+    by_tendon = model.actuator_trntype[index] == int(mujoco.mjtTrn.mjTRN_TENDON)
+    if not by_tendon or integrates(model, index) or not model.tendon_limited[tendon]:
+        return None
+    gear = model.actuator_gear[index, 0]
+    return _sorted(*(_holding(model, index, end * gear) for end in model.tendon_range[tendon]))
 
 
 def _sorted(one: float, other: float) -> tuple[float, float]:

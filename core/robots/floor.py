@@ -11,9 +11,14 @@ from core.types import Float64
 
 FLOOR = "somersault_floor"
 """Name of an added floor, and of the texture and material of every robot's floor."""
-_PLANE, _BOX, _FIELD = (getattr(mujoco.mjtGeom, f"mjGEOM_{name}") for name in ("PLANE", "BOX", "HFIELD"))
+_PLANE, _BOX, _CYLINDER, _FIELD = (
+    int(getattr(mujoco.mjtGeom, f"mjGEOM_{name}")) for name in ("PLANE", "BOX", "CYLINDER", "HFIELD")
+)
 _LEVEL, _SLOPE = 1 - 1e-9, 0.5
 """Minimum cosine between the vertical and the normal of a level plane, and of a plane on which a robot can stand."""
+_ON_A_SLOPE = "its ground is a slope: replace it with a level plane, box or height field."
+_BELOW_TERRAIN = 0.001
+"""Depth in m of an added floor below the height fields: at the same height, the two would flicker."""
 _CONTACT = (
     *("contype", "conaffinity", "condim", "priority", "friction"),
     *("solmix", "solref", "solimp", "margin", "gap"),
@@ -24,7 +29,7 @@ _CONTACT = (
 def level_planes(model: mujoco.MjModel) -> dict[int, float]:
     """Return the immovable level planes and their heights in m; only those that can be touched, if there are any."""
     data = data_at_zero(model)
-    level = (model.geom_type == int(_PLANE)) & still(model) & (data.geom_xmat[:, 8] > _LEVEL)
+    level = (model.geom_type == _PLANE) & still(model) & (data.geom_xmat[:, 8] > _LEVEL)
     touched = level & solid(model)
     return {int(geom): float(data.geom_xpos[geom, 2]) for geom in np.flatnonzero(touched if touched.any() else level)}
 
@@ -35,7 +40,7 @@ def needs_floor(model: mujoco.MjModel) -> bool:
     if not planes or solid(model)[planes].any() or lift_of(model, root_of(model)) is None:
         return not planes
     data = data_at_zero(model)
-    return _falls_for_ever(model) or _ground_box(model, data) is not None or _terrain_base(model, data) is not None
+    return _falls_for_ever(model) or _ground(model, data) is not None or _terrain_base(model, data) is not None
 
 
 def _falls_for_ever(model: mujoco.MjModel) -> bool:
@@ -68,9 +73,9 @@ def add_floor(spec: mujoco.MjSpec, model: mujoco.MjModel, drawn_floor: float | N
     """
     data, drawn = data_at_zero(model), level_planes(model)
     stands = lift_of(model, root_of(model)) is not None
-    box = _ground_box(model, data) if stands else None
-    if box is not None:
-        number, top = box
+    ground = _ground(model, data) if stands else None
+    if ground is not None:
+        number, top = ground
         geom = next(geom for geom in spec.geoms if geom.id == number)
         kept = {name: np.array(getattr(geom, name)).tolist() for name in _CONTACT}
         name = geom.name
@@ -78,11 +83,11 @@ def add_floor(spec: mujoco.MjSpec, model: mujoco.MjModel, drawn_floor: float | N
         spec.worldbody.add_geom(name=name or FLOOR, type=_PLANE, pos=top, size=[1, 1, 1], **kept)
         return
     if stands and _has_slope(model, data):
-        raise UserError("its ground is a slope: replace it with a level plane, box or height field.")
+        raise UserError(_ON_A_SLOPE)
     base = _terrain_base(model, data) if stands else None
     _delete(spec, {*drawn})
     kind = int(drawn_floor is None or (model.jnt_type == mujoco.mjtJoint.mjJNT_FREE).any())
-    height = base if base is not None else max(drawn.values(), default=drawn_floor or 0.0)
+    height = base - _BELOW_TERRAIN if base is not None else max(drawn.values(), default=drawn_floor or 0.0)
     spec.worldbody.add_geom(name=FLOOR, type=_PLANE, pos=[0, 0, height], size=[1, 1, 1], contype=kind, conaffinity=kind)
 
 
@@ -92,34 +97,37 @@ def _delete(spec: mujoco.MjSpec, geoms: set[int]) -> None:
         spec.delete(geom)
 
 
-def _ground_box(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[int, Float64] | None:
-    """Return the level box that the robot stands on, and the middle (3,) of its top; None if there is none.
+def _ground(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[int, Float64] | None:
+    """Return the box or cylinder that the robot stands on, and the middle (3,) of its top; None if there is none.
 
-    Each side of the box is more than twice as long as the robot with all joints at zero: a smaller box is a pedestal or a
-    step.
+    It is more than twice as long and as wide as the robot with all joints at zero: a smaller one is a pedestal or a step.
+    Raises UserError if it is tilted.
     """
     root = root_of(model)
     robot = extent(model, data, np.flatnonzero(model.body_treeid[model.geom_bodyid] == model.body_treeid[root]))
-    found = None
-    for box in np.flatnonzero((model.geom_type == int(_BOX)) & solid(model) & still(model)):
-        turned, half = data.geom_xmat[box].reshape(3, 3), model.geom_size[box]
-        top = data.geom_xpos[box] + [0.0, 0.0, half[2]]
-        away = np.abs((data.xpos[root] - top) @ turned)[:2]
-        below = turned[2, 2] > _LEVEL and top[2] < data.xpos[root, 2] and (away < half[:2]).all()
+    found, slanted = None, False
+    for geom in np.flatnonzero(np.isin(model.geom_type, (_BOX, _CYLINDER)) & solid(model) & still(model)):
+        turned, half = data.geom_xmat[geom].reshape(3, 3), model.geom_size[geom]
+        half = half if model.geom_type[geom] == _BOX else half[[0, 0, 1]]
+        place = (data.xpos[root] - data.geom_xpos[geom]) @ turned
+        below = turned[2, 2] > _SLOPE and (np.abs(place[:2]) < half[:2]).all() and place[2] > half[2]
+        top = data.geom_xpos[geom] + turned[:, 2] * half[2]
         wide = half[:2].min() > float(np.ptp(robot, axis=0).max())
         if below and wide and (found is None or top[2] > found[1][2]):
-            found = int(box), top
+            found, slanted = (int(geom), top), bool(turned[2, 2] <= _LEVEL)
+    if slanted:
+        raise UserError(_ON_A_SLOPE)
     return found
 
 
 def _terrain_base(model: mujoco.MjModel, data: mujoco.MjData) -> float | None:
     """Return the height in m of the lowest base of the model's height fields; None if there are none."""
-    fields = (model.geom_type == int(_FIELD)) & solid(model) & still(model)
+    fields = (model.geom_type == _FIELD) & solid(model) & still(model)
     return float(data.geom_xpos[fields, 2].min()) if fields.any() else None
 
 
 def _has_slope(model: mujoco.MjModel, data: mujoco.MjData) -> bool:
     """Return whether the robot can stand on a plane that is not level."""
     upward = data.geom_xmat[:, 8]
-    planes = (model.geom_type == int(_PLANE)) & solid(model) & still(model)
+    planes = (model.geom_type == _PLANE) & solid(model) & still(model)
     return bool((planes & (upward > _SLOPE) & (upward <= _LEVEL)).any())

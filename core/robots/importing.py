@@ -310,9 +310,11 @@ def _describe(
             moves |= joint in own
         elif kind == BALL:
             quaternions.append(first)
-        elif joint in own and kind == SLIDE and abs(axes[joint, 2]) < 0.5 and (endless or far[joint]):
+        elif joint in own and kind == SLIDE and (endless or far[joint]):
             moves = True
-            if held:  # on a rail or a spring, its position matters
+            if (
+                held or abs(axes[joint, 2]) >= 0.5
+            ):  # on a rail or a spring, its position matters, and so does its height
                 plain.append(first)
             else:
                 unseen.append(joint)
@@ -328,6 +330,7 @@ def _describe(
     return RobotModel(
         packed=base64.b64encode(packed).decode(),
         joints=names.joints,
+        slides=names.slides,
         actions=names.actions,
         geoms=names.geoms,
         timestep=float(model.opt.timestep),
@@ -369,12 +372,14 @@ def _view(kinematics: Kinematics, extents: Float64, moves: bool) -> tuple[Float6
     """Return the middle of the picture (3,) and the camera's distance, in m.
 
     extents: result of `_try`
-    moves: True if the camera follows the robot, so that only its size at the start matters
+    moves: True if the camera follows the robot, so that only its sizes at the start and in random poses matter
     """
     low, high = extents[0] if moves else (extents[:, 0].min(axis=0), extents[:, 1].max(axis=0))
     low = np.maximum(low, [-np.inf, -np.inf, kinematics.floor_height])
     size = max(0.02, float((high - low).max()))
     middle = (low + np.maximum(high, low)) / 2
-    if moves:
-        middle[2] += _ABOVE * size
-    return middle, (_MARGIN if moves else _FIXED_MARGIN) * size / _PICTURE
+    if not moves:
+        return middle, _FIXED_MARGIN * size / _PICTURE
+    middle[2] += _ABOVE * size
+    unfolded = float(np.ptp(extents[-_POSES:], axis=1).max())
+    return middle, max(_MARGIN * size, _FIXED_MARGIN * unfolded) / _PICTURE

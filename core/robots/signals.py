@@ -298,4 +298,6 @@ def actuator_names(model: mujoco.MjModel) -> dict[str, int]:
 
 def signal_names(model: mujoco.MjModel) -> SignalNames:
     """Return the names that the model's signals can have in brackets."""
-    return SignalNames(tuple(joint_names(model)), tuple(actuator_names(model)), tuple(geom_names(model)))
+    joints = joint_names(model)
+    slides = tuple(name for name, joint in joints.items() if model.jnt_type[joint] == SLIDE)
+    return SignalNames(tuple(joints), tuple(actuator_names(model)), tuple(geom_names(model)), slides)

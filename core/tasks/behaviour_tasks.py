@@ -23,7 +23,7 @@ from core.behaviours.behaviour import (
 from core.behaviours.expressions import Expression, compile_expression
 from core.behaviours.figures import EpisodeFigures, compile_figure
 from core.behaviours.robot_model import MJCF_PREFIX, RobotModel
-from core.behaviours.signals import write
+from core.behaviours.signals import SignalNames, write
 from core.errors import UserError
 from core.tasks.base import INSTRUCTION, Physics, RobotTask, Task
 from core.tasks.gymnasium import GYM_PREFIX, gym_task, with_rate, without_rate
@@ -33,7 +33,7 @@ from core.words import suggestion
 
 _CLIP_SECONDS = 1.5
 _UNMEASURED = NamedFigure("forward_speed", "Forward speed (m/s)", "mean(forward_speed)")
-"""Measure of a behaviour without measure and plots, if its robot can move forward or it has no oracle."""
+"""Measure of a behaviour without measure, plots and oracle."""
 
 
 def task_text(word: str, import_robot: Callable[[Path], RobotModel] | None = None) -> str:
@@ -130,7 +130,7 @@ def behaviour_task(behaviour: Behaviour) -> Task:
     oracle = compile_expression(behaviour.oracle, robot.names, "oracle") if behaviour.oracle else None
     if oracle and not oracle.signals:
         raise UserError("The oracle gives the same reward at every step: use a signal in it, such as height.")
-    first = behaviour.measure or next(iter(behaviour.plots), None) or _default_measure(behaviour, robot)
+    first = behaviour.measure or next(iter(behaviour.plots), None) or _default_measure(behaviour, robot.names)
     place = "measure" if behaviour.measure else f"plot {first.title!r}"
     figures = {first.name: compile_figure(first.expression, robot.names, place)}
     plots = [plot for plot in behaviour.plots if plot == first or plot.expression != first.expression]
@@ -156,11 +156,11 @@ def behaviour_task(behaviour: Behaviour) -> Task:
     )
 
 
-def _default_measure(behaviour: Behaviour, robot: RobotTask) -> NamedFigure:
-    if behaviour.oracle and robot.camera.fixed:
+def _default_measure(behaviour: Behaviour, names: SignalNames) -> NamedFigure:
+    if behaviour.oracle:
         text = f"mean({behaviour.oracle})"
         with suppress(UserError):  # too long or too deep for a figure
-            compile_figure(text, robot.names)
+            compile_figure(text, names)
             return NamedFigure("mean_reward", "Mean true reward", text)
     return _UNMEASURED
 

@@ -40,7 +40,8 @@ _NOISE = 5e-3
 """Largest deviation of the starting positions and velocities of an imported robot from its own."""
 _CLIP_SECONDS, _EPISODE_SECONDS = 1.5, 8.0
 
-_ROOT = ("rootx", "rootz", "rooty")
+_ROOT_SLIDES = ("rootx", "rootz")
+_ROOT = (*_ROOT_SLIDES, "rooty")
 _CHEETAH = ("bthigh", "bshin", "bfoot", "fthigh", "fshin", "ffoot")
 _HOPPER = ("thigh_joint", "leg_joint", "foot_joint")
 _HOPPER_GEOMS = ("torso_geom", "thigh_geom", "leg_geom", "foot_geom")
@@ -61,6 +62,7 @@ REACHER = RobotTask(
         ("joint0", "joint1", "target_x", "target_y"),
         ("joint0", "joint1"),
         ("link0", "link1", "fingertip", "target"),
+        ("target_x", "target_y"),
     ),
     sizes=(11, 2),
     model="reacher.xml",
@@ -84,7 +86,7 @@ PENDULUM = RobotTask(
     name="pendulum",
     robot="pendulum",
     title="Pendulum",
-    names=SignalNames(("slider", "hinge"), ("slide",), ("cart", "cpole")),
+    names=SignalNames(("slider", "hinge"), ("slide",), ("cart", "cpole"), ("slider",)),
     sizes=(5, 1),
     model="inverted_pendulum.xml",
     timestep=0.01,
@@ -103,7 +105,7 @@ DOUBLE_PENDULUM = RobotTask(
     name="double-pendulum",
     robot="double-pendulum",
     title="Double pendulum",
-    names=SignalNames(("slider", "hinge", "hinge2"), ("slide",), ("cart", "cpole", "cpole2")),
+    names=SignalNames(("slider", "hinge", "hinge2"), ("slide",), ("cart", "cpole", "cpole2"), ("slider",)),
     sizes=(8, 1),
     model="inverted_double_pendulum.xml",
     timestep=0.01,
@@ -127,6 +129,7 @@ SWIMMER = RobotTask(
         ("slider1", "slider2", "free_body_rot", "motor1_rot", "motor2_rot"),
         ("motor1_rot", "motor2_rot"),
         ("torso", "mid", "back"),
+        ("slider1", "slider2"),
     ),
     sizes=(9, 2),
     model="swimmer.xml",
@@ -147,7 +150,7 @@ HALF_CHEETAH = RobotTask(
     name="half-cheetah",
     robot="half-cheetah",
     title="Half-Cheetah",
-    names=SignalNames((*_ROOT, *_CHEETAH), _CHEETAH, ("torso", "head", *_CHEETAH)),
+    names=SignalNames((*_ROOT, *_CHEETAH), _CHEETAH, ("torso", "head", *_CHEETAH), _ROOT_SLIDES),
     sizes=(26, 6),
     model="half_cheetah.xml",
     timestep=0.01,
@@ -168,7 +171,7 @@ HOPPER = RobotTask(
     name="hopper",
     robot="hopper",
     title="Hopper",
-    names=SignalNames((*_ROOT, *_HOPPER), _HOPPER, _HOPPER_GEOMS),
+    names=SignalNames((*_ROOT, *_HOPPER), _HOPPER, _HOPPER_GEOMS, _ROOT_SLIDES),
     sizes=(16, 3),
     model="hopper.xml",
     timestep=0.005,
@@ -187,7 +190,10 @@ WALKER = RobotTask(
     robot="walker",
     title="Walker",
     names=SignalNames(
-        (*_ROOT, *_WALKER), _WALKER, (*_HOPPER_GEOMS, "thigh_left_geom", "leg_left_geom", "foot_left_geom")
+        (*_ROOT, *_WALKER),
+        _WALKER,
+        (*_HOPPER_GEOMS, "thigh_left_geom", "leg_left_geom", "foot_left_geom"),
+        _ROOT_SLIDES,
     ),
     sizes=(25, 6),
     model="walker2d_v5.xml",

@@ -10,7 +10,7 @@ from core.behaviours.signals import SignalNames
 from core.errors import UserError
 from tests.core.given_signals import Given
 
-NAMES = SignalNames(geoms=("foot",))
+NAMES = SignalNames(joints=("rail",), geoms=("foot",), slides=("rail",))
 
 
 def measured(text: str, wrapped: str = "", **signals: list[tuple[float, float]]) -> tuple[float, float]:
@@ -145,10 +145,11 @@ def test_figures_restart_with_each_episode_and_their_state_can_be_saved() -> Non
         ("turns(pitch, height)", "column 14: height is a number"),
         (
             "turns(pitch_rate)",
-            "column 7: turns counts full turns of an angle in rad, roll, pitch, yaw or joint[NAME], and not of",
+            "column 7: turns counts full turns of an angle in rad, roll, pitch, yaw or joint[NAME] of a hinge, and not of",
         ),
+        ("turns(joint[rail])", "joint[NAME] of a hinge, and not of joint[rail]"),
         ("turns(yaw + joint[knee] + height[foot])", "column 27: turns counts full turns of an angle"),
-        ("turns(pitch * yaw)", "of an angle in rad, roll, pitch, yaw or joint[NAME], and not of pitch * yaw."),
+        ("turns(pitch * yaw)", "of an angle in rad, roll, pitch, yaw or joint[NAME] of a hinge, and not of pitch * yaw."),
         ("turns(1 / pitch)", "and not of 1 / pitch."),
         ("turns(pitch > 1)", "and not of pitch > 1."),
         ("turns(abs(joint[knee]) - pi)", "and not of abs(joint[knee])."),

@@ -352,6 +352,12 @@ def test_a_servo_of_a_tendon_holds_the_start_and_a_muscle_is_relaxed(batch: Make
     key = '<keyframe><key qpos=".5"/></keyframe>'
     _, task = imported(ARM.format(height=1, length=-0.5), last=joint + servo + key)
     assert batch(task, 1).controls(np.zeros((1, 1), np.float32)) == pytest.approx(1.0)
+    limited, free = joint.replace('name="grip"', 'name="grip" range=".1 .5"'), servo.replace(' ctrlrange="-3 5"', "")
+    _, task = imported(ARM.format(height=1, length=-0.5), last=limited + free)
+    ends = batch(task, 2).controls(np.array([[-1.0], [1.0]], np.float32))
+    assert ends.ravel() == pytest.approx([0.1, 0.5])  # the range of the tendon that the servo holds
+    with pytest.raises(UserError, match="has no ctrlrange of positive width"):
+        imported(ARM.format(height=1, length=-0.5), last=joint + free)
     _, task = imported(FLOOR + walker(), last='<actuator><muscle joint="hip"/></actuator>')
     ends = batch(task, 2).controls(np.array([[-1.0], [1.0]], np.float32))
     assert ends.ravel() == pytest.approx([0, 1])

@@ -74,7 +74,8 @@ def test_the_oracle_sees_the_state_after_the_step(batch: MakeBatch) -> None:
 
 def test_without_a_measure_the_first_plot_is_reported() -> None:
     assert task_of(measure=None).measure_name == "height_m"
-    assert task_of(measure=None, plots=[]).measure_name == "forward_speed"
+    assert task_of(measure=None, plots=[], oracle=None).measure_name == "forward_speed"
+    assert task_of(measure=None, plots=[]).measure_name == "mean_reward"
     arm = {"measure": None, "plots": [], "robot": "reacher", "start": "standing"}
     assert task_of(**arm, oracle="joint_rate[joint0] > 2").measure_name == "mean_reward"
     assert task_of(**arm, oracle=None).measure_name == "forward_speed"
