@@ -87,9 +87,7 @@ def apt_commands(packages: list[str]) -> list[list[str]]:
 
 def install_packages(packages: list[str], root: bool) -> None:
     if not shutil.which("apt-get"):
-        raise SetupError(
-            f"Please install the equivalent of these Debian packages, then start again: {' '.join(packages)}."
-        )
+        raise SetupError(f"Install the equivalent of these Debian packages, then start again: {' '.join(packages)}.")
     if not root:
         line = " && ".join("sudo " + shlex.join(command) for command in apt_commands(packages))
         raise SetupError(f"Some system packages are missing; run this line, then start again:\n{line}")

@@ -189,7 +189,7 @@ class Application(QObject):
         controller.start()
 
     def _on_quit_requested(self) -> None:
-        """Quit after the session, or return to the start page if it has unsaved changes, as it says then."""
+        """Quit after the session, unless the start page has unsaved changes: then return to it and warn."""
         if self.start is None or not self.start.keeps_open():
             self.quit()
 

@@ -69,7 +69,7 @@ def main() -> int:
 
 def _how_to_continue(args: argparse.Namespace) -> str:
     if args.command == "teach" and args.folder is not None:
-        return f"continue it with {COMMAND_LINE} teach --resume {shlex.quote(str(args.folder))}"
+        return f"continue with {COMMAND_LINE} teach --resume {shlex.quote(str(args.folder))}"
     return "run the same command to continue" if args.command in _SWEEPS else "run the command again"
 
 
@@ -126,7 +126,7 @@ def add_commands(commands: Any) -> None:
     imported = commands.add_parser("import", help="make a session from an exported file")
     imported.add_argument("file", help="a file that export wrote")
     imported.add_argument("session", help="the new session's folder")
-    answers = commands.add_parser("preferences", help="export or import answers as a folder: a log and their segments")
+    answers = commands.add_parser("preferences", help="export answers to a folder, or import them from one")
     answers.add_argument("action", choices=("export", "import"))
     answers.add_argument("source", help="export: a session's folder; import: a folder of exported answers")
     answers.add_argument("target", help="export: a new folder for the answers; import: a new folder for the session")
@@ -140,7 +140,7 @@ def add_commands(commands: Any) -> None:
     )
     bench.add_argument("--json", action="store_true", help="print JSON")
     sweep = commands.add_parser(
-        "sweep", aliases=["reproduce"], help="run a plan of many runs; repeat the command to continue it"
+        "sweep", aliases=["reproduce"], help="carry out a plan of many runs; repeat the command to continue"
     )
     sweep.add_argument("plan", help=f"a .json or .toml file, or one of {', '.join(PLANS)}")
     _add_sweep(sweep)

@@ -60,9 +60,9 @@ class _Checked:
 
 def _check(name: str, limits: Mapping[str, Any], value: Any) -> None:
     if "text" in limits and not isinstance(value, str):
-        raise UserError(f"{name} is {value!r:.40}; give a name.")
+        raise UserError(f"{name} is {value!r:.40}: give a name.")
     if "options" in limits and value not in limits["options"]:
-        raise UserError(f"{name} is {value!r}; choose one of {', '.join(limits['options'])}.")
+        raise UserError(f"{name} is {value!r}: choose one of {', '.join(limits['options'])}.")
     if "low" in limits:
         kind, types = ("a whole number", int) if limits["integer"] else ("a number", int | float)
         valid = isinstance(value, types) and is_number(value)
@@ -71,7 +71,7 @@ def _check(name: str, limits: Mapping[str, Any], value: Any) -> None:
             shown = "{:,}" if limits["integer"] else "{:g}"
             bounds = f"from {low:g} to {shown.format(high)}" if math.isfinite(high) else f"of at least {low:g}"
             comma = ", with a decimal point" if isinstance(value, str) and "," in value else ""
-            raise UserError(f"{name} is {value!r:.40}; give {kind} {bounds}{comma}.")
+            raise UserError(f"{name} is {value!r:.40}: give {kind} {bounds}{comma}.")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class RewardConfig(_Checked):
         "",
         0,
     )
-    error_rate: float = number(0.1, "assumed chance that the labeller answers at random", "2.2.3", 0, 0.999)
+    error_rate: float = number(0.1, "assumed chance that the teacher answers at random", "2.2.3", 0, 0.999)
     holdout: float = number(math.exp(-1), "share of answers held out for validation", "2.2.3", 0, 0.9)
     std: float = number(
         1.0, "standard deviation of the normalized predicted reward (Atari: 0.05); without effect on SAC", "A", 1e-6
@@ -336,7 +336,7 @@ class Config(_Checked):
         yield reward.ratio_low > reward.ratio_high, "reward.ratio_low is above reward.ratio_high: swap the two."
         yield (
             answered and self.labels == 0,
-            "With 0 labels nothing can be learned: set labels to at least 1, or the teacher to none for the true reward.",
+            "With 0 labels, nothing can be learned: set labels to at least 1, or teacher to none to train on the true reward.",
         )
         first = query.first_of(self.labels)
         yield (

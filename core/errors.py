@@ -97,7 +97,7 @@ def checkpoint_errors(job: str) -> AbstractContextManager[None]:
     """
     return _misfit(
         f"The checkpoint does not fit the {job} stage of this session ({{}}): delete the folder checkpoints in the"
-        " session's folder, and training starts over with all answers."
+        " session's folder, and training starts again with all answers."
     )
 
 

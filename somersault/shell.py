@@ -13,7 +13,7 @@ from core.version import VERSION
 
 SHELLS = ("bash", "zsh", "fish")
 _DESCRIPTION = (
-    "Teach a simulated robot a behaviour by choosing the better of two clips. Without a command a window opens."
+    "Teach a simulated robot a behaviour by choosing the better of two clips. Without a command, a window opens."
 )
 
 

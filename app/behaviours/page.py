@@ -140,7 +140,7 @@ class BehaviourPage(QWidget):
     def _make_foot(self) -> None:
         self.problem = label("problem", wrap=True)
         self.over = QPushButton("Discard changes")
-        self.over.setToolTip("Discards the changes on this page; you can restore them until you change something else")
+        self.over.setToolTip("Discard the changes on this page; you can restore them until you change something else")
         self.back = QPushButton("Back")
         self.save = QPushButton("Save")
         self.save.setToolTip("Save the behaviour for later (Ctrl+S)")

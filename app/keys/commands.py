@@ -146,7 +146,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.SAVE_PLOTS: CommandInfo(
         "&Plots and their data…",
         (),
-        "Writes every plot not hidden with the true reward to one zip file, as PNG, SVG and CSV",
+        "Writes all plots, except those hidden with the true reward, to one zip file, as PNG, SVG and CSV",
     ),
     Command.EXPORT_ONNX: CommandInfo(
         "Policy as ONN&X…", (), "Writes the last checkpoint's policy and reward model for other programs"

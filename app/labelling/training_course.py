@@ -37,7 +37,7 @@ class TrainingCourse:
         self._finish_from: int | None = None
         """Environment steps at which the person asked for a finish; None for one of an earlier run until it is over."""
         self._inferred = False
-        """True if the finish was inferred from the rollout's wait: a late one may follow the answer that ended the finish."""
+        """True if the finish was inferred from the rollout's wait; a late report of it can follow the answer that ended the finish."""
         self._before: list[float] = []
         """Predicted returns of the batches just before the finish."""
         self._returns: deque[tuple[int, float]] = deque(maxlen=1000)

@@ -69,7 +69,7 @@ class LiveView(QWidget):
         self.show_signals = QToolButton()
         self.show_signals.setText("Signals")
         self.show_signals.setCheckable(True)
-        self.show_signals.setToolTip("Shows the current values of the robot's signals")
+        self.show_signals.setToolTip("Show the current values of the robot's signals")
         self.show_signals.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.show_signals.hide()  # until there are signals
         self.signal_values = SignalValues()

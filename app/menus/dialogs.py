@@ -46,7 +46,7 @@ def ask_to_discard(window: QMainWindow, training: bool, files: Sequence[str], le
         lost = "Closing the session tries once more; if that fails, this training is lost."
         losses.append(f"The training since the last checkpoint could not be saved. {lost}")
     if files:
-        discarded = "If you close the session now, the unfinished output is discarded."
+        discarded = "If you close the session now, unfinished files are discarded."
         losses.append(f"Still being written: {' and '.join(files)}. {discarded}")
     box = _warning(window, " ".join(losses))
     box.addButton("&Close anyway", QMessageBox.ButtonRole.DestructiveRole).clicked.connect(leave)

@@ -113,7 +113,7 @@ class NewSessionForm(QWidget):
         self.back = QPushButton("Back")
         self.create_button = QPushButton("Create and start")
         self.create_button.setObjectName("primary")
-        self.create_button.setToolTip("Creates the session and starts teaching (Enter)")
+        self.create_button.setToolTip("Create the session and start teaching (Enter)")
         self.back.clicked.connect(self.back_requested)
         self.create_button.clicked.connect(self._on_create_requested)
         slots = (("Esc",), self.back_requested.emit), (("Ctrl+Return",), self._on_create_requested)
@@ -148,7 +148,7 @@ class NewSessionForm(QWidget):
         self.form.setLabelAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)  # next to the field
         self.problems: dict[str, QLabel] = {}
         self._names: dict[str, QLabel] = {}
-        self.env_row = self._row(_ENVIRONMENT, "Gymnasium &id", self.env_id, "any installed environment")
+        self.env_row = self._row(_ENVIRONMENT, "Gymnasium &ID", self.env_id, "any installed environment")
         for name, text in _LABELS.items():
             self._row(name, text, self.fields[name], setting(name).help)
         self._row(_NAME, "&Name", self.folder.name, "also the name of its folder")
@@ -225,7 +225,7 @@ class NewSessionForm(QWidget):
         _set_text(self.title, task.title or "Any Gymnasium environment")
         _set_text(self.instruction, task.instruction)
         self.preview_error = ""
-        self.picture.set_preview(None, "Loading preview…" if task.title else "Type the id of an environment.")
+        self.picture.set_preview(None, "Loading preview…" if task.title else "Type the ID of an environment.")
         self.folder.propose(task.name)
         self.begin_from.show_fitting(task)
         self._show_draft()
@@ -265,7 +265,7 @@ class NewSessionForm(QWidget):
     def _what_to_correct(self) -> tuple[str, str]:
         """Return the field of the first problem ('' if it concerns no single field) and a sentence ('' without a problem)."""
         if self.draft.task == GYM_PREFIX:
-            return _ENVIRONMENT, "Type the id of a Gymnasium environment, such as CartPole-v1."
+            return _ENVIRONMENT, "Type the ID of a Gymnasium environment, such as CartPole-v1."
         if wrong := self._wrong_task():
             return _ENVIRONMENT, wrong
         if self.folder.problem:

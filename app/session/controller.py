@@ -247,7 +247,7 @@ class Controller(QObject):
         return " ".join([*training, *(part.abandoned for part in parts if part.abandoned)])
 
     def finish(self) -> None:
-        """Let training take its last steps; the next answer ends this, and it can be undone until the next finish."""
+        """Start a finish. The next answer ends it, and it can be undone until the next finish."""
         if self.can_finish:
             self._finishing.begin()
             self.room.follow()

@@ -24,10 +24,10 @@ class Finishing:
         return bool(self._checkpoint)
 
     def begin(self) -> None:
-        """Let training take its last steps; the next answer ends this, and it can be undone until the next finish.
+        """Start a finish. The next answer ends it, and it can be undone until the next finish.
 
         Two finishes without an answer between them are undone together, and so are two if the answers prefer the policy
-        from before the first one: what a policy has unlearned may be lost before both.
+        from before the first one, as the policy between them may already have lost a behaviour.
         """
         unwanted = self._checkpointer.can_undo_finish and self._course.comparison.prefers_earlier
         together = self._course.finish_asked or unwanted

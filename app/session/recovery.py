@@ -45,7 +45,7 @@ def saved_work(any_checkpoint: bool, checkpoint_at: float | None) -> str:
     any_checkpoint: the session has a checkpoint; checkpoint_at: seconds since the epoch; None before this run's first
     """
     if not any_checkpoint:
-        return "All answers were saved; training starts over with them."
+        return "All answers were saved; training starts again with them."
     if checkpoint_at is None:
         return "All answers were saved; the last checkpoint is from an earlier run."
     time_of_day = time.strftime("%H:%M:%S", time.localtime(checkpoint_at))

@@ -132,10 +132,10 @@ class SessionsPanel(QFrame):
 
     def _ask_for_import(self) -> None:
         kinds = f"Sessions (*{SUFFIX});;All files (*)"
-        ask_for_file_to_open(self, "Import a session", Path.home(), kinds, self._library.import_file)
+        ask_for_file_to_open(self, "Import session", Path.home(), kinds, self._library.import_file)
 
     def _ask_for_folder(self) -> None:
-        ask_for_folder(self, "Open a session folder", Path.home(), self.open_requested.emit)
+        ask_for_folder(self, "Open session folder", Path.home(), self.open_requested.emit)
 
     def _on_listed(self, entries: list[SessionEntry]) -> None:
         self.list.set_entries(entries, self.next_selection)

@@ -56,7 +56,7 @@ def tab_order(*widgets: QWidget) -> None:
 
 
 def tab_before(later: QWidget, *widgets: QWidget) -> None:
-    """Let Tab reach these widgets, which were made after it, before a widget of the same window."""
+    """Put these widgets directly before `later`, which was made before them, in the tab order."""
     before = later.previousInFocusChain()
     while before is not None and not before.focusPolicy() & Qt.FocusPolicy.TabFocus:
         before = before.previousInFocusChain()

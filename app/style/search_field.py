@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QLineEdit
 
 
 class SearchField(QLineEdit):
-    """Field with a button that clears it. Esc clears it too, and is the page's where there is nothing to clear."""
+    """Field with a button that clears it. Esc clears it too; if it is empty, the page handles Esc."""
 
     def __init__(self, placeholder: str, name: str) -> None:
         """name: for screen readers"""

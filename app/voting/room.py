@@ -137,5 +137,5 @@ class Room(QObject):
 
     def _on_end(self, reason: str, failure: str) -> None:
         self.url, self._stopping = "", False
-        lost = "" if reason == "stopped" else "The voting page stopped unexpectedly: start it again."
+        lost = "" if reason == "stopped" else "The voting page stopped unexpectedly: start voting again."
         self.ended.emit(f"{failure}." if failure else lost)

@@ -262,7 +262,7 @@ class DemoWindow(QWidget):
             return "  ·  training and voting are paused" if voting else "  ·  training is paused"
         if self._controller.state == State.FAILED and self.pair_page.has_pair:  # else the page without a pair says so
             return "  ·  training has stopped and will restart automatically"
-        ends = "voting resumes after the presenter's answer" if voting else "an answer stops this"
+        ends = "voting resumes after the presenter's answer" if voting else "an answer ends this"
         if course.finished and voting:
             return "  ·  training is finished (the presenter's answer resumes training and voting)"
         return "" if course.finishing is None else f"  ·  finishing training: {100 * course.finishing:.0f}% ({ends})"

@@ -190,7 +190,7 @@ class MainWindow(QMainWindow):
         self.export_button.setText("Export ▾")
         self.export_button.setAccessibleName("Export")
         self.export_button.setObjectName("exportMenu")
-        self.export_button.setToolTip("Exports what was learned: films, plots, the session, the policy")
+        self.export_button.setToolTip("Export what was learned: films, plots, the session, the policy")
         self.export_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.export_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         bar.addWidget(self.export_button)

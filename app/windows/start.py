@@ -127,7 +127,7 @@ class StartWindow(QMainWindow):
 
     def _make_tasks(self) -> QVBoxLayout:
         self.grid = TaskGrid([*CATALOGUE, *behaviours()])
-        self.import_behaviour = QPushButton("&Import a behaviour…")
+        self.import_behaviour = QPushButton("&Import behaviour…")
         self.import_behaviour.setToolTip("Add a behaviour file to your behaviours; you can also drop it on this page")
         self.other = QPushButton("A &Gymnasium environment…")
         self.search = SearchField("Search (Ctrl+F)", "Search tasks")
@@ -367,7 +367,7 @@ class StartWindow(QMainWindow):
             self.behaviour_page.open_behaviour(behaviour, own.path if own else None)
         elif action == EXPORT:
             export = partial(self.behaviours.export, behaviour)
-            ask_for_file(self, "Export a behaviour", f"{behaviour.name}{SUFFIX}", export)
+            ask_for_file(self, "Export behaviour", f"{behaviour.name}{SUFFIX}", export)
         elif own is not None and action == DUPLICATE:
             self.behaviours.duplicate(own)
         elif own is not None and action == DELETE:
@@ -375,7 +375,7 @@ class StartWindow(QMainWindow):
 
     def _ask_for_behaviour(self) -> None:
         kinds = f"Behaviours (*{SUFFIX});;All files (*)"
-        ask_for_file_to_open(self, "Import a behaviour", Path.home(), kinds, self.behaviours.import_file)
+        ask_for_file_to_open(self, "Import behaviour", Path.home(), kinds, self.behaviours.import_file)
 
     def _save_behaviour(self, behaviour: Behaviour, path: Path | None) -> None:
         self._set_busy(True)

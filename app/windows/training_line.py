@@ -46,7 +46,7 @@ class TrainingLine(QWidget):
         self.text.setSizePolicy(
             QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred
         )  # the window is no wider for it
-        self.keep.setToolTip("Switches between waiting for your answers and training without them")
+        self.keep.setToolTip("Switch between waiting for your answers and training without them")
         self.keep.clicked.connect(self._on_keep_clicked)
         controller.labelling.pair_shown.connect(self._on_pair_shown)
         for button, action in ((self.finish, finish), (self.undo_finish, undo_finish)):
@@ -115,7 +115,7 @@ def _comparison(controller: Controller) -> str:
     """Return a sentence about the answers that compare the policies from before and after the finish; '' for none."""
     pair, comparison = controller.labelling.pairs.shown, controller.course.comparison
     if pair is not None and (made := comparison.made_by(pair.query)) is not None:
-        return f"{made.left} to go: one clip is from before the finish, one from after it."
+        return f"Pairs left: {made.left}. The clips are from before and after the finish."
     if (preferred := comparison.preferred) is None:
         return ""
     earlier, later, total = preferred

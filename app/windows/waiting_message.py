@@ -5,7 +5,7 @@ import math
 from app.session.controller import LOST_TRAINING, Controller, State
 from core.formatting import capitalized
 
-_STARTS = "Starting simulation, reward model and policy."
+_STARTS = "Starting the simulation, reward model and policy."
 
 
 def explanation(controller: Controller) -> tuple[str, str]:
@@ -54,7 +54,7 @@ def _while_running(controller: Controller) -> tuple[str, str]:
 def _what_is_written(controller: Controller) -> str:
     if not controller.file_tasks.running:
         return "Writing the last checkpoint."
-    late = " The export is cancelled if it takes longer than two seconds." if controller.file_tasks.deadline_set else ""
+    late = " The file is not saved if it takes longer than two seconds." if controller.file_tasks.deadline_set else ""
     return f"Writing the last checkpoint and the file you asked for.{late}"
 
 

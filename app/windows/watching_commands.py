@@ -16,7 +16,7 @@ from core.types import Teacher
 
 VOTE_QUESTION = "Let the audience vote?"
 VOTE_REACH = (
-    "Anyone on this computer's network who sees the address on screen can open the voting page until you end the vote or"
+    "Anyone on this computer's network who sees the address on screen can open the voting page until you end voting or"
     " leave full screen."
 )
 

@@ -20,8 +20,8 @@ log = logging.getLogger(__name__)
 class PreferenceWriter(StoreThread):
     """Adds, changes and withdraws answers in the order of the requests, and sends each to the jobs.
 
-    No other object sends answers to the jobs, so a restarted job misses none. It gets an answer twice, to no effect, if
-    that was written between its start and `replay`.
+    No other object sends answers to the jobs, so a restarted job misses none. It receives an answer twice, to no effect, if
+    the answer was written between its start and `replay`.
 
     Signals:
         answer_kept(object): the Preference is on disk.

@@ -119,16 +119,14 @@ def read_file(path: Path) -> Behaviour:
         )  # some Windows editors write a byte order mark
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno != errno.EFBIG:
-            raise UserError(
-                f"{path} can't be read ({files.reason(error)}): check its name, and that you may read it."
-            ) from error
+            raise UserError(f"{path} can't be read ({files.reason(error)}): check its name and permissions.") from error
         raise UserError(
             f"{path} is not a behaviour file: it must be UTF-8 text of at most {MAX_BYTES:,} bytes."
         ) from error
     try:
         return parse(text)
     except UserError as error:
-        raise UserError(f"{path} is wrong: {error}") from error
+        raise UserError(f"{path} is invalid: {error}") from error
 
 
 def parse(text: str) -> Behaviour:

@@ -90,7 +90,7 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., Value]] = {
 
 
 _SLIPS: Mapping[type, str] = {
-    ast.Tuple: "a comma separates arguments of functions only: write 0.5 and not 0,5.",
+    ast.Tuple: "a comma separates arguments of functions only: write 0.5, not 0,5.",
     ast.BitAnd: "write and instead of &.",
     ast.BitOr: "write or instead of |.",
     ast.BitXor: "write ** instead of ^.",
@@ -254,7 +254,7 @@ class Compiler:
             written = ast.unparse(node)
             of_condition = any(map(_is_condition, ast.walk(node)))  # airborne + 1 > 0.5 always holds
             advice = "compare it with < or >" if of_condition else f"compare it, as in {written} > 0.5"
-            self.fail(node, f"{written} is a number and not a condition: {advice}.")
+            self.fail(node, f"{written} is a number, not a condition: {advice}.")
         return function
 
     def _refuse(self, node: ast.AST) -> NoReturn:
@@ -340,7 +340,7 @@ class Compiler:
             self.fail(node, f"{name} needs a whole episode: use only functions of a single step here.")
         inside = ", ".join(map(ast.unparse, arguments))
         if name in PLAIN and not (inside and name in FAMILIES):
-            self.fail(node, f"{name} is a signal and not a function: write {name}.")
+            self.fail(node, f"{name} is a signal, not a function: write {name}.")
         if name in FAMILIES:
             if not inside:
                 self.name(node, name)
@@ -350,7 +350,7 @@ class Compiler:
         fewest, most, function = FUNCTIONS[name]
         if not fewest <= len(arguments) <= most:
             number = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-            self.fail(node, f"{name} takes {number} value{'s' * (most > 1)} and not {len(arguments)}.")
+            self.fail(node, f"{name} takes {number} value{'s' * (most > 1)}, not {len(arguments)}.")
         if name in ("clip", "tolerance"):
             self._check_bounds(name, arguments)
         if name == "tolerance":

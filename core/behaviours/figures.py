@@ -233,7 +233,7 @@ class _FigureCompiler(Compiler):
         fewest, most = kind.arguments
         if not fewest <= len(arguments) <= most:
             number = f"{fewest}" if fewest == most else f"{fewest} or {most}"
-            self.fail(node, f"{name} takes {number} value{'s' * (most > 1)} and not {len(arguments)}.")
+            self.fail(node, f"{name} takes {number} value{'s' * (most > 1)}, not {len(arguments)}.")
         if name == "turns":
             self._require_angle(arguments[0])
         self._inside = True
@@ -266,7 +266,7 @@ class _FigureCompiler(Compiler):
                 pass
             case _ if _reads_signals(node):
                 what = ast.unparse(node)
-                self.fail(node, f"turns counts full turns of an angle in rad, {_ANGLES}, and not of {what}.")
+                self.fail(node, f"turns counts full turns of an angle in rad, {_ANGLES}, not of {what}.")
 
 
 def _reads_signals(node: ast.expr) -> bool:

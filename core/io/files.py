@@ -237,7 +237,7 @@ def _failed(target: Path, part: Path, error: OSError) -> UserError:
     named = Path(error.filename) if isinstance(error.filename, str) else part
     if named.is_relative_to(part) or target.is_relative_to(named):
         return unwritable(target, error)
-    return UserError(f"{named} can't be read ({reason(error)}): check that it is still there and may be read.")
+    return UserError(f"{named} can't be read ({reason(error)}): check that it still exists, and its permissions.")
 
 
 def unwritable(path: Path, error: OSError) -> UserError:
@@ -259,7 +259,7 @@ def remedy(error: OSError) -> str:
         case errno.ENOSPC | errno.EDQUOT:
             return "make room on the disk, then try again"
         case errno.EROFS | errno.EACCES | errno.EPERM:
-            return "check that the folder may be written"
+            return "check that the folder is writable"
         case errno.ENOENT:
             return "check that the folder is still there"
         case errno.ENOTDIR | errno.EEXIST:

@@ -60,7 +60,7 @@ class Optimizer(ABC):
         return {f"{_PREFIX}{i}_{name}": each.cpu().numpy().copy() for name, own in fields for i, each in enumerate(own)}
 
     def set_state(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Restore the state from `get_state`; without any of its arrays, that of a new optimizer. Others are ignored.
+        """Restore the state from `get_state`; if all its arrays are missing, reset to a new optimizer. Others are ignored.
 
         Raises ValueError if some are missing, or do not fit the parameters. Adam's fused step does not check this and would
         write out of bounds.

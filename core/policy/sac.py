@@ -33,7 +33,7 @@ _FIRST_TEMPERATURE = 0.2
 _EXPLORED_FALL = 1.0
 """Nats by which the entropy of each action falls as the reward for novelty fades."""
 _FINAL_FALL, _FALLEN_AT = 2.0, 0.4
-"""Nats by which it has fallen in the end, and the scale of the falling learning rate at which it has."""
+"""Nats by which that entropy has fallen at the end, and the learning rate's scale at which it has fallen that far."""
 _STEPS_PER_YIELD = 16
 """Gradient steps between two yields, at which the caller may stop or pause."""
 _CRITICS, _TARGETS = "critic_", "target_"
@@ -144,7 +144,7 @@ class SAC:
     ) -> None:
         """Add the gradient of the critics' squared error from the rewards of each run plus the value of what follows it.
 
-        Entropy is rewarded as far as it exceeds the entropy to keep. Otherwise all values would contain that of a hundred
+        Only the excess of entropy over the entropy to keep is rewarded. Otherwise all values would contain that of a hundred
         steps with that entropy, and would have to be learned anew whenever the temperature changes.
         """
         network, (length, count) = self.network, mask.shape

@@ -169,7 +169,7 @@ class QuerySelector:
         return float(disagreement(*_sides(pairs, predict)).max())
 
     def _draw_challenge(self, pool: list[Segment], predict: PredictReturns) -> tuple[_Pair, float] | None:
-        """Pair the segment that one member prefers to all others with the one that the members dispute most against it.
+        """Pair the segment that one member rates highest with the one for which the members disagree most about the comparison.
 
         Both are among `candidates` random segments, and the member is random, so that each segment that may be the best
         has its turn. The answer corrects a reward that is too high before the policy exploits it, and no answers are

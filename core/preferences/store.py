@@ -360,11 +360,7 @@ class PreferenceStore:
             path = Path(error.filename or self.folder)
             if isinstance(error, FileNotFoundError):
                 raise self._problem(path, "is missing") from error
-            remedy = (
-                files.remedy(error)
-                if what == "written"
-                else "check the disk, and that you may read and change this file"
-            )
+            remedy = files.remedy(error) if what == "written" else "check the disk and this file's permissions"
             raise UserError(f"{path} can't be {what} ({files.reason(error)}): {remedy}.") from error
 
 

@@ -161,9 +161,7 @@ def _read(path: Path, folder: Path, limit: int) -> bytes:
                 f"{_shown(path)} is larger than {limit >> 20} MB: use a model with fewer parts, or simpler meshes."
             ) from error
         reason = files.reason(error) if isinstance(error, OSError) else "it is a link to itself"
-        raise UserError(
-            f"{_shown(path)} can't be read ({reason}): check its name, and that you may read it."
-        ) from error
+        raise UserError(f"{_shown(path)} can't be read ({reason}): check its name and permissions.") from error
     except ValueError as error:  # a zero byte in the name
         raise UserError(f"{_shown(path)} can't be read.") from error
     raise UserError(
@@ -190,7 +188,7 @@ def _parse(path: Path, content: bytes) -> Element:
     except (ElementTree.ParseError, ValueError, RecursionError) as error:
         raise UserError(f"{path.name} is not XML ({error}).") from error
     if root.tag not in ("mujoco", "mujocoinclude"):
-        raise UserError(f"{path.name} is not an MJCF file: it begins with <{root.tag:.30}> and not with <mujoco>.")
+        raise UserError(f"{path.name} is not an MJCF file: it begins with <{root.tag:.30}>, not with <mujoco>.")
     _require_few(root)
     return root
 
@@ -231,7 +229,7 @@ def _include(
                     raise UserError("an <include> names no file: give it one, or leave it out.")
                 source = _first_found(folder / name, folder / place / name)
                 if source in outer:
-                    raise UserError("the robot's files include each other in a circle.")
+                    raise UserError("the robot's files include each other in a circle: remove one <include>.")
                 done.append(name)
                 if len(done) > _MAX_INCLUDES:
                     raise UserError(f"it has more than {_MAX_INCLUDES} includes: use a simpler model.")

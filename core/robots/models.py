@@ -88,8 +88,8 @@ def compile_mjcf(
     except (ValueError, RuntimeError, mujoco.FatalError) as error:  # RuntimeError: no memory for it
         said = _LINE.sub("", " ".join(str(error).split()))
         raise UserError(
-            f"MuJoCo {mujoco.__version__} refuses it: correct what its message names, which another version of MuJoCo may"
-            f" accept. The message: {said[:200]}"
+            f"MuJoCo {mujoco.__version__} rejects it, although another version may accept it: correct what this message"
+            f" names: {said[:200]}"
         ) from error
     _place_mocap_bodies(model)
     lay_floor(model, floor_pattern)

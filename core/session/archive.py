@@ -152,9 +152,7 @@ def _opened(source: Path) -> Iterator[zipfile.ZipFile]:
     try:
         raw = io.FileIO(source)
     except OSError as error:
-        raise UserError(
-            f"{source} can't be read ({files.reason(error)}): check its name, and that you may read it."
-        ) from error
+        raise UserError(f"{source} can't be read ({files.reason(error)}): check its name and permissions.") from error
     with _Careful(raw) as file:
         try:
             with zipfile.ZipFile(file) as archive:

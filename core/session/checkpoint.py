@@ -87,7 +87,7 @@ def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tupl
         for cause in damaged:
             if isinstance(cause, OSError):  # the files may be undamaged
                 raise UserError(
-                    f"No checkpoint in {folder} can be read ({reason(cause)}): check the disk and that the files may be read."
+                    f"No checkpoint in {folder} can be read ({reason(cause)}): check the disk and the files' permissions."
                 ) from cause
         raise UnreadableError(
             f"No checkpoint in {folder} can be read: put a copy of one back, or open the session, which is then trained"

@@ -26,11 +26,11 @@ def require_fitting(
         observation, action = (sizes[:1], sizes[1]) if sizes else (first.observation, first.action)
         observation = task.pictures or observation
         if shape.observation != observation:
-            lack = f"{_size(shape.observation)} a step and not {_size(observation)}"
+            lack = f"{_size(shape.observation)} a step, not {_size(observation)}"
         elif shape.action != action:
-            lack = f"an action has {shape.action} numbers and not {action}"
+            lack = f"an action has {shape.action} numbers, not {action}"
         elif shape.steps != steps:
-            lack = f"a segment has {shape.steps} steps and not {steps}"
+            lack = f"a segment has {shape.steps} steps, not {steps}"
         else:
             continue
         raise UserError(f"Answer {key} does not fit {task.name} ({lack}): {remedy}.")

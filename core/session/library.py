@@ -46,7 +46,7 @@ def sessions(root: Path, elsewhere: Iterable[Path] = ()) -> list[SessionEntry]:
     except FileNotFoundError:
         pass  # the first session creates the folder
     except OSError as error:
-        raise UserError(f"{root} can't be read ({files.reason(error)}): check that you may read it.") from error
+        raise UserError(f"{root} can't be read ({files.reason(error)}): check its permissions.") from error
     return sorted(map(entry, folders), key=lambda found: found.changed_at, reverse=True)
 
 

@@ -144,7 +144,7 @@ class Session:
             # In this order, so that after a failure the checkpoints are found again.
             set_aside(self.snapshots().files() + checkpoint.checkpoint_files(self.folder / CHECKPOINTS))
             tell(
-                "No checkpoint could be used, so training starts over with all answers; checkpoints and earlier policies"
+                "No checkpoint could be used, so training starts again with all answers; checkpoints and earlier policies"
                 " were set aside."
             )
             return 0, {}

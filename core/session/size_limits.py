@@ -35,7 +35,7 @@ def check_size_limits(config: Config, task: Task) -> None:
     """
     if config.query.segment_steps > task.episode_steps:
         raise UserError(
-            f"segment_steps is {config.query.segment_steps}; give at most the {task.episode_steps} of an episode of"
+            f"segment_steps is {config.query.segment_steps}: give at most the {task.episode_steps} of an episode of"
             f" {task.name}."
         )
     if task.pictures is None:

@@ -38,7 +38,7 @@ def require_equal(theirs: dict[str, str], where: str) -> None:
                 f"{where} has other source files of Somersault: copy the folders core and resources there, then try again."
             )
         remedy = f"run: pip install {name}=={ours}" if name in _COMPUTING else f"install {name} {ours} there"
-        raise UserError(f"{where} has {name} {other} and not {ours}: {remedy}, then try again.")
+        raise UserError(f"{where} has {name} {other}, not {ours}: {remedy}, then try again.")
 
 
 def _digest_of_sources() -> str:

@@ -222,7 +222,7 @@ def _read(path: Path, task_text: Callable[[str], str]) -> Plan:
     try:
         return _plan(path.stem, values, lambda word: task_text(_beside(path, word)))
     except UserError as error:
-        raise UserError(f"{path} is wrong: {error}") from error
+        raise UserError(f"{path} is invalid: {error}") from error
 
 
 def _beside(path: Path, word: str) -> str:

@@ -66,7 +66,7 @@ def checked_file(path: Path, import_robot: Callable[[Path], RobotModel] | None =
             behaviour = replace(behaviour, model=import_robot(path.parent / _file_of(behaviour.robot)))
         behaviour_task(behaviour)
     except UserError as error:
-        raise UserError(f"{path} is wrong: {error}") from error
+        raise UserError(f"{path} is invalid: {error}") from error
     return behaviour
 
 

@@ -111,7 +111,7 @@ def compare(face: Face, *keys: Qt.Key) -> None:
     text = face.window.training_line.text
     for i, (key, following) in enumerate(zip(keys, pairs[1:], strict=True)):
         left = len(keys) - i
-        assert text.text() == f"{left} to go: one clip is from before the finish, one from after it."
+        assert text.text() == f"Pairs left: {left}. The clips are from before and after the finish."
         face.window.refresh()
         assert offered(face) and not face.window.training_line.text.elided
         face.press(key)

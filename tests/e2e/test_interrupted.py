@@ -85,7 +85,7 @@ def test_an_exception_of_a_job_is_one_sentence_on_the_terminal_and_complete_in_t
         last = stderr.splitlines()[-1]
         assert last.startswith("somersault: the policy stage failed (") and said in last
         assert "checkpoint 1 and all answers are saved" in last and last.endswith(
-            f"continue it with {COMMAND_LINE} teach --resume {Path('s').absolute()}."
+            f"continue with {COMMAND_LINE} teach --resume {Path('s').absolute()}."
         )
         log = Path("s/log.txt").read_text()
         assert "Traceback" in log[logged:]

@@ -432,7 +432,7 @@ def test_dropped_behaviour_and_robot_files_are_imported(page: Page, tmp_path: Pa
     page.wait_until(lambda: page.message == "Crouching is already among your behaviours.")
     file.write_text(json.dumps({**CROUCH, "robot": "wlker"}))
     drop(page, file)
-    page.wait_until(lambda: "mine.json is wrong: There is no robot 'wlker': did you mean walker?" in page.message)
+    page.wait_until(lambda: "mine.json is invalid: There is no robot 'wlker': did you mean walker?" in page.message)
     drop(page, tmp_path / "stone.xml")
     page.wait_until(lambda: "stone.xml can't be used as a robot: it has no actuators." in page.message)
     drop(page, tmp_path / "swinger.xml")
@@ -569,7 +569,7 @@ def test_a_damaged_file_is_reported_and_the_others_are_listed(page: Page, caplog
     (page.behaviours / "crouch.json").write_text(json.dumps(CROUCH))
     page.show()
     page.wait_until(lambda: len(own(page)) == 1)
-    assert "bad.json is wrong: It is not valid JSON" in page.message and "bad.json" in caplog.text
+    assert "bad.json is invalid: It is not valid JSON" in page.message and "bad.json" in caplog.text
 
 
 @pytest.mark.slow_after_first

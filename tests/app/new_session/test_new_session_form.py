@@ -139,7 +139,7 @@ def test_tab_reaches_the_buttons_after_all_settings(form: Form) -> None:
 def test_values_out_of_bounds_are_reported_and_marked_until_corrected(form: Form) -> None:
     form.unfold()
     form.type_in("policy.discount", "5")
-    assert form.problem == "policy.discount is 5.0; give a number from 0 to 0.99999."
+    assert form.problem == "policy.discount is 5.0: give a number from 0 to 0.99999."
     row = form.page.advanced.rows["policy.discount"]
     assert row.editor.property("kind") == "wrong" and row.problem.text() == form.problem
     form.page.area.ensureWidgetVisible(row)

@@ -130,7 +130,7 @@ def test_a_job_that_fails_before_the_first_checkpoint_leaves_no_incomplete_one(f
     with face.wait_signal(face.controller.job_failed):
         face.engine["reward"].die()
     assert not face.engine["policy"].got(StateRequested)
-    assert "training starts over" in face.window.banner.text.text()
+    assert "training starts again" in face.window.banner.text.text()
     assert face.controller.session.load() is None
 
 

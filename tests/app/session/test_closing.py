@@ -47,7 +47,7 @@ def test_a_closing_window_abandons_a_file_that_takes_too_long(
     file_tasks.deadline.setInterval(60_000)
     with face.wait_signal(face.window.closed):
         face.window.close()
-        face.wait_until(lambda: "export is cancelled" in face.window.empty.detail.text())
+        face.wait_until(lambda: "file is not saved" in face.window.empty.detail.text())
         file_tasks.deadline.start(0)
     assert target.read_bytes() == b"as it was" and not later.exists()
     assert "mine.somersault was not saved because the session was closed" in caplog.text

@@ -159,7 +159,7 @@ def test_a_session_of_a_behaviour_file_keeps_its_text_and_is_continued_by_the_sa
     with pytest.raises(UserError, match="made with --task crouch"):
         open_or_create(parsed(["--task", "walker", "--session", str(session.folder)]))
     file.write_text(json.dumps({**values, "clip_seconds": 1, "start": "sitting"}))
-    with pytest.raises(UserError, match=r"mine.json is wrong: start is \"sitting\""):
+    with pytest.raises(UserError, match=r"mine.json is invalid: start is \"sitting\""):
         open_or_create(parsed(["--task", str(file)]))
 
 

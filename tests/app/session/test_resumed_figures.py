@@ -52,7 +52,7 @@ def test_earlier_figures_are_shown_as_soon_as_the_session_is_open(taught: Path, 
     assert {f"Answers given: {ANSWERS}", "Predictors agree on new pairs: 75%"} <= names
     assert face.controller.progress.env_steps == STEPS
     assert face.window.empty.headline.text().startswith("Getting ready: ")
-    assert face.window.empty.detail.text() == "Starting simulation, reward model and policy."
+    assert face.window.empty.detail.text() == "Starting the simulation, reward model and policy."
     face.window.training_line.refresh(at_once=True)
     assert face.window.training_line.text.text() == "Training is starting."
     face.learn()

@@ -180,7 +180,7 @@ def test_demo_mode_says_that_training_is_finishing_while_the_oracle_rests(face: 
     face.wait_until(lambda: face.controller.course.finishing is not None)
     QTest.keyClick(demo, Qt.Key.Key_F7)
     demo.refresh()
-    assert demo.title.text().endswith("finishing training: 34% (an answer stops this)")
+    assert demo.title.text().endswith("finishing training: 34% (an answer ends this)")
     assert demo.question.text() == "The computer has stopped answering"
 
 

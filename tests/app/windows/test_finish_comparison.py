@@ -70,7 +70,7 @@ def test_a_withdrawn_answer_does_not_count_in_the_comparison(face: Face) -> None
     assert line(face).startswith("The earlier policy was preferred in 2 of 2 pairs")
     face.press(Qt.Key.Key_Backspace)
     face.wait_until(lambda: face.query.comparison is not None)
-    assert line(face).startswith("1 to go: ")
+    assert line(face).startswith("Pairs left: 1. ")
     face.press(Qt.Key.Key_Right)
     face.wait_until(lambda: face.query.comparison is None)
     assert line(face) == "The finished policy was preferred in 1 of 2 pairs, the earlier one in 1."
@@ -97,13 +97,13 @@ def test_a_pair_of_an_earlier_finish_does_not_count_for_the_next_one(face: Face)
     _, old = face.offer(make_query(), comparison(1))
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.query is old)
-    assert line(face).startswith("1 to go: ")
+    assert line(face).startswith("Pairs left: 1. ")
     finish(face)
     assert line(face).startswith("Training is finished.")
     (new,) = face.offer(comparison(2))
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.query is new)
-    assert line(face).startswith("2 to go: ") and face.controller.course.comparison.preferred is None
+    assert line(face).startswith("Pairs left: 2. ") and face.controller.course.comparison.preferred is None
 
 
 def test_an_old_pair_shown_after_the_next_finish_began_does_not_count(face: Face) -> None:
@@ -164,4 +164,4 @@ def test_comparisons_are_marked_after_the_last_step_of_a_session(face: Face, rea
     face.press(Qt.Key.Key_Down)
     face.wait_until(lambda: face.query.comparison is not None)
     wait(face, reason)
-    assert line(face).startswith("1 to go: ")
+    assert line(face).startswith("Pairs left: 1. ")

@@ -176,14 +176,20 @@ def test_an_invisible_robot_is_refused() -> None:
         ({"key": '<key qpos="0 0 3e6 1 0 0 0 .5 0"/>'}, "farther than 1,000,000 m"),
         ({"start": "<!DOCTYPE x><mujoco>"}, "document type declaration"),
         ({"start": "<robot>"}, "is not XML"),
-        ({"wheel": ' axis="0 0 0"/><geom name="tyre"'}, "refuses it: correct what its message names"),
+        (
+            {"wheel": ' axis="0 0 0"/><geom name="tyre"'},
+            "rejects it, although another version may accept it: correct what",
+        ),
         (
             {"wheel": ' axis="0 1 0" limited="true" range="0 inf"/><geom name="tyre"'},
             "a joint's range is larger than 1e6",
         ),
         ({"wheel": ' type="slide" limited="true" range="-inf inf"/><geom name="tyre"'}, "a joint's range is larger"),
         ({"wheel": ' type="slide" limited="true" range="0 1e30"/><geom name="tyre"'}, "a joint's range is larger"),
-        ({"free": "<freejoint/><unknown/>"}, "refuses it: correct what its message names"),
+        (
+            {"free": "<freejoint/><unknown/>"},
+            "rejects it, although another version may accept it: correct what",
+        ),
         ({"asset": '<option timestep=".2"/><asset>'}, "its timestep is 0.2 s"),
         (
             {"asset": '<option integrator="Euler"/><default><joint stiffness="1e9"/></default><asset>'},
@@ -237,7 +243,7 @@ def test_a_robot_too_large_for_memory_is_refused() -> None:
     limits = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (used + (32 << 20), limits[1]))  # the terrain takes 64 MB
     try:
-        with pytest.raises(UserError, match="refuses it: correct what its message names"):
+        with pytest.raises(UserError, match="rejects it, although another version may accept it: correct what"):
             compile_mjcf(f"<mujoco>{terrain}{ground}{MOVED}</mujoco>", {})
     finally:
         resource.setrlimit(resource.RLIMIT_AS, limits)
@@ -245,9 +251,7 @@ def test_a_robot_too_large_for_memory_is_refused() -> None:
 
 def test_attributes_removed_from_mujoco_are_refused_with_advice_and_the_version() -> None:
     Path("other.xml").write_text(f"<mujoco>{MOVED}</mujoco>".replace("<joint", "<composite type='grid'/><joint"))
-    advice = (
-        f"MuJoCo {mujoco.__version__} refuses it: .* another version of MuJoCo may accept. The message: .*'composite'$"
-    )
+    advice = f"MuJoCo {mujoco.__version__} rejects it, .*: correct what this message names: .*'composite'$"
     with pytest.raises(UserError, match=advice):
         import_robot(Path("other.xml"))
 
@@ -275,7 +279,7 @@ def test_a_total_mass_of_0_leaves_the_masses_as_they_are() -> None:
         ("", "not XML"),
         (
             "<mujoco>\n<worldbody><geom foo='1'/></worldbody></mujoco>",
-            r" The message: .*'foo' Element 'geom'$",
+            r"message names: .*'foo' Element 'geom'$",
         ),  # an unknown line
     ],
 )

@@ -55,11 +55,11 @@ def pass_on(session: Session) -> None:
 @pytest.mark.parametrize(
     ("segments", "expected"),
     [
-        ((sized(17, 6),), "Answer 1 .*17 numbers a step and not 16"),
-        ((sized(16, 3), sized(16, 6)), "Answer 2 .*6 numbers and not 3"),
-        ((sized(16, 3), sized(16, 3, steps=9)), "Answer 2 .*9 steps and not 5"),
-        ((sized(16, 3, steps=40),), "Answer 1 .*40 steps and not 5"),
-        ((pictures(8),), "Answer 1 .*4 x 8 x 8 pixels a step and not 16 numbers"),
+        ((sized(17, 6),), "Answer 1 .*17 numbers a step, not 16"),
+        ((sized(16, 3), sized(16, 6)), "Answer 2 .*6 numbers, not 3"),
+        ((sized(16, 3), sized(16, 3, steps=9)), "Answer 2 .*9 steps, not 5"),
+        ((sized(16, 3, steps=40),), "Answer 1 .*40 steps, not 5"),
+        ((pictures(8),), "Answer 1 .*4 x 8 x 8 pixels a step, not 16 numbers"),
     ],
 )
 def test_answers_to_another_task_are_refused(
@@ -85,9 +85,9 @@ def test_answers_to_an_unknown_environment_must_have_the_same_sizes(tmp_path: Pa
     session = session_with(tmp_path / "s", sized(4, 2), sized(5, 2))
     config = replaced(Config(task="gym:CartPole-v1"), query__segment_steps=5)
     with closing(session.store()) as store:
-        with pytest.raises(UserError, match="Answer 2 .*5 numbers a step and not 4"):
+        with pytest.raises(UserError, match="Answer 2 .*5 numbers a step, not 4"):
             require_fitting(store, config)
-        with pytest.raises(UserError, match="Answer 1 .*2 numbers and not 3"):
+        with pytest.raises(UserError, match="Answer 1 .*2 numbers, not 3"):
             require_fitting(store, config, (4, 3))
     session.close()
 
@@ -107,7 +107,7 @@ def rewritten(session: Session, spoil: Callable[[dict[str, Any], dict[str, np.nd
 @pytest.mark.parametrize(
     ("spoil", "expected"),
     [
-        (lambda record, arrays: record["left"].update(steps=9), "Answer 1 .*9 steps and not 5"),
+        (lambda record, arrays: record["left"].update(steps=9), "Answer 1 .*9 steps, not 5"),
         (
             lambda record, arrays: arrays.update({"left.actions": np.zeros((5, 6), np.float32)}),
             "not of the size that the log says",

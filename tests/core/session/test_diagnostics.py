@@ -57,7 +57,7 @@ def test_the_zip_has_log_config_and_versions_without_names(home: Path, tmp_path:
 
 
 def test_a_missing_session_is_named_rather_than_the_zip(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="gone can't be read .*: check that it is still there and may be read"):
+    with pytest.raises(UserError, match="gone can't be read .*: check that it still exists"):
         collect(tmp_path / "gone", tmp_path / "out.zip")
     assert not list(tmp_path.iterdir())
 

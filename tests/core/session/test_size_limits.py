@@ -59,6 +59,6 @@ def test_sizes_for_a_large_workstation_are_accepted(task: str) -> None:
 def test_a_clip_is_no_longer_than_an_episode(tmp_path: Path, task: str, steps: int) -> None:
     config = replaced(Config(task=task), rollout__environments=16)
     check_size_limits(replaced(config, query__segment_steps=steps), get_task(task))
-    with pytest.raises(UserError, match=rf"^segment_steps is {steps + 1}; give at most the {steps} of an episode"):
+    with pytest.raises(UserError, match=rf"^segment_steps is {steps + 1}: give at most the {steps} of an episode"):
         Session.create(tmp_path / "s", replaced(config, query__segment_steps=steps + 1))
     assert not (tmp_path / "s").exists()

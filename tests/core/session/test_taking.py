@@ -234,7 +234,7 @@ REFUSED = [
     ),
     (["low.json", "--from", "old", "--set", "reward.members=3"], "set reward.members=5,"),
     (["low.json", "--from", "old", "--set", "reward.inputs=observation_action"], "set reward.inputs=observation,"),
-    (["long.json", "--from", "old"], "has 20 steps and not 40"),
+    (["long.json", "--from", "old"], "has 20 steps, not 40"),
     (["low.json", "--from", "silent", "--take", "answers"], "silent has no answers to begin with"),
     (["--resume", "old", "--from", "old"], "A resumed session keeps its task"),
     (

@@ -144,7 +144,7 @@ def test_a_behaviour_that_does_not_fit_the_robot_is_one_sentence(changes: dict[s
         task_of(**changes)
     assert expected in str(refused.value) and "\n" not in str(refused.value)
     Path("mine.json").write_text(json.dumps({**REST, **changes}))
-    with pytest.raises(UserError, match=r"mine\.json is wrong: "):
+    with pytest.raises(UserError, match=r"mine\.json is invalid: "):
         task_text("mine.json")
 
 
