@@ -19,7 +19,7 @@ from app.session.factory import window_config
 from app.session.finishing import Finishing
 from app.session.metrics_recorder import episode_metrics, of_figure, record, record_labels, resume_figures
 from app.session.recovery import RecoveryAction, failure_sentence, recovery_action, saved_work
-from app.voting.room import Room
+from app.voting.rounds import VoteRounds
 from app.workers.checkpointer import Checkpointer
 from app.workers.file_tasks import FileTasks
 from app.workers.job_group import JOB_NAMES, TOGETHER, JobGroup
@@ -114,7 +114,7 @@ class Controller(QObject):
         self.replays = Replays(self.policy_history, measure, requests, lambda: "clips" in self.job_group.running, self)
         self.film_export = FilmExport(session.folder, config, make_process, self)
         self.portable_export = PortableExport(session.folder, config, make_process, self)
-        self.room = Room(session.folder, self.labelling, make_process, lambda: self.votes_wait, self)
+        self.votes = VoteRounds(session.folder, self.labelling, make_process, lambda: self.votes_wait, self)
         self.job_group.ports[SNAPSHOTS] = self.policy_history
         self.preference_history = PreferenceHistory(session, self.labelling.preference_writer, requests, self)
         self.last_checkpoint_timer = QTimer(self, singleShot=True, interval=_LAST_CHECKPOINT_MS)
@@ -143,7 +143,7 @@ class Controller(QObject):
         self.labelling.finish_ended.connect(self._finishing.end)
         for timer in (self.last_checkpoint_timer, self.exit_timer):
             timer.timeout.connect(self._dismiss_jobs)
-        self.state_changed.connect(self.room.follow)
+        self.state_changed.connect(self.votes.follow)
         self.policy_history.snapshots_changed.connect(self.progress.take_time_from)
         for trouble in (
             *(self.labelling.trouble_arose, self.checkpointer.damage_found),
@@ -250,7 +250,7 @@ class Controller(QObject):
         """Start a finish. The next answer ends it, and it can be undone until the next finish."""
         if self.can_finish:
             self._finishing.begin()
-            self.room.follow()
+            self.votes.follow()
 
     def undo_finish(self) -> None:
         """Return training to where it was before the finish; the answers stay."""
@@ -293,7 +293,7 @@ class Controller(QObject):
         self.file_tasks.close()
         self.film_export.close()
         self.portable_export.close()
-        self.room.close()
+        self.votes.close()
         self.preference_history.close()
         self.labelling.close()
         self.job_group.close()
@@ -386,7 +386,7 @@ class Controller(QObject):
         if event.job == "rollout" and "rollout" not in self._jobs_to_start:  # else it is of the one that ends
             self.course.waited(event.reason)
             self.labelling.wake_oracle()
-            self.room.follow()
+            self.votes.follow()
 
     def _on_recorded(self, event: DemonstrationRecorded) -> None:
         if "rollout" not in self._jobs_to_start:  # else it may be of a policy that was undone
@@ -397,7 +397,7 @@ class Controller(QObject):
         self.progress.reported(event.env_steps, event.divergences, event.agreement)
         self.course.reported(event.env_steps, event.predicted_return, event.finishing)
         self.labelling.wake_oracle()
-        self.room.follow()
+        self.votes.follow()
 
     def _snapshot_figures(self) -> tuple[int, float, float]:
         """Labels, seconds of training and the newest measure, for a policy snapshot. Called in a worker's thread."""

@@ -157,7 +157,7 @@ class DemoWindow(QWidget):
     @property
     def _hint_text(self) -> str:
         """Text at the foot of the screen, for the presenter."""
-        voting = self._controller.room.on
+        voting = self._controller.votes.on
         answer = ("You answer", Choice.LEFT, Choice.TIE, Choice.RIGHT) if voting else ("Guests answer", Command.HUMAN)
         vote = self._hint("End voting" if voting else "Audience votes", Command.VOTE)
         hints = [self._hint(*answer), vote, self._hint("Undo", Command.UNDO)]
@@ -175,7 +175,7 @@ class DemoWindow(QWidget):
 
     def _let_oracle_answer(self) -> None:
         """Let the oracle answer, unless the audience votes: its votes would be lost."""
-        if not self._controller.room.on:
+        if not self._controller.votes.on:
             self._controller.labelling.set_teacher(Teacher.ORACLE)
 
     def _connect(self) -> None:
@@ -187,9 +187,9 @@ class DemoWindow(QWidget):
         controller.trouble_arose.connect(self.notice.setText)
         controller.job_failed.connect(self._on_job_failed)
         controller.state_changed.connect(self._on_state_changed)
-        controller.room.opened.connect(self._show_votes)
-        controller.room.votes_changed.connect(self.bars.set_votes)
-        controller.room.ended.connect(self._hide_votes)
+        controller.votes.opened.connect(self._show_votes)
+        controller.votes.votes_changed.connect(self.bars.set_votes)
+        controller.votes.ended.connect(self._hide_votes)
         self.side.ask_for_before()
 
     def _show_votes(self, url: str) -> None:
@@ -219,13 +219,13 @@ class DemoWindow(QWidget):
 
     def answer(self, choice: Choice) -> None:
         """Give a guest's answer, or the presenter's while the audience votes; either takes over from the oracle."""
-        labeller = Teacher.HUMAN if self._controller.room.on else self.guests.labeller
+        labeller = Teacher.HUMAN if self._controller.votes.on else self.guests.labeller
         self._controller.labelling.set_teacher(Teacher.HUMAN)
         self._controller.labelling.answer(choice, labeller)
 
     def _ask_for_guest(self) -> None:
         """Ask for the name of the next guest, unless the audience votes. The answers so far keep their guest."""
-        if self._controller.room.on:
+        if self._controller.votes.on:
             return
         dialog = QInputDialog(self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -257,7 +257,7 @@ class DemoWindow(QWidget):
     @property
     def _special_state(self) -> str:
         """Text after the title in place of the main window's bars; '' while training runs as usual."""
-        voting, course = self._controller.room.on, self._controller.course
+        voting, course = self._controller.votes.on, self._controller.course
         if self._controller.state == State.PAUSED:
             return "  ·  training and voting are paused" if voting else "  ·  training is paused"
         if self._controller.state == State.FAILED and self.pair_page.has_pair:  # else the page without a pair says so
@@ -304,7 +304,7 @@ class DemoWindow(QWidget):
         if preference.labeller != Teacher.ORACLE:  # a message stays until a person answers
             self.notice.clear()
         self._verdict = ""
-        if self._controller.room.decided:
+        if self._controller.votes.decided:
             votes = self.bars.counts
             count, total, most = votes.get(preference.choice, 0), sum(votes.values()), max(votes.values(), default=0)
             name = "a tie" if preference.choice == Choice.TIE else preference.choice

@@ -77,9 +77,9 @@ class WatchingCommands(QObject):
 
     def ask_to_vote(self) -> None:
         """Ask whether guests may vote over the network, and start the votes if so; stop them if they are on."""
-        room = self._controller.room
-        if room.on:
-            room.stop()
+        votes = self._controller.votes
+        if votes.on:
+            votes.stop()
             return
         box = QMessageBox(self.demo or self._clips.window())
         box.setWindowTitle("Somersault")
@@ -95,7 +95,7 @@ class WatchingCommands(QObject):
 
     def _start_votes(self) -> None:
         self.open_demo()
-        self._controller.room.start()
+        self._controller.votes.start()
 
     def leave_demo(self) -> None:
         if self.demo is not None:
@@ -106,7 +106,7 @@ class WatchingCommands(QObject):
         self._live.policy.clock.halt()
 
     def _on_left(self) -> None:
-        self._controller.room.stop()
+        self._controller.votes.stop()
         if self.demo is not None:
             self.demo.deleteLater()  # hidden only, it would keep drawing the policy
         self.demo = None

@@ -20,7 +20,7 @@ from core.envs.emulators import VectorEmulators
 from core.envs.mujoco import MujocoVectorEnv
 from core.errors import UserError
 from core.headless.run import HeadlessRun
-from core.jobs.collectors import Collectors, room_for_processes
+from core.jobs.collectors import Collectors, can_use_processes
 from core.nn import threads
 from core.nn.device import device_for
 from core.reward.ensemble import RewardEnsemble
@@ -159,7 +159,7 @@ def _emulating(config: Config, task: AtariTask) -> _Workload:
 def _collecting(config: Config) -> _Workload:
     """Return a workload that collects as the rollout does, segments included but without predicting rewards."""
     count = config.rollout.environments
-    collectors = Collectors(config, np.zeros(count, np.int64), room_for_processes())
+    collectors = Collectors(config, np.zeros(count, np.int64), can_use_processes())
     return _Workload(count * config.rollout.steps, lambda: at_once(collectors.collect(0)), collectors.close)
 
 

@@ -63,7 +63,7 @@ def build(spec: JobSpec, threads: int = 1, processes: bool = False) -> Job:
     job_class = getattr(importlib.import_module(kind.module), f"{spec.name.capitalize()}Job")
     arguments: list[Config | bool] = [Config.from_dict(spec.config)] if kind.config else []
     if spec.name == "rollout":
-        arguments.append(processes and importlib.import_module("core.jobs.collectors").room_for_processes())
+        arguments.append(processes and importlib.import_module("core.jobs.collectors").can_use_processes())
     job: Job = job_class(*arguments)
     if spec.state is not None:
         with checkpoint_errors(spec.name):

@@ -24,7 +24,7 @@ _CHILD_MEMORY = 500_000_000
 """Free memory in bytes that a collector's process requires; it takes about 300 MB."""
 
 
-def room_for_processes() -> bool:
+def can_use_processes() -> bool:
     """Return whether this machine has the cores and the memory for a collector in a process of its own."""
     free = free_memory()
     return available_cores() > 1 and (free is None or free > _CHILD_MEMORY)

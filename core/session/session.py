@@ -62,7 +62,7 @@ class Session:
         files.require_empty(folder)
         task = get_task(config.task, config.true_reward)
         check_size_limits(config, task)
-        resources.require_room(folder, resources.GAME_ROOM if task.pictures else resources.ROBOT_ROOM)
+        resources.require_disk_space(folder, resources.GAME_DISK if task.pictures else resources.ROBOT_DISK)
         missing = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -55,7 +55,7 @@ class Backend(Protocol):
         ...
 
     @property
-    def room(self) -> int:
+    def slots(self) -> int:
         """Number of cells that should be submitted or running at the same time."""
         ...
 

@@ -64,7 +64,7 @@ class Sweep:
         attempts: Counter[str] = Counter()
         submitted: set[str] = set()
         while queue or submitted:
-            while queue and len(submitted) < backend.room:
+            while queue and len(submitted) < backend.slots:
                 digest = queue.popleft()
                 attempts[digest] += 1
                 submitted.add(digest)

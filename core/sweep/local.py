@@ -42,7 +42,7 @@ class LocalBackend:
         """Do nothing: all processes on this machine run the same files."""
 
     @property
-    def room(self) -> int:
+    def slots(self) -> int:
         return self._slots
 
     def submit(self, cell: Cell) -> None:

@@ -76,7 +76,7 @@ class RayBackend:
             require_equal(theirs, where)
 
     @property
-    def room(self) -> int:
+    def slots(self) -> int:
         self._await_head()
         with _cluster_errors():
             return max(1, int(ray.cluster_resources().get("CPU", 0)))

@@ -20,7 +20,7 @@ try:
 except ImportError as missing:
     raise missing_packages("--on slurm", "submitit>=1.5,<2") from missing
 
-_ROOM = 256
+_SLOTS = 256
 """Largest number of jobs that wait or run at the same time."""
 _LOOK_SECONDS = 0.25
 _PATIENCE_SECONDS = 60.0
@@ -44,7 +44,7 @@ class SlurmBackend:
         self._executor, self._where = executor, where
         self._jobs: dict[str, tuple[Cell, Any]] = {}
         self._last_end = -math.inf
-        self._room = _ROOM
+        self._slots = _SLOTS
         self._refused: list[Cell] = []
         """Cells that sbatch rejected, for example at a user's limit of jobs; they are submitted again."""
         self._running: set[str] = set()
@@ -83,8 +83,8 @@ class SlurmBackend:
         require_equal(theirs, self._where)
 
     @property
-    def room(self) -> int:
-        return self._room
+    def slots(self) -> int:
+        return self._slots
 
     def submit(self, cell: Cell) -> None:
         """Submit a cell. Raises UserError if sbatch rejects the job although no other job has existed for a while."""
@@ -93,7 +93,7 @@ class SlurmBackend:
         except UserError:
             if not self._jobs and time.monotonic() > self._last_end + _PATIENCE_SECONDS:
                 raise
-            self._room = max(1, len(self._jobs))
+            self._slots = max(1, len(self._jobs))
             self._refused.append(cell)
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -114,7 +114,7 @@ class SlurmBackend:
                     del self._jobs[digest]
                     self._running.discard(digest)
                     reports.append(_outcome(cell, job))
-                    self._room, self._last_end = min(_ROOM, self._room + 1), time.monotonic()
+                    self._slots, self._last_end = min(_SLOTS, self._slots + 1), time.monotonic()
                     if self._refused:
                         self.submit(self._refused.pop())
                 elif digest not in self._running and job.state == "RUNNING":

@@ -16,7 +16,7 @@ WINDOW_MEMORY = 2_200_000_000
 """Largest memory in bytes of the window and its five child processes in some minutes of teaching a robot."""
 GAME_WINDOW_MEMORY = 2_700_000_000
 """The same for a game. 3,000 answers, with two clips of 49 kB each, take 0.3 GB of it."""
-ROBOT_ROOM, GAME_ROOM = 300_000_000, 900_000_000
+ROBOT_DISK, GAME_DISK = 300_000_000, 900_000_000
 """Disk space in bytes for a few thousand answers, three checkpoints, the policy snapshots and the log.
 
 Three checkpoints of an Ant taught by SAC take 220 MB. For a game, 5,500 answers take 650 MB, three checkpoints 120 MB and the
@@ -77,7 +77,7 @@ def release_memory() -> None:
             trim(0)
 
 
-def require_room(folder: Path, least: int) -> None:
+def require_disk_space(folder: Path, least: int) -> None:
     """Raise UserError if the disk of `folder`, which need not exist yet, has fewer than `least` bytes free."""
     existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     free = shutil.disk_usage(existing).free

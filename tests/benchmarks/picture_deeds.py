@@ -98,15 +98,15 @@ def take_votes(camera: Any, window: MainWindow, controller: Controller, until: U
     camera.take(box, "vote-question")
     box.button(QMessageBox.StandardButton.Yes).click()
     demo = window.watching_commands.demo
-    until(lambda: bool(controller.room.url) or bool(demo.notice.text()))
-    if not controller.room.url:  # this machine is not in a network
+    until(lambda: bool(controller.votes.url) or bool(demo.notice.text()))
+    if not controller.votes.url:  # this machine is not in a network
         camera.take(demo, "vote-no-network")
         demo.close()
         return
     until(lambda: demo.pair_page.has_pair)
     wait_seconds(1)
     camera.take(demo, "vote-code")
-    words = [sys.executable, str(_VOTERS), controller.room.url, "--voters", "24", "--seconds", "16"]
+    words = [sys.executable, str(_VOTERS), controller.votes.url, "--voters", "24", "--seconds", "16"]
     with subprocess.Popen(words, stdout=subprocess.DEVNULL) as voters:
         until(lambda: sum(demo.bars.counts.values()) >= 20)
         camera.take(demo, "vote-counts")

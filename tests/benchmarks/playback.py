@@ -133,7 +133,7 @@ def begin_votes(controller: Controller, window: MainWindow) -> ClipPair:
     window.commands[Command.VOTE].trigger()
     (box,) = window.findChildren(QMessageBox)
     box.button(QMessageBox.StandardButton.Yes).click()
-    wait(lambda: bool(controller.room.url))
+    wait(lambda: bool(controller.votes.url))
     return window.watching_commands.demo.clips
 
 
@@ -164,7 +164,7 @@ def main() -> None:
         if options.voters:
             probe.clips = begin_votes(controller, window)
             # A lower priority: real phones would use no processor of this machine.
-            command = ["nice", sys.executable, Path(__file__).with_name("voters.py"), controller.room.url]
+            command = ["nice", sys.executable, Path(__file__).with_name("voters.py"), controller.votes.url]
             command += ["--voters", options.voters, "--seconds", options.warm_up + options.seconds]
             audience = subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, text=True)
         wait_seconds(options.warm_up)

@@ -344,7 +344,7 @@ def test_submitit_runs_the_same_cells(tmp_path: Path) -> None:
         "import sys, submitit; from core.sweep.slurm_backend import SlurmBackend;"
         "executor = submitit.LocalExecutor(sys.argv.pop()); executor.update_parameters(timeout_min=30);"
         "SlurmBackend.of_partition = staticmethod(lambda partition, folder: SlurmBackend(executor, partition));"
-        "SlurmBackend.room = 2; sys.argv = ['core', 'sweep', *sys.argv[1:]];"
+        "SlurmBackend.slots = 2; sys.argv = ['core', 'sweep', *sys.argv[1:]];"
         "from core.__main__ import main; sys.exit(main())"
     )
     words = [str(path), "--on", "slurm:here", "--out", str(tmp_path / "out"), str(tmp_path / "jobs")]

@@ -126,11 +126,11 @@ def serve_votes(controller: Controller, qtbot: QtBot) -> None:
     if not NETWORKED:
         return
     address = local_address()
-    with qtbot.waitSignal(controller.room.opened, timeout=_PATIENCE_MS):
-        controller.room.start()
+    with qtbot.waitSignal(controller.votes.opened, timeout=_PATIENCE_MS):
+        controller.votes.start()
     assert listening() == [address]
-    with qtbot.waitSignal(controller.room.ended, timeout=_PATIENCE_MS):
-        controller.room.stop()
+    with qtbot.waitSignal(controller.votes.ended, timeout=_PATIENCE_MS):
+        controller.votes.stop()
 
 
 def test_ctrl_c_ends_everything_cleanly(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_nothing_is_served_unless_the_person_says_so(face: Face) -> None:
     face.window.watching_commands.leave_demo()
     face.window.commands[Command.VOTE].trigger()
     accept(face, QMessageBox.StandardButton.Cancel)
-    assert not face.controller.room.on and all(made.spec.name != "voting" for made in face.engine.made)
+    assert not face.controller.votes.on and all(made.spec.name != "voting" for made in face.engine.made)
 
 
 def test_the_majority_is_one_answer_with_its_votes(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
@@ -223,7 +223,7 @@ def test_the_votes_wait_while_training_is_paused(voting: tuple[Face, DemoWindow,
 def test_leaving_full_screen_ends_the_voting(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
     face, demo, child = voting
     QTest.keyClick(demo, Qt.Key.Key_Escape)
-    face.wait_until(lambda: child.stopped and not face.controller.room.on)
+    face.wait_until(lambda: child.stopped and not face.controller.votes.on)
 
 
 def test_a_pair_offered_while_voting_ends_returns_to_the_oracle(
@@ -250,10 +250,10 @@ def test_a_pair_offered_while_voting_ends_returns_to_the_oracle(
     left.set()
     face.wait_until(ending.is_set)
     QCoreApplication.sendPostedEvents()
-    assert face.controller.room.on and face.controller.room.url == ""
+    assert face.controller.votes.on and face.controller.votes.url == ""
     assert face.labelling.teacher == Teacher.ORACLE
     may_end.set()
-    face.wait_until(lambda: not face.controller.room.on)
+    face.wait_until(lambda: not face.controller.votes.on)
 
 
 def test_a_failure_to_serve_the_page_is_one_sentence(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:

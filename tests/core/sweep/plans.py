@@ -30,7 +30,7 @@ def journal(out: Path) -> list[tuple[str, str]]:
 class Inline:
     """Backend that runs one cell after another in this process."""
 
-    room = 1
+    slots = 1
 
     def __init__(self, folder_of: Callable[[Cell], Path], interfere: Callable[[Cell], Report | None] = lambda _: None):
         """interfere: called with each cell before it runs; a returned value replaces the result"""

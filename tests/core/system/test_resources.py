@@ -18,7 +18,7 @@ import pytest
 
 from core.envs import make_envs
 from core.errors import UserError
-from core.jobs.collectors import room_for_processes
+from core.jobs.collectors import can_use_processes
 from core.jobs.job_process import job_threads
 from core.seeding import generator
 from core.session.session import Session
@@ -62,9 +62,9 @@ def test_a_process_restricted_to_some_cores_uses_no_others(monkeypatch: pytest.M
     env.step(np.zeros((env.count, env.sizes[1]), np.float32))
     threads = process.num_threads() - before
     env.close()
-    assert (threads, job_threads("reward"), room_for_processes()) == (2, 1, True)
+    assert (threads, job_threads("reward"), can_use_processes()) == (2, 1, True)
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3})
-    assert not room_for_processes()
+    assert not can_use_processes()
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps what was freed")

@@ -18,7 +18,7 @@ ROUND_SECONDS = 15.0
 """Time for the votes on a pair: two clips are seen some five times."""
 
 
-class Room(QObject):
+class VoteRounds(QObject):
     """Serves the voting page in a child process, from `start` to `stop` or `close`. No round is open while votes wait.
 
     url: address of the page; '' while it is off
