@@ -14,6 +14,8 @@ _NAMES = {
 }
 _COUNT = "demo/guests"
 MAX_NAME = 40
+_JOINERS = "\u200c\u200d"
+"""Invisible characters between others: within emoji, and in scripts such as Persian."""
 
 
 def is_guest(labeller: str) -> bool:
@@ -48,11 +50,12 @@ class Guests:
         return f"{_UNNAMED}{_count() + 1}"
 
     def welcome(self, name: str) -> None:
-        """Make another guest the current one; invisible characters are removed from the name.
+        """Make another guest the current one; invisible characters are removed from the name, except those that join others.
 
         Raises UserError for the name that stands for the audience.
         """
-        words = ("".join(filter(str.isprintable, word)) for word in name.split())
+        kept = ("".join(sign for sign in word if sign.isprintable() or sign in _JOINERS) for word in name.split())
+        words = (word.strip(_JOINERS) for word in kept)
         name = " ".join(filter(None, words))[:MAX_NAME]
         if name.casefold() == _NAMES[AUDIENCE]:
             raise UserError("This name is reserved for the audience's votes: choose another for the guest.")

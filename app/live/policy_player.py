@@ -9,6 +9,8 @@ from app.live.demonstrations import Demonstration
 from app.live.reward_timeline import RewardLegend, RewardTimeline
 from app.style.layouts import column
 
+RECORDING = "Recording an episode…"
+
 
 class PolicyPlayer(QWidget):
     """Plays a demonstration to its end before it takes the next, so that no motion is cut.
@@ -22,7 +24,7 @@ class PolicyPlayer(QWidget):
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.player, self.reward_timeline = ClipPlayer(name, self), RewardTimeline(self)
-        self.player.placeholder = "Recording an episode…"
+        self.player.placeholder = RECORDING
         self.legend = RewardLegend(self)
         self.shown: Demonstration | None = None
         self._next: Demonstration | None = None

@@ -215,8 +215,11 @@ class Controller(QObject):
 
     @property
     def votes_wait(self) -> bool:
-        """True while training is paused, finishes or is finished: the audience's answer would end the finish."""
-        return self.state == State.PAUSED or self.course.finish_asked
+        """True while no answer is accepted, and while training is paused, finishes or is finished.
+
+        The audience's answer would end the finish.
+        """
+        return not self.labelling.open or self.state == State.PAUSED or self.course.finish_asked
 
     def set_live_pixels(self, pixels: float) -> None:
         """Choose the rendered size for a live view with this many pixels on screen: enlarged frames look jagged."""

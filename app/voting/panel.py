@@ -14,6 +14,8 @@ _QUIET = 4
 """Margin of a QR code in modules, which readers need to find it."""
 _LETTER = 0.72
 """Width of a bold letter in heights of the font, at most."""
+_BROAD = 4
+"""Width of the bars in heights, at least."""
 _CENTRE = Qt.AlignmentFlag.AlignCenter
 _REFRESH_MS = 200
 
@@ -46,12 +48,9 @@ class VoteCode(QWidget):
                 if dark:
                     at = left + (x + _QUIET) * module, top + (y + _QUIET) * module
                     painter.fillRect(*at, module, module, QColor("black"))
-        set_font(painter, round(0.7 * line), bold=True)
-        write_line(painter, QRect(0, top - line, self.width(), line), "Scan to vote", theme.palette().text, _CENTRE)
-        address = self.url.removeprefix("http://")
-        set_font(painter, min(round(0.7 * line), round(self.width() / (_LETTER * len(address)))), bold=True)
-        area = QRect(0, top + side, self.width(), line)
-        write_line(painter, area, address, theme.palette().text, _CENTRE)
+        for text, y in (("Scan to vote", top - line), (self.url.removeprefix("http://"), top + side)):
+            set_font(painter, min(round(0.7 * line), round(self.width() / (_LETTER * len(text)))), bold=True)
+            write_line(painter, QRect(0, y, self.width(), line), text, theme.palette().text, _CENTRE)
 
 
 class VoteBars(QWidget):
@@ -85,7 +84,8 @@ class VoteBars(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, colours = QPainter(self), theme.palette()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        clock, height = self.height() * 1.1, self.height() / len(CHOICES)
+        whole = min(self.height(), self.width() // _BROAD)
+        clock, height = whole * 1.1, whole / len(CHOICES)
         total, most = sum(self.counts.values()), max(self.counts.values(), default=0)
         size = round(0.5 * height)
         set_font(painter, size, bold=True)
@@ -103,7 +103,7 @@ class VoteBars(QWidget):
                 painter.fillPath(rounded(track, 0.15 * height), QColor(colour))
             area = QRectF(name_width + room + 0.4 * size, top, number_width, height).toRect()
             write_line(painter, area, f"{count}", colours.text)
-        set_font(painter, round(0.45 * self.height()), bold=True)
+        set_font(painter, round(0.45 * whole), bold=True)
         left = round(self.seconds + 0.49)
-        area = QRectF(self.width() - clock, 0, clock, self.height()).toRect()
+        area = QRectF(self.width() - clock, 0, clock, whole).toRect()
         write_line(painter, area, f"{left} s" if left else "–", colours.amber, _CENTRE)

@@ -111,7 +111,7 @@ class DemoWindow(QWidget):
         self.clips = self.pair_page.clips
         self.tiles = {choice: self._make_tile(choice, choice.capitalize()) for choice in _TILES}
         self._grid = QGridLayout(self)
-        self.title = self._label("title")
+        self.title = self._label("title", wrap=True)
         self.instruction = self._label("instruction", wrap=True)
         self._grid.addLayout(column(self.title, self.question, self.instruction), 0, 0, 1, 2)
         self._grid.addWidget(self.pair_page, 1, 0)
@@ -122,7 +122,7 @@ class DemoWindow(QWidget):
         self.bars = VoteBars()
         self.bars.hide()
         self._grid.addWidget(self.bars, 2, 0)
-        self.notice, self.hints = self._label("foot", wrap=True), self._label("foot", self._hint_text)
+        self.notice, self.hints = self._label("foot", wrap=True), self._label("foot", self._hint_text, wrap=True)
         self._grid.addLayout(column(self.notice, self.hints, spacing=0), 3, 0, 1, 2)
         self._grid.setRowStretch(1, 62)
         self._grid.setRowStretch(2, 18)

@@ -6,7 +6,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF, QResiz
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from app.live.demonstrations import Demonstration
-from app.live.policy_player import PolicyPlayer
+from app.live.policy_player import RECORDING, PolicyPlayer
 from app.plots.figure import runs
 from app.session.controller import Controller, State
 from app.session.metrics_recorder import PREDICTED, of_figure
@@ -121,6 +121,11 @@ class DemoSide(QWidget):
         hidden, name = controller.true_reward.hides(controller.task), of_figure(controller.task.measure_name)
         _, figures = controller.metrics.snapshot(name)
         number, unit = format_steps(progress.env_steps).split(" ")
+        for player in (self.before.player, self.now.player):
+            text = RECORDING if controller.state == State.RUNNING else "The episode appears once training continues"
+            if player.placeholder != text:
+                player.placeholder = text
+                player.update()
         self.answers.setText(f"{progress.labels:,}")
         self.steps.setText(number)
         self.steps_unit.setText(f"environment {unit}")

@@ -210,10 +210,11 @@ class InterfaceEmulators:
 Emulators = VectorEmulators | InterfaceEmulators
 
 
-def interface(path: Path) -> ale_py.ALEInterface:
+def interface(path: Path, frames: int = GAME_STEPS * FRAME_SKIP) -> ale_py.ALEInterface:
+    """Return the console with a game. frames: number of frames after which the game ends; 0 for no limit"""
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     game = ale_py.ALEInterface()
     game.setFloat("repeat_action_probability", 0.0)
-    game.setInt("max_num_frames_per_episode", GAME_STEPS * FRAME_SKIP)
+    game.setInt("max_num_frames_per_episode", frames)
     game.loadROM(path)
     return game

@@ -131,11 +131,15 @@ class FilmJob(Service[FilmRequested]):
 
     def make_scene(self, info: SnapshotInfo, weights: Arrays) -> FilmScene:
         """Run the policy, from the same starts as all others, for the scene and for the figure in its caption."""
-        actor, task = Actor(self._config, None), self._task
+        task = self._task
+        # A game's figure is known only at its end, long after the scene, so the snapshot's own is used if it has one. That
+        # is a mean of episodes with noise, so those of a snapshot without one have noise, too.
+        measured = not task.pictures or math.isnan(info.measure)
+        actor = Actor(
+            self._config, generator(self._config.seed, "film actions") if task.pictures and measured else None
+        )
         with weight_errors():
             actor.load(weights)
-        # A game's figure is known only at its end, long after the scene, so the snapshot's own is used if it has one.
-        measured = not task.pictures or math.isnan(info.measure)
         count, limit = (_EPISODES, task.longest_episode) if measured else (1, task.episode_steps)
         capture = CaptureSchedule(1, task.episode_steps, one_in=limit)  # captures the first stretch alone
         env = make_envs(task, count, generator(self._config.seed, "film"), threads=1, staggered=False, capture=capture)

@@ -56,7 +56,7 @@ class TalkJob(FilmJob):
     ) -> Iterator[Picture]:
         """Yield both clips in a loop, as the labeller saw them, and after a while the choice."""
         side = height * 8 // 9
-        sides = [renderer.render(s.states, side, FPS).pixels for s in (answer.query.left, answer.query.right)]
+        sides = [[*renderer.pictures(s.states, side, FPS)] for s in (answer.query.left, answer.query.right)]
         frames = round(_COMPARED * FPS)
         words = answer.choice.sentence
         if votes:

@@ -27,7 +27,7 @@ class PlayJob(Job):
         task = get_task(config.task)
         if not isinstance(task, AtariTask):
             raise UserError(f"{task.title} can't be played: it is not a game.")
-        self.game, self._turned = interface(rom(task)), task.turned
+        self.game, self._turned = interface(rom(task), frames=0), task.turned
         self._controls = ControlsHeld()
         self._score = 0
 

@@ -30,7 +30,8 @@ late:"Too late for this pair.",refused:"Too many votes: vote again for the next 
 failed:"That did not work: try again.",
 offline:"The vote has ended, or the connection is lost. Is your phone on the presenter's network?",
 next:"The next pair will appear soon.",closed:"Your vote was counted. The next pair will appear soon."};
-function take(next){if(next.round!==state.round)chosen=said="";state=next;
+function take(next){if(next.round!==state.round)chosen=said="";
+else if(said===words.late&&next.seconds>0)said="";state=next;
 until=performance.now()+1000*state.seconds;lost=false;draw();}
 function tell(text){if(told.textContent!==text)told.textContent=text;}
 function draw(){const left=(until-performance.now())/1000,open=left>0;
@@ -41,15 +42,17 @@ async function ask(options){const end=new AbortController(),timer=setTimeout(()=
 try{const reply=await fetch(location.href,{cache:"no-store",signal:end.signal,...options});
 return reply.ok?await reply.text():"failed";}catch(e){return"offline";}finally{clearTimeout(timer);}}
 async function look(){const text=await ask({});if(text==="offline"){lost=true;draw();}
-else if(text!=="failed"){const page=new DOMParser().parseFromString(text,"text/html");
-take(JSON.parse(page.getElementById("state").textContent));}setTimeout(look,1000);}
-async function vote(choice){const round=state.round;
+else if(text!=="failed"){try{const page=new DOMParser().parseFromString(text,"text/html");
+take(JSON.parse(page.getElementById("state").textContent));}catch(e){lost=true;draw();}}setTimeout(look,1000);}
+let last=Promise.resolve();
+async function vote(choice,round){
 const verdict=(await ask({method:"POST",headers:{"Content-Type":"application/json"},
 body:JSON.stringify({voter:me,round:round,choice:choice})})).trim();
 lost=verdict==="offline";
 if(round===state.round){said=!lost&&words[verdict]||words.failed;
 if(verdict==="counted"||verdict==="changed")chosen=choice;}draw();}
-for(const b of buttons)b.addEventListener("click",()=>vote(b.dataset.choice));
+for(const b of buttons)b.addEventListener("click",()=>{const round=state.round;
+last=last.then(()=>vote(b.dataset.choice,round));});
 take(state);setInterval(draw,200);setTimeout(look,1000);
 </script></body></html>
 """

@@ -9,6 +9,7 @@ import io
 import ipaddress
 import json
 import logging
+import os
 import re
 import secrets
 import socket
@@ -30,8 +31,10 @@ _MAX_BODY = 256
 _MAX_HEAD = 8192
 _ELSEWHERE = "192.0.2.1"
 """Address reserved for documentation, reachable only by the default route; for others, a VPN may have routes of its own."""
-_GET_ADDRESS = 0x8915
-"""Linux's SIOCGIFADDR: the IPv4 address of an interface."""
+_GET_ADDRESS, _GET_FLAGS = 0x8915, 0x8913
+"""Linux's SIOCGIFADDR and SIOCGIFFLAGS: the IPv4 address and the flags of an interface."""
+_LOOPBACK, _POINT_TO_POINT, _RUNNING = 0x8, 0x10, 0x40
+"""Flags of an interface: this machine itself, a tunnel such as a VPN's, connected."""
 _WRONG_ADDRESS = b"There is no page here: check the address, in small letters and without anything after it.\n"
 _VOTER = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
@@ -182,7 +185,7 @@ def _parse_vote(content: bytes) -> tuple[str, int, Choice] | None:
     """Return voter, round and choice of a vote; None if the content is not exactly a vote."""
     try:
         values = json.loads(content)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     if not isinstance(values, dict) or values.keys() != {"voter", "round", "choice"}:
         return None
@@ -192,30 +195,36 @@ def _parse_vote(content: bytes) -> tuple[str, int, Choice] | None:
 
 
 def local_address() -> str:
-    """Return this machine's address in its network, without sending data. Raises OSError without a network."""
+    """Return this machine's address in its network, without sending data. Raises OSError without a network.
+
+    On Linux, it is that of an interface that phones can reach, if there is one: neither that of a VPN, through which the
+    default route may lead, nor that of a bridge to which nothing is connected. In a network without internet access, such
+    as this machine's own hotspot, there is no default route.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        near, routed = _addresses_near(probe), ""
         try:
             probe.connect((_ELSEWHERE, 1))
+            routed = str(probe.getsockname()[0])
         except OSError:
-            if address := _address_without_route(probe):
-                return address
-            raise
-        return str(probe.getsockname()[0])
+            if not near:
+                raise
+        return routed if not near or routed in near else near[0]
 
 
-def _address_without_route(probe: socket.socket) -> str:
-    """Return the first private address of an interface on Linux; '' if there is none.
-
-    In a network without internet access, such as this machine's own hotspot, there is no default route.
-    """
+def _addresses_near(probe: socket.socket) -> list[str]:
+    """Return the private addresses of Linux's interfaces that are connected to a network, those of bridges last."""
     if sys.platform != "linux":
-        return ""
+        return []
     import fcntl  # not available on Windows
 
+    found = list[tuple[bool, str]]()
     for _, name in socket.if_nameindex():
+        request = struct.pack("256s", name.encode())
         with contextlib.suppress(OSError):  # it has no address
-            found = fcntl.ioctl(probe.fileno(), _GET_ADDRESS, struct.pack("256s", name.encode()))
-            address = ipaddress.ip_address(found[20:24])
-            if address.is_private and not address.is_loopback and not address.is_link_local:
-                return str(address)
-    return ""
+            address = ipaddress.ip_address(fcntl.ioctl(probe.fileno(), _GET_ADDRESS, request)[20:24])
+            flags = int.from_bytes(fcntl.ioctl(probe.fileno(), _GET_FLAGS, request)[16:18], sys.byteorder)
+            connected = flags & _RUNNING and not flags & (_POINT_TO_POINT | _LOOPBACK)
+            if connected and address.is_private and not address.is_link_local:
+                found.append((os.path.isdir(f"/sys/class/net/{name}/bridge"), str(address)))
+    return [address for _, address in sorted(found, key=lambda one: one[0])]

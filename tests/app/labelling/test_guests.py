@@ -35,7 +35,9 @@ def test_guests_cannot_be_named_like_the_audience_or_with_hidden_characters() ->
         assert guests.name == "Ada"
     guests.welcome("Gr\u202eace\0 \u202e Hopper\x07")
     assert guests.name == "Grace Hopper"
-    guests.welcome("\u202e")
+    guests.welcome("👩\u200d🚀 Zoë\u200d")
+    assert guests.name == "👩\u200d🚀 Zoë"
+    guests.welcome("\u202e\u200d")
     assert guests.name == "Guest 1"
 
 

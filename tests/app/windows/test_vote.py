@@ -220,6 +220,16 @@ def test_the_votes_wait_while_training_is_paused(voting: tuple[Face, DemoWindow,
     assert face.answers() == []
 
 
+def test_no_votes_are_asked_for_while_the_session_is_stopped(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
+    face, _, child = voting
+    face.offer(make_query(), make_query())
+    face.wait_until(lambda: child.got(VoteOpened)[-1].seconds > 0)
+    face.stop()
+    face.wait_until(lambda: child.got(VoteOpened)[-1].seconds == 0)
+    counted(face, child, child.got(VoteOpened)[-2].round)
+    assert child.got(VoteOpened)[-1].seconds == 0 and face.answers() == []
+
+
 def test_leaving_full_screen_ends_the_voting(voting: tuple[Face, DemoWindow, FakeProcess]) -> None:
     face, demo, child = voting
     QTest.keyClick(demo, Qt.Key.Key_Escape)

@@ -65,6 +65,7 @@ def hold(job: PlayJob, held: dict[str, bool], shown: int) -> np.ndarray:
 
 def test_the_game_is_shown_with_its_score_and_starts_again_when_it_is_over() -> None:
     job = PlayJob(Config(task="breakout"))
+    assert job.game.getInt("max_num_frames_per_episode") == 0  # a good player is not stopped after five minutes
     pictures = job.run()
     first = next(pictures)
     assert first.pixels.shape == (210, 160, 3) and first.lives == 5

@@ -141,6 +141,37 @@ def test_the_address_is_not_that_of_a_vpn(network: Network) -> None:
     assert address_in(network) == _HOST
 
 
+def test_the_address_is_not_that_of_a_vpn_that_carries_all_traffic(network: Network) -> None:
+    for command in (
+        "tuntap add vpn mode tun",
+        "addr add 10.8.0.2/24 dev vpn",
+        "link set vpn up",
+        "route add 0.0.0.0/1 dev vpn",
+    ):
+        if subprocess.run([*network.host, "ip", *command.split()], check=False).returncode != 0:
+            pytest.skip("this machine makes no tunnels")
+    subprocess.run([*network.host, "ip", "route", "add", "128.0.0.0/1", "dev", "vpn"], check=True)
+    assert address_in(network) == _HOST
+
+
+def test_a_bridge_to_which_nothing_is_connected_is_no_network(network: Network) -> None:
+    """Programs for containers make one."""
+    for command in (
+        "route del default",
+        "link add bridge type bridge",
+        "addr add 172.17.0.1/16 dev bridge",
+        "link set bridge up",
+        "link add port type veth peer name end",
+        "link set port master bridge up",
+    ):
+        subprocess.run([*network.host, "ip", *command.split()], check=True)
+    assert address_in(network) == _HOST
+    subprocess.run([*network.host, "ip", "link", "set", "cable", "down"], check=True)
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        address_in(network)
+    assert "OSError" in failed.value.stderr
+
+
 _CHOICES = ((1, "left"), (1, "right"), (0, "left"))
 
 
