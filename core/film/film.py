@@ -135,9 +135,8 @@ class FilmJob(Service[FilmRequested]):
         # A game's figure is known only at its end, long after the scene, so the snapshot's own is used if it has one. That
         # is a mean of episodes with noise, so those of a snapshot without one have noise, too.
         measured = not task.pictures or math.isnan(info.measure)
-        actor = Actor(
-            self._config, generator(self._config.seed, "film actions") if task.pictures and measured else None
-        )
+        noise = generator(self._config.seed, "film actions") if task.pictures and measured else None
+        actor = Actor(self._config, noise)
         with weight_errors():
             actor.load(weights)
         count, limit = (_EPISODES, task.longest_episode) if measured else (1, task.episode_steps)

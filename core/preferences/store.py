@@ -398,9 +398,8 @@ def rescue(folder: Path) -> Rescued:
                 added.add(newest)
             else:
                 events.append((max(newest, require_count(body["id"])), body))
-    unread = (
-        len(lines) - len(added) - len(events) - len(numbers - added)
-    )  # without those of answers found by their files
+    # The answers whose files alone were found have unread lines, too.
+    unread = len(lines) - len(events) - len(numbers | added)
     numbers |= added
     for key in numbers:
         with contextlib.suppress(*DAMAGE):

@@ -312,9 +312,7 @@ def _describe(
             quaternions.append(first)
         elif joint in own and kind == SLIDE and (endless or far[joint]):
             moves = True
-            if (
-                held or abs(axes[joint, 2]) >= 0.5
-            ):  # on a rail or a spring, its position matters, and so does its height
+            if held or abs(axes[joint, 2]) >= 0.5:  # its position on a rail or a spring matters, or its height
                 plain.append(first)
             else:
                 unseen.append(joint)
