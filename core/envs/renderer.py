@@ -15,7 +15,7 @@ from core.io.image_codec import Pixels, decode_image, fit_to_square, fitted_size
 from core.robots.floor import floor_of
 from core.robots.models import load_model
 from core.robots.physics import FULL
-from core.robots.structure import drawn_geoms, extent, ray_distance, still
+from core.robots.structure import carriers, drawn_geoms, extent, ray_distance, shown_trees, still
 from core.tasks.base import Camera, RobotTask, Task
 from core.types import Float64, Frames
 
@@ -115,6 +115,9 @@ class MujocoRenderer(Renderer):
         self._geoms = np.flatnonzero(tree == self._model.body_treeid[self._body])
         surroundings = still(self._model) & drawn_geoms(self._model) & (tree != self._model.body_treeid[self._body])
         surroundings[floor_of(self._model)[0]] = False
+        shown = np.flatnonzero(np.isin(self._model.body_treeid, shown_trees(self._model))).tolist()
+        mounts = {mount for body in shown for mount in carriers(self._model, body)}
+        surroundings &= ~np.isin(self._model.geom_bodyid, [*mounts])  # such as the palm that carries the fingers
         self._surroundings = np.flatnonzero(surroundings).tolist()
         self._own_near = self._model.vis.map.znear
         self._camera = mujoco.MjvCamera()  # free: its point of view is set for each frame

@@ -45,9 +45,14 @@ def needs_floor(model: mujoco.MjModel) -> bool:
 
 def _falls_for_ever(model: mujoco.MjModel) -> bool:
     """Return whether a robot that can be lifted has weight, and nothing holds it up."""
+    return has_weight(model) and not (still(model) & solid(model)).any()
+
+
+def has_weight(model: mujoco.MjModel) -> bool:
+    """Return whether gravity pulls down a robot that can be lifted, and neither a spring nor compensation holds it."""
     weightless = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY or not model.opt.gravity.any()
     held = model.jnt_stiffness[base_joints(model, root_of(model))].any() or model.body_gravcomp.any()
-    return not (weightless or held or (still(model) & solid(model)).any())
+    return not (weightless or held)
 
 
 def floor_of(model: mujoco.MjModel) -> tuple[int, float]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from core.behaviours.robot_model import LARGEST, MAX_PARTS, RobotModel, is_part_name
 from core.errors import UserError
 from core.robots.actuators import rest_activations, rest_controls
-from core.robots.floor import has_own_floor
+from core.robots.floor import has_own_floor, has_weight
 from core.robots.kinematics import Kinematics
 from core.robots.meshes import simplify
 from core.robots.mjcf import pack, read_mjcf
@@ -91,6 +91,7 @@ def import_robot(path: Path) -> RobotModel:
             timestep, drawn_floor = model.opt.timestep, (min(0.0, lowest),)
             model = compile_mjcf(xml, assets, drawn_floor=drawn_floor[0])
             model.opt.timestep = timestep
+        _require_contact(model)
         return _describe(model, packed, start, drawn_floor, extents)
     except UserError as error:
         named = str(error).startswith(str(path))
@@ -146,6 +147,15 @@ def _require_upright(model: mujoco.MjModel) -> None:
     pull = model.opt.gravity
     if np.abs(pull[:2]).max() > _SLANT * np.linalg.norm(pull) or pull[2] > 0:
         raise UserError("its gravity does not point along -z: turn the model so that z points up.")
+
+
+def _require_contact(model: mujoco.MjModel) -> None:
+    """Raise UserError if the robot would fall through its floor. model: with the floor"""
+    if lift_of(model, root_of(model)) is not None and has_weight(model) and not Kinematics(model).sensed:
+        raise UserError(
+            "none of its geoms can touch a floor, so it would fall for ever: give them contype and conaffinity, or import"
+            " the file that does, such as its scene."
+        )
 
 
 def _require_readable_names(model: mujoco.MjModel) -> None:

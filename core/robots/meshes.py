@@ -63,6 +63,7 @@ def simplify(xml: str, assets: dict[str, bytes]) -> tuple[str, dict[str, bytes]]
     for element in root.iter("mesh"):
         if element.attrib.get("file") in renamed:
             element.attrib["file"] = renamed[element.attrib["file"]]
+            element.attrib.pop("content_type", None)  # of the former file, which MuJoCo's to_xml() names
     terrains = {element.attrib.get("file") for element in root.iter("hfield")}
     for name in kept:
         if PurePosixPath(name).suffix == ".png":  # MuJoCo reads no other pictures

@@ -224,7 +224,7 @@ def _include(
     for parent in list(root.iter()):
         for index, child in reversed(list(enumerate(parent))):
             if child.tag == "include":
-                name = child.attrib.get("file", "")
+                name = child.attrib.get("file", "").replace("\\", "/")  # as MuJoCo reads Windows paths
                 if not name:
                     raise UserError("an <include> names no file: give it one, or leave it out.")
                 source = _first_found(folder / name, folder / place / name)

@@ -270,7 +270,7 @@ def test_random_starts_keep_the_limit_of_a_ball_joint(batch: MakeBatch) -> None:
     "change",
     [
         {"last": '<contact><exclude body1="world" body2="box"/></contact>'},
-        {"first": '<option><flag contact="disable"/></option>'},
+        {"first": '<option gravity="0 0 0"><flag contact="disable"/></option>'},
     ],
     ids=["excluded", "switched off"],
 )
@@ -388,6 +388,10 @@ def test_a_mesh_of_many_triangles_is_simplified_and_keeps_its_convex_hull() -> N
     whole = compile_mjcf(*read_mjcf(Path("box.xml")))
     assert whole.nmeshface > 16_000 and 200 < simple.nmeshface <= 2000
     assert len(model.content()) < 40_000
+    saved = mujoco.MjSpec.from_file("box.xml")
+    saved.compile()
+    Path("saved.xml").write_text(saved.to_xml())  # names the type of the mesh's file
+    assert compile_mjcf(*unpack(imported(Path("saved.xml"))[0].content())).nmeshface == simple.nmeshface
     rows = np.random.default_rng(0).normal(size=(20, 8))
     one, other = Kinematics(simple), Kinematics(whole)
     assert one.lowest(rows) == pytest.approx(other.lowest(rows), abs=1e-4)
@@ -472,20 +476,6 @@ def test_a_robot_moving_across_x_is_seen_along_x(root: str, axis: str, azimuth: 
     model, task = imported(Path("box.xml"))
     assert model.frontal == (azimuth == 180) and task.camera.azimuth == azimuth
     assert not robot_model({name: value for name, value in model.to_dict().items() if name != "frontal"}).frontal
-
-
-@pytest.mark.slow_after_first
-@pytest.mark.parametrize("size", [0.01, 0.1, 0.35, 1, 20])
-def test_some_squares_of_the_floor_are_visible_for_any_size_of_robot(size: float) -> None:
-    ball = f"""<mujoco><worldbody><geom name="floor" type="plane" size="9 9 1"/><body pos="0 0 {size}">
-      <joint name="x" type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/><geom size="{size}"/></body></worldbody>
-      <actuator><motor joint="x" ctrlrange="-1 1"/></actuator></mujoco>"""
-    Path("ball.xml").write_text(ball)
-    _, task = imported(Path("ball.xml"))
-    model = load_model(task)
-    repeats, floor_metres = model.mat_texrepeat[model.geom_matid[0]], 2 * model.geom_size[0, :2]
-    squares = 0.65 * task.camera.distance * 2 * repeats / floor_metres
-    assert squares.min() > 5 and squares.max() < 20
 
 
 def test_a_quarter_turn_of_a_reacher_points_up_in_the_picture(batch: MakeBatch) -> None:

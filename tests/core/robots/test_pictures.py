@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import mujoco
@@ -52,6 +53,16 @@ def test_a_wall_between_robot_and_camera_does_not_hide_the_robot() -> None:
         red.append(red_pixels(task, state).sum())
     free, before, behind = red
     assert free > 50 and before > 0.8 * free and behind == free
+
+
+def test_the_mount_of_a_robot_in_front_of_it_stays_opaque() -> None:
+    """It is part of the robot, like a palm with fingers, and would flicker as they move behind it."""
+    palm = '<body name="palm" pos="0 -.3 .3"><geom type="box" size=".2 .05 .2" rgba="1 0 0 1"/>{}</body>'
+    finger = '<body pos="0 .3 {}"><joint name="hip" axis="0 1 0" damping="1"/><geom size=".1"/></body>'
+    behind, above = (imported(FLOOR + palm.format(finger.format(height)))[1] for height in (0.0, 2.0))
+    for task in (behind, above):
+        red = red_pixels(replace(task, camera=behind.camera), np.zeros(3))
+        assert red.sum() > 300
 
 
 def test_the_near_side_of_a_flat_robot_below_its_usual_height_is_in_the_picture() -> None:

@@ -184,9 +184,19 @@ def test_a_robot_that_does_not_fall_endlessly_keeps_its_visual_plane(first: str,
 
 @pytest.mark.parametrize("flag", ["contact", "constraint"])
 def test_nothing_touches_the_floor_if_the_file_disables_contacts(flag: str) -> None:
-    model, task = imported(FLOOR + walker(), f'<option><flag {flag}="disable"/></option>')
+    model, task = imported(FLOOR + walker(), f'<option gravity="0 0 0"><flag {flag}="disable"/></option>')
     same = constant_signals(load_model(task))
     assert model.sensed == 0 and {"contact[trunk]", "contact[leg]", "airborne"} <= {*same}
+
+
+def test_a_robot_that_would_fall_through_its_floor_is_refused() -> None:
+    """As in files whose contacts are defined by the scene that includes them."""
+    ghost = '<default><geom contype="0" conaffinity="0"/></default>'
+    with pytest.raises(
+        UserError, match="none of its geoms can touch a floor, so it would fall for ever: give them contype"
+    ):
+        imported(walker(), ghost)
+    imported(walker("<freejoint/>"), ghost + '<option gravity="0 0 0"/>')
 
 
 def test_a_part_on_a_ball_joint_stays_above_the_visual_floor(batch: MakeBatch) -> None:

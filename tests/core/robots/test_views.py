@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.behaviours.robot_model import RobotModel
+from core.robots.models import load_model
 from tests.core.robot_toys import imported
 
 CAR = """<mujoco><worldbody><geom type="plane" size="5 5 1"/><body name="car" pos="0 0 .5">
@@ -41,3 +42,17 @@ def test_the_camera_sees_a_robot_that_unfolds() -> None:
     stretched = model(snake.format(""))
     assert 0.3 * stretched.distance < folded.distance < stretched.distance
     assert 0.65 * folded.distance > 1.2  # m of picture, for links of 1.8 m that are seldom straight
+
+
+@pytest.mark.slow_after_first
+@pytest.mark.parametrize("size", [0.01, 0.1, 0.35, 1, 20])
+def test_some_squares_of_the_floor_are_visible_for_any_size_of_robot(size: float) -> None:
+    ball = f"""<mujoco><worldbody><geom name="floor" type="plane" size="9 9 1"/><body pos="0 0 {size}">
+      <joint name="x" type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/><geom size="{size}"/></body></worldbody>
+      <actuator><motor joint="x" ctrlrange="-1 1"/></actuator></mujoco>"""
+    Path("ball.xml").write_text(ball)
+    _, task = imported(Path("ball.xml"))
+    model = load_model(task)
+    repeats, floor_metres = model.mat_texrepeat[model.geom_matid[0]], 2 * model.geom_size[0, :2]
+    squares = 0.65 * task.camera.distance * 2 * repeats / floor_metres
+    assert squares.min() > 5 and squares.max() < 20
