@@ -211,7 +211,7 @@ TEACH = ["teach", "hopper-backflip", "--session", "s"]
         (["teach", "--session", "s"], "hopper-backflip"),
         (["teach", "nowhere.json", "--session", "s"], "nowhere.json"),
         ([*TEACH, "--labels", "-5"], "labels"),
-        ([*TEACH, "--labels", "0"], "or the teacher to none"),
+        ([*TEACH, "--labels", "0"], "or teacher to none"),
         ([*TEACH, "--set", "nonsense"], "NAME=VALUE"),
         ([*TEACH, "--set", "nothing.members=1"], "nothing.members"),
         ([*TEACH, "--set", "policy.discount=null"], "discount"),

@@ -167,6 +167,10 @@ def test_a_bridge_to_which_nothing_is_connected_is_no_network(network: Network) 
         subprocess.run([*network.host, "ip", *command.split()], check=True)
     assert address_in(network) == _HOST
     subprocess.run([*network.host, "ip", "link", "set", "cable", "down"], check=True)
+    for name in ("bridge", "cable"):
+        state = [*network.host, "ip", "link", "show", name]
+        while "LOWER_UP" in subprocess.run(state, capture_output=True, text=True, check=True).stdout:
+            pass  # the kernel reports lost connections a little later
     with pytest.raises(subprocess.CalledProcessError) as failed:
         address_in(network)
     assert "OSError" in failed.value.stderr
