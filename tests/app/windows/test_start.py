@@ -138,6 +138,7 @@ def test_a_new_session_of_a_shipped_task_begins_with_the_answers_of_another_one(
         assert not form.begin_from.nothing.isVisible()
         QTest.keyClick(form.begin_from.parts[name], Qt.Key.Key_Space)
     assert form.begin_from.nothing.isVisible()
+    assert clipped(form) == []
     QTest.keyClick(form.begin_from.parts["answers"], Qt.Key.Key_Space)
     assert not form.begin_from.nothing.isVisible()
     assert clipped(form) == []
