@@ -19,6 +19,8 @@ LARGEST = 1e6
 """Bound on the absolute value of every number; for a distance, in metres."""
 MAX_PARTS = 512
 """Largest number of joints, actuators or geoms."""
+START_NOISE = 5e-3
+"""Largest deviation of the starting positions and velocities from the usual ones; less for a small robot, in proportion."""
 _INTEGRATORS = ("euler", "rk4", "implicit", "implicitfast")
 
 

@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from core.behaviours.robot_model import LARGEST, MAX_PARTS, RobotModel, is_part_name
+from core.behaviours.robot_model import LARGEST, MAX_PARTS, START_NOISE, RobotModel, is_part_name
 from core.errors import UserError
 from core.robots.actuators import rest_activations, rest_controls
 from core.robots.floor import has_own_floor, has_weight
@@ -218,9 +218,12 @@ def _extent_at(model: mujoco.MjModel, data: mujoco.MjData, positions: Float64, s
 def _is_stable(model: mujoco.MjModel, start: Float64, size: float) -> bool:
     """Return whether further trials, within a time limit, are stable. size: size of the robot in m"""
     kinematics, rng, began = Kinematics(model), np.random.default_rng(1), time.monotonic()
-    positions, velocities = np.tile(start, (2 * _TRIALS, 1)), np.zeros((2 * _TRIALS, model.nv))
+    scale = min(1.0, size)
+    noise = START_NOISE * scale
+    positions = start + rng.uniform(-noise, noise, (2 * _TRIALS, model.nq))
+    velocities = rng.uniform(-noise, noise, (2 * _TRIALS, model.nv))
     if can_lift_and_turn(kinematics):
-        Starts(kinematics, "mixed", min(1.0, size)).throw(rng, positions[_TRIALS:], velocities[_TRIALS:])
+        Starts(kinematics, "mixed", scale).throw(rng, positions[_TRIALS:], velocities[_TRIALS:])
     for first in range(0, _TRIALS, _AT_ONCE):
         rows = np.r_[first : first + _AT_ONCE, _TRIALS + first : _TRIALS + first + _AT_ONCE]
         trials = _Trials(model, start, rng, positions[rows], velocities[rows])

@@ -24,7 +24,7 @@ import math
 
 import numpy as np
 
-from core.behaviours.robot_model import RobotModel
+from core.behaviours.robot_model import START_NOISE, RobotModel
 from core.behaviours.signals import SignalNames
 from core.tasks import reacher
 from core.tasks.base import FASTEST, ORIENTATION, Camera, RobotTask, observe_turning, orientation
@@ -36,8 +36,6 @@ _SQUARES = 4.0
 """Ratio of the camera's distance to the size of two of the floor's squares: 5 to 13 squares fit into a picture's width."""
 _SPINNING = 100.0
 """Limit in rad/s to which the observed speed of a hinge without limits, such as a wheel's, is clipped."""
-_NOISE = 5e-3
-"""Largest deviation of the starting positions and velocities of an imported robot from its own."""
 _CLIP_SECONDS, _EPISODE_SECONDS = 1.5, 8.0
 
 _ROOT_SLIDES = ("rootx", "rootz")
@@ -290,7 +288,7 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
         unseen_joints=model.unseen_joints,
         surroundings=model.surroundings,
         start_scale=scale,
-        reset_noise=_NOISE * scale,
+        reset_noise=START_NOISE * scale,
         camera=Camera(model.body, model.height, model.distance, elevation, azimuth, model.fixed, (x, y)),
         floor_pattern=_round_down(model.distance / _SQUARES),
     )
