@@ -11,6 +11,7 @@ SOMERSAULT_TORCH_INDEX       the package index to look for PyTorch in besides pi
 # Standard library only: this runs before anything is installed.
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import importlib.util
@@ -149,7 +150,7 @@ def digest(groups: tuple[str, ...]) -> str:
 
 def interpreter() -> str:
     """The Python that the environment runs, and the environment's place: packages of another one are not found."""
-    return f"python {PYTHON.resolve()} in {VENV}"
+    return f"python {PYTHON.resolve()} in {VENV.resolve()}"
 
 
 def is_installed(groups: tuple[str, ...]) -> bool:
@@ -222,7 +223,11 @@ def hand_over(command: list[str]) -> int:
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"}
     if sys.platform == "win32":
-        return subprocess.call(command, env=environ)
+        program = subprocess.Popen(command, env=environ)
+        while program.poll() is None:
+            with contextlib.suppress(KeyboardInterrupt):  # the program receives Ctrl+C too, and saves the session
+                program.wait()
+        return program.returncode
     os.execve(command[0], command, environ)
 
 

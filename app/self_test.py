@@ -23,7 +23,8 @@ from app.session.metrics_recorder import TRAIN_LOSS, of_member
 from app.windows.demo import DemoWindow
 from core.errors import UserError
 from core.io.session_log import NAME
-from core.session.session import CHECKPOINTS, Session
+from core.session.checkpoint import CHECKPOINTS
+from core.session.session import Session
 
 _STEP_MS = 100
 _PATIENCE_SECONDS = 600.0

@@ -154,7 +154,10 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
         help="local[:N], N runs at once (default: one per core); ray[:ADDRESS], a Ray cluster; slurm:PARTITION",
     )
     sweep.add_argument(
-        "--out", type=_named, required=True, help="folder for the results; runs with a result there are not repeated"
+        "--out",
+        type=_non_empty,
+        required=True,
+        help="folder for the results; runs with a result there are not repeated",
     )
     sweep.add_argument("--tasks", nargs="+", help="tasks, behaviours or behaviour files (default: those of the plan)")
     sweep.add_argument("--seeds", nargs="+", type=int, help="random seeds (default: those of the plan)")
@@ -177,7 +180,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _named(text: str) -> str:
+def _non_empty(text: str) -> str:
     """Return `text`. Raises ArgumentTypeError if it is empty, for example because a shell variable is not set."""
     if not text:
         raise argparse.ArgumentTypeError("expected a folder, got an empty string")
@@ -211,11 +214,11 @@ def _add_teach(teach: argparse.ArgumentParser) -> None:
         help="environment steps in the whole session (default: those that the answers allow, or the preset's)",
     )
     teach.add_argument("--seed", type=int, help="random seed (default 0)")
-    teach.add_argument("--session", type=_named, help="the new session's folder (default: one in sessions/)")
-    teach.add_argument("--resume", type=_named, metavar="DIR", help="continue this session")
+    teach.add_argument("--session", type=_non_empty, help="the new session's folder (default: one in sessions/)")
+    teach.add_argument("--resume", type=_non_empty, metavar="DIR", help="continue this session")
     teach.add_argument(
         "--from",
-        type=_named,
+        type=_non_empty,
         metavar="DIR",
         dest="begin_from",
         help="begin with what this session of the same robot has learned; --labels then counts the new answers",

@@ -28,9 +28,9 @@ from core.reward.ensemble import RewardEnsemble, build_ensemble
 from core.reward.image_ensemble import ImageEnsemble
 from core.rollout.actor import Actor
 from core.seeding import generator
-from core.session.checkpoint import load_newest
+from core.session.checkpoint import CHECKPOINTS, load_newest
 from core.session.job_states import has_reward, pool_segments, published_weights
-from core.session.session import CHECKPOINTS, read_config
+from core.session.session import read_config
 from core.session.taking import same_body
 from core.tasks import get_task
 from core.types import Float32, Observations

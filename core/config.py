@@ -120,6 +120,11 @@ class RewardConfig(_Checked):
     last_layer_scale: float = number(0.02, "initial scale of the last layer", "", 0, 1)
     target: str = choice("comparisons", "what the predictors are fitted to", ("comparisons", "returns"), "3.3")
 
+    @property
+    def see_actions(self) -> bool:
+        """True if actions are among the predictors' inputs."""
+        return self.inputs == "observation_action"
+
 
 @dataclass(frozen=True)
 class QueryConfig(_Checked):
@@ -157,6 +162,11 @@ class QueryConfig(_Checked):
     pool_old: float = number(0.0, "share of the pool for segments of all earlier policies", "", 0, 1)
     rest: int = number(0, "answers before a segment may be shown again", "", 0, 10_000)
     alike: float = number(0.0, "least distance between a pair's segments; 1 is that of two random ones", "", 0, 1)
+
+    @property
+    def by_answers(self) -> bool:
+        """True if pairs are asked evenly, by answers."""
+        return self.schedule == "answers"
 
     def length(self, usual: int) -> int:
         """Return the number of steps of a segment. usual: number of steps of the task's own segments"""

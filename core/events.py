@@ -42,6 +42,12 @@ class JobState:
         return without_prefix(self.arrays, prefix)
 
 
+ENSEMBLE_PREFIX = "ensemble_"
+"""Prefix of the ensemble's own weights in the reward's state; outside a round, they are the weights published last."""
+REPLAY_PREFIX, BATCH_PREFIX = "replay_", "batch_"
+"""Prefixes of the replay memory's arrays and of the waiting batches' in the policy's state."""
+
+
 @dataclass(frozen=True)
 class JobSpec:
     """Description from which a child process builds its job.

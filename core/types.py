@@ -46,6 +46,11 @@ class Choice(StrEnum):
         return _MU[self]
 
     @property
+    def usable(self) -> bool:
+        """True if the reward is fitted to this choice: for all but CANT_TELL."""
+        return self is not Choice.CANT_TELL
+
+    @property
     def sentence(self) -> str:
         """The choice in words, such as 'Left is better'."""
         return f"{self.capitalize()} is better" if self in (Choice.LEFT, Choice.RIGHT) else self.capitalize()

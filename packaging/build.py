@@ -60,13 +60,15 @@ class Build:
         self.seconds[step] = round(time.monotonic() - started, 1)
 
     def call(self, *command: object, **environ: str) -> None:
-        subprocess.run([*map(str, command)], cwd=ROOT, check=True, env={**os.environ, **environ})
+        fixed = {"PIP_USER": "0"}  # packages of the user's own would not be in the bundle
+        subprocess.run([*map(str, command)], cwd=ROOT, check=True, env={**os.environ, **fixed, **environ})
 
     def make_environment(self) -> None:
         """Install the constrained libraries, those of the extra `onnx` and PyInstaller, without test dependencies."""
         wanted = run.requirements(("build", "onnx"))
-        stamp, digest = self.work / "venv" / "installed.txt", run.digest(("build", "onnx"))
-        if not (self.python.exists() and stamp.exists() and stamp.read_text("utf-8") == digest):
+        stamp = self.work / "venv" / "installed.txt"
+        installed = f"{run.digest(('build', 'onnx'))}\n{sys.version}\n"
+        if not (self.python.exists() and stamp.exists() and stamp.read_text("utf-8") == installed):
             self.call(
                 sys.executable, "-m", "venv", "--clear", self.work / "venv"
             )  # drop libraries of older constraints
@@ -75,7 +77,7 @@ class Build:
         self.call(*pip, torch, *run.torch_index(dict(os.environ), self.cuda))
         self.call(*pip, *wanted)
         self.require_flavour()
-        stamp.write_text(digest, "utf-8")
+        stamp.write_text(installed, "utf-8")
 
     def require_flavour(self) -> None:
         built = subprocess.check_output(
@@ -153,11 +155,13 @@ def _as_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 def _commit_time() -> str:
     try:
         return subprocess.check_output(
-            ["git", "log", "-1", "--format=%ct"], cwd=ROOT, text=True, stderr=subprocess.DEVNULL
+            ["git", "log", "-1", "--format=%ct"], cwd=ROOT, text=True, stderr=subprocess.PIPE
         ).strip()
-    except (OSError, subprocess.CalledProcessError):
+    except (OSError, subprocess.CalledProcessError) as error:
+        reason = getattr(error, "stderr", None) or str(error)
         sys.exit(
-            "There is no commit here to take the time of the files from: set SOURCE_DATE_EPOCH, for example to $(date +%s)."
+            f"git names no commit to take the time of the files from ({reason.strip().splitlines()[0]}): set"
+            " SOURCE_DATE_EPOCH, for example to $(date +%s)."
         )
 
 
@@ -168,6 +172,8 @@ def main() -> None:
     parser.add_argument("--appimage", metavar="RUNTIME", type=Path)
     parser.add_argument("--output", type=Path, default=HERE / "dist")
     options = parser.parse_args()
+    if options.appimage and not options.appimage.is_file():
+        parser.error(f"there is no file {options.appimage}: packaging/README.md says where the runtime comes from")
     options.output.mkdir(parents=True, exist_ok=True)
     build, made = Build(options.torch, options.output.resolve()), []
     with build.timed("environment"):

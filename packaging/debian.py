@@ -135,4 +135,4 @@ def set_times(folder: Path, epoch: int) -> None:
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
-        os.utime(path, (epoch, epoch), follow_symlinks=False)
+        os.utime(path, (epoch, epoch), follow_symlinks=os.utime not in os.supports_follow_symlinks)

@@ -123,9 +123,9 @@ class ClipCache(QObject):
         segments, fps = (query.left, query.right), CLIP_FPS
         if not task.clips:
             segments, fps = (_middle(query.left), _middle(query.right)), _ONE_FRAME
-        self._token = next(self._job_requests.tokens)
-        request = ClipsRequested(self._token, segments, CLIP_SIZE, fps)
-        self._job_requests.send(request, partial(self._on_rendered, task, query))
+        self._token = self._job_requests.send(
+            lambda token: ClipsRequested(token, segments, CLIP_SIZE, fps), partial(self._on_rendered, task, query)
+        )
 
     def _on_rendered(self, task: _Task, query: Query, event: ClipsRendered) -> None:
         self._task = None

@@ -78,8 +78,7 @@ class PreferenceHistory(QObject):
     def judge(self) -> None:
         """Ask for the newest reward snapshot's view of the answers; `judged` follows, when training runs."""
         self._job_requests.cancel(self._judgement_token)
-        self._judgement_token = next(self._job_requests.tokens)
-        self._job_requests.send(PredictionsRequested(self._judgement_token), self._on_judged)
+        self._judgement_token = self._job_requests.send(PredictionsRequested, self._on_judged)
 
     def close(self) -> None:
         self._reader.close()

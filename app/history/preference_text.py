@@ -45,7 +45,7 @@ def at(seconds: float) -> str:
 def notes(row: PreferenceSummary, against: float | None = None) -> list[str]:
     """Remarks about an answer. against: the predictor's contradiction, 0 to 1, or None."""
     remarks = []
-    if against is not None and row.choice is not Choice.CANT_TELL:
+    if against is not None and row.choice.usable:
         side, share = ("one side", (1 + against) / 2) if row.choice == Choice.TIE else ("the other side", against)
         remarks.append(f"the reward model gives {side} {share:.0%}")
     if row.withdrawn:

@@ -228,10 +228,11 @@ class Labelling(QObject):
     def _request_clips(self, query: Query, first: bool = False) -> None:
         if self.pairs.rendering == 1:  # the first; an earlier one may have been dropped without an end
             self._progress.drawing.begin()
-        token, segments = next(self._job_requests.tokens), (query.left, query.right)
-        request = ClipsRequested(token, segments, self.clip_size, CLIP_FPS, first)
+        segments, size = (query.left, query.right), self.clip_size
+        token = self._job_requests.send(
+            lambda token: ClipsRequested(token, segments, size, CLIP_FPS, first), self._on_clips_rendered
+        )
         self._renderings[token] = query
-        self._job_requests.send(request, self._on_clips_rendered)
 
     def _cancel_renderings(self) -> None:
         """Cancel the requests for clips that the queue no longer needs."""
@@ -252,7 +253,7 @@ class Labelling(QObject):
 
     def _on_added(self, preference: Preference) -> None:
         self._undone.clear()  # as in the store: after a new answer nothing can be redone
-        if preference.query.repeats is None and preference.choice is not Choice.CANT_TELL:
+        if preference.query.repeats is None and preference.choice.usable:
             self.finish_ended.emit()
         self._count_answer(preference, preference.query)
 

@@ -28,7 +28,7 @@ class TrainingCourse:
     """
 
     def __init__(self, config: Config) -> None:
-        self.follows_answers = config.query.schedule == "answers" and config.rollout.steps_per_answer > 0
+        self.follows_answers = config.query.by_answers and config.rollout.steps_per_answer > 0
         self.lifted = self.holding = self.finished = self.done = False
         self.finishing: float | None = None
         self._steps = max(1, config.rollout.finish_steps)

@@ -91,8 +91,10 @@ class Demonstrations(QObject):
         if not pair_ready and now < self._next_at + _PATIENCE_SECONDS:
             return
         self._drawing, self._newest = self._newest, None
-        self._token, (event, _) = next(self._job_requests.tokens), self._drawing
-        self._job_requests.send(ClipsRequested(self._token, (event.segment,), self.size, FPS), self._on_clips_rendered)
+        segments = (self._drawing[0].segment,)
+        self._token = self._job_requests.send(
+            lambda token: ClipsRequested(token, segments, self.size, FPS), self._on_clips_rendered
+        )
 
     def _on_clips_rendered(self, event: ClipsRendered) -> None:
         assert self._drawing is not None

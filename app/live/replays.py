@@ -68,8 +68,9 @@ class Replays(QObject):
 
     def _on_loaded(self, snapshot: SnapshotInfo, weights: Arrays) -> None:
         if snapshot == self._rendering:
-            self._token = next(self._job_requests.tokens)
-            self._job_requests.send(ReplayRequested(self._token, weights, self.size, FPS), self._on_answer)
+            self._token = self._job_requests.send(
+                lambda token: ReplayRequested(token, weights, self.size, FPS), self._on_answer
+            )
 
     def _on_unreadable(self, snapshot: SnapshotInfo, sentence: str) -> None:
         if snapshot == self._rendering:

@@ -13,6 +13,8 @@ from core.formatting import first_free, slug
 
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 """Characters that the name of a folder can't have, here or on another system to which the session may be moved."""
+_RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+"""Names that Windows keeps for devices."""
 _LONGEST = 100
 _WIDTH = 640
 """Maximum width in pixels, so that the button stays near the folder that it changes."""
@@ -60,6 +62,8 @@ class FolderField(QWidget):
             return f"A name can't contain {shown}: it is also the name of the session's folder."
         if name[0] == "." or name[-1] == "." or name.endswith(".part"):
             return "A name can't begin or end with a full stop, or end with .part."
+        if _RESERVED.fullmatch(name):
+            return f"Windows has no folders named {name}: give the session another name."
         if len(name) > _LONGEST:
             return f"A name can't be longer than {_LONGEST} characters."
         return f"{name} already exists: give the session another name." if name in self._taken else ""

@@ -30,6 +30,9 @@ _BESIDE_NUMBERS = 40
 """Width of a scale without its numbers: ticks and title."""
 _ROW, _SAMPLE, _BETWEEN = 22, 30, 18
 """Height of a row of the legend, and widths of a line in it and of the space after its name."""
+_PIECE = 25
+"""Most points of a curve that are drawn at once as pixels. Qt holds Python's lock meanwhile, and takes up to a second for a
+thousand points, during which the window would not respond."""
 _TICKS = 6
 """Maximum number of intervals between ticks."""
 _NARROW = 3.0
@@ -76,7 +79,7 @@ class PlotFigure:
         image.setDotsPerMeterY(_DOTS_PER_METRE)
         painter = QPainter(image)
         painter.scale(_SCALE, _SCALE)
-        self._paint(painter)
+        self._paint(painter, _PIECE)
         painter.end()
         return encoded(image, "PNG")
 
@@ -95,12 +98,13 @@ class PlotFigure:
         generator.setTitle(self.title)
         generator.setDescription(self.subtitle)
         painter = QPainter(generator)
-        self._paint(painter)
+        self._paint(painter, max((len(line.x) for line in self.lines), default=1))
         painter.end()
         buffer.close()
         return bytes(content.data())
 
-    def _paint(self, painter: QPainter) -> None:
+    def _paint(self, painter: QPainter, piece: int) -> None:
+        """piece: most points of a curve that are drawn at once"""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(QRectF(0, 0, _WIDTH, _HEIGHT), QColor("white"))
         has_right = any(line.right for line in self.lines)
@@ -120,7 +124,7 @@ class PlotFigure:
         self._draw_x(painter, box)
         painter.setClipRect(box.adjusted(-_POINT, -_POINT, _POINT, _POINT))
         for line in self.lines:
-            self._draw_line(painter, box, line)
+            self._draw_line(painter, box, line, piece)
 
     def _side(self, painter: QPainter, right: bool) -> float:
         """Return the margin for a scale: with the title and the widest number."""
@@ -217,16 +221,21 @@ class PlotFigure:
         colour.setAlpha(_ALPHA)
         painter.fillRect(box & QRectF(box.left(), tops[1], box.width(), tops[0] - tops[1]), colour)
 
-    def _draw_line(self, painter: QPainter, box: QRectF, line: Line) -> None:
+    def _draw_line(self, painter: QPainter, box: QRectF, line: Line, piece: int) -> None:
         (left, right), (low, high) = self.x_range, self._scale(line.right)
         xs = box.left() + box.width() * (line.x - left) / (right - left)
         ys = box.bottom() - box.height() * (line.y - low) / (high - low)
+        lengths = np.hypot(np.diff(xs, prepend=xs[:1]), np.diff(ys, prepend=ys[:1])) / _LINE
+        drawn = np.where(np.isfinite(lengths), lengths, 0.0).cumsum()
         painter.setPen(_pen(line))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         for run in runs(line.y):
             if run.stop - run.start > 1:
-                points = zip(xs[run].tolist(), ys[run].tolist(), strict=True)
-                painter.drawPolyline(QPolygonF([QPointF(x, y) for x, y in points]))
+                for first in range(run.start, run.stop - 1, piece):
+                    part = slice(first, min(run.stop, first + piece + 1))
+                    points = [QPointF(x, y) for x, y in zip(xs[part].tolist(), ys[part].tolist(), strict=True)]
+                    painter.setPen(_pen(line, float(drawn[first] - drawn[run.start])))
+                    painter.drawPolyline(QPolygonF(points))
             else:
                 painter.setBrush(QColor(line.colour))
                 painter.drawEllipse(QPointF(float(xs[run.start]), float(ys[run.start])), _POINT, _POINT)
@@ -282,11 +291,15 @@ def log_text(value: float) -> str:
     return f"{float(f'{value:.3g}'):g}" if -2 <= int(power) <= 4 else f"{float(mantissa):g}e{int(power)}"
 
 
-def _pen(line: Line) -> QPen:
+def _pen(line: Line, drawn: float = 0.0) -> QPen:
+    """Return the pen of a curve. drawn: length of its earlier pieces in widths of the line, at which dashes continue"""
     pen = QPen(QColor(line.colour), _LINE)
     pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
     if line.dashed:
         pen.setDashPattern([3.0, 2.0])
+        pen.setDashOffset(drawn)
+    else:
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)  # as a join between two pieces
     return pen
 
 

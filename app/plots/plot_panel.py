@@ -37,7 +37,7 @@ class PlotPanel(QTabWidget):
 
     save_requested = Signal(object, str, object)
 
-    def __init__(self, task: Task, reward: RewardConfig, true_reward: TrueRewardVisibility, session: str = "") -> None:
+    def __init__(self, task: Task, reward: RewardConfig, true_reward: TrueRewardVisibility, session: str) -> None:
         """session: its name, for saved pictures"""
         super().__init__()
         self._task, self._session, self._true_reward = task, session, true_reward

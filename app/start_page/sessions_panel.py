@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtGui import QAction, QDesktopServices, QKeySequence
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QPushButton, QStackedWidget
 
 from app.session.library import SessionLibrary
 from app.start_page.session_list import SessionList
 from app.style.file_dialog import ask_for_file_to_open, ask_for_folder
+from app.style.file_manager import show_folder
 from app.style.labels import label
 from app.style.layouts import column, row, section_header
 from core.session.archive import SUFFIX
@@ -127,7 +128,7 @@ class SessionsPanel(QFrame):
     def _reveal(self) -> None:
         if self.list.current:
             folder = self.list.current.folder
-            if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
+            if not show_folder(folder):
                 self.failed.emit(f"No file manager could be started: the session is in {folder}.")
 
     def _ask_for_import(self) -> None:

@@ -1,7 +1,7 @@
 """Bar above a page with one message and buttons for the possible actions."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QLabel, QWidget
+from PySide6.QtWidgets import QFrame, QLabel
 
 from app.style.labels import read_out, set_property, tab_button
 from app.style.layouts import Margins, row
@@ -14,11 +14,9 @@ class MessageBar(QFrame):
     buttons: in the order of their texts
     """
 
-    def __init__(
-        self, style: str, *buttons: str, margins: Margins = (16, 8, 10, 8), parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, style: str, *buttons: str, margins: Margins = (16, 8, 10, 8)) -> None:
         """style: name in the style sheet; buttons: their texts"""
-        super().__init__(parent)
+        super().__init__()
         self.setObjectName(style)
         self.setAccessibleName("Message")
         self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)

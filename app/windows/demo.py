@@ -69,8 +69,8 @@ class DemoWindow(QWidget):
     left = Signal()
     vote_requested = Signal()
 
-    def __init__(self, controller: Controller, keys: KeyMap, parent: QWidget | None = None) -> None:
-        super().__init__(parent, Qt.WindowType.Window)
+    def __init__(self, controller: Controller, keys: KeyMap) -> None:
+        super().__init__(None, Qt.WindowType.Window)
         self._controller, self._keys = controller, keys
         controller.labelling.teacher_after_demo = controller.labelling.teacher
         self.code: VoteCode | None = None

@@ -45,8 +45,8 @@ class PlayWindow(QWidget):
     controls_changed = Signal(object)
     left = Signal()
 
-    def __init__(self, task: AtariTask, session: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent, Qt.WindowType.Window)
+    def __init__(self, task: AtariTask, session: str) -> None:
+        super().__init__(None, Qt.WindowType.Window)
         self.setWindowTitle(f"Play {task.title} – {session} – Somersault")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._held: set[str] = set()

@@ -13,21 +13,23 @@ JobAnswer = ClipsRendered | ReplayRendered | ReplayRefused | AnswersPredicted
 
 
 class JobRequests:
-    """Open requests by token. Use it in the window's thread only.
-
-    tokens: source of tokens; each request takes its own
-    """
+    """Open requests by token. Use it in the window's thread only."""
 
     def __init__(self, send: Callable[[Event, Iterable[str]], None]) -> None:
         """send: hands an event to the named jobs; a job that is not running takes none."""
-        self.tokens = itertools.count(1)
+        self._tokens = itertools.count(1)
         self._send = send
         self._open: dict[int, tuple[JobRequest, Callable[[Any], object]]] = {}
 
-    def send(self, request: JobRequest, on_answer: Callable[[Any], object]) -> None:
-        """Send a request to its job; `on_answer` gets the answer unless the request is cancelled first."""
+    def send(self, make_request: Callable[[int], JobRequest], on_answer: Callable[[Any], object]) -> int:
+        """Make a request of a new token, send it to its job, and return the token.
+
+        `on_answer` gets the answer unless the request is cancelled first.
+        """
+        request = make_request(next(self._tokens))
         self._open[request.token] = request, on_answer
         self._send(request, receivers(type(request)))
+        return request.token
 
     def cancel(self, token: int) -> None:
         """Drop the answer to this request. Unknown tokens are ignored."""

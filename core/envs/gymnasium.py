@@ -24,7 +24,7 @@ from core.envs.base import CaptureSchedule, Step
 from core.envs.gymnasium_factory import Envs, give_back, one_line, take_envs, viewer
 from core.errors import UserError
 from core.io import image_codec
-from core.robots.models import take_divergence
+from core.robots.physics import take_divergence
 from core.tasks.gymnasium import GYM_PREFIX, RATES, USUAL_RATE, GymTask, gym_task
 from core.types import Float32, Mask
 

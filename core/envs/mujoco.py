@@ -14,8 +14,17 @@ from core.envs.base import Step
 from core.events import without_prefix
 from core.robots.actuators import rest_activations
 from core.robots.kinematics import Kinematics, Poses
-from core.robots.models import largest_state, load_model, start_key
-from core.robots.physics import RolloutPhysics, fresh_state, have_diverged, placed
+from core.robots.models import load_model, start_key
+from core.robots.physics import (
+    RolloutPhysics,
+    activations_of,
+    fresh_state,
+    have_diverged,
+    largest_state,
+    placed,
+    positions_of,
+    velocities_of,
+)
 from core.robots.signals import SignalSource, StepSignals, StepStates
 from core.robots.starts import Starts, can_lift_and_turn
 from core.system.resources import available_cores
@@ -183,11 +192,11 @@ class MujocoVectorEnv:
 
     @property
     def _positions(self) -> Float64:
-        return self.states[:, 1 : 1 + self.model.nq]
+        return positions_of(self.model, self.states)
 
     @property
     def _velocities(self) -> Float64:
-        return self.states[:, 1 + self.model.nq : 1 + self.model.nq + self.model.nv]
+        return velocities_of(self.model, self.states)
 
     def _observe(self, poses: Poses | None = None) -> None:
         self.observations = self._observations_of(slice(None), poses)
@@ -199,8 +208,7 @@ class MujocoVectorEnv:
         if self.task.floor_sense:
             own = np.concatenate([own, (poses or Poses(self._kinematics, positions)).floor_sense()], axis=1)
         if self.task.activations:
-            first = 1 + self.model.nq + self.model.nv
-            own = np.concatenate([own, self.states[rows, first : first + self.task.activations]], axis=1)
+            own = np.concatenate([own, activations_of(self.model, self.states)[rows]], axis=1)
         return own.astype(np.float32)
 
     def get_state(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from core.errors import UserError, lack
 from core.io.image_codec import Pixels, decode_image, fit_to_square, fitted_size
 from core.robots.floor import floor_of
 from core.robots.models import load_model
-from core.robots.physics import FULL
+from core.robots.physics import FULL, positions_of
 from core.robots.structure import carriers, drawn_geoms, extent, ray_distance, shown_trees, still
 from core.tasks.base import Camera, RobotTask, Task
 from core.types import Float64, Frames
@@ -210,8 +210,7 @@ class MujocoRenderer(Renderer):
         after = min(before + 1, len(states) - 1)
         mujoco.mj_setState(self._model, self._data, states[before], FULL)
         if after > before:
-            nq = self._model.nq
-            step = np.zeros(self._model.nv)
-            mujoco.mj_differentiatePos(self._model, step, 1.0, states[before, 1 : 1 + nq], states[after, 1 : 1 + nq])
+            positions, step = positions_of(self._model, states), np.zeros(self._model.nv)
+            mujoco.mj_differentiatePos(self._model, step, 1.0, positions[before], positions[after])
             mujoco.mj_integratePos(self._model, self._data.qpos, step, time - before)
         mujoco.mj_forward(self._model, self._data)

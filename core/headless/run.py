@@ -42,7 +42,7 @@ from core.system.resources import available_cores, free_memory
 from core.tasks import get_task
 from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask
-from core.types import Choice, Query, require_count
+from core.types import Query, require_count
 
 log = logging.getLogger(__name__)
 Listener = Callable[[Event], None]
@@ -152,7 +152,7 @@ class HeadlessRun:
         report = self._report
         assert report is not None
         choices = [row.choice for row in self._store.labels()]
-        usable = len(choices) - choices.count(Choice.CANT_TELL)
+        usable = sum(choice.usable for choice in choices)
         counts = report.env_steps, self._steps_taken, len(choices), usable
         seconds = time.monotonic() - started
         return Outcome(*counts, seconds, report.true_return, report.measure, report.divergences)

@@ -74,7 +74,7 @@ def make_config(name: str, preset: str, given: Changes, ablation: Changes, setti
         preset_of_task = paper_changes(task.name, game, paper)
     usual = {**merge_presets(preset_of_task, paper, algorithm), **given, **settings}
     config = replaced(Config(task=name), **{**usual, **ablation, **settings})
-    if config.query.schedule == "answers" and "steps" not in given and "steps" not in settings:
+    if config.query.by_answers and "steps" not in given and "steps" not in settings:
         kept = {name: usual.get(name, _default(name)) for name in _PLANNING if name in ablation}
         config = replaced(config, steps=steps_for_answers(replaced(config, **kept)))
     if game and preset == "paper" and config.policy.algorithm == "a2c" and "policy.decay" not in {**given, **settings}:

@@ -34,7 +34,7 @@ from core.presets import ABLATIONS
 from core.session.library import teacher_of
 from core.session.session import Session, read_config
 from core.session.size_limits import check_size_limits
-from core.session.taking import PARTS, Taken, create_from, parts_of, take, with_answers
+from core.session.taking import PARTS, Taken, create_from, take, with_answers
 from core.tasks import CATALOGUE, behaviours, get_task
 from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import is_behaviour_text, unseen_by_predictors
@@ -209,8 +209,8 @@ def new_session(args: argparse.Namespace) -> Session:
     if isinstance(task, RobotTask) and task.behaviour:
         warnings = [unchanging_signals(task.behaviour, task)]
         if task.behaviour.oracle and args.teacher != "none":
-            see_actions = config.reward.inputs == "observation_action"
-            warnings.append(unseen_by_predictors(task, task.behaviour.oracle, _SEE_ACTIONS, see_actions))
+            oracle, see_actions = task.behaviour.oracle, config.reward.see_actions
+            warnings.append(unseen_by_predictors(task, oracle, _SEE_ACTIONS, see_actions))
         for warning in filter(None, warnings):
             print(warning, file=sys.stderr)
     unique = f"{slug(task.name)}-{datetime.now():%Y%m%d-%H%M%S-%f}"
@@ -220,7 +220,7 @@ def new_session(args: argparse.Namespace) -> Session:
 
 def _take(args: argparse.Namespace, config: Config) -> Taken:
     """Return what the session begins with. Prints a note to stderr if it takes answers about another behaviour."""
-    parts = parts_of(",".join(PARTS) if args.take is None else args.take)
+    parts = _parts_of(",".join(PARTS) if args.take is None else args.take)
     if args.teacher == "none" and parts != {"policy"}:
         raise UserError("With --teacher none neither a reward nor answers are used: give --take policy.")
     source = Path(args.begin_from)
@@ -232,6 +232,17 @@ def _take(args: argparse.Namespace, config: Config) -> Taken:
             file=sys.stderr,
         )
     return taken
+
+
+def _parts_of(text: str) -> frozenset[str]:
+    """Parse a list such as 'reward,policy'. Raises UserError if a part is unknown or none is given."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    for word in words:
+        if word not in PARTS:
+            raise UserError(f"{word!r:.40} can't be taken from a session: choose from {', '.join(PARTS)}.")
+    if not words:
+        raise UserError(f"--take is empty: choose from {', '.join(PARTS)}.")
+    return frozenset(words)
 
 
 def _wanted(name: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Lossless compression of segments of pictures: in the pool, in the store of answers, and between processes.
+"""Segments as arrays for files and processes, and lossless compression of those of pictures.
 
 Consecutive stacks of n pictures share all but one, so each picture is stored once: observation i consists of pictures i to
 i + n - 1. Consecutive pictures differ in few pixels, so differences are stored, compressed by zlib. 25 steps of a game

@@ -80,8 +80,6 @@ def write_video(path: Path, pictures: Iterable[npt.NDArray[np.uint8]], size: int
 
 def write_strip(path: Path, frames: Frames, count: int) -> None:
     """Write `count` evenly spaced frames side by side as a .png file. Raises UserError if it can't be written."""
-    if path.suffix.lower() != ".png":
-        raise UserError(f"{path} does not end in .png: name a .png file for the film strip.")
     chosen = frames.pixels[evenly(len(frames.pixels), count)]
     strip = np.concatenate(list(chosen), axis=1)
     try:

@@ -1,4 +1,4 @@
-"""The jobs that child processes run: the stages of training, clips, previews and games.
+"""The jobs that child processes run: the stages of training, and services such as clips, films, games and votes.
 
 Each is a generator of events that does not depend on threads or widgets. This module imports neither the jobs nor the
 libraries that they need, since the window imports it.

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.config import Config
 from core.envs.spaces import spaces
-from core.events import Event, Job, JobState, PolicyPublished, RewardPublished, RolloutBatchReady, Waited
+from core.events import BATCH_PREFIX, Event, Job, JobState, PolicyPublished, RewardPublished, RolloutBatchReady, Waited
 from core.nn.state import state_arrays
 from core.policy.a2c import A2C
 from core.policy.actor_critic import ActorCritic
@@ -84,7 +84,9 @@ class PolicyJob(Job):
         batches = self._batches if self._saves_batches else ()
         values["rng"] = get_rng_state(self._rng)
         values["batches"] = [[getattr(batch, name) for name in _SCALARS] for batch in batches]
-        arrays = {f"batch_{i}_{name}": getattr(batch, name) for i, batch in enumerate(batches) for name in _ARRAYS}
+        arrays = {
+            f"{BATCH_PREFIX}{i}_{name}": getattr(batch, name) for i, batch in enumerate(batches) for name in _ARRAYS
+        }
         reward = self._reward.get_state() if self._reward is not None else {}
         arrays |= {f"{KEPT_REWARD}{name}": array for name, array in reward.items()}
         return JobState({**self._optimizer.get_state(), **arrays}, values)
@@ -97,7 +99,7 @@ class PolicyJob(Job):
         if self._reward is not None and (reward := state.under(KEPT_REWARD)):  # a policy taken over has none
             self._reward.load(reward)
         for i, (version, env_steps, *scalars) in enumerate(state.values["batches"]):
-            arrays: dict[str, Any] = {name: state.arrays[f"batch_{i}_{name}"] for name in _ARRAYS}
+            arrays: dict[str, Any] = {name: state.arrays[f"{BATCH_PREFIX}{i}_{name}"] for name in _ARRAYS}
             scale, bonus, novelty = map(float, scalars)
             batch = RolloutBatchReady(
                 require_count(version),

@@ -53,7 +53,7 @@ class QueryOffers:
                 self.selector.exclude(preference.query)
                 self._outstanding.pop(preference.query.id, None)
                 self.usable.discard(preference.id)
-                if preference.choice.mu is not None:
+                if preference.choice.usable:
                     self.usable.add(preference.id)
             case PreferenceWithdrawn(preference_id):
                 self.usable.discard(preference_id)

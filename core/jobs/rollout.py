@@ -135,8 +135,7 @@ class RolloutJob(Job):
 
     def _renew_queries(self) -> Iterator[Event]:
         """Withdraw prepared queries that, by the newest reward and segments, are no longer worth asking a human."""
-        by_answers = self.config.query.schedule == "answers"
-        if self.ensemble is not None and by_answers and self.config.teacher == Teacher.HUMAN:
+        if self.ensemble is not None and self.config.query.by_answers and self.config.teacher == Teacher.HUMAN:
             yield from self.offers.renew(self.pool, self._env_steps, self.ensemble)
 
     def _reason_to_wait(self) -> str:
@@ -239,8 +238,7 @@ class RolloutJob(Job):
 
         It falls as the members come to agree on new pairs, and while the learning rate falls at the end.
         """
-        by_answers = self.config.query.schedule == "answers"
-        finished = self.budget.progress(self._env_steps) if by_answers else 0.0
+        finished = self.budget.progress(self._env_steps) if self.config.query.by_answers else 0.0
         return self.config.reward.bonus * self._exploration_share * (1 - self._agreement) * (1 - finished)
 
     def _novelty_weight(self) -> float:

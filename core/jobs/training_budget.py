@@ -7,7 +7,7 @@ from typing import Any
 from core.config import Config
 from core.events import Event, FinishRequested, HoldChanged, PreferenceAdded, PreferenceChanged, PreferenceWithdrawn
 from core.preferences.schedule import FINISHED, HOLDS, finishing
-from core.types import Choice, Teacher
+from core.types import Teacher
 
 
 class TrainingBudget:
@@ -23,7 +23,7 @@ class TrainingBudget:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._by_answers = config.query.schedule == "answers"
+        self._by_answers = config.query.by_answers
         self._limited = self._by_answers and config.teacher == Teacher.HUMAN and config.rollout.steps_per_answer > 0
         self._started: int | None = None
         """Environment steps from which answers are counted: at the first reward, or later (see `reason_to_hold`)."""
@@ -44,7 +44,7 @@ class TrainingBudget:
             case FinishRequested():
                 self.finish_began = env_steps
             case PreferenceAdded(preference) | PreferenceChanged(preference):
-                usable = preference.choice is not Choice.CANT_TELL
+                usable = preference.choice.usable
                 self._undone.discard(preference.id)
                 self._usable.discard(preference.id)
                 if usable:

@@ -1,4 +1,7 @@
-"""The paper's reward network for vector observations (A.1): all members of an ensemble as one stack of weights."""
+"""The paper's reward network for vector observations (A.1), as one stack of weights for all members of an ensemble.
+
+SAC's critics are such a stack too.
+"""
 
 import math
 from collections.abc import Callable

@@ -24,12 +24,12 @@ def advantages(
     return result
 
 
-def following_values(values: Float32, last: Float32, ends: np.ndarray, end_values: Float32) -> Float32:
-    """Return the values (T, N) after each step: the next row of values or, if an episode ended, the value before the reset.
+def after_each_step(rows: Float32, last: Float32, ends: np.ndarray, at_ends: Float32) -> Float32:
+    """Return the entries (T, N, ...) after each step: the next row's or, if an episode ended, those before the reset.
 
-    values (T, N); last (N,): values after the last step; ends (T, N) bool
-    end_values (E,): one value for each true entry of `ends`, in order of time, then environment
+    rows (T, N, ...): values or observations before each step; last (N, ...): after the last step; ends (T, N) bool
+    at_ends (E, ...): one entry for each true entry of `ends`, in order of time, then environment
     """
-    following = np.concatenate([values[1:], last[None]])
-    following[ends] = end_values
-    return following
+    result = np.concatenate([rows[1:], last[None]])
+    result[ends] = at_ends
+    return result

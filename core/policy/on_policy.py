@@ -1,4 +1,4 @@
-"""Base class of the policy optimizers: preparation of batches, input normalization, checks for NaN, and saved state."""
+"""Base class of the on-policy optimizers: preparation of batches, input normalization, checks for NaN, and saved state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.nn.optimizers import Optimizer
 from core.nn.running_stats import RunningMeanStd
 from core.nn.state import load_state_arrays, require_array, state_arrays
 from core.policy.actor_critic import ActorCritic
-from core.policy.gae import advantages, following_values
+from core.policy.gae import advantages, after_each_step
 from core.policy.policy_network import Distribution
 from core.policy.return_scaling import ReturnScaling
 from core.policy.value_calibration import ValueCalibration
@@ -189,4 +189,4 @@ def _values_in_time(values: Tensor, batch: RolloutBatchReady) -> tuple[Float32, 
     array = values.detach().cpu().numpy()
     now, last, end = np.split(array, [steps * count, steps * count + count])
     now = now.reshape(steps, count)
-    return now, following_values(now, last, batch.ends, end)
+    return now, after_each_step(now, last, batch.ends, end)

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.events import Arrays, RolloutBatchReady
+from core.events import REPLAY_PREFIX, Arrays, RolloutBatchReady
 from core.nn.state import require_array
-from core.types import Float32
+from core.policy.gae import after_each_step
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,8 @@ class Replay:
     def add(self, batch: RolloutBatchReady) -> None:
         """Add the steps of a batch. The step that ends an episode is followed by the observation before the reset."""
         self._robots = batch.rewards.shape[1]
-        following: Float32 = np.concatenate([batch.observations[1:], batch.last_observations[None]])
-        following[batch.ends] = batch.end_observations
-        arrays = batch.observations, batch.actions, batch.rewards, following
+        after = after_each_step(batch.observations, batch.last_observations, batch.ends, batch.end_observations)
+        arrays = batch.observations, batch.actions, batch.rewards, after
         rows = [np.ascontiguousarray(array.reshape(batch.rewards.size, -1)[-self.capacity :]) for array in arrays]
         places = (self._position + torch.arange(len(rows[0]))) % self.capacity
         for column, values in zip(self._columns, rows, strict=True):
@@ -116,8 +115,6 @@ class Replay:
         return places.clamp_max(self.count - 1)
 
 
-REPLAY_PREFIX = "replay_"
-"""Prefix of the replay memory's arrays in the policy's state."""
 _NAMES = tuple(f"{REPLAY_PREFIX}{name}" for name in ("observations", "actions", "rewards", "ends", "after"))
 """Columns of the occupied rows, the rows whose successor is not in the memory, and the observations after these."""
 _PLACES = f"{REPLAY_PREFIX}places"

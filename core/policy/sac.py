@@ -18,13 +18,13 @@ from torch import Tensor
 
 from core.config import Config
 from core.errors import NotFiniteError
-from core.events import RolloutBatchReady, without_prefix
+from core.events import REPLAY_PREFIX, RolloutBatchReady, without_prefix
 from core.nn.optimizers import Adam
 from core.nn.running_stats import RunningMeanStd
 from core.nn.stacked_mlp import StackedMLP
 from core.nn.state import load_state_arrays, require_array, state_arrays
 from core.nn.threads import Both, two_threads
-from core.policy.replay import REPLAY_PREFIX, Replay, Transitions
+from core.policy.replay import Replay, Transitions
 from core.policy.squashed_policy import SquashedPolicy
 from core.preferences.schedule import exploration_share
 from core.seeding import seed_for

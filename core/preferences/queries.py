@@ -130,7 +130,7 @@ class QuerySelector:
         """
         config = self._config
         if config.selection == "random" or predict is None:
-            spread = config.schedule == "answers" and config.selection != "random"
+            spread = config.by_answers and config.selection != "random"
             pairs = self._draw_spread(pool, count) if spread else self._draw(pool, count)
             return [self._offer(pair, math.nan) for pair in pairs]
         if config.selection == "challenge":

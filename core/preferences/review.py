@@ -87,10 +87,7 @@ def repeatable(rows: Iterable[PreferenceSummary], after: int, labeller: str) -> 
     return [
         row.id
         for row in standing[: max(0, len(standing) - after)]
-        if row.labeller == labeller
-        and row.repeats is None
-        and row.id not in repeated
-        and row.choice is not Choice.CANT_TELL
+        if row.labeller == labeller and row.repeats is None and row.id not in repeated and row.choice.usable
     ]
 
 

@@ -38,7 +38,7 @@ def labels_due(env_steps: int, labels: int, total_steps: int, config: QueryConfi
 
 def scheduled(env_steps: int, config: Config) -> int:
     """Return the number of labels due after env_steps of a session."""
-    if config.query.schedule == "paper":
+    if not config.query.by_answers:
         own = config.labels - config.query.taken
         return config.query.taken + labels_due(env_steps, own, config.planned_steps, config.query)
     first = config.labels - _later(config)

@@ -39,7 +39,8 @@ from core.version import COMMAND_LINE
 FOLDER = "preferences"
 """Name of the store in the folder of a session."""
 LOG = "log.jsonl"
-_FILE = re.compile(r"[0-9]{8}\.safetensors", re.ASCII)
+FILE_NAME = r"[0-9]{8}\.safetensors"
+"""Pattern of the name of an answer's file."""
 _MAX_FILE = 64 << 20
 """Largest size of an answer's file in bytes. The longest segments, 1,000 steps of a game, take about 5 MB."""
 MAX_LOG = 16 << 20
@@ -167,7 +168,7 @@ class PreferenceStore:
                 files.write_atomically(folder / LOG, b"")
                 files.sync_folder(folder.parent)
             # before the log: a file gets its final name after its line
-            numbers = {int(name[:8]) for name in os.listdir(folder) if _FILE.fullmatch(name)}
+            numbers = {int(name[:8]) for name in os.listdir(folder) if re.fullmatch(FILE_NAME, name, re.ASCII)}
             mode = "rb" if read_only else "r+b"
             self._log = open(folder / LOG, mode, 0, opener=files.open_regular)  # noqa: SIM115
             self._identity = files.identity(folder / LOG)
@@ -386,7 +387,7 @@ def rescue(folder: Path) -> Rescued:
     """
     numbers, added, log = set[int](), set[int](), b"?\n"
     with contextlib.suppress(OSError):  # what can't be read is lost, and counted where that is possible
-        numbers = {int(name[:8]) for name in os.listdir(folder) if _FILE.fullmatch(name)}
+        numbers = {int(name[:8]) for name in os.listdir(folder) if re.fullmatch(FILE_NAME, name, re.ASCII)}
         log = bytes(files.read_regular(folder / LOG, MAX_LOG))
     lines = log.split(b"\n")[:-1]
     newest, events = 0, list[tuple[int, dict[str, Any]]]()  # each with the number of the newest answer then

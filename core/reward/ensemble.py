@@ -29,7 +29,7 @@ class RewardEnsemble(torch.nn.Module):
         self, inputs: int, config: RewardConfig, generator: torch.Generator, device: torch.device = CPU
     ) -> None:
         super().__init__()
-        self.see_actions = config.inputs == "observation_action"
+        self.see_actions = config.see_actions
         scale = config.last_layer_scale
         self.network = StackedMLP(config.members, inputs, config.hidden, generator, device, scale)
         self.register_buffer("mean", torch.zeros(inputs, device=device))
@@ -82,5 +82,5 @@ def build_ensemble(
     if task.pictures:
         return ImageEnsemble(task.pictures, config.reward, start, device, dtype)
     space = spaces(config)
-    inputs = space.observations + (space.actions if config.reward.inputs == "observation_action" else 0)
+    inputs = space.observations + (space.actions if config.reward.see_actions else 0)
     return RewardEnsemble(inputs, config.reward, start, device)

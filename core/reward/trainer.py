@@ -11,7 +11,7 @@ from torch import Tensor
 
 from core.config import RewardConfig
 from core.errors import NotFiniteError
-from core.events import without_prefix
+from core.events import ENSEMBLE_PREFIX, without_prefix
 from core.nn.minibatches import minibatches
 from core.nn.optimizers import Adam
 from core.nn.state import load_state_arrays, require_array, state_arrays
@@ -23,7 +23,7 @@ from core.reward.image_ensemble import ImageEnsemble
 from core.reward.loss import cross_entropy, next_l2, sparsity_gradient, squared_error
 from core.types import Preference
 
-_ENSEMBLE, _BOOTSTRAP = "ensemble_", "bootstrap_"
+_BOOTSTRAP = "bootstrap_"
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ class RewardTrainer:
     def get_state(self) -> dict[str, np.ndarray]:
         """Return ensemble, draws, weight decay and optimizer as arrays, without segments and the random generator."""
         arrays = {f"{_BOOTSTRAP}{name}": array for name, array in self.bootstrap.get_state().items()}
-        arrays |= {f"{_ENSEMBLE}{name}": array for name, array in state_arrays(self.ensemble).items()}
+        arrays |= {f"{ENSEMBLE_PREFIX}{name}": array for name, array in state_arrays(self.ensemble).items()}
         arrays |= {"l2": self.l2.numpy(), "ids": np.array(self._ids, np.int64), "mu": np.array(self._mu, np.float32)}
         arrays["evicted"] = np.array(self._evicted)
         return arrays | self.optimizer.get_state()
@@ -285,7 +285,7 @@ class RewardTrainer:
         Preferences that had been removed because of config.max_labels are removed again, even if newer ones were
         withdrawn since (A.2). Raises KeyError or ValueError if the state does not fit.
         """
-        load_state_arrays(self.ensemble, without_prefix(arrays, _ENSEMBLE))
+        load_state_arrays(self.ensemble, without_prefix(arrays, ENSEMBLE_PREFIX))
         self.l2 = torch.as_tensor(require_array(arrays["l2"], np.float32, len(self.l2)))
         saved_ids = [int(i) for i in arrays["ids"]]
         self._evicted = max(self._evicted, int(arrays["evicted"]))

@@ -18,8 +18,8 @@ from core.robots.floor import has_own_floor, has_weight
 from core.robots.kinematics import Kinematics
 from core.robots.meshes import simplify
 from core.robots.mjcf import pack, read_mjcf
-from core.robots.models import compile_mjcf, largest_state, start_key
-from core.robots.physics import RolloutPhysics, fresh_state, have_diverged, placed
+from core.robots.models import compile_mjcf, start_key
+from core.robots.physics import RolloutPhysics, fresh_state, have_diverged, largest_state, placed, positions_of
 from core.robots.signals import joint_names, signal_names
 from core.robots.starts import Starts, can_lift_and_turn, randomize
 from core.robots.structure import (
@@ -201,7 +201,7 @@ def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
             return None
         if time.monotonic() - began > _PATIENCE:
             raise UserError("it takes too long to simulate: give a larger timestep, or fewer and simpler parts.")
-        extents.append(_extent_at(model, data, trials.states[0, 1 : 1 + model.nq], seen))
+        extents.append(_extent_at(model, data, positions_of(model, trials.states[0]), seen))
     poses = np.tile(start, (_POSES, 1))
     joints = np.flatnonzero(joints_in(model, moved_trees(model)) & (model.jnt_type != FREE))
     randomize(model, joints.tolist(), rng, poses)

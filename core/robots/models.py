@@ -16,17 +16,10 @@ from core.robots.appearance import add_appearance, colour, lay_floor, show_every
 from core.robots.floor import add_floor, needs_floor
 from core.robots.mjcf import unpack
 from core.robots.signals import signal_names
-from core.robots.structure import FREE, SLIDE
 from core.tasks.base import RobotTask
-from core.types import Float64
 
 log = logging.getLogger(__name__)
 mujoco.set_mju_user_warning(log.info)  # by default it writes MUJOCO_LOG.TXT into the current folder
-_DIVERGED = [int(getattr(mujoco.mjtWarning, f"mjWARN_{kind}")) for kind in ("BADQPOS", "BADQVEL", "BADQACC")]
-_FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS
-_FARTHEST, _FASTEST, _FASTEST_TURN = 5e4, 1e3, 1e5
-"""Limits for any robot: distance from the start in m (a fall of 100 s), and speeds in m/s and rad/s."""
-_GRAVITY, _MILLIMETRES = 9.81, 1000.0
 _PLANE = mujoco.mjtGeom.mjGEOM_PLANE
 _TOTAL_MASS = re.compile(r'settotalmass="([0-9.]+)"')
 _START_KEYS = ("home", "stand", "standing", "default")
@@ -98,33 +91,6 @@ def compile_mjcf(
     if task and (signal_names(model), model.nq) != (task.names, len(task.start_positions)):
         raise UserError("The robot in the behaviour is damaged: create the session again from its file.")
     return model
-
-
-def take_divergence(data: mujoco.MjData) -> bool:
-    """Return whether MuJoCo has silently reset a simulation that diverged, by its counters of warnings, and set these to 0."""
-    diverged = False
-    for warning in (data.warning[kind] for kind in _DIVERGED):
-        diverged, warning.number = diverged or warning.number > 0, 0
-    return diverged
-
-
-def largest_state(model: mujoco.MjModel, start: Float64) -> Float64:
-    """Return the largest absolute values (S,) of a full physics state; beyond them, a robot has diverged.
-
-    A model with a larger gravity, or with none, is assumed to have a smaller unit of length, such as a millimetre.
-
-    start: positions (nq,) at the start
-    """
-    gravity = float(np.linalg.norm(model.opt.gravity))
-    metre = max(1.0, gravity / _GRAVITY) if gravity else _MILLIMETRES
-    largest = np.full(mujoco.mj_stateSize(model, _FULL), np.finfo(np.float64).max)
-    positions, velocities = largest[1 : 1 + model.nq], largest[1 + model.nq : 1 + model.nq + model.nv]
-    velocities[:] = _FASTEST_TURN
-    for joint in np.flatnonzero(np.isin(model.jnt_type, (FREE, SLIDE))):
-        index, dof, count = model.jnt_qposadr[joint], model.jnt_dofadr[joint], 3 if model.jnt_type[joint] == FREE else 1
-        positions[index : index + count] = metre * _FARTHEST + np.abs(start[index : index + count])
-        velocities[dof : dof + count] = metre * _FASTEST
-    return largest
 
 
 def start_key(model: mujoco.MjModel) -> int | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from core.behaviours.signals import ANGLES, CONTACT_HEIGHT, SignalNames, write
 from core.robots.kinematics import Kinematics, Poses
+from core.robots.physics import positions_of, velocities_of
 from core.robots.structure import (
     BALL,
     FREE,
@@ -254,8 +255,7 @@ def signal_series(model: mujoco.MjModel, states: Float64, actions: Float32, step
 
     states: (k, S), full physics states, before each of the actions (k, a)
     """
-    positions = states[:, 1 : 1 + model.nq]
-    velocities = states[:, 1 + model.nq : 1 + model.nq + model.nv]
+    positions, velocities = positions_of(model, states), velocities_of(model, states)
     before, acted = (np.concatenate([rows[:1], rows[:-1]]) for rows in (positions, actions))
     source = SignalSource(Kinematics(model))
     around = StepStates(before, positions, velocities, np.clip(acted, -1, 1), states[:, 0], step_seconds)

@@ -100,11 +100,6 @@ def run_episodes(env: VectorEnv, act: Act, each: int, limit: int, keep: int = 0)
     return [episode for counted in rounds for episode in counted], states
 
 
-def random_return(config: Config) -> float:
-    """Return the mean of `random_returns`; NaN if no episode finishes."""
-    return mean_return(random_returns(config))
-
-
 def mean_return(returns: Sequence[float]) -> float:
     """Return the mean; NaN without returns."""
     return float(np.mean(returns)) if returns else math.nan

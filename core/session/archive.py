@@ -24,20 +24,21 @@ from typing import Any
 
 from core.errors import UserError
 from core.io import files
-from core.preferences.store import FOLDER, LOG, MAX_LOG, PreferenceStore
-from core.session import checkpoint, policy_snapshots, summary
+from core.preferences.store import FILE_NAME, FOLDER, LOG, MAX_LOG, PreferenceStore
+from core.session import checkpoint, metrics_file, policy_snapshots, summary
+from core.session.checkpoint import CHECKPOINTS
 from core.session.compatibility import require_whole
 from core.session.library import derived_summary
-from core.session.session import CHECKPOINTS, CONFIG, Session, read_config, training_files
+from core.session.session import CONFIG, Session, read_config, training_files
 from core.voting import record
 
 SUFFIX = ".somersault"
 _FORMAT = 2
 _MANIFEST, _LOG = "somersault.json", f"{FOLDER}/{LOG}"
 _ALLOWED = re.compile(
-    rf"{re.escape(_MANIFEST)}|{re.escape(CONFIG)}|{re.escape(_LOG)}|{FOLDER}/[0-9]{{8}}\.safetensors"
-    rf"|metrics\.safetensors|checkpoints/[0-9]{{8,12}}\.safetensors|{policy_snapshots.FOLDER}/[0-9]{{12,13}}\.safetensors"
-    rf"|{re.escape(record.NAME)}|{re.escape(summary.PICTURE)}",
+    "|".join(re.escape(name) for name in (_MANIFEST, CONFIG, _LOG, metrics_file.NAME, record.NAME, summary.PICTURE))
+    + rf"|{FOLDER}/{FILE_NAME}|{CHECKPOINTS}/{checkpoint.FILE_NAME}"
+    rf"|{policy_snapshots.FOLDER}/{policy_snapshots.FILE_NAME}",
     re.ASCII,
 )
 _MAX_OTHERS = 16

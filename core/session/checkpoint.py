@@ -4,6 +4,7 @@ The newest two are kept, so that training can resume from the older one if the n
 """
 
 import logging
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from core.io.files import make_inside, reason, write_atomically
 from core.types import require_count
 
 log = logging.getLogger(__name__)
+CHECKPOINTS = "checkpoints"
+"""Name of their folder in a session's folder."""
+FILE_NAME = r"[0-9]{8,12}\.safetensors"
+"""Pattern of a checkpoint's name."""
 _VERSION = 2
 _MAX_BYTES = 512 << 20
 """Largest size in bytes, as loading takes as much memory. A robot's checkpoint has 4 to 20 MB with PPO and up to 75 MB with
@@ -60,7 +65,7 @@ def path_of(folder: Path, number: int) -> Path:
 
 def checkpoint_files(folder: Path) -> list[Path]:
     """Return all checkpoints in the folder, including damaged ones, oldest first."""
-    return sorted(path for path in folder.glob("*.safetensors") if path.stem.isdigit())
+    return sorted(path for path in folder.glob("*.safetensors") if re.fullmatch(FILE_NAME, path.name, re.ASCII))
 
 
 def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tuple[int, dict[str, JobState]] | None:

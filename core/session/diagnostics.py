@@ -14,8 +14,8 @@ from pathlib import Path
 
 from core.io import files, session_log
 from core.preferences.store import FOLDER, LOG
-from core.session.checkpoint import checkpoint_files
-from core.session.session import CHECKPOINTS, CONFIG
+from core.session.checkpoint import CHECKPOINTS, checkpoint_files
+from core.session.session import CONFIG
 from core.version import VERSION, library_versions
 
 _MAX_BYTES = 4 << 20

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from core.events import Arrays, JobState, RewardPublished
+from core.events import ENSEMBLE_PREFIX, Arrays, JobState, RewardPublished
 from core.io.segment_codec import LOOSE, from_arrays, to_arrays
 from core.types import Segment
 
@@ -15,8 +15,6 @@ POOL = "pool_"
 """Prefix of the segment pool's arrays in the rollout's state."""
 SNAPSHOT = "snapshot_"
 """Prefix of the weights published last, in a reward state saved during a round."""
-ENSEMBLE = "ensemble_"
-"""Prefix of the ensemble's own weights in the reward's state; outside a round, they are the weights published last."""
 
 
 def has_reward(state: JobState) -> bool:
@@ -26,7 +24,7 @@ def has_reward(state: JobState) -> bool:
 
 def published_weights(state: JobState) -> Arrays:
     """Return the ensemble's weights published last, from the reward job's state; empty if no reward has been fitted."""
-    return (state.under(SNAPSHOT) or state.under(ENSEMBLE)) if has_reward(state) else {}
+    return (state.under(SNAPSHOT) or state.under(ENSEMBLE_PREFIX)) if has_reward(state) else {}
 
 
 def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:

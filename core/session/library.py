@@ -16,7 +16,7 @@ from core.session import summary
 from core.session.policy_snapshots import PolicySnapshots
 from core.session.session import CONFIG, Session, read_config, require_answers, training_files
 from core.session.summary import Summary
-from core.types import GUEST, Choice, Teacher
+from core.types import GUEST, Teacher
 from core.voting import record
 
 log = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ def teacher_of(labels: Sequence[PreferenceSummary], config: Config) -> Teacher:
     The latter also if the session has only labels taken over from another one.
     """
     own = [row.labeller for row in labels if not row.labeller.startswith(GUEST)]
-    if not own or sum(row.choice is not Choice.CANT_TELL for row in labels) <= config.query.taken:
+    if not own or sum(row.choice.usable for row in labels) <= config.query.taken:
         return Teacher(config.teacher)
     return Teacher(own[-1]) if own[-1] in (Teacher.ORACLE, Teacher.PERSON) else Teacher.HUMAN
 

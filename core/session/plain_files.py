@@ -13,8 +13,8 @@ from core.errors import UserError
 from core.io.files import reason
 from core.preferences import store
 from core.session import policy_snapshots
+from core.session.checkpoint import CHECKPOINTS
 
-CHECKPOINTS = "checkpoints"
 _FOLDERS = (CHECKPOINTS, policy_snapshots.FOLDER, store.FOLDER)
 """Folders in a session's folder that the program reads and writes. It ignores others."""
 _KINDS = (

@@ -17,6 +17,8 @@ from core.types import require_count
 
 log = logging.getLogger(__name__)
 FOLDER = "policies"
+FILE_NAME = r"[0-9]{12,13}\.safetensors"
+"""Pattern of a snapshot's name: its environment steps."""
 KEPT = 60
 """Largest number of snapshots of a session: as many as can be distinguished on a slider."""
 _MIN_KEPT = 8
@@ -68,7 +70,7 @@ class PolicySnapshots:
 
     def files(self) -> list[Path]:
         paths = self.folder.glob("*.safetensors")
-        return sorted(path for path in paths if re.fullmatch("[0-9]{12,13}", path.stem, re.ASCII))
+        return sorted(path for path in paths if re.fullmatch(FILE_NAME, path.name, re.ASCII))
 
     def env_steps(self) -> list[int]:
         """Return the environment steps of all snapshots, including damaged ones, ascending."""
@@ -167,6 +169,6 @@ def thinned(steps: list[int], limit: int) -> list[int]:
 def snapshots_of(session: Path, config: Config) -> PolicySnapshots:
     """Return the snapshots of the session in this folder, spaced by its planned steps or by its steps per answer."""
     spacing = config.planned_steps * _FIRST_SHARE
-    if config.query.schedule == "answers":  # a session in a window has no planned end
+    if config.query.by_answers:  # a session in a window has no planned end
         spacing = min(spacing, config.rollout.steps_per_answer or spacing)
     return PolicySnapshots(session, max(1, round(spacing)))

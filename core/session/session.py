@@ -21,8 +21,9 @@ from core.io import files
 from core.preferences.store import FOLDER, LOG, PreferenceStore
 from core.session import checkpoint, metrics_file
 from core.session.before_finish import BeforeFinish
+from core.session.checkpoint import CHECKPOINTS
 from core.session.job_states import request_publication
-from core.session.plain_files import CHECKPOINTS, require_plain
+from core.session.plain_files import require_plain
 from core.session.policy_snapshots import PolicySnapshots, snapshots_of
 from core.session.size_limits import check_size_limits
 from core.system import resources

@@ -12,20 +12,19 @@ import numpy as np
 
 from core.config import Config, PolicyConfig, RewardConfig, replaced
 from core.errors import UserError
-from core.events import JobState
+from core.events import BATCH_PREFIX, ENSEMBLE_PREFIX, REPLAY_PREFIX, JobState
 from core.io import files
 from core.preferences.store import FOLDER, PreferenceStore
 from core.seeding import generator, get_rng_state
-from core.session.checkpoint import UnreadableError, load_newest
+from core.session.checkpoint import CHECKPOINTS, UnreadableError, load_newest
 from core.session.compatibility import require_fitting
-from core.session.job_states import ENSEMBLE, KEPT_REWARD, SNAPSHOT, has_reward
+from core.session.job_states import KEPT_REWARD, SNAPSHOT, has_reward
 from core.session.preference_export import write_store
 from core.session.routing import DRIVER
-from core.session.session import CHECKPOINTS, Session, read_config, require_answers
+from core.session.session import Session, read_config, require_answers
 from core.tasks import get_task
 from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask, Task
-from core.types import Choice
 
 PARTS = ("reward", "policy", "answers")
 _POLICY_SHAPE = ("algorithm", "hidden", "vision")
@@ -52,17 +51,6 @@ class Taken:
     parts: frozenset[str]
     states: dict[str, JobState]
     answers: int
-
-
-def parts_of(text: str) -> frozenset[str]:
-    """Parse a list such as 'reward,policy'. Raises UserError if a part is unknown or none is given."""
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    for word in words:
-        if word not in PARTS:
-            raise UserError(f"{word!r:.40} can't be taken from a session: choose from {', '.join(PARTS)}.")
-    if not words:
-        raise UserError(f"--take is empty: choose from {', '.join(PARTS)}.")
-    return frozenset(words)
 
 
 def take(source: Path, config: Config, parts: Collection[str]) -> Taken:
@@ -110,7 +98,7 @@ def _usable_answers(source: Path, config: Config) -> int:
         require_fitting(store, config, remedy="take the reward and the policy alone")
         for row in store.rows():  # withdrawn ones are copied, too
             store.answer(row.id)
-        usable = [row.id for row in store.labels() if row.choice is not Choice.CANT_TELL]
+        usable = [row.id for row in store.labels() if row.choice.usable]
         if config.reward.target == "returns" and any(store.answer(key).returns is None for key in usable):
             raise UserError(f"{source} has answers without true returns: leave out --target, or take no answers.")
         return len(usable)
@@ -173,7 +161,7 @@ def _require_same(part: str, old: PolicyConfig | RewardConfig, new: object, name
 
 def _fresh_policy(state: JobState, seed: int) -> JobState:
     """Return the policy's state for a session that has taken no steps yet."""
-    left = ("batch_", "replay_", KEPT_REWARD)
+    left = (BATCH_PREFIX, REPLAY_PREFIX, KEPT_REWARD)
     arrays = {name: array for name, array in state.arrays.items() if not name.startswith(left)}
     rng = get_rng_state(generator(seed, "policy taken over"))
     return JobState(arrays, {**state.values, "version": 0, "env_steps": 0, "batches": [], "rng": rng})
@@ -194,7 +182,7 @@ def _fresh_reward(state: JobState, config: Config) -> JobState:
     arrays = dict(state.arrays)
     if published := state.under(SNAPSHOT):  # the ensemble was saved in the middle of a round
         arrays = {name: array for name, array in arrays.items() if not name.startswith(SNAPSHOT)}
-        arrays |= {f"{ENSEMBLE}{name}": array for name, array in published.items()}
+        arrays |= {f"{ENSEMBLE_PREFIX}{name}": array for name, array in published.items()}
     arrays["l2"] = np.full_like(arrays["l2"], config.reward.l2)
     arrays["evicted"] = np.zeros_like(arrays["evicted"])  # the new session has its own limit of answers
     return JobState(arrays, values)

@@ -20,7 +20,7 @@ from core.events import Event, RolloutReported
 from core.formatting import capitalized, without_nan
 from core.headless.run import HeadlessRun
 from core.io.session_log import session_log
-from core.rollout.episodes import random_return
+from core.rollout.episodes import mean_return, random_returns
 from core.session.session import CONFIG, Session, remove_session
 from core.sweep.environment import versions
 from core.sweep.results import read_curve
@@ -138,7 +138,7 @@ def _result(config: Config, folder: Path, threads: int, report: Callable[[int], 
     figures = "labels", "usable", "env_steps", "true_return", "measure", "divergences"
     return {
         **{name: getattr(outcome, name) for name in figures},
-        "random_return": random_return(config),
+        "random_return": mean_return(random_returns(config)),
         "curve": read_curve(curve),
     }
 

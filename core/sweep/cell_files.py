@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+from itertools import chain
 from pathlib import Path
 
 from core.config import Config
@@ -90,7 +91,8 @@ def _require_whole(document: Document, cell: Cell) -> None:
         whole = isinstance(document["reason"], str) and isinstance(document["traceback"], str)
     else:
         result = document["result"]
-        for value in (*(result[name] for name in ("labels", "env_steps", "divergences")), *sum(result["curve"], [])):
+        counts = (result[name] for name in ("labels", "env_steps", "divergences"))
+        for value in chain(counts, *result["curve"]):
             float(value)
         returns = [result[name] for name in ("true_return", "random_return")]
         numbers = all(value is None or isinstance(value, int | float) for value in returns)

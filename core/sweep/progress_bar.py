@@ -55,7 +55,7 @@ class ProgressBar:
             case CellState.FAILED:
                 self._move(cell, cell.config.steps, worked=False)
             case CellState.QUEUED:
-                self._move(cell, 0)
+                self._move(cell, 0, worked=False)  # it may continue, and report these steps again as taken before
         self._describe(counts)
 
     def progressed(self, cell: Cell, env_steps: int) -> None:

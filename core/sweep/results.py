@@ -14,6 +14,8 @@ import numpy as np
 from core.sweep.charts import Curve
 from core.types import Float64
 
+_MAX_POINTS = 5_000
+"""Most points of a run's curve. A game with the paper's batches of 80 steps has a hundred times as many."""
 _GRID = 200
 """Number of points of an averaged curve."""
 TRUE, RANDOM = "true reward", "random"
@@ -68,7 +70,7 @@ def read_curve(path: Path) -> list[tuple[int, float]]:
     """Return (env_steps, true_return) of each line `[env_steps, true_return]`, ascending.
 
     Of several lines with the same steps, repeated after a resume, the last is used. Incomplete lines, from a killed
-    program, are skipped.
+    program, are skipped. A longer curve is thinned out evenly; its last point is kept.
     """
     points: dict[int, float] = {}
     for line in path.read_text(errors="replace").splitlines():
@@ -77,7 +79,9 @@ def read_curve(path: Path) -> list[tuple[int, float]]:
             points[int(steps)] = float(value)
         except (ValueError, TypeError, OverflowError, RecursionError):
             continue
-    return sorted(points.items())
+    ordered = sorted(points.items())
+    stride = max(1, math.ceil(len(ordered) / _MAX_POINTS))
+    return ordered[::-stride][::-1]
 
 
 def to_table(results: Results) -> str:

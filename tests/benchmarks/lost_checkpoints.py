@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from core.preferences.store import FOLDER
-from core.session.plain_files import CHECKPOINTS
+from core.session.checkpoint import CHECKPOINTS
 from tests.benchmarks.peers import ROOT, Result, core
 
 MEASURE = "clean_backflips_per_episode"

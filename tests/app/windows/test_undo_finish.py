@@ -25,8 +25,8 @@ from core.events import (
 )
 from core.preferences.schedule import DONE, FINISHED, HOLDS
 from core.session import summary
+from core.session.checkpoint import CHECKPOINTS
 from core.session.job_states import KEPT_REWARD
-from core.session.plain_files import CHECKPOINTS
 from core.session.session import Session
 from tests.app.fakes import FULL, Face, make_query, make_segment
 from tests.app.finish_driver import (

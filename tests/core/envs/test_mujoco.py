@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from core.envs.mujoco import MujocoVectorEnv, Step
-from core.robots.models import largest_state, load_model
+from core.robots.models import load_model
+from core.robots.physics import largest_state
 from core.rollout.collector import at_once, collect
 from core.rollout.segments import SegmentBuilder
 from core.tasks import get_task

@@ -23,7 +23,7 @@ from core.__main__ import make_parser
 from core.headless import bench
 from core.headless.teach import new_session
 from core.io.error_stream import prepare_streams
-from core.rollout.episodes import random_return
+from core.rollout.episodes import mean_return, random_returns
 from core.session import library
 from core.session.archive import export_session
 from core.session.preference_export import export_preferences
@@ -160,7 +160,7 @@ def test_a_run_is_taught_filmed_and_evaluated(cli: Run) -> None:
     result = result_of(cli("teach", "reacher", "--seed", "3", "--session", "s", "--video", "v.mp4", "--json", *SHORT))
     assert {name: result[name] for name in DOCUMENTED} == DOCUMENTED
     assert all(isinstance(result[name], float) and result[name] == result[name] for name in MEASURED)
-    assert result["random_return"] == random_return(read_config(Path("s"))) != result["true_return"]
+    assert result["random_return"] == mean_return(random_returns(read_config(Path("s")))) != result["true_return"]
     assert result["steps_per_second"] > 0 and get_task("reacher").measure_name in result["measure"]
     assert Path("v.mp4").stat().st_size > 1000
     with closing(Session.open(Path("s"))):  # open in another program

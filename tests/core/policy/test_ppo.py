@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.policy.gae import advantages, following_values
+from core.policy.gae import advantages, after_each_step
 from core.policy.ppo import clipped_objective
 from tests.core.policy_toys import improve, one_step, optimizer
 
@@ -26,7 +26,7 @@ def test_the_sum_stops_at_an_episodes_end_and_includes_its_value() -> None:
 def test_the_following_value_is_the_next_row_or_the_one_before_the_reset() -> None:
     values = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
     ends = np.array([[False, True], [True, False], [False, True]])
-    result = following_values(values, np.array([7, 8], np.float32), ends, np.array([20, 10, 60], np.float32))
+    result = after_each_step(values, np.array([7, 8], np.float32), ends, np.array([20, 10, 60], np.float32))
     assert result.tolist() == [[3, 20], [10, 6], [7, 60]]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.rollout.episodes import evaluate, mean_measure, random_return
+from core.rollout.episodes import evaluate, mean_measure, mean_return, random_returns
 from core.session.session import Session
 from core.tasks import get_task
 from tests.core.builders import tiny
@@ -22,7 +22,7 @@ def test_returns_are_those_of_the_chosen_true_reward(tmp_path: Path) -> None:
         with closing(Session.create(tmp_path / name, config)) as session:
             evaluated = [evaluate(session, 1, task=task)["true_return"] for task in (None, chosen)]
         assert (evaluated[0] == evaluated[1]) == (name == "openai")
-        returns.append((random_return(config), evaluated[0]))
+        returns.append((mean_return(random_returns(config)), evaluated[0]))
     assert all(own != openai for own, openai in zip(*returns, strict=True))
 
 

@@ -34,8 +34,8 @@ from core.headless.teach import new_session
 from core.jobs import build
 from core.portable.export import export_onnx
 from core.preferences.schedule import scheduled
-from core.session.checkpoint import load_newest
-from core.session.session import CHECKPOINTS, Session, read_config
+from core.session.checkpoint import CHECKPOINTS, load_newest
+from core.session.session import Session, read_config
 from core.session.taking import same_body
 from core.tasks import CATALOGUE, behaviours
 from core.tasks.base import RobotTask

@@ -18,8 +18,8 @@ from core.errors import UserError
 from core.events import JobState
 from core.io import files
 from core.session.archive import export_session, import_session
+from core.session.checkpoint import CHECKPOINTS
 from core.session.library import duplicate
-from core.session.plain_files import CHECKPOINTS
 from core.session.session import Session
 from tests.core.builders import raising, tiny
 from tests.core.session.damages import flipped_bit

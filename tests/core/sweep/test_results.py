@@ -128,3 +128,9 @@ def test_without_matplotlib_a_sentence_says_what_to_install(tmp_path: Path, monk
 def test_an_incomplete_line_is_skipped_and_the_last_of_two_counts(tmp_path: Path, torn: bytes) -> None:
     (tmp_path / "curve").write_bytes(b"[10, 0.5]\n[10, 1.0]\n" + torn + b"\n[30, 6.0]\n")
     assert read_curve(tmp_path / "curve") == [(10, 1.0), (30, 6.0)]
+
+
+def test_a_long_curve_is_thinned_out_evenly_up_to_its_last_point(tmp_path: Path) -> None:
+    (tmp_path / "curve").write_text("".join(f"[{80 * n}, {n}]\n" for n in range(1, 20_001)))
+    curve = read_curve(tmp_path / "curve")
+    assert curve == [(80 * n, float(n)) for n in range(4, 20_001, 4)]

@@ -21,7 +21,7 @@ import torch
 from core.__main__ import main
 from core.errors import NoGpuError, StageFailedError, UserError
 from core.headless.run import HeadlessRun
-from core.rollout.episodes import random_return
+from core.rollout.episodes import mean_return, random_returns
 from core.session.session import acquire_lock
 from core.sweep import cell as cell_module
 from core.sweep import command
@@ -98,7 +98,7 @@ def test_each_cell_is_computed_once_and_a_repetition_computes_nothing(
     assert "3 done" in done.err and (tmp_path / "out" / "reacher.png").exists()
     cells = find_plan(str(tmp_path / "plan.json"), str).cells()
     untrained = [entry["random_return"] for entry in table(tmp_path / "out")["cells"]]
-    assert untrained == [random_return(cell.config) for cell in cells]
+    assert untrained == [mean_return(random_returns(cell.config)) for cell in cells]
     assert_same(tmp_path / "out", undisturbed)
     assert [state for _, state in journal(tmp_path / "out")] == ["running", "done"] * 3
     assert not (tmp_path / "out" / "sessions").exists()
