@@ -147,7 +147,7 @@ def parse(text: str) -> Behaviour:
     name = _text("name", values["name"], MAX_NAME)
     if not is_name(name):
         raise UserError(f"name is {name!r}: use lower-case letters and digits, with - or _ between words.")
-    start = values.get("start", STARTS[0])
+    start = STARTS[0] if values.get("start") is None else values["start"]
     if start not in STARTS:
         raise UserError(f"start is {_written(start)}: choose one of {', '.join(STARTS)}.")
     measure = _measure(values.get("measure"))

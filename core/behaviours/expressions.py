@@ -334,6 +334,14 @@ class Compiler:
         self.signals.add(name)
         return operator.itemgetter(name)
 
+    def require_arguments(self, node: ast.AST, name: str, fewest: int, most: int, arguments: list[ast.expr]) -> None:
+        """Fail if a function does not take so many arguments."""
+        if fewest <= len(arguments) <= most:
+            return
+        number = f"{fewest}" if fewest == most else f"{fewest} {'or' if most == fewest + 1 else 'to'} {most}"
+        advice = " Write 0.5, not 0,5." if len(arguments) > most and any(map(_is_whole, arguments[1:])) else ""
+        self.fail(node, f"{name} takes {number} value{'s' * (most > 1)}, not {len(arguments)}.{advice}")
+
     def call(self, node: ast.AST, name: str, arguments: list[ast.expr]) -> Function:
         """Return the function of a call."""
         if name in EPISODE_FUNCTIONS:
@@ -348,9 +356,7 @@ class Compiler:
         if name not in FUNCTIONS:
             self.fail(node, f"there is no function {name}: {suggestion(name, self.functions())}")
         fewest, most, function = FUNCTIONS[name]
-        if not fewest <= len(arguments) <= most:
-            number = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-            self.fail(node, f"{name} takes {number} value{'s' * (most > 1)}, not {len(arguments)}.")
+        self.require_arguments(node, name, fewest, most, arguments)
         if name in ("clip", "tolerance"):
             self._check_bounds(name, arguments)
         if name == "tolerance":
@@ -415,6 +421,11 @@ def _is_condition(node: ast.AST) -> bool:
         case ast.Call(func=ast.Name(id="min" | "max"), args=arguments):
             return all(map(_is_condition, arguments))
     return False
+
+
+def _is_whole(node: ast.AST) -> bool:
+    """True for a whole number, such as the part of 0,5 after the comma."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
 
 
 def _is_0_or_1(node: ast.AST) -> bool:

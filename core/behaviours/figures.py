@@ -230,10 +230,7 @@ class _FigureCompiler(Compiler):
         if name not in MEMORIES or self._inside:
             return super().call(node, name, arguments)
         kind = MEMORIES[name]
-        fewest, most = kind.arguments
-        if not fewest <= len(arguments) <= most:
-            number = f"{fewest}" if fewest == most else f"{fewest} or {most}"
-            self.fail(node, f"{name} takes {number} value{'s' * (most > 1)}, not {len(arguments)}.")
+        self.require_arguments(node, name, *kind.arguments, arguments)
         if name == "turns":
             self._require_angle(arguments[0])
         self._inside = True

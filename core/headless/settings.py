@@ -121,7 +121,7 @@ def unchanging_signals(behaviour: Behaviour, task: RobotTask) -> str:
     if not same:
         return ""
     one = len(same) == 1
-    return f"{' and '.join(same)} never change{'s' * one} on this robot: leave {'it' if one else 'them'} out."
+    return f"{' and '.join(same)} never change{'s' * one} on this robot: {'it is a constant' if one else 'they are constants'}."
 
 
 def require_whole_clips(config: Config) -> None:
@@ -131,8 +131,8 @@ def require_whole_clips(config: Config) -> None:
     batches = -(-config.steps // (rollout.environments * rollout.steps))
     if config.teacher != Teacher.NONE and batches * rollout.steps < length:
         raise UserError(
-            f"{config.steps:,} steps are {batches * rollout.steps} for each of {rollout.environments} environments, and"
-            f" a clip has {length}: give several times {rollout.environments * length:,} steps, or fewer"
+            f"{config.steps:,} steps end after {batches * rollout.steps} in each of {rollout.environments} environments, as"
+            f" batches are whole, and a clip has {length}: give several times {rollout.environments * length:,} steps, or fewer"
             " rollout.environments."
         )
 

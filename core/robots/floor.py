@@ -17,8 +17,8 @@ _PLANE, _BOX, _CYLINDER, _FIELD = (
 _LEVEL, _SLOPE = 1 - 1e-9, 0.5
 """Minimum cosine between the vertical and the normal of a level plane, and of a plane on which a robot can stand."""
 _ON_A_SLOPE = "its ground is a slope: replace it with a level plane, box or height field."
-_BELOW_TERRAIN = 0.001
-"""Depth in m of an added floor below the height fields: at the same height, the two would flicker."""
+_BELOW = 0.001
+"""Depth in m of an added floor below height fields and tops of boxes: at the same height, the two would flicker."""
 _CONTACT = (
     *("contype", "conaffinity", "condim", "priority", "friction"),
     *("solmix", "solref", "solimp", "margin", "gap"),
@@ -92,7 +92,9 @@ def add_floor(spec: mujoco.MjSpec, model: mujoco.MjModel, drawn_floor: float | N
     base = _terrain_base(model, data) if stands else None
     _delete(spec, {*drawn})
     kind = int(drawn_floor is None or (model.jnt_type == mujoco.mjtJoint.mjJNT_FREE).any())
-    height = base - _BELOW_TERRAIN if base is not None else max(drawn.values(), default=drawn_floor or 0.0)
+    height = max(drawn.values(), default=drawn_floor or 0.0) if base is None else base
+    if base is not None or _is_top(model, data, height):
+        height -= _BELOW
     spec.worldbody.add_geom(name=FLOOR, type=_PLANE, pos=[0, 0, height], size=[1, 1, 1], contype=kind, conaffinity=kind)
 
 
@@ -129,6 +131,12 @@ def _terrain_base(model: mujoco.MjModel, data: mujoco.MjData) -> float | None:
     """Return the height in m of the lowest base of the model's height fields; None if there are none."""
     fields = (model.geom_type == _FIELD) & solid(model) & still(model)
     return float(data.geom_xpos[fields, 2].min()) if fields.any() else None
+
+
+def _is_top(model: mujoco.MjModel, data: mujoco.MjData, height: float) -> bool:
+    """Return whether the top of an immovable geom other than a plane is at this height in m."""
+    geoms = np.flatnonzero(still(model) & (model.geom_type != _PLANE))
+    return any(abs(extent(model, data, np.array([geom]))[1, 2] - height) < _BELOW for geom in geoms)
 
 
 def _has_slope(model: mujoco.MjModel, data: mujoco.MjData) -> bool:

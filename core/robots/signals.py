@@ -27,6 +27,8 @@ from core.types import Float32, Float64
 
 _POSES, _ROUNDING = 16, 1e-6
 """Number of random poses in which signals are compared, and largest difference of a constant signal."""
+_LEVEL = 0.1
+"""Smallest level component of a body's x axis at which it has a heading."""
 _MOMENT = 1e-5
 """Seconds over which a velocity is computed from positions, to an accuracy of about nine digits."""
 
@@ -122,25 +124,30 @@ class SignalSource:
         return sums / model.body_mass[own].sum()
 
     def _rotations(self) -> dict[str, Signal]:
-        """Return angles and rates: of the joint if the root turns about one world axis, else of its rotation matrix."""
+        """Return angles and rates: of the joint if the root turns about one axis only, else of its rotation matrix.
+
+        That axis is the vertical, or a level one that is also the root's own x or y axis.
+        """
         model, root = self.model, self.kinematics.root
         joints = base_joints(model, root)
         turning = [joint for joint in joints if model.jnt_type[joint] != SLIDE]
         frame = data_at_zero(model).xmat[root].reshape(3, 3)
-        constants = [float(_angle(k, frame.round(12).__getitem__)) for k in range(3)]
-        constants = [abs(angle) if abs(angle) in (0.0, np.pi) else angle for angle in constants]  # neither -0 nor -pi
+        frame = frame.round(12)
+        constants = [_positive(float(_angle(k, frame.__getitem__))) for k in range(3)]
         if not turning:
             return _still(constants)
         joint = turning[0]
         axis = joint_axes(model)[joint] if model.jnt_type[joint] == HINGE else np.zeros(3)
-        k = int(np.abs(axis).argmax())
-        if len(turning) == 1 and min(abs(axis[k]), abs(frame[k, k])) > 1 - 1e-9:
+        along = np.array([*(axis @ frame)[:2], axis[2]])  # roll and pitch are about the root's own axes
+        k = int(np.abs(along).argmax())
+        whole = abs(along[k]) > 1 - 1e-9 and (abs(axis[2]) < 1e-9 if k < 2 else np.hypot(*frame[:2, 0]) > _LEVEL)
+        if len(turning) == 1 and whole:
             index, dof = model.jnt_qposadr[joint], model.jnt_dofadr[joint]
-            turned = float(np.sign(axis[k]))
-            sign = turned if k == 2 else turned * float(np.sign(frame[k, k]))  # roll and pitch are about its own axes
+            sign = float(np.sign(along[k]))
             zero = float(_angle(k, frame.__getitem__)) - sign * float(model.qpos0[index])
             if k < 2:  # the other two jump by half a turn when the body's z axis is horizontal
-                constants = [0.0, 0.0, 0.0 if frame[k, k] > 0 else np.pi]
+                heading = frame[:2, 0] if k == 0 else (frame[1, 1], -frame[0, 1])
+                constants = [0.0, 0.0, _positive(float(np.arctan2(*heading[::-1])))]
             name = ANGLES[k]
             planar = _still(constants)
             planar[name] = lambda step: sign * step.states.positions[:, index] + zero
@@ -231,6 +238,11 @@ class SignalSource:
             return 1 - touching
 
         return {**signals, "airborne": airborne}
+
+
+def _positive(angle: float) -> float:
+    """Return an angle in rad, 0 and pi in place of -0 and -pi."""
+    return abs(angle) if abs(angle) in (0.0, np.pi) else angle
 
 
 def _angle(k: int, row: Callable[[int], Float64]) -> Float64:

@@ -126,7 +126,10 @@ def behaviour_task(behaviour: Behaviour) -> Task:
         return _gym_behaviour(behaviour)
     robot = _timed(_robot_of(behaviour), behaviour)
     if behaviour.start not in robot.starts:
-        raise UserError(f"{robot.name} does not stand freely on a floor: make start {' or '.join(robot.starts)}.")
+        raise UserError(
+            f"{robot.name} does not stand freely on a floor, or can't be turned over: make start"
+            f" {' or '.join(robot.starts)}."
+        )
     oracle = compile_expression(behaviour.oracle, robot.names, "oracle") if behaviour.oracle else None
     if oracle and not oracle.signals:
         raise UserError("The oracle gives the same reward at every step: use a signal in it, such as height.")

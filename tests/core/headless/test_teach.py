@@ -173,7 +173,7 @@ def test_signals_that_never_change_on_the_robot_are_warned_about(tmp_path: Path,
     file.write_text(json.dumps({**BEHAVIOUR, "robot": "reacher", "oracle": oracle, "plots": plots}))
     printed = cli("teach", file, *TEACH[2:], "--teacher", "none", "--steps", "1")
     same = "contact[fingertip] and forward_speed and roll"
-    assert f"{same} never change on this robot: leave them out." in printed.err
+    assert f"{same} never change on this robot: they are constants." in printed.err
 
 
 @pytest.mark.parametrize("begun_with", ["human", "oracle"])

@@ -160,6 +160,35 @@ def test_planar_angles_are_unwrapped_in_any_direction_of_the_model(name: str, eu
     assert all(np.ptp(step[other]) == 0 for other in {"roll", "pitch", "yaw"} - {name})
 
 
+@pytest.mark.parametrize(("name", "axis"), [("roll", "1 0 0"), ("pitch", "0 -1 0")])
+@pytest.mark.parametrize("heading", [30, 90, -135])
+def test_a_planar_robot_that_faces_another_way_has_unwrapped_angles_too(name: str, axis: str, heading: int) -> None:
+    model = mujoco.MjModel.from_xml_string(PLANAR.format(euler=f"0 0 {heading}", axis=axis))
+    positions = np.linspace(13, 27, 40)[:, None]
+    velocities, actions, times = np.full((40, 1), 1.5), np.zeros((40, 0), np.float32), np.zeros(40)
+    step = StepSignals(
+        SignalSource(Kinematics(model)), StepStates(positions, positions, velocities, actions, times, 0.1)
+    )
+    sign = -1 if "-" in axis else 1
+    assert step[name] == pytest.approx(sign * (positions[:, 0] - np.radians(20))) and step[
+        f"{name}_rate"
+    ] == pytest.approx(sign * 1.5)
+    other = "pitch" if name == "roll" else "roll"
+    assert not step[other].any() and step["yaw"] == pytest.approx(np.radians(heading)) and not step["yaw_rate"].any()
+
+
+def test_a_tilted_body_that_turns_about_the_vertical_has_an_unwrapped_yaw() -> None:
+    vertical = f"0.5 0 {np.sqrt(0.75)}"
+    model = mujoco.MjModel.from_xml_string(PLANAR.format(euler="0 -30 0", axis=vertical))
+    positions = np.linspace(13, 27, 40)[:, None]
+    velocities, actions, times = np.full((40, 1), 1.5), np.zeros((40, 0), np.float32), np.zeros(40)
+    step = StepSignals(
+        SignalSource(Kinematics(model)), StepStates(positions, positions, velocities, actions, times, 0.1)
+    )
+    assert step["yaw"] == pytest.approx(positions[:, 0] - np.radians(20))
+    assert step["pitch"] == pytest.approx(np.radians(-30))
+
+
 def test_a_body_that_only_slides_has_the_angles_of_its_model() -> None:
     text = PLANAR.format(euler="0 30 0", axis="1 0 0").replace("<joint", '<joint type="slide"')
     states = StepStates(*[np.zeros((1, 1))] * 3, np.zeros((1, 0), np.float32), np.zeros(1), 0.1)

@@ -133,7 +133,7 @@ def test_the_papers_tasks_are_files_too(name: str) -> None:
         ({"plots": [{"title": "Up", "expression": "mean(upp)"}]}, "plot 'Up', column 6: there is no signal upp"),
         (
             {"robot": "swimmer", "start": "lying", "oracle": None, "plots": []},
-            "swimmer does not stand freely on a floor",
+            "swimmer does not stand freely on a floor, or can't be turned over: make start standing",
         ),
         ({"control_rate": 70}, "whole number of physics steps (200 per second): give 66.6666"),
         ({"robot": "gym:CartPole-v1"}, "gym:CartPole-v1 has no signals, so the behaviour can't have an oracle"),
