@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +24,7 @@ from core.robots.models import load_model
 from core.tasks import get_task
 from core.tasks.behaviour_tasks import task_text
 from tests.core.robot_toys import DOG, SIT, TRUNK, MakeBatch, imported, write_dog
-from tests.screens import ROOT
+from tests.screens import run_python
 
 
 @pytest.fixture(autouse=True)
@@ -256,9 +255,8 @@ except UserError as error:
 def test_a_robot_too_large_for_memory_is_refused() -> None:
     terrain = "<asset><hfield name='hill' nrow='4096' ncol='4096' size='1 1 1 1'/></asset>"
     ground = "<worldbody><geom type='hfield' hfield='hill'/></worldbody>"
-    command = [sys.executable, "-c", WITHOUT_MEMORY, f"<mujoco>{terrain}{ground}{MOVED}</mujoco>"]
-    child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "rejects it, although another version may accept it: correct what" in child.stdout
+    child = run_python("-c", WITHOUT_MEMORY, f"<mujoco>{terrain}{ground}{MOVED}</mujoco>")
+    assert "rejects it, although another version may accept it: correct what" in child.stdout, child.stderr
 
 
 def test_attributes_removed_from_mujoco_are_refused_with_advice_and_the_version() -> None:
