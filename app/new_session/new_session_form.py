@@ -245,7 +245,7 @@ class NewSessionForm(QWidget):
     def _show_draft(self) -> None:
         for name, editor in self.fields.items():
             editor.set_value(self.draft.value(name))
-        if self.advanced is not None:
+        if self.advanced is not None and self.fold.isChecked():
             self.advanced.show_draft(self.draft)
         where, sentence = self._what_to_correct()
         for field, problem in self.problems.items():

@@ -75,6 +75,7 @@ def sections() -> tuple[Section, ...]:
     return (Section("session", "The whole session.", tuple(own)), *nested)
 
 
+@cache
 def setting(name: str) -> Setting:
     """Return any field of the config by its name, plain ones included."""
     section, _, inner = name.rpartition(".")
