@@ -36,7 +36,7 @@ from core.session.session import Session, read_config
 from core.session.size_limits import check_size_limits
 from core.session.taking import PARTS, Taken, create_from, take, with_answers
 from core.tasks import CATALOGUE, behaviours, get_task
-from core.tasks.base import RobotTask
+from core.tasks.base import RobotTask, Task
 from core.tasks.behaviour_tasks import is_behaviour_text, unseen_by_predictors
 from core.types import Choice, Teacher
 from core.version import WINDOW
@@ -168,13 +168,27 @@ def _resumed_session(args: argparse.Namespace) -> Session:
 
 def new_session(args: argparse.Namespace) -> Session:
     """Create the session that the arguments of teach describe. Raises UserError, and leaves no folder, if one is invalid."""
+    if args.task is None:
+        raise UserError(f"Name a task, a behaviour or a behaviour file: {', '.join((*CATALOGUE, *behaviours()))}.")
+    if args.take is not None and not args.begin_from:
+        raise UserError("--take needs --from DIR: name the session to take from.")
+    config = _config_of(args, named_task(args.task))  # which returns the text of a behaviour unchanged
+    task = get_task(config.task)
+    taken = _take(args, config) if args.begin_from else None
+    config = with_answers(config, taken) if taken else config
+    for warning in filter(None, _warnings(config, task)):
+        print(warning, file=sys.stderr)
+    unique = f"{slug(task.name)}-{datetime.now():%Y%m%d-%H%M%S-%f}"
+    folder = Path(args.session) if args.session else Path("sessions") / unique
+    return create_from(folder, config, taken) if taken else Session.create(folder, config)
+
+
+def _config_of(args: argparse.Namespace, name: str) -> Config:
+    """Return the config that the arguments describe, for a session that can be taught. name: of the task"""
     from core.nn.device import device_for
     from core.nn.stacked_mlp import CPU
     from core.reward.ensemble import build_ensemble
 
-    if args.task is None:
-        raise UserError(f"Name a task, a behaviour or a behaviour file: {', '.join((*CATALOGUE, *behaviours()))}.")
-    name = named_task(args.task)  # returns the text of a behaviour unchanged
     task = get_task(name)
     given = {name: getattr(args, name) for name in ("teacher", "seed", "device", "labels", "steps")}
     ablated = {name: value for flag in args.ablations or () for name, value in ABLATIONS[flag].changes.items()}
@@ -200,22 +214,17 @@ def new_session(args: argparse.Namespace) -> Session:
     require_whole_clips(config)
     require_teachable(config)
     build_ensemble(config, CPU)  # fails here if the predictors can't be made
-    if args.take is not None and not args.begin_from:
-        raise UserError("--take needs --from DIR: name the session to take from.")
-    taken = None
-    if args.begin_from:
-        taken = _take(args, config)
-        config = with_answers(config, taken)
-    if isinstance(task, RobotTask) and task.behaviour:
-        warnings = [unchanging_signals(task.behaviour, task)]
-        if task.behaviour.oracle and args.teacher != "none":
-            oracle, see_actions = task.behaviour.oracle, config.reward.see_actions
-            warnings.append(unseen_by_predictors(task, oracle, _SEE_ACTIONS, see_actions))
-        for warning in filter(None, warnings):
-            print(warning, file=sys.stderr)
-    unique = f"{slug(task.name)}-{datetime.now():%Y%m%d-%H%M%S-%f}"
-    folder = Path(args.session) if args.session else Path("sessions") / unique
-    return create_from(folder, config, taken) if taken else Session.create(folder, config)
+    return config
+
+
+def _warnings(config: Config, task: Task) -> list[str]:
+    """Return sentences about signals of a behaviour that never change or that the predictors do not see; '' for none."""
+    if not isinstance(task, RobotTask) or task.behaviour is None:
+        return []
+    oracle, see_actions = task.behaviour.oracle, config.reward.see_actions
+    learned = bool(oracle) and config.teacher != Teacher.NONE
+    unseen = unseen_by_predictors(task, oracle or "", _SEE_ACTIONS, see_actions) if learned else ""
+    return [unchanging_signals(task.behaviour, task), unseen]
 
 
 def _take(args: argparse.Namespace, config: Config) -> Taken:
