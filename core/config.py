@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import UserError
+from core.input_checks import nearest
 from core.types import Teacher, is_number
-from core.words import nearest
 
 _MAX_BATCH = 1 << 24
 """Most steps in a batch, over all environments. Configs may come from other people, so sizes are checked before allocation."""

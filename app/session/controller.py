@@ -102,7 +102,7 @@ class Controller(QObject):
         self._final_checkpoint = 0
         """Number of the checkpoint that stopping waits for."""
         config, measure = self._recovery.config, self.task.measure_name
-        self.job_group = JobGroup(make_process, config.to_dict(), self)
+        self.job_group = JobGroup(make_process, config, self)
         requests = self._job_requests = JobRequests(self.job_group.send)
         self.checkpointer = Checkpointer(session, self.job_group, self.metrics, self)
         self._finishing = Finishing(self.course, self.checkpointer, self.job_group.send)
@@ -162,7 +162,7 @@ class Controller(QObject):
     @property
     def _running_config(self) -> Config:
         """Config of the jobs; it differs from the session's after a recovery on the CPU."""
-        return Config.from_dict(self.job_group.config)
+        return self.job_group.config
 
     def _saved_work(self) -> str:
         return saved_work(self.checkpointer.any_saved, self.checkpointer.saved_at)
@@ -190,7 +190,7 @@ class Controller(QObject):
     def restart(self) -> None:
         """Restart the failed jobs from the last checkpoint, with the changes of the recovery action."""
         if self.state == State.FAILED:
-            self.job_group.config = self._recovery.config.to_dict()
+            self.job_group.config = self._recovery.config
             self._enter(State.RESTARTING)
             self._restart_also(())
 

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.workers.background_thread import BackgroundThread
 from app.workers.job_worker import JobWorker, MakeProcess
+from core.config import Config
 from core.events import Event, JobSpec, JobState, Paused
 from core.jobs.job_process import JobProcess
 from core.session.routing import DRIVER, JOBS, Port, receivers
@@ -37,7 +38,7 @@ class JobGroup(QObject):
     job_ended = Signal(str, str)
     dismissed = Signal()
 
-    def __init__(self, make_process: MakeProcess, config: dict[str, object], parent: QObject | None = None) -> None:
+    def __init__(self, make_process: MakeProcess, config: Config, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.ports: dict[str, Port] = {}
         """The receivers of events: the children, and other parts of the session (core.session.routing.SNAPSHOTS)."""
@@ -57,7 +58,7 @@ class JobGroup(QObject):
         processes: dict[str, JobProcess] = {}
         try:
             for name in names:
-                processes[name] = self.make_process(JobSpec(name, dict(self.config), states.get(name)))
+                processes[name] = self.make_process(JobSpec(name, self.config.to_dict(), states.get(name)))
         except Exception:
             for process in processes.values():
                 process.stop()

@@ -26,8 +26,8 @@ from typing import Any
 from core.behaviours.robot_model import RobotModel, robot_model
 from core.errors import UserError
 from core.formatting import unique_name
+from core.input_checks import require_fields
 from core.io import files
-from core.words import require_fields
 
 SUFFIX = ".json"
 STARTS = ("standing", "lying", "tilted", "air", "mixed", "random")

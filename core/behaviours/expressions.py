@@ -22,8 +22,8 @@ import numpy as np
 from core.behaviours.signals import CONDITIONS, FAMILIES, PLAIN, SignalNames, Signals, write
 from core.behaviours.tolerance import REACH_ZERO, SHAPES, tolerance
 from core.errors import UserError
+from core.input_checks import suggestion
 from core.types import Float64
-from core.words import suggestion
 
 LARGEST = 1e6
 """Largest absolute value of a result."""

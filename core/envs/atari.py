@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from core.envs.base import CaptureSchedule, Step
+from core.envs.base import CaptureSchedule, FinishedEpisode, Step
 from core.envs.emulators import HEIGHT, WIDTH, EmulatorStep, Rows, Screens, emulators
 from core.io import image_codec
 from core.io.image_codec import Pixels
@@ -119,7 +119,7 @@ class AtariVectorEnv:
             self._sums[:, column] += figure(info)
         return (self.task.reward(info) - self.task.penalty * lost).astype(np.float32)
 
-    def _figures(self, row: int) -> tuple[float, dict[str, float]]:
+    def _figures(self, row: int) -> FinishedEpisode:
         steps = int(self._lengths[row])
         means = dict(zip(self.task.figures, (self._sums[row] / steps).tolist(), strict=True))
         return float(self._returns[row]), {

@@ -9,6 +9,9 @@ import numpy.typing as npt
 
 from core.types import Float32, Observations
 
+FinishedEpisode = tuple[float, dict[str, float]]
+"""True return and measures of an episode."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -18,7 +21,7 @@ class Step:
     true_rewards (N,) float32: NaN if the task has none
     ended (N,) bool: whether the episode reached its length
     end_observations (number of ends, o): the observations at those ends, before the reset
-    finished: true return and measures of each finished episode that counts in the metrics
+    finished: each finished episode that counts in the metrics
     finished_rows (len(finished),) int64: the environments of those episodes
     diverged (N,) bool: whether the simulation failed and was restarted, so that observation and reward are not of this step
     """
@@ -27,7 +30,7 @@ class Step:
     true_rewards: Float32
     ended: npt.NDArray[np.bool_]
     end_observations: Observations
-    finished: list[tuple[float, dict[str, float]]]
+    finished: list[FinishedEpisode]
     finished_rows: npt.NDArray[np.int64]
     diverged: npt.NDArray[np.bool_]
 

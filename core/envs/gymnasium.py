@@ -20,7 +20,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
 from core.envs.action_replay import ActionReplay
-from core.envs.base import CaptureSchedule, Step
+from core.envs.base import CaptureSchedule, FinishedEpisode, Step
 from core.envs.gymnasium_factory import Envs, give_back, one_line, take_envs, viewer
 from core.errors import UserError
 from core.io import image_codec
@@ -192,7 +192,7 @@ class GymVectorEnv:
         """Convert observations of single environments to those of all, (N, o), with the rounding of their space's type."""
         return _flatten(np.asarray(observations).astype(self._envs.single_observation_space.dtype)).astype(np.float32)
 
-    def _figures(self, index: int) -> tuple[float, dict[str, float]]:
+    def _figures(self, index: int) -> FinishedEpisode:
         total = float(self._returns[index])
         return total, {"return_per_episode": total, "attempts_per_episode": float(self._attempts[index])}
 

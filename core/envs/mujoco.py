@@ -10,7 +10,7 @@ import numpy as np
 
 from core.behaviours.behaviour import STARTS
 from core.behaviours.signals import Signals
-from core.envs.base import Step
+from core.envs.base import FinishedEpisode, Step
 from core.events import without_prefix
 from core.robots.actuators import rest_activations
 from core.robots.kinematics import Kinematics, Poses
@@ -154,7 +154,7 @@ class MujocoVectorEnv:
         self._first[diverged] = True
         return diverged
 
-    def _start_episodes(self, indices: np.ndarray) -> list[tuple[float, dict[str, float]]]:
+    def _start_episodes(self, indices: np.ndarray) -> list[FinishedEpisode]:
         """Reset these environments. Returns their episodes' returns and figures, except of first, shortened or varied ones."""
         finished = []
         for index in indices:

@@ -17,6 +17,7 @@ from core.headless.catalogue import behaviour_entries, robot_entries, task_entri
 from core.headless.pictures import check_picture_paths, require_renderer, write_pictures
 from core.headless.settings import named_task, require_memory
 from core.headless.teach import teach
+from core.input_checks import suggestion
 from core.io import files
 from core.io.session_log import warnings_to_stderr
 from core.service_events import FILM_HEIGHT, TALK_HEIGHT, FilmMade, FilmProgressed, FilmRequested
@@ -28,7 +29,6 @@ from core.system.interrupts import stopped_by_signals
 from core.tasks import get_task
 from core.tasks.base import RobotTask
 from core.tasks.robots import ROBOTS
-from core.words import suggestion
 
 
 def run_command(args: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from core.behaviours.behaviour import Behaviour
 from core.envs.mujoco import MujocoVectorEnv
 from core.envs.renderer import MujocoRenderer
 from core.errors import UserError
-from core.jobs.previews import oscillating_actions
+from core.rollout.random_actions import oscillating_actions
 from core.seeding import generator
 from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import behaviour_task

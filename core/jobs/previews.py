@@ -1,6 +1,5 @@
 """The previews job: renders two seconds of a task for the catalogue, on request."""
 
-import itertools
 import math
 from collections.abc import Iterator
 from contextlib import closing
@@ -8,24 +7,22 @@ from contextlib import closing
 import numpy as np
 
 from core.envs import make_envs, steps_per_second
-from core.envs.base import CaptureSchedule, VectorEnv
+from core.envs.base import CaptureSchedule
 from core.envs.renderer import renderer_for
 from core.errors import refusal
 from core.events import Event
 from core.jobs.service import Service
+from core.rollout.random_actions import held_actions, oscillating_actions
 from core.seeding import generator
 from core.service_events import PREVIEW_FPS, PreviewDrawn, PreviewRefused, PreviewRequested
 from core.tasks import get_task
 from core.tasks.base import RobotTask
 from core.tasks.behaviour_tasks import with_own_rate
-from core.types import Float32, Frames
+from core.types import Frames
 
 SECONDS, SIZE = 2.0, 320
 _GAME_LEAD_IN = 5
 """Multiple of SECONDS for which a game is played before the preview, since little can be seen at its start."""
-_HELD_SECONDS = 0.25
-"""Duration of a discrete action in seconds: a change at every step would look like trembling."""
-_SWING_HZ = (0.6, 1.4)
 
 
 class PreviewsJob(Service[PreviewRequested]):
@@ -49,7 +46,7 @@ def preview(name: str) -> Frames:
     lead_in = 0 if isinstance(task, RobotTask) else _GAME_LEAD_IN
     env = make_envs(task, 1, rng, threads=1, staggered=False, capture=CaptureSchedule(1, steps, max(1, lead_in)))
     try:
-        actions = (_held_actions if env.discrete else oscillating_actions)(env, rng, task.step_seconds)
+        actions = (held_actions if env.discrete else oscillating_actions)(env, rng, task.step_seconds)
         states = []
         for _ in range((lead_in + 1) * steps):
             states.append(env.states[0])
@@ -58,18 +55,3 @@ def preview(name: str) -> Frames:
         env.close()
     with closing(renderer_for(task)) as renderer:
         return renderer.render(np.stack(states[-steps:]), SIZE, PREVIEW_FPS)
-
-
-def oscillating_actions(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Iterator[Float32]:
-    """Yield continuous actions (N, a) that oscillate, each at its own frequency; noise would look like trembling."""
-    size = (len(env.states), env.sizes[1])
-    pace, start = rng.uniform(*_SWING_HZ, size), rng.uniform(0, 2 * np.pi, size)
-    for taken in itertools.count(1):
-        yield (0.9 * np.sin(2 * np.pi * pace * taken * step_seconds + start)).astype(np.float32)
-
-
-def _held_actions(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Iterator[Float32]:
-    """Yield random discrete actions (1, a), one-hot, each held for _HELD_SECONDS."""
-    choices = np.eye(env.sizes[1], dtype=np.float32)
-    while True:
-        yield from [choices[rng.integers(len(choices))][None]] * max(1, round(_HELD_SECONDS / step_seconds))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from core.config import Config
+from core.envs.base import FinishedEpisode
 from core.errors import NotFiniteError
 from core.events import (
     DemonstrationRecorded,
@@ -70,7 +71,7 @@ class RolloutJob(Job):
         self.offers = QueryOffers(config, self._query_rng)
         self.ensemble: RewardEnsemble | ImageEnsemble | None = None
         self._recent_predictions = RunningWindow(config.reward.members)
-        self._episodes: deque[tuple[float, dict[str, float]]] = deque(maxlen=_EPISODES)
+        self._episodes: deque[FinishedEpisode] = deque(maxlen=_EPISODES)
         """True return and measures of the last finished episodes."""
         self._means: tuple[float, dict[str, float]] = float("nan"), {}
         self._env_steps = 0
@@ -259,7 +260,7 @@ class RolloutJob(Job):
         self._agreement += (new - self._agreement) * rate
         self._agreement_weight += (1 - self._agreement_weight) * rate
 
-    def _add_episodes(self, finished: list[tuple[float, dict[str, float]]]) -> None:
+    def _add_episodes(self, finished: list[FinishedEpisode]) -> None:
         self._episodes += finished
         returns = [total for total, _ in self._episodes]
         self._means = float(np.mean(returns)) if returns else float("nan"), mean_measure(list(self._episodes))

@@ -17,7 +17,7 @@ from core.envs.renderer import MujocoRenderer
 from core.errors import UserError, refusal
 from core.events import Event, Job, Waited
 from core.jobs.practice import practice_pairs
-from core.jobs.previews import oscillating_actions
+from core.rollout.random_actions import oscillating_actions
 from core.seeding import generator
 from core.service_events import (
     PracticePairDrawn,

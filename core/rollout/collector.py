@@ -8,7 +8,7 @@ import numpy as np
 
 from core.config import Config
 from core.envs import make_envs
-from core.envs.base import CaptureSchedule, VectorEnv
+from core.envs.base import CaptureSchedule, FinishedEpisode, VectorEnv
 from core.events import Arrays, JobState
 from core.nn.device import device_for
 from core.nn.state import load_state_arrays
@@ -25,8 +25,6 @@ from core.tasks.gymnasium import GymTask
 from core.types import Float32, Observations, Segment, Teacher, require_count
 
 T = TypeVar("T")
-FinishedEpisode = tuple[float, dict[str, float]]
-"""True return and measures of an episode."""
 Act = Callable[[Observations], tuple[Float32, Float32]]
 """Maps observations (N, o) to actions (N, a) and their log probabilities (N,)."""
 _STEPS_PER_YIELD = 16

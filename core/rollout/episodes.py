@@ -10,7 +10,7 @@ import numpy as np
 
 from core.config import Config
 from core.envs import make_envs
-from core.envs.base import CaptureSchedule, VectorEnv
+from core.envs.base import CaptureSchedule, FinishedEpisode, VectorEnv
 from core.envs.mujoco import MujocoVectorEnv
 from core.errors import checkpoint_errors
 from core.nn.stacked_mlp import CPU
@@ -21,7 +21,7 @@ from core.reward.image_ensemble import ImageEnsemble
 from core.reward.normalization import normalize_reward
 from core.robots.signals import signal_series
 from core.rollout.actor import Actor, build_policy
-from core.rollout.collector import Act, FinishedEpisode, collect
+from core.rollout.collector import Act, collect
 from core.rollout.segments import SegmentBuilder
 from core.seeding import generator
 from core.session.session import Session
@@ -71,7 +71,7 @@ def predicted_reward(ensemble: RewardEnsemble | ImageEnsemble | None, segment: S
     return normalize_reward(ensemble.predict(segment.observations, segment.actions), 1.0)
 
 
-def mean_measure(episodes: list[tuple[float, dict[str, float]]]) -> dict[str, float]:
+def mean_measure(episodes: list[FinishedEpisode]) -> dict[str, float]:
     """Average each figure over the episodes (true return, measures); empty without episodes."""
     if not episodes:
         return {}

@@ -14,13 +14,13 @@ from core.behaviours.shipped import FOLDER
 from core.config import Config
 from core.errors import UserError
 from core.headless.settings import Changes, make_config, refuse_settings
+from core.input_checks import require_fields, suggestion
 from core.io.files import read_linked, reason
 from core.presets import ABLATIONS, PRESETS
 from core.sweep.cell import Cell, reduced
 from core.sweep.results import RANDOM, TRUE
 from core.tasks import PAPER_GAMES, PAPER_ROBOTS, behaviours, get_task
 from core.types import Teacher
-from core.words import require_fields, suggestion
 
 _MAX_BYTES = 1 << 20
 _MAX_CELLS = 100_000

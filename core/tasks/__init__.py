@@ -6,12 +6,12 @@ import functools
 from core.behaviours.robot_model import MJCF_PREFIX
 from core.behaviours.shipped import shipped_behaviours
 from core.errors import UserError
+from core.input_checks import nearest
 from core.tasks.atari import GAMES
 from core.tasks.base import RobotTask, Task
 from core.tasks.behaviour_tasks import behaviour_task, behaviour_text_task, is_behaviour_text
 from core.tasks.gymnasium import GYM_PREFIX, gym_task
 from core.tasks.hopper_backflip import HOPPER_BACKFLIP
-from core.words import nearest
 
 PAPER_ROBOTS = ("reacher", "pendulum", "double-pendulum", "swimmer", "half-cheetah", "hopper", "walker", "ant")
 """The eight tasks of figure 2."""

@@ -25,11 +25,11 @@ from core.behaviours.figures import EpisodeFigures, compile_figure
 from core.behaviours.robot_model import MJCF_PREFIX, RobotModel
 from core.behaviours.signals import SignalNames, write
 from core.errors import UserError
+from core.input_checks import suggestion
 from core.tasks.base import INSTRUCTION, Physics, RobotTask, Task
 from core.tasks.gymnasium import GYM_PREFIX, gym_task, with_rate, without_rate
 from core.tasks.robots import ROBOTS, imported_robot
 from core.types import Float64
-from core.words import suggestion
 
 _CLIP_SECONDS = 1.5
 _UNMEASURED = NamedFigure("forward_speed", "Forward speed (m/s)", "mean(forward_speed)")

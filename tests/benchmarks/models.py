@@ -34,11 +34,11 @@ from core.behaviours.signals import write
 from core.envs.mujoco import MujocoVectorEnv
 from core.envs.renderer import MujocoRenderer
 from core.errors import UserError
-from core.jobs.previews import oscillating_actions
 from core.robots.importing import import_robot
 from core.robots.kinematics import Kinematics
 from core.robots.models import load_model
 from core.robots.structure import lift_of
+from core.rollout.random_actions import oscillating_actions
 from core.tasks.base import Camera, RobotTask
 from core.tasks.behaviour_tasks import behaviour_task
 

@@ -54,7 +54,7 @@ def with_window(session: Session, seconds: float, label_every: float = 2.5) -> f
 def without(session: Session, seconds: float) -> float:
     controller = Controller(session, JobProcess)
     unseen = replaced(session.config, teacher="human", policy__lag=1, rollout__demonstrate_every=0)
-    controller.job_group.config = unseen.to_dict()
+    controller.job_group.config = unseen
     controller.labelling.pairs.next_renderings = lambda: []
     controller.start()
     rate = steps_per_second(controller, seconds)

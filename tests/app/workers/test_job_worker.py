@@ -29,7 +29,7 @@ needs_stop = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows 
 
 def test_batches_and_weights_are_forwarded_between_children_unopened(qtbot: QtBot) -> None:
     engine, kept = Engine(), Engine()(JobSpec("snapshots", {}))
-    group = JobGroup(engine, tiny().to_dict())
+    group = JobGroup(engine, tiny())
     group.ports["snapshots"] = kept  # in this process, so it receives the event itself
     arrived: list[Any] = []
     group.event_arrived.connect(arrived.append)
@@ -65,7 +65,7 @@ def test_cancelling_ends_a_worker_whose_child_hangs_from_the_start(
         os.kill(held[-1], signal.SIGSTOP)
 
     monkeypatch.setattr(ChildProcess, "start", start_and_hold)
-    process = JobProcess(JobSpec("policy", tiny().to_dict(), JobState({"x": np.zeros(1 << 17)}, {})))
+    process = JobProcess(JobSpec("policy", tiny(), JobState({"x": np.zeros(1 << 17)}, {})))
     worker = JobWorker("policy", process)
     ends: list[tuple[str, str]] = []
     worker.finished_with.connect(lambda name, reason: ends.append((name, reason)))
@@ -80,7 +80,7 @@ def test_cancelling_ends_a_worker_whose_child_hangs_from_the_start(
 @needs_stop
 def test_hanging_children_with_full_pipes_block_neither_each_other_nor_closing(qtbot: QtBot) -> None:
     """Events for a killed child are dropped, and the killed child is reported."""
-    group = JobGroup(JobProcess, tiny().to_dict())
+    group = JobGroup(JobProcess, tiny())
     begun: set[str] = set()
     group.event_arrived.connect(lambda event: begun.add(getattr(event, "job", "")))
     group.start(("reward", "policy", "clips"), {})
