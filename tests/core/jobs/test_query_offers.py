@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
@@ -275,9 +276,8 @@ def test_a_withdrawn_answer_is_due_again() -> None:
 
 def test_a_pair_whose_answer_was_undone_is_not_asked_again_after_a_restart(store: PreferenceStore) -> None:
     lent = Lent(store)
-    lent.turn(published(lent.played, 0))
     before = lent.played.job.get_state()
-    lent.turn(rewarded(lent.played))
+    lent.turn(published(lent.played, 0))
     query = lent.answer()
     assert store.undo() is not None
     (undone,) = store.undone()
@@ -289,14 +289,19 @@ def test_a_pair_whose_answer_was_undone_is_not_asked_again_after_a_restart(store
     assert redone is not None and store.undone() == []
 
 
-def renewed(disagreeing: float, chosen_at: int, now: int) -> list[int]:
-    """Return the ids of the withdrawn ones of three prepared queries, for this disagreement on new pairs."""
+def prepared(chosen_at: int) -> tuple[QueryOffers, list[Segment], list[Query]]:
+    """Return offers that may be renewed after 100 steps, their pool, and three queries that they have made."""
     config = tiny(teacher="human", query__ready=3, query__schedule="answers", rollout__steps_per_answer=100)
     offers = QueryOffers(config, np.random.default_rng(0))
     offers.receive(AnswersReplayed())
     pool = [segment(number) for number in range(12)]
-    prepared = list(offers.offer(pool, chosen_at, None))
-    known = {side.id for event in prepared for side in (event.query.left, event.query.right)}
+    return offers, pool, [event.query for event in offers.offer(pool, chosen_at, None)]
+
+
+def renewed(disagreeing: float, chosen_at: int, now: int) -> list[int]:
+    """Return the ids of the withdrawn ones of three prepared queries, for this disagreement on new pairs."""
+    offers, pool, queries = prepared(chosen_at)
+    known = {side.id for query in queries for side in (query.left, query.right)}
 
     class Members:
         """Two members that agree on the segments shown, and disagree by this much on all others."""
@@ -314,6 +319,27 @@ def test_pairs_prepared_ahead_are_renewed_once_the_members_agree_on_them() -> No
     assert renewed(disagreeing=1.0, chosen_at=0, now=100) == [2, 3]  # the first one is on screen
     assert renewed(disagreeing=1.0, chosen_at=0, now=99) == []
     assert renewed(disagreeing=-1.0, chosen_at=0, now=100) == []
+
+
+def test_a_pair_with_more_than_half_of_the_best_disagreement_is_kept_until_it_is_checked_again() -> None:
+    offers, pool, queries = prepared(chosen_at=0)
+    left, right = {query.left.id for query in queries}, {query.right.id for query in queries}
+    assert len(left | right) == 6
+
+    def withdrawn(share: float, now: int) -> list[int]:
+        """Return the withdrawn ids if the disagreement on the prepared pairs is this share of 1/4, that on new ones."""
+        chance = 0.5 + math.sqrt(share) / 2  # one member's, the other's is 1 - chance
+        odds = math.log(chance / (1 - chance))
+
+        def predicted_returns(segments: list[Segment]) -> np.ndarray:
+            worth = [odds if s.id in left else 0.0 if s.id in right else 1000 * (s.id + 1) for s in segments]
+            return np.stack([np.array(worth), -np.array(worth)])
+
+        members = SimpleNamespace(predicted_returns=predicted_returns)
+        return [event.query_id for event in offers.renew(pool, now, members)]
+
+    assert withdrawn(0.51, now=100) == withdrawn(0.49, now=199) == []
+    assert withdrawn(0.49, now=200) == [2, 3]
 
 
 def test_pairs_after_a_finish_compare_its_policy_with_earlier_ones() -> None:

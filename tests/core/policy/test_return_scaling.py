@@ -52,12 +52,16 @@ def implied(seed: int, steps: int = 100) -> tuple[np.ndarray, np.ndarray, np.nda
     return expected, values[:-1], values[1:]
 
 
-@pytest.mark.parametrize(("factor", "offset"), [(-1.0, 0.0), (5.0, 0.0), (0.2, 1.0), (-3.0, -0.5)])
-def test_the_calibration_finds_scale_and_offset_of_a_changed_reward(factor: float, offset: float) -> None:
+@pytest.mark.parametrize(
+    ("factor", "offset", "more"),
+    [(-1.0, 0.0, 0.0), (5.0, 0.0, 0.0), (0.2, 1.0, 0.0), (-3.0, -0.5, 0.0), (-1.0, 0.0, 7.0), (5.0, 1.0, -2.0)],
+)
+def test_the_calibration_finds_scale_and_offset_of_a_changed_reward(factor: float, offset: float, more: float) -> None:
+    """Values that are too high by `more` are corrected as well."""
     rewards, values, following = implied(0)
-    found = ValueCalibration(DISCOUNT).update(factor * rewards + offset, values, following)
+    found = ValueCalibration(DISCOUNT).update(factor * rewards + offset, values + more, following + more)
     assert found[0] == pytest.approx(factor, rel=0.15)
-    assert found[1] == pytest.approx(offset / (1 - DISCOUNT), abs=0.1 * abs(factor))
+    assert found[0] * more + found[1] == pytest.approx(offset / (1 - DISCOUNT), abs=0.1 * abs(factor))
 
 
 @pytest.mark.parametrize("factor", [0.7, 1.0, 1.6])

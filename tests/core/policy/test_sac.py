@@ -67,7 +67,7 @@ def train(made: SAC, batches: int, reward: Any = matching) -> None:
 
 def measured_entropy(network: SquashedPolicy) -> float:
     """Return the mean entropy of an action, in nats."""
-    inputs = network.normalize(torch.randn(4000, 2))
+    inputs = network.normalize(torch.randn(4000, 2, generator=torch.Generator().manual_seed(0)))
     _, log_densities = network.sample(network.distribution(inputs), np.random.default_rng(0))
     return -log_densities.mean().item()
 
@@ -79,7 +79,7 @@ def result(made: SAC) -> float:
 
 def test_actions_are_squashed_gaussians() -> None:
     network, rng = policy(), np.random.default_rng(0)
-    means, log_stds = torch.randn(2, 50, 1)
+    means, log_stds = torch.randn(2, 50, 1, generator=torch.Generator().manual_seed(1))
     noise = torch.as_tensor(rng.standard_normal((50, 1), np.float32))
     actions, log_densities = network.squash((means, log_stds), noise)
     reference = TransformedDistribution(Independent(Normal(means, log_stds.exp()), 1), TanhTransform(cache_size=1))
@@ -94,7 +94,7 @@ def test_actions_far_beyond_the_ends_have_finite_densities() -> None:
 
 
 def test_the_likeliest_action_has_no_noise_and_the_untrained_policy_seldom_rests() -> None:
-    network, inputs = policy(), torch.randn(2000, 2)
+    network, inputs = policy(), torch.randn(2000, 2, generator=torch.Generator().manual_seed(2))
     distribution = network.distribution(inputs)
     quiet, _ = network.sample(distribution, None)
     assert torch.equal(quiet, torch.tanh(distribution[0]))
@@ -276,22 +276,51 @@ def test_the_entropy_to_keep_falls_with_novelty_and_the_learning_rate(
         assert np.sign(made.get_state()["log_temperature"] - before) == np.sign(kept_above)
 
 
-def test_values_look_ahead_by_the_discount() -> None:
-    """The action is worth nothing at once and decides the next observation, which is the reward there."""
+def linear(*members: tuple[float, float, float, float]) -> StackedMLP:
+    """Return critics that are linear for inputs within ±10: factors of two observed numbers and the action, and an offset."""
+    critics = StackedMLP(len(members), 3, 16, torch.Generator())
+    with torch.no_grad():
+        for weights in critics.parameters():
+            weights.zero_()
+        critics.biases[0].fill_(10)  # so that no unit is below zero
+        for layer in (0, 1):
+            critics.weights[layer][:, range(3), range(3)] = 1
+        for number, (*factors, offset) in enumerate(members):
+            critics.weights[2][number, :3, 0] = torch.tensor(factors)
+            critics.biases[2][number] = offset - 10 * sum(factors)
+    return critics
 
-    def chain(network: SquashedPolicy, seed: int) -> RolloutBatchReady:
-        first = one_step(network, seed, lambda observations, actions: observations[:, 1])
-        after = np.zeros_like(first.last_observations)
-        after[:, 1] = first.actions[0, :, 0]
-        return replace(first, last_observations=after, end_observations=after)
 
-    levels = []
-    for discount in (0.0, 0.5):
-        made = sac(discount=discount, target_entropy=-1.0)
-        for seed in range(8):
-            list(made.update(chain(made.network, seed)))
-        levels.append(made.network.sample(made.network.distribution(torch.randn(500, 2)), None)[0].mean().item())
-    assert abs(levels[0]) < 0.4 and levels[1] > 0.6
+def with_critics(critics: StackedMLP, targets: StackedMLP, **settings: Any) -> SAC:
+    """Return an optimizer with these critics and target critics, and a temperature of zero."""
+    made = sac(**settings)
+    named = {"critic_": state_arrays(critics), "target_": state_arrays(targets)}
+    given = {f"{prefix}{name}": array for prefix, arrays in named.items() for name, array in arrays.items()}
+    made.set_state({**made.get_state(), **given, "log_temperature": np.array([-100], np.float32)})
+    return made
+
+
+def test_critics_move_towards_reward_plus_discounted_lower_target_of_what_follows() -> None:
+    """The reward is 1, and the targets of the observation (0, 4) that follows are 4 and 7: 1 + 0.5 * 4 = 3."""
+    critics = linear((0, 0, 0, 3.01), (0, 0, 0, 2.99))
+    made = with_critics(critics, linear((0, 1, 0, 0), (0, 1, 0, 3)), discount=0.5)
+    step = np.zeros((1, 1, 2), np.float32), np.zeros((1, 1, 1), np.float32), np.zeros((1, 1), np.float32)
+    after = np.array([[0, 4]], np.float32)
+    list(made.update(RolloutBatchReady(0, 0, *step, np.ones((1, 1), np.float32), np.array([[True]]), after, after)))
+    load_state_arrays(critics, without_prefix(made.get_state(), "critic_"))
+    above, below = critics(torch.zeros(2, 1, 3)).flatten().tolist()
+    assert above < 3.005 and below > 2.995
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_the_policy_follows_the_lower_critic(sign: int) -> None:
+    critics = linear((0, 0, sign, 0), (0, 0, -sign, 10))
+    made = with_critics(critics, critics)
+    inputs = torch.randn(200, 2, generator=torch.Generator().manual_seed(0))
+    before, _ = made.network.sample(made.network.distribution(inputs), None)
+    list(made.update(one_step(made.network, 0, count=8)))
+    after, _ = made.network.sample(made.network.distribution(inputs), None)
+    assert sign * (after - before).mean().item() > 0.01
 
 
 @pytest.mark.slow
@@ -328,7 +357,8 @@ def test_rewards_of_several_steps_are_added_up() -> None:
         made = sac(discount=0.9, target_entropy=-1.0, return_steps=return_steps)
         for seed in range(4):
             list(made.update(late(made.network, seed)))
-        levels.append(made.network.sample(made.network.distribution(torch.randn(500, 2)), None)[0].mean().item())
+        inputs = torch.randn(500, 2, generator=torch.Generator().manual_seed(3))
+        levels.append(made.network.sample(made.network.distribution(inputs), None)[0].mean().item())
     assert abs(levels[0]) < 0.25 and levels[1] > 0.5
 
 

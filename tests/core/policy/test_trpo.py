@@ -62,6 +62,21 @@ def test_no_update_moves_the_policy_beyond_the_limit(discrete: bool) -> None:
         made.observe(batch.observations)
 
 
+@pytest.mark.parametrize("discrete", [False, True])
+def test_a_short_step_reaches_the_limit_or_is_shortened_once(discrete: bool) -> None:
+    """The divergence of a short step is quadratic, so that four fifths of it have 0.64 of the limit."""
+    limit = 1e-4
+    made = optimizer("trpo", discrete=discrete, damping=1e-4, max_kl=limit, curvature_share=1.0)
+    batch = one_step(made.network, 0)
+    inputs = made.network.normalize(torch.as_tensor(batch.observations[0]))
+    with torch.no_grad():
+        old = tuple(p.clone() for p in made.network.distribution(inputs))
+    list(made.update(batch))
+    with torch.no_grad():
+        moved = float(made.network.kl(old, made.network.distribution(inputs)))
+    assert 0.6 * limit < moved <= limit
+
+
 def test_a_rejected_step_changes_no_bit_of_the_policy(monkeypatch: pytest.MonkeyPatch) -> None:
     made = optimizer("trpo")
     improve(made, one_step(made.network, 0))

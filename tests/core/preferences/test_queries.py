@@ -165,6 +165,16 @@ def test_a_challenge_pairs_a_favourite_with_the_most_disputed_other_segment() ->
     assert asked.disagreement == pytest.approx(again.best_disagreement(pool, opinions)) and asked.disagreement > 0.1
 
 
+def test_a_challenge_has_the_favourite_of_one_member_and_not_that_of_their_mean() -> None:
+    """The members' favourites are 1 and 2, and their mean is highest for 3."""
+    worth = {0: (0, 0), 1: (10, 0), 2: (0, 10), 3: (6, 6)}
+    for seed in range(5):
+        (asked,) = selector(seed, selection="challenge").select(
+            list(map(segment, worth)), 1, lambda segments: np.array([worth[s.id] for s in segments], np.float32).T
+        )
+        assert {asked.left.id, asked.right.id} == {1, 2}
+
+
 def dated(count: int) -> list[Segment]:
     """Return segments whose environment steps are their numbers."""
     return [replace(segment(i), env_steps=i) for i in range(count)]
@@ -303,6 +313,15 @@ def test_similar_segments_are_not_paired(selection: str) -> None:
     assert len(pairs) == 20
     for pair in pairs:
         assert abs(pair.left.observations.mean() - pair.right.observations.mean()) > 5
+
+
+@pytest.mark.parametrize(("alike", "pairs"), [(0.63, 6), (0.635, 3)])
+def test_the_least_distance_of_a_pair_is_relative_to_that_of_random_ones(alike: float, pairs: int) -> None:
+    """Four segments in a row have a variance of 1.25: neighbours have a distance of sqrt(1 / (2 * 1.25)) = 0.6325."""
+    pool = [replace(segment(place, 20), observations=np.full((20, 4), place, np.float32)) for place in range(4)]
+    asked = selector(selection="random", alike=alike).select(pool, 20, None)
+    assert len(asked) == pairs
+    assert min(abs(query.left.id - query.right.id) for query in asked) == (1 if pairs == 6 else 2)
 
 
 def test_a_segment_is_not_shown_again_for_a_while() -> None:

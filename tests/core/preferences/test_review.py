@@ -139,6 +139,11 @@ def test_one_pair_in_twenty_is_repeated_and_none_while_switched_off() -> None:
     assert not Repeats(QueryConfig(), "human", np.random.default_rng(0)).on
 
 
+def test_each_new_pair_is_followed_by_a_repeat_if_half_of_the_pairs_are_to_be_repeats() -> None:
+    repeats = Repeats(QueryConfig(repeats="on", repeat_share=0.5), "human", np.random.default_rng(0))
+    assert all(repeats.due() for _ in range(20))
+
+
 def test_no_answer_is_repeated_twice() -> None:
     repeats = Repeats(QueryConfig(repeats="on", repeat_after=1), "human", np.random.default_rng(0))
     rows = [row(key) for key in range(1, 5)]

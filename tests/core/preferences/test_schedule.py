@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -63,6 +66,19 @@ def test_a_fast_person_leaves_less_training_between_two_answers() -> None:
     config = by_answers(labels=1000, teacher="person", person__pace=60.0, person__speed=10.0)
     last = next(t for t in range(config.steps) if scheduled(t, config) == 1000)
     assert 12 < last / 990 < 14.5  # ten steps per second, one answer per second, and pauses
+
+
+def test_a_persons_pace_is_a_mean_and_most_answers_take_less() -> None:
+    """A mean of 1 second and a deviation of 0.5 of its logarithm belong to a median of exp(-0.5^2 / 2) seconds.
+
+    The 4% of the answers that follow a pause take longer, so that the median of all is a quantile of 0.52 without them.
+    """
+    person = {"person__pace": 60.0, "person__speed": 1000.0, "rollout__steps_per_answer": 1_000_000}
+    config = by_answers(labels=1010, teacher="person", **person)
+    steps = range(config.steps)
+    given = [bisect_left(steps, n, key=lambda step: scheduled(step, config)) for n in range(11, 1011)]
+    expected = 1000 * math.exp(-(0.5**2) / 2 + 0.5 * NormalDist().inv_cdf(0.5 / 0.96))
+    assert np.median(np.diff(given)) == pytest.approx(expected, rel=0.05)
 
 
 def test_training_after_the_last_answer_runs_from_0_to_1() -> None:

@@ -90,6 +90,18 @@ def test_sparsity_finds_the_relevant_input_from_few_answers() -> None:
     assert (used.argmax(1) == 0).all()
 
 
+def test_the_pull_of_sparsity_is_shared_among_the_answers() -> None:
+    def pull(count: int) -> np.ndarray:
+        """Return the part of the first layer's gradient that is due to sparsity."""
+        plain, sparse = (new_trainer(sparsity=sparsity, learning_rate=0.0, holdout=0.0) for sparsity in (0.0, 40.0))
+        for trainer in (plain, sparse):
+            train(trainer, toy_preferences(0, count), 1)
+        first, other = (trainer.ensemble.network.weights[0].grad for trainer in (plain, sparse))
+        return (other - first).numpy()
+
+    assert np.abs(pull(20)).mean() > 0.1 and pull(5) == pytest.approx(4 * pull(20), abs=1e-4)
+
+
 def test_dropout_leaves_out_its_share_of_units_and_keeps_the_mean() -> None:
     drop = new_trainer(dropout=0.25).dataset.training_pass(np.random.default_rng(0))
     dropped = drop(torch.ones(3, 100, 64)).numpy()
@@ -353,6 +365,11 @@ def test_a_restored_trainer_accepts_answers_changes_and_withdrawals_made_since()
     restored.set_state(state)
     assert restored.ids == (*range(7), *range(8, 24)) and restored.bootstrap.size == 23
     assert not restored.matches(state)
+    before, after = (
+        dict(zip(arrays["ids"].tolist(), arrays["bootstrap_keys"].T.tolist(), strict=True))
+        for arrays in (state, saved_state(restored))
+    )
+    assert len(before) == 19 and all(after[number] == keys for number, keys in before.items() if number != 7)
     assert same(weights(trainer), weights(restored))
     (report,) = train(restored, [], 1)
     assert np.isfinite(report.train_loss).all()
