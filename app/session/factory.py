@@ -22,7 +22,7 @@ from core.session import library
 from core.session.compatibility import require_fitting
 from core.session.session import CONFIG, Session, read_config
 from core.session.size_limits import captured_pool, check_size_limits
-from core.session.taking import Beginning, create_from, take, with_answers
+from core.session.taking import Beginning, create_from, take
 from core.system import resources
 from core.tasks import get_task
 from core.tasks.base import RobotTask
@@ -94,13 +94,7 @@ def create_session(
         return Session.create(folder, config)
     if "policy" in begin_from.parts and config.policy.algorithm == task_defaults(config.task, {}).policy.algorithm:
         config = _with_optimizer(config, read_config(begin_from.source).policy.algorithm)
-    return _create_from(folder, config, begin_from)
-
-
-def _create_from(folder: Path, config: Config, begin_from: Beginning) -> Session:
-    """Create a session that begins from another one, whose answers are added to its number of labels."""
-    taken = take(begin_from.source, config, begin_from.parts)
-    return create_from(folder, with_answers(config, taken), taken)
+    return create_from(folder, config, take(begin_from.source, config, begin_from.parts))
 
 
 def start_over(source: Path, root: Path) -> Session:
@@ -115,7 +109,7 @@ def start_over(source: Path, root: Path) -> Session:
     if old.policy.algorithm == "ppo" and isinstance(get_task(old.task), RobotTask):
         config = _with_optimizer(config, "sac")
     _require_memory(config)
-    return _create_from(new_folder(root, folder_name(config)), config, Beginning(source, frozenset({"answers"})))
+    return create_from(new_folder(root, folder_name(config)), config, take(source, config, {"answers"}))
 
 
 def _with_optimizer(config: Config, algorithm: str) -> Config:

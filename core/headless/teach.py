@@ -34,7 +34,7 @@ from core.presets import ABLATIONS
 from core.session.library import teacher_of
 from core.session.session import Session, read_config
 from core.session.size_limits import check_size_limits
-from core.session.taking import PARTS, Taken, create_from, take, with_answers
+from core.session.taking import PARTS, Taken, create_from, take
 from core.tasks import CATALOGUE, behaviours, get_task
 from core.tasks.base import RobotTask, Task
 from core.tasks.behaviour_tasks import is_behaviour_text, unseen_by_predictors
@@ -175,7 +175,6 @@ def new_session(args: argparse.Namespace) -> Session:
     config = _config_of(args, named_task(args.task))  # which returns the text of a behaviour unchanged
     task = get_task(config.task)
     taken = _take(args, config) if args.begin_from else None
-    config = with_answers(config, taken) if taken else config
     for warning in filter(None, _warnings(config, task)):
         print(warning, file=sys.stderr)
     unique = f"{slug(task.name)}-{datetime.now():%Y%m%d-%H%M%S-%f}"

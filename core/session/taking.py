@@ -104,13 +104,12 @@ def _usable_answers(source: Path, config: Config) -> int:
         return len(usable)
 
 
-def with_answers(config: Config, taken: Taken) -> Config:
-    """Return the config with the taken answers added to the number of answers in the whole session."""
-    return replaced(config, labels=config.labels + taken.answers, query__taken=taken.answers)
-
-
 def create_from(folder: Path, config: Config, taken: Taken) -> Session:
-    """Create a session in `folder` with the parts that are taken over. Raises UserError, and leaves no folder, if it fails."""
+    """Create a session in `folder` with the parts that are taken over. Raises UserError, and leaves no folder, if it fails.
+
+    config: with the number of new answers, to which those that are taken over are added
+    """
+    config = replaced(config, labels=config.labels + taken.answers, query__taken=taken.answers)
     with files.new_folder(folder) as inside, closing(Session.create(inside, config)) as session:
         _write(session, taken)
     return Session.open(folder)
