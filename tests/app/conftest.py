@@ -130,8 +130,8 @@ def make_page(qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[..., Page]]:
     """Make start windows over one folder of sessions, all closed at the end. Arguments: attributes of the drawers."""
     pages: list[Page] = []
 
-    def made(**whims: object) -> Page:
-        pages.append(Page(qtbot, tmp_path, **whims))
+    def made(**attributes: object) -> Page:
+        pages.append(Page(qtbot, tmp_path, **attributes))
         return pages[-1]
 
     yield made

@@ -88,13 +88,13 @@ class Drawer(FakeProcess):
 class Drawers:
     """Factory of drawers with these attributes that remembers them."""
 
-    def __init__(self, **whims: object) -> None:
-        self.whims = whims
+    def __init__(self, **attributes: object) -> None:
+        self.attributes = attributes
         self.made: list[Drawer] = []
 
     def __call__(self, spec: JobSpec) -> Drawer:
         drawer = Drawer(spec)
-        vars(drawer).update(self.whims)
+        vars(drawer).update(self.attributes)
         self.made.append(drawer)
         return drawer
 
@@ -130,9 +130,9 @@ SWINGER = RobotModel(
 class Page:
     """A shown start window over a folder of sessions; `opened` lists the sessions that were opened."""
 
-    def __init__(self, qtbot: QtBot, folder: Path, **whims: object) -> None:
+    def __init__(self, qtbot: QtBot, folder: Path, **attributes: object) -> None:
         self.wait_until, self.root = qtbot.waitUntil, folder / "sessions"
-        self.drawers = Drawers(**whims)
+        self.drawers = Drawers(**attributes)
         self.opened: list[Session] = []
         self.trash, self.closed = folder / "data" / "Trash", False
         self.trash.parent.mkdir(exist_ok=True)

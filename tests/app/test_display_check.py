@@ -1,4 +1,4 @@
-"""The check of the display: missing, unresponsive and refusing displays, and missing libraries."""
+"""The check of the display: missing, unusable and refusing displays, and missing libraries."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def assert_refused(folder: Path, words: str, **environ: str) -> None:
         ({"QT_QPA_PLATFORM": "foo"}, "QT_QPA_PLATFORM=foo: unset it"),
     ],
 )
-def test_an_unresponsive_display_is_one_sentence_without_an_abort(
+def test_an_unusable_display_is_one_sentence_without_an_abort(
     tmp_path: Path, environ: dict[str, str], words: str
 ) -> None:
     assert_refused(tmp_path, words, **environ)

@@ -10,6 +10,7 @@ from typing import Any
 
 from core.config import Config
 from core.events import AnswersReplayed, Event, Job, JobSpec, PolicyPublished, PreferenceAdded, RewardPublished, Waited
+from core.headless.lockstep import LocalPort
 from core.headless.run import HeadlessRun
 from core.jobs import build
 from core.nn.state import state_arrays
@@ -55,6 +56,14 @@ def of(kind: type[Event], events: list[Event]) -> list[Any]:
 
 def published(played: Played, version: int) -> PolicyPublished:
     return PolicyPublished(version, state_arrays(build_policy(played.config)))
+
+
+def turn(port: LocalPort, *events: Event) -> list[RewardPublished]:
+    """Send these events to a reward job; return the snapshots that it publishes in its next turn."""
+    for event in events:
+        port.send(event)
+    port.start_turn()
+    return of(RewardPublished, port.finish_turn())
 
 
 def rewarded(rollout: Played) -> RewardPublished:

@@ -1,3 +1,5 @@
+"""The config: written and read, and refused by the name of a wrong setting."""
+
 from __future__ import annotations
 
 import functools

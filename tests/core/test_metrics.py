@@ -1,3 +1,5 @@
+"""Recorded series: bounded, thinned, rewound, and read by another thread."""
+
 from __future__ import annotations
 
 import itertools

@@ -1,3 +1,5 @@
+"""Progress of labelling: pace, speed, agreement, and the start of training."""
+
 from __future__ import annotations
 
 import math

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 
 from app.keys.commands import Command
 from core.events import AnswersReplayed, PreferenceAdded, PreferenceWithdrawn
+from core.service_events import ClipsRequested
 from core.types import Choice, Query
 from tests.app.fakes import Face, make_query
 from tests.app.tape import flashed
@@ -90,6 +91,14 @@ def test_a_new_answer_clears_the_redo_history(face: Face) -> None:
     face.press(Qt.Key.Key_Y, CTRL)
     assert face.labelling.idle
     assert [a.choice for a in face.answers()] == [Choice.LEFT, Choice.CANT_TELL]
+
+
+def test_the_last_two_pairs_return_with_their_clips_and_earlier_ones_are_rendered_again(face: Face) -> None:
+    queries = answered(face, 3)
+    for query, requested in zip(reversed(queries[:3]), (4, 4, 5), strict=True):
+        undo(face)
+        face.wait_until(lambda query=query: face.query is not None and face.query.id == query.id)
+        assert len(face.engine["clips"].got(ClipsRequested)) == requested
 
 
 def test_redo_after_a_restart_leaves_the_pair_on_screen_alone(open_face: Callable[..., Face]) -> None:

@@ -34,6 +34,12 @@ def test_policies_are_saved_when_due_with_their_figures(face: Face) -> None:
     assert face.window.live.slider.maximum() == 2
 
 
+def test_a_policy_from_before_the_last_one_is_saved_in_its_place(face: Face) -> None:
+    """Training has been resumed from an earlier checkpoint."""
+    learned(face, 0, 10**10, 3 * 10**10, 2 * 10**10)
+    assert snapshot_steps(face.controller) == [0, 10**10, 2 * 10**10]
+
+
 def test_an_opened_session_lists_its_snapshots_and_reports_damage(
     open_face: Callable[..., Face], caplog: pytest.LogCaptureFixture
 ) -> None:

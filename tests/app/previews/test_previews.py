@@ -27,8 +27,8 @@ Open = Callable[..., tuple[Previews, Drawers]]
 def open_previews(tmp_path: Path) -> Iterator[Open]:
     opened: list[Previews] = []
 
-    def made(**whims: object) -> tuple[Previews, Drawers]:
-        drawers = Drawers(**whims)
+    def made(**attributes: object) -> tuple[Previews, Drawers]:
+        drawers = Drawers(**attributes)
         opened.append(Previews(drawers, tmp_path / "cache", tmp_path / "goals"))
         return opened[-1], drawers
 
@@ -96,7 +96,7 @@ def test_nothing_is_drawn_while_previews_are_held_and_everything_afterwards(open
     previews.hold(True)
     qtbot.waitUntil(lambda: drawers.made[0].stopped)
     assert drawers.asked == ["slow"]
-    drawers.whims = {}
+    drawers.attributes = {}
     with qtbot.waitSignals([previews.preview_ready, previews.preview_ready]):
         previews.hold(False)
     assert drawers.asked == ["slow", "slow", "next"]

@@ -1,3 +1,5 @@
+"""Behaviour files: read, written, and refused in one sentence."""
+
 from __future__ import annotations
 
 import dataclasses

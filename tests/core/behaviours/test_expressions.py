@@ -1,3 +1,5 @@
+"""Expressions in behaviour files: their values, and the places of their mistakes."""
+
 from __future__ import annotations
 
 import warnings

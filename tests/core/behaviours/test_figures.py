@@ -1,3 +1,5 @@
+"""Figures of behaviour files, computed over episodes: totals, shares and full turns."""
+
 from __future__ import annotations
 
 from types import SimpleNamespace

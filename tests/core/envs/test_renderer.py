@@ -1,3 +1,5 @@
+"""Clips of robots: their speed, camera, colours and trace; videos and film strips of them."""
+
 from __future__ import annotations
 
 import dataclasses

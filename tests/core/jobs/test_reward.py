@@ -31,7 +31,7 @@ from core.headless.lockstep import LocalPort
 from core.session.job_states import published_weights
 from core.types import Choice
 from tests.core.builders import preference, same, tiny
-from tests.core.played import Played, of, trained_reward
+from tests.core.played import Played, of, trained_reward, turn
 
 
 def test_the_first_round_waits_for_the_answers_about_the_untrained_policy() -> None:
@@ -216,13 +216,6 @@ def reward(state: JobState | None = None, **changes: Any) -> LocalPort:
     events = turn(port, *ANSWERS, AnswersReplayed())
     assert state or len(events) == 1  # the first round is complete
     return port
-
-
-def turn(port: LocalPort, *events: Event) -> list[RewardPublished]:
-    for event in events:
-        port.send(event)
-    port.start_turn()
-    return [event for event in port.finish_turn() if isinstance(event, RewardPublished)]
 
 
 def due() -> PolicyPublished:

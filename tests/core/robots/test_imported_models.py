@@ -92,7 +92,8 @@ def test_a_servo_robot_starts_in_the_pose_its_servos_hold(
     assert model.start[7] == pytest.approx(start)
     middle = env.controls(np.zeros((1, 1), np.float32))
     assert middle == pytest.approx(rest, abs=0.01)
-    assert env.controls(np.ones((1, 1), np.float32)) == pytest.approx(env.model.actuator_ctrlrange[0, 1])
+    ends = env.controls(np.array([[-1.0], [1.0]], np.float32))
+    assert ends.ravel() == pytest.approx(env.model.actuator_ctrlrange[0])
 
 
 def test_a_robot_without_a_floor_gets_a_solid_or_a_visible_one() -> None:

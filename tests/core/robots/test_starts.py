@@ -1,3 +1,5 @@
+"""Starts of robots: in the air, lying or thrown, and never below the floor."""
+
 from __future__ import annotations
 
 import dataclasses

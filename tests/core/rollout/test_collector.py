@@ -7,8 +7,10 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from core.rollout.collector import Collector, RolloutBatch, at_once, join_batches
+from core.rollout.collector import Collector, RolloutBatch, at_once, collect, join_batches
+from core.rollout.segments import SegmentBuilder
 from tests.core.builders import tiny
+from tests.core.robot_toys import MakeBatch
 
 
 def collected(**changes: object) -> RolloutBatch:
@@ -33,6 +35,14 @@ def test_a_segment_has_the_chosen_true_reward() -> None:
     sums = sorted(float(one.true_rewards.sum()) for one in batch.segments if one.true_rewards is not None)
     first = batch.true_rewards[:8].sum(axis=0)  # the next ones begin one usual clip length later
     assert sums == pytest.approx(sorted(first.tolist()), abs=1e-4)
+
+
+def test_a_segment_has_the_actions_as_they_were_carried_out(batch: MakeBatch) -> None:
+    env = batch()
+    loud = np.array([[3.0, -2.0, 0.5]] * 4, np.float32), np.zeros(4, np.float32)
+    collected = at_once(collect(env, lambda _: loud, 4, SegmentBuilder(env, 4, np.zeros(4, np.int64))))
+    assert (collected.actions == loud[0]).all() and len(collected.segments) == 4
+    assert all((one.actions == [1, -1, 0.5]).all() for one in collected.segments)
 
 
 @pytest.mark.parametrize(

@@ -41,3 +41,10 @@ def test_the_bonus_is_the_distance_to_the_fifth_nearest_in_standard_deviations()
     deviation = np.arange(12).std()
     expected = [max(sorted(abs(row - other) for other in range(12))[:5]) / deviation for row in range(12)]
     assert knn_entropy_bonus(seen).ravel() == pytest.approx(np.log1p(expected), rel=1e-5)
+
+
+def test_an_observation_far_from_all_others_counts_as_ten_standard_deviations_away() -> None:
+    """Of 200 numbers, 199 are equal, and so lie 1 / sqrt(199) below the mean; the other one would be 14.1 above it."""
+    seen = np.zeros((1, 200, 1), np.float32)
+    seen[0, 7] = 5
+    assert knn_entropy_bonus(seen)[0, 7] == pytest.approx(np.log1p(10 + 1 / np.sqrt(199)), rel=1e-5)

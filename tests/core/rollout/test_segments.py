@@ -1,3 +1,5 @@
+"""Segments cut from rollouts, and the pool that keeps a sample of them."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,3 +1,5 @@
+"""Checkpoints: restored unchanged, the newest two kept, and damaged ones replaced."""
+
 from __future__ import annotations
 
 import errno

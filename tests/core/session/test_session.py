@@ -31,6 +31,7 @@ from core.session.routing import deliver
 from core.session.session import Session
 from core.types import Choice
 from tests.core.builders import one_sentence, preference, query, tiny
+from tests.core.played import turn
 from tests.screens import ROOT, running
 
 
@@ -163,12 +164,12 @@ def test_a_reward_fitted_but_not_received_before_a_kill_is_sent_again(tmp_path: 
     unfitted = LocalPort(JobSpec("rollout", config.to_dict()), 1).state()
     reward = LocalPort(JobSpec("reward", config.to_dict()), 1)
     answers = [*(PreferenceAdded(preference(number)) for number in range(4)), AnswersReplayed()]
-    (first,) = published(reward, *answers)
+    (first,) = turn(reward, *answers)
     session.save(1, {"rollout": unfitted, "reward": reward.state()})
     restored = LocalPort(JobSpec("reward", config.to_dict(), session.resume()[1]["reward"]), 1)
-    (again,) = published(restored, *answers)
+    (again,) = turn(restored, *answers)
     assert all(np.array_equal(again.weights[name], array) for name, array in first.weights.items())
-    assert published(restored) == []
+    assert turn(restored) == []
     session.close()
 
 
@@ -179,10 +180,3 @@ def test_a_reward_without_its_generation_is_refused_in_one_sentence(tmp_path: Pa
     with pytest.raises(UserError, match="^The checkpoint does not fit the reward stage of this session"):
         LocalPort(JobSpec("reward", session.config.to_dict(), states["reward"]), 1)
     session.close()
-
-
-def published(port: LocalPort, *events: Event) -> list[RewardPublished]:
-    for event in events:
-        port.send(event)
-    port.start_turn()
-    return [event for event in port.finish_turn() if isinstance(event, RewardPublished)]

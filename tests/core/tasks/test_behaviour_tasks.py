@@ -1,3 +1,5 @@
+"""Behaviours as tasks of robots and of Gymnasium's environments, shipped ones and a person's own."""
+
 from __future__ import annotations
 
 import dataclasses
