@@ -1,6 +1,8 @@
 """Line charts as PNG files, drawn with matplotlib, an optional dependency (the extra [figures])."""
 
 import io
+import logging
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +11,7 @@ from core.errors import missing_packages
 from core.io.files import write_atomically
 from core.types import Float64
 
+log = logging.getLogger(__name__)
 _COLOURS = (
     *("tab:orange", "tab:blue", "tab:green", "tab:purple", "tab:red"),
     *("tab:gray", "tab:brown", "tab:pink", "tab:olive", "tab:cyan"),
@@ -57,7 +60,11 @@ def draw_chart(path: Path, title: str, curves: Sequence[Curve]) -> None:
     if curves:
         axes.legend()
     png = io.BytesIO()
-    FigureCanvasAgg(figure).print_png(png)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        FigureCanvasAgg(figure).print_png(png)
+    if caught:
+        log.warning("%s: the font of the charts lacks characters of some names; the table has them.", path.name)
     write_atomically(path, png.getvalue())
 
 

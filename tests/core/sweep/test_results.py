@@ -118,6 +118,12 @@ def test_names_are_not_interpreted_as_markup(tmp_path: Path) -> None:
     draw_chart(tmp_path / "chart.png", "$5 {a$", [Curve(r"gain $\foo$", x, x, np.zeros(50))])
 
 
+def test_names_that_the_font_can_not_show_give_one_sentence(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    x = np.linspace(0, 100, 50)
+    draw_chart(tmp_path / "chart.png", "hopper", [Curve("日本", x, x, np.zeros(50))])
+    assert [record.message.partition(":")[0] for record in caplog.records] == ["chart.png"]
+
+
 def test_without_matplotlib_a_sentence_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
     with pytest.raises(UserError, match=r"pip install matplotlib"):
