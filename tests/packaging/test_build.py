@@ -53,5 +53,5 @@ def test_without_a_commit_the_build_asks_for_the_time(
     monkeypatch.setattr(build, "ROOT", tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
-    with pytest.raises(SystemExit, match=r"^There is no commit here .* set SOURCE_DATE_EPOCH"):
+    with pytest.raises(SystemExit, match=r"^git names no commit .* \(fatal: .*\): set SOURCE_DATE_EPOCH"):
         build.Build("cpu", tmp_path)
