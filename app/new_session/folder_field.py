@@ -63,7 +63,7 @@ class FolderField(QWidget):
         if name[0] == "." or name[-1] == "." or name.endswith(".part"):
             return "A name can't begin or end with a full stop, or end with .part."
         if _RESERVED.fullmatch(name):
-            return f"Windows has no folders named {name}: give the session another name."
+            return f"A name can't be {name}, which Windows keeps for a device."
         if len(name) > _LONGEST:
             return f"A name can't be longer than {_LONGEST} characters."
         return f"{name} already exists: give the session another name." if name in self._taken else ""

@@ -208,7 +208,7 @@ def test_a_name_that_is_taken_is_refused_and_never_proposed(form: Form, tmp_path
     assert not form.page.problem.text()
 
 
-@pytest.mark.parametrize("name", ["a/b", "/", "..", ".hidden", "mine.part", 'what"', "x" * 101])
+@pytest.mark.parametrize("name", ["a/b", "/", "..", ".hidden", "mine.part", 'what"', "x" * 101, "NUL", "com1.old"])
 def test_an_invalid_folder_name_is_refused_below_its_field(form: Form, name: str) -> None:
     form.page.folder.name.selectAll()
     QTest.keyClicks(form.page.folder.name, name)
