@@ -40,6 +40,12 @@ def test_a_file_is_read_and_written() -> None:
     assert json.loads(parse(json.dumps(titled)).to_text()) == titled
 
 
+def test_null_stands_for_the_default_of_an_optional_field() -> None:
+    optional = ("start", "camera", "plots", "oracle", "measure", "control_rate", "episode_seconds")
+    required = {name: value for name, value in BEHAVIOUR.items() if name not in optional}
+    assert parse(json.dumps({**required, **dict.fromkeys(optional)})) == parse(json.dumps(required))
+
+
 def test_the_page_about_behaviours_lists_every_field() -> None:
     section = (
         (ROOT / "docs" / "behaviours.md").read_text("utf-8").partition("\n## As a file\n")[2].partition("\n## ")[0]
