@@ -65,7 +65,7 @@ def test_cancelling_ends_a_worker_whose_child_hangs_from_the_start(
         os.kill(held[-1], signal.SIGSTOP)
 
     monkeypatch.setattr(ChildProcess, "start", start_and_hold)
-    process = JobProcess(JobSpec("policy", tiny(), JobState({"x": np.zeros(1 << 17)}, {})))
+    process = JobProcess(JobSpec("policy", tiny().to_dict(), JobState({"x": np.zeros(1 << 17)}, {})))
     worker = JobWorker("policy", process)
     ends: list[tuple[str, str]] = []
     worker.finished_with.connect(lambda name, reason: ends.append((name, reason)))
