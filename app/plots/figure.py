@@ -4,6 +4,7 @@ It holds plain data, so it looks the same whatever the window's size and colours
 """
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -98,12 +99,12 @@ class PlotFigure:
         generator.setTitle(self.title)
         generator.setDescription(self.subtitle)
         painter = QPainter(generator)
-        self._paint(painter, max((len(line.x) for line in self.lines), default=1))
+        self._paint(painter)
         painter.end()
         buffer.close()
         return bytes(content.data())
 
-    def _paint(self, painter: QPainter, piece: int) -> None:
+    def _paint(self, painter: QPainter, piece: int = sys.maxsize) -> None:
         """piece: most points of a curve that are drawn at once"""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(QRectF(0, 0, _WIDTH, _HEIGHT), QColor("white"))

@@ -25,7 +25,6 @@ from app.workers.file_tasks import FileTasks
 from app.workers.job_group import JOB_NAMES, TOGETHER, JobGroup
 from app.workers.job_requests import JobAnswer, JobRequests
 from app.workers.job_worker import MakeProcess
-from core.config import Config
 from core.errors import summary
 from core.events import (
     DemonstrationRecorded,
@@ -159,11 +158,6 @@ class Controller(QObject):
         oldest = time.monotonic() - _WAIT_SECONDS
         return {job: reason for job, (reason, since) in self._waits.items() if since > oldest}
 
-    @property
-    def _running_config(self) -> Config:
-        """Config of the jobs; it differs from the session's after a recovery on the CPU."""
-        return self.job_group.config
-
     def _saved_work(self) -> str:
         return saved_work(self.checkpointer.any_saved, self.checkpointer.saved_at)
 
@@ -258,7 +252,7 @@ class Controller(QObject):
     def undo_finish(self) -> None:
         """Return training to where it was before the finish; the answers stay."""
         if self.can_undo_finish:
-            self._recovery = RecoveryAction("Restart", self._running_config)
+            self._recovery = RecoveryAction("Restart", self.job_group.config)
             self._undoing_finish = True
             self._jobs_to_start |= set(JOBS)
             self._enter(State.RESTARTING)
@@ -341,7 +335,7 @@ class Controller(QObject):
         except Exception as error:  # typically too many open files
             log.exception("The jobs can't be started.")
             text = f"Training can't start: {summary(error).rstrip('.')}. {self._saved_work()}"
-            self._fail(text, RecoveryAction("Restart", self._running_config))
+            self._fail(text, RecoveryAction("Restart", self.job_group.config))
             return
         self._jobs_to_start = set()
         self.labelling.replay(tuple(name for name in ("reward", "rollout") if name in names))
@@ -423,7 +417,7 @@ class Controller(QObject):
         elif reason != "stopped":
             self._jobs_to_start |= set(TOGETHER[name])
             text = f"{failure_sentence(failure)} {self._saved_work()}"
-            self._fail(text, recovery_action(failure, self._running_config))
+            self._fail(text, recovery_action(failure, self.job_group.config))
 
     def _on_replay_refused(self, names: tuple[str, ...], sentence: str) -> None:
         """End the jobs that lack answers, without saving what they have learned."""
@@ -432,7 +426,7 @@ class Controller(QObject):
         elif self.state in (State.RUNNING, State.PAUSED, State.FAILED):
             self._jobs_to_start |= {job for name in names for job in TOGETHER[name]}
             more = "Training stops until every answer can be read."
-            self._fail(f"{sentence} {more}", RecoveryAction("Restart", self._running_config))
+            self._fail(f"{sentence} {more}", RecoveryAction("Restart", self.job_group.config))
             self.job_group.dismiss(self._jobs_to_start)
 
     def _restart_also(self, names: tuple[str, ...]) -> None:

@@ -131,8 +131,7 @@ class SignalSource:
         model, root = self.model, self.kinematics.root
         joints = base_joints(model, root)
         turning = [joint for joint in joints if model.jnt_type[joint] != SLIDE]
-        frame = data_at_zero(model).xmat[root].reshape(3, 3)
-        frame = frame.round(12)
+        frame = data_at_zero(model).xmat[root].reshape(3, 3).round(12)
         constants = [_positive(float(_angle(k, frame.__getitem__))) for k in range(3)]
         if not turning:
             return _still(constants)

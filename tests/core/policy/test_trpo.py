@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from core.events import RolloutBatchReady
+from core.policy.on_policy import OnPolicyOptimizer
 from core.policy.trpo import conjugate_gradients, fisher_product
 from tests.core.policy_toys import improve, one_step, optimizer
 
@@ -47,18 +49,22 @@ def test_the_fisher_product_is_the_hessian_of_the_divergence_times_a_vector(disc
     assert torch.allclose(found, hessian @ vector + 0.25 * vector, atol=1e-4)
 
 
+def divergence_after(made: OnPolicyOptimizer, batch: RolloutBatchReady) -> float:
+    """Update the policy with a batch, and return the mean KL divergence of the new policy from the old one on it."""
+    inputs = made.network.normalize(torch.as_tensor(batch.observations[0]))
+    with torch.no_grad():
+        old = tuple(p.clone() for p in made.network.distribution(inputs))
+    list(made.update(batch))
+    with torch.no_grad():
+        return float(made.network.kl(old, made.network.distribution(inputs)))
+
+
 @pytest.mark.parametrize("discrete", [False, True])
 def test_no_update_moves_the_policy_beyond_the_limit(discrete: bool) -> None:
     made = optimizer("trpo", discrete=discrete, damping=1e-4)
     for seed in range(8):
         batch = one_step(made.network, seed)
-        inputs = made.network.normalize(torch.as_tensor(batch.observations[0]))
-        with torch.no_grad():
-            old = tuple(p.clone() for p in made.network.distribution(inputs))
-        list(made.update(batch))
-        with torch.no_grad():
-            moved = float(made.network.kl(old, made.network.distribution(inputs)))
-        assert 0.002 < moved <= made.config.max_kl + 1e-6
+        assert 0.002 < divergence_after(made, batch) <= made.config.max_kl + 1e-6
         made.observe(batch.observations)
 
 
@@ -67,14 +73,7 @@ def test_a_short_step_reaches_the_limit_or_is_shortened_once(discrete: bool) -> 
     """The divergence of a short step is quadratic, so that four fifths of it have 0.64 of the limit."""
     limit = 1e-4
     made = optimizer("trpo", discrete=discrete, damping=1e-4, max_kl=limit, curvature_share=1.0)
-    batch = one_step(made.network, 0)
-    inputs = made.network.normalize(torch.as_tensor(batch.observations[0]))
-    with torch.no_grad():
-        old = tuple(p.clone() for p in made.network.distribution(inputs))
-    list(made.update(batch))
-    with torch.no_grad():
-        moved = float(made.network.kl(old, made.network.distribution(inputs)))
-    assert 0.6 * limit < moved <= limit
+    assert 0.6 * limit < divergence_after(made, one_step(made.network, 0)) <= limit
 
 
 def test_a_rejected_step_changes_no_bit_of_the_policy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from core.robots.kinematics import SENSED, Kinematics, Poses
 from core.robots.models import load_model
 from core.robots.signals import SignalSource, StepSignals, StepStates, signal_names
 from core.tasks.robots import ROBOTS
+from core.types import Float64
 from tests.core.robot_toys import MakeBatch
 
 SHAPES = """
@@ -130,6 +131,13 @@ PLANAR = """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 1
   <joint axis="{axis}" ref="20"/><geom size=".1"/></body></worldbody></mujoco>"""
 
 
+def turning(angles: Float64) -> StepStates:
+    """Return states of robots with one hinge, at these positions (N,) in rad and at 1.5 rad/s."""
+    count = len(angles)
+    places, speeds, actions = angles[:, None], np.full((count, 1), 1.5), np.zeros((count, 0), np.float32)
+    return StepStates(places, places, speeds, actions, np.zeros(count), 0.1)
+
+
 @pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", ["roll", "pitch", "yaw"])
 @pytest.mark.parametrize("euler", ["0 0 0", "0 0 180", "0 180 0", "180 0 0", "own"])
@@ -140,14 +148,13 @@ def test_planar_angles_are_unwrapped_in_any_direction_of_the_model(name: str, eu
     axis = ("1 0 0", "0 1 0", "0 0 1")[k].replace("1", way)
     model = mujoco.MjModel.from_xml_string(PLANAR.format(euler=tilted if euler == "own" else euler, axis=axis))
     kinematics, count = Kinematics(model), 40
-    positions, velocities = np.linspace(-7, 7, count)[:, None], np.full((count, 1), 1.5)
-    states = StepStates(positions, positions, velocities, np.zeros((count, 0), np.float32), np.zeros(count), 0.1)
+    positions = np.linspace(-7, 7, count)
     source = SignalSource(kinematics)
-    step, data = StepSignals(source, states), mujoco.MjData(model)
-    assert not source.wrapped and np.abs(np.diff(step[name])) == pytest.approx(np.diff(positions[:, 0]))
+    step, data = StepSignals(source, turning(positions)), mujoco.MjData(model)
+    assert not source.wrapped and np.abs(np.diff(step[name])) == pytest.approx(np.diff(positions))
     own, world = np.zeros((2, 6))
     for number in range(count):
-        data.qpos[:], data.qvel[:] = positions[number], velocities[number]
+        data.qpos[:], data.qvel[:] = positions[number], 1.5
         mujoco.mj_forward(model, data)
         turned = data.xmat[kinematics.root].reshape(3, 3)
         sine, cosine = ((turned[2, 1], turned[2, 2]), (-turned[2, 0], turned[2, 2]), (turned[1, 0], turned[0, 0]))[k]
@@ -164,15 +171,11 @@ def test_planar_angles_are_unwrapped_in_any_direction_of_the_model(name: str, eu
 @pytest.mark.parametrize("heading", [30, 90, -135])
 def test_a_planar_robot_that_faces_another_way_has_unwrapped_angles_too(name: str, axis: str, heading: int) -> None:
     model = mujoco.MjModel.from_xml_string(PLANAR.format(euler=f"0 0 {heading}", axis=axis))
-    positions = np.linspace(13, 27, 40)[:, None]
-    velocities, actions, times = np.full((40, 1), 1.5), np.zeros((40, 0), np.float32), np.zeros(40)
-    step = StepSignals(
-        SignalSource(Kinematics(model)), StepStates(positions, positions, velocities, actions, times, 0.1)
-    )
+    positions = np.linspace(13, 27, 40)
+    step = StepSignals(SignalSource(Kinematics(model)), turning(positions))
     sign = -1 if "-" in axis else 1
-    assert step[name] == pytest.approx(sign * (positions[:, 0] - np.radians(20))) and step[
-        f"{name}_rate"
-    ] == pytest.approx(sign * 1.5)
+    assert step[name] == pytest.approx(sign * (positions - np.radians(20)))
+    assert step[f"{name}_rate"] == pytest.approx(sign * 1.5)
     other = "pitch" if name == "roll" else "roll"
     assert not step[other].any() and step["yaw"] == pytest.approx(np.radians(heading)) and not step["yaw_rate"].any()
 
@@ -180,12 +183,9 @@ def test_a_planar_robot_that_faces_another_way_has_unwrapped_angles_too(name: st
 def test_a_tilted_body_that_turns_about_the_vertical_has_an_unwrapped_yaw() -> None:
     vertical = f"0.5 0 {np.sqrt(0.75)}"
     model = mujoco.MjModel.from_xml_string(PLANAR.format(euler="0 -30 0", axis=vertical))
-    positions = np.linspace(13, 27, 40)[:, None]
-    velocities, actions, times = np.full((40, 1), 1.5), np.zeros((40, 0), np.float32), np.zeros(40)
-    step = StepSignals(
-        SignalSource(Kinematics(model)), StepStates(positions, positions, velocities, actions, times, 0.1)
-    )
-    assert step["yaw"] == pytest.approx(positions[:, 0] - np.radians(20))
+    positions = np.linspace(13, 27, 40)
+    step = StepSignals(SignalSource(Kinematics(model)), turning(positions))
+    assert step["yaw"] == pytest.approx(positions - np.radians(20))
     assert step["pitch"] == pytest.approx(np.radians(-30))
 
 

@@ -44,7 +44,7 @@ def test_the_bonus_is_the_distance_to_the_fifth_nearest_in_standard_deviations()
 
 
 def test_an_observation_far_from_all_others_counts_as_ten_standard_deviations_away() -> None:
-    """Of 200 numbers, 199 are equal, and so lie 1 / sqrt(199) below the mean; the other one would be 14.1 above it."""
+    """The other 199 of 200 numbers are 1 / sqrt(199) standard deviations below the mean, and this one 14.1 above it."""
     seen = np.zeros((1, 200, 1), np.float32)
     seen[0, 7] = 5
     assert knn_entropy_bonus(seen)[0, 7] == pytest.approx(np.log1p(10 + 1 / np.sqrt(199)), rel=1e-5)
