@@ -46,7 +46,7 @@ def run(arguments: list[str], started: Callable[["Application"], object] = lambd
     """Open a window, block until all windows are closed, and return the exit code.
 
     started: called with the application when its first window is open
-    Raise UserError if something is wrong before there is a window to show it in.
+    Raises UserError if something is wrong before there is a window to show it in.
     """
     warnings_to_stderr("%(levelname)s %(name)s: %(message)s")
     options = parsed(arguments)

@@ -149,7 +149,7 @@ class ClipCache(QObject):
 
 
 def _read_query(store: PreferenceStore, key: int) -> Query:
-    """Return an answer's query. Raise UserError, short enough for a row of the list, if it can't be read or shown."""
+    """Return an answer's query. Raises UserError, short enough for a row of the list, if it can't be read or shown."""
     try:
         query = store.answer(key).query
     except UserError as error:

@@ -4,6 +4,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
+from statistics import median_high
 
 from app import settings
 
@@ -46,7 +47,7 @@ class Countdown:
     @property
     def expected(self) -> float | None:
         """Expected duration in seconds; None if unknown."""
-        return sorted(self._durations)[len(self._durations) // 2] if self._durations else self._usual
+        return median_high(self._durations) if self._durations else self._usual
 
     @property
     def left(self) -> float | None:

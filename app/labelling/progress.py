@@ -4,6 +4,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from statistics import median_high
 
 from app.labelling.countdown import DEFAULT_START_SECONDS, Countdown
 from app.labelling.training_course import TrainingCourse
@@ -174,5 +175,4 @@ class Progress:
         gaps = [b - a for a, b in zip(self._offers, list(self._offers)[1:], strict=False) if b - a > 0.5]
         if not gaps:
             return None
-        expected = sorted(gaps)[len(gaps) // 2]
-        return max(1.0, expected - (self._clock() - self._offers[-1]))
+        return max(1.0, median_high(gaps) - (self._clock() - self._offers[-1]))

@@ -51,7 +51,7 @@ WINDOW_SETTINGS = ("teacher", "steps", "labels", "query.horizon", "query.first_l
 def open_or_create(options: argparse.Namespace) -> Session:
     """Return the session that the command line names, or a new one.
 
-    Raise UserError if it can't be opened or created, or was made with other options.
+    Raises UserError if it can't be opened or created, or was made with other options.
     """
     folder = options.session
     if folder is None or not os.path.exists(folder / CONFIG):
@@ -83,7 +83,7 @@ def create_session(
     begin_from: Beginning | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Session:
-    """Create a session that begins from nothing, or from another one. Raise UserError if that is impossible.
+    """Create a session that begins from nothing, or from another one. Raises UserError if that is impossible.
 
     If it begins with a policy, the optimizer of that policy replaces the default one. Blocks while the rate of a Gymnasium
     environment is read, which ends with an error as soon as `stopped` returns True.
@@ -101,7 +101,7 @@ def start_over(source: Path, root: Path) -> Session:
     """Create a session in `root` with the settings and answers of another one, but another seed and a new policy.
 
     If PPO trained a robot's policy, SAC trains the new one: it more often finds what the first policy did not
-    (docs/experiments/off-policy.md). Raise UserError if the other session has no answers, or they can't be read.
+    (docs/experiments/off-policy.md). Raises UserError if the other session has no answers, or they can't be read.
     """
     old = read_config(source)
     changes: dict[str, Any] = {"teacher": last_teacher(source, old), "seed": secrets.randbelow(_SEEDS)}
@@ -133,7 +133,7 @@ def last_teacher(folder: Path, config: Config) -> Teacher:
 def check_session(session: Session) -> Session:
     """Return the session if memory suffices and its store is sound and fits the task; otherwise close it.
 
-    Raise UserError otherwise, before a window shows the session.
+    Raises UserError otherwise, before a window shows the session.
     """
     try:
         _require_memory(session.config)
@@ -159,7 +159,7 @@ def new_config(options: argparse.Namespace) -> Config:
 def session_config(name: str, changes: Mapping[str, Any] | None = None) -> Config:
     """Return the config of a new session in the window: the task's defaults with these changes.
 
-    Raise UserError if the changes contradict each other or the task, or rule out a window.
+    Raises UserError if the changes contradict each other or the task, or rule out a window.
     """
     changes, task = dict(changes or {}), get_task(name)
     config = replaced(task_defaults(name, changes), **changes)

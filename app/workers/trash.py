@@ -20,7 +20,7 @@ class Trashed:
 
 
 def move_to_trash(path: Path, name: str) -> Trashed:
-    """Move a file or folder to the trash. Raise UserError, and change nothing, if that is impossible."""
+    """Move a file or folder to the trash. Raises UserError, and changes nothing, if that is impossible."""
     file = QFile(str(path))
     if not file.moveToTrash():
         raise UserError(f"{name} could not be moved to Trash ({file.errorString()}): delete {path} yourself.")
@@ -29,7 +29,7 @@ def move_to_trash(path: Path, name: str) -> Trashed:
 
 
 def restore(trashed: Trashed) -> None:
-    """Move it from the trash back to its original path. Raise UserError, and change nothing, if that is impossible."""
+    """Move it from the trash back to its original path. Raises UserError, and changes nothing, if that is impossible."""
     files.require_new(trashed.original, "move that away first")
     if trashed.path is None or not trashed.path.exists():
         raise UserError(f"{trashed.name} is no longer in Trash.")

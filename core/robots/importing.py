@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import logging
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import mujoco
@@ -300,25 +301,34 @@ def start_of(model: mujoco.MjModel) -> Float64:
     return start
 
 
-def _describe(
-    model: mujoco.MjModel, packed: bytes, start: Float64, drawn_floor: tuple[float, ...], extents: Float64
-) -> RobotModel:
-    kinematics, names = Kinematics(model), signal_names(model)
-    root, axes = kinematics.root, joint_axes(model)
-    own = set(base_joints(model, root))
+@dataclass(frozen=True)
+class _Joints:
+    """How the joints are observed. moves: True if the robot can leave its place
+
+    plain, angles, quaternions: indices of qpos: seen as they are, as sine and cosine, and first entries of four
+    unseen: joints that are not observed, as a slide along x
+    """
+
+    moves: bool
+    plain: tuple[int, ...]
+    angles: tuple[int, ...]
+    quaternions: tuple[int, ...]
+    unseen: tuple[int, ...]
+
+
+def _observed_joints(model: mujoco.MjModel, kinematics: Kinematics, axes: Float64, extents: Float64) -> _Joints:
+    """Sort the joints by how they are observed. axes (J, 3): directions in the world in the usual start"""
+    own = set(base_joints(model, kinematics.root))
     far = np.ptp(model.jnt_range, axis=1) > _FAR * float(np.ptp(extents[0], axis=0).max())
     plain, angles, quaternions, unseen = list[int](), list[int](), list[int](), list[int]()
-    frontal, upright, level = (_in_plane(model, axes[:, k]) for k in range(3))
-    moved = joints_in(model, moved_trees(model))
-    moves = lift_of(model, root) is not None
+    moves = lift_of(model, kinematics.root) is not None
     for joint in range(model.njnt):
         first, kind = int(model.jnt_qposadr[joint]), int(model.jnt_type[joint])
         endless = not model.jnt_limited[joint]
         held = model.jnt_limited[joint] or model.jnt_stiffness[joint] > 0
         if kind == FREE:
-            plain += range(
-                first + 2 * kinematics.own[model.jnt_bodyid[joint]], first + 3
-            )  # without the robot's own x and y
+            without_place = 2 * kinematics.own[model.jnt_bodyid[joint]]  # the robot's own x and y
+            plain += range(first + without_place, first + 3)
             quaternions.append(first + 3)
             moves |= joint in own
         elif kind == BALL:
@@ -333,7 +343,18 @@ def _describe(
             angles.append(first)
         else:
             plain.append(first)
-    place, distance = _view(kinematics, extents, moves)
+    return _Joints(moves, tuple(plain), tuple(angles), tuple(quaternions), tuple(unseen))
+
+
+def _describe(
+    model: mujoco.MjModel, packed: bytes, start: Float64, drawn_floor: tuple[float, ...], extents: Float64
+) -> RobotModel:
+    kinematics, names = Kinematics(model), signal_names(model)
+    root, axes = kinematics.root, joint_axes(model)
+    joints = _observed_joints(model, kinematics, axes, extents)
+    frontal, upright, level = (_in_plane(model, axes[:, k]) for k in range(3))
+    moved = joints_in(model, moved_trees(model))
+    place, distance = _view(kinematics, extents, joints.moves)
     if not np.abs([*start, *place, distance]).max() < LARGEST:
         raise UserError(
             f"it is farther than {LARGEST:,.0f} m from the origin, or larger than that: move it closer or make it smaller."
@@ -349,9 +370,9 @@ def _describe(
         frame_skip=max(1, round(_CONTROL_SECONDS / model.opt.timestep)),
         positions=int(model.nq),
         velocities=int(model.nv),
-        plain=tuple(plain),
-        angles=tuple(angles),
-        quaternions=tuple(quaternions),
+        plain=joints.plain,
+        angles=joints.angles,
+        quaternions=joints.quaternions,
         sensed=len(kinematics.sensed),
         start=tuple(start.tolist()),
         on_floor=can_lift_and_turn(kinematics) and bool(kinematics.sensed),
@@ -359,14 +380,14 @@ def _describe(
         height=float(place[2]),
         distance=distance,
         planar=bool(upright.all()),
-        fixed=not moves,
+        fixed=not joints.moves,
         centre=tuple(place[:2].tolist()),
         rest=tuple(rest_controls(model, start, start_key(model)).tolist()),
         drawn_floor=drawn_floor,
         activations=int(model.na),
         level=bool(level[moved].all()) and not upright[moved].all(),
         frontal=bool(frontal[moved].all()) and not (upright[moved].all() or level[moved].all()),
-        unseen_joints=tuple(name for name, joint in joint_names(model).items() if joint in unseen),
+        unseen_joints=tuple(name for name, joint in joint_names(model).items() if joint in joints.unseen),
         surroundings=tuple(
             name for name, geom in kinematics.geoms.items() if not kinematics.own[model.geom_bodyid[geom]]
         ),
