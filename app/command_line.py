@@ -52,7 +52,7 @@ def add_options(parser: argparse._ActionsContainer) -> None:
         nargs="?",
         const=Path(),
         metavar="FOLDER",
-        help="run a one-minute self-test: the program presses the keys, saves screenshots in this folder and reports the result",
+        help="run a one-minute self-test: the program presses the keys, saves screenshots in this empty folder and reports the result",
     )
 
 

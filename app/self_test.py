@@ -22,6 +22,7 @@ from app.session.controller import State
 from app.session.metrics_recorder import TRAIN_LOSS, of_member
 from app.windows.demo import DemoWindow
 from core.errors import UserError
+from core.io.files import require_empty
 from core.io.session_log import NAME
 from core.session.checkpoint import CHECKPOINTS
 from core.session.session import Session
@@ -38,8 +39,11 @@ def self_test(folder: Path) -> int:
     """Run the test, print its outcome, and return 0 if all went well, else 1.
 
     folder: new or empty, for the session and the screenshots; its name is printed. An empty path creates one.
+
+    Raises UserError if the folder has content.
     """
     place = folder if folder.name else Path(tempfile.mkdtemp(prefix="somersault-self-test-"))
+    require_empty(place)
     place.mkdir(parents=True, exist_ok=True)
     session = place.absolute() / "session"
     made: list[_Driver] = []

@@ -98,7 +98,10 @@ class RewardConfig(_Checked):
     error_rate: float = number(0.1, "assumed chance that the teacher answers at random", "2.2.3", 0, 0.999)
     holdout: float = number(math.exp(-1), "share of answers held out for validation", "2.2.3", 0, 0.9)
     std: float = number(
-        1.0, "standard deviation of the normalized predicted reward (Atari: 0.05); without effect on SAC", "A", 1e-6
+        1.0,
+        "standard deviation of the normalized predicted reward (paper, Atari: 0.05); without effect on SAC",
+        "A",
+        1e-6,
     )
     learning_rate: float = number(1e-3, "Adam's learning rate", "", 0, 1)
     l2: float = number(1e-4, "weight decay at the start", "2.2.3", 0)
@@ -111,12 +114,16 @@ class RewardConfig(_Checked):
     ratio_low: float = number(1.1, "ratio of validation to training loss below which weight decay falls", "2.2.3", 0)
     ratio_high: float = number(1.5, "ratio of validation to training loss above which weight decay rises", "2.2.3", 0)
     minibatch: int = number(64, "answers in one gradient step of a member", "", 1)
-    epochs_first: int = number(100, "epochs on the first answers, before policy training starts (Atari: 200)", "A", 1)
+    epochs_first: int = number(
+        100, "epochs on the first answers, before policy training starts (paper, Atari: 200)", "A", 1
+    )
     epochs: int = number(6, "epochs in each later round of fitting", "", 1)
     interval: int = number(1, "fewest environment steps between two rounds of fitting without a new answer", "", 1)
     steps_per_label: float = number(0.0, "fewest steps between rounds, per answer fitted (paper: 10)", "A.2", 0)
-    max_labels: int = number(0, "fit only to this many of the latest answers; 0 for all (Atari: 3,000)", "A.2", 0)
-    dropout: float = number(0.0, "share of hidden units dropped (Atari: 0.5)", "2.2.3, A.2", 0, 0.9)
+    max_labels: int = number(
+        0, "fit only to this many of the latest answers; 0 for all (paper, Atari: 3,000)", "A.2", 0
+    )
+    dropout: float = number(0.0, "share of hidden units dropped (paper, Atari: 0.5)", "2.2.3, A.2", 0, 0.9)
     last_layer_scale: float = number(0.02, "initial scale of the last layer", "", 0, 1)
     target: str = choice("comparisons", "what the predictors are fitted to", ("comparisons", "returns"), "3.3")
 
@@ -140,12 +147,12 @@ class QueryConfig(_Checked):
         10, "candidate pairs (challenge: segments) for each pair that is asked about", "A", 1, 1000
     )
     first_share: float = number(0.25, "share of the answers collected before policy training starts", "A.1", 0, 1)
-    first_labels: int = number(0, "answers before policy training; 0 for the share above (Atari: 500)", "A.2", 0)
+    first_labels: int = number(0, "answers before policy training; 0 for the share above (paper, Atari: 500)", "A.2", 0)
     taken: int = number(0, "answers taken over from another session; the others are asked as in a new one", "", 0)
     first_clips: int = number(4, "clips collected for each pair asked before training", "", 1, 1000)
     schedule: str = choice("paper", "labelling rate: the paper's, or evenly by answers", ("paper", "answers"), "A")
     half_life: float = number(
-        2e6, "h in the labelling rate h / (T + h), in environment steps (Atari: 5e6 frames)", "A", 1
+        2e6, "h in the labelling rate h / (T + h), in environment steps (paper, Atari: 1.25e6)", "A", 1
     )
     horizon: int = number(
         0,

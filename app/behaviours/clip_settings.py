@@ -14,12 +14,12 @@ _STARTS = {
     "lying": "Lying",
     "tilted": "Tilted",
     "air": "In the air",
-    "mixed": "Mixed: any of the above",
+    "mixed": "Mixed: standing, turned over, tilted or in the air",
     "random": "In any pose",
 }
 _WHY_FEWER = {1: "The environment sets how episodes start.", 2: "This robot can't be laid down or lifted."}
 """Tooltip by the number of starts to choose from."""
-_VARIED = "Early in training, some episodes also start lying, tilted or in the air, and some clips show them."
+_VARIED = "Early in training, some episodes also start turned over, tilted or in the air, and some clips show them."
 
 
 class ClipSettings(QWidget):

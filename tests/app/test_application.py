@@ -65,6 +65,14 @@ def test_a_folder_that_is_no_session_is_refused_and_left_alone(refusal: Callable
     assert "settings are not of this version" in refusal("--session", folder)
 
 
+def test_a_self_test_needs_an_empty_folder(refusal: Callable[..., str], tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "picture.png").touch()
+    assert refusal("--self-test", folder).endswith(f"{folder} is not an empty folder: name a new one.\n")
+    assert [path.name for path in folder.iterdir()] == ["picture.png"]
+
+
 def test_a_session_that_cannot_be_opened_is_refused(refusal: Callable[..., str], tmp_path: Path) -> None:
     with closing(Session.create(tmp_path / "s", Config(teacher="human", labels=100))):
         assert "open in another Somersault" in refusal("--session", tmp_path / "s")

@@ -126,7 +126,7 @@ def test_length_start_and_robot_change_the_preview_and_unsuitable_starts_are_not
     page.press(Qt.Key.Key_Down)
     page.wait_until(lambda: json.loads(page.scenes[-1].behaviour).get("start") == "lying")
     assert json.loads(page.scenes[-1].behaviour)["clip_seconds"] == 1.75
-    assert "some episodes also start lying, tilted or in the air" in made.clips.start.toolTip()
+    assert "some episodes also start turned over, tilted or in the air" in made.clips.start.toolTip()
     QTest.mouseClick(made.robots.cards["pendulum"], _LEFT)
     assert made.draft.start == "standing" and made.clips.start.toolTip() == "This robot can't be laid down or lifted."
     made.clips.start.setFocus()
