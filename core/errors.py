@@ -38,6 +38,17 @@ class StageFailedError(Exception):
     """Unexpected exception in a stage of a headless run. The text is one sentence."""
 
 
+class ChildDiedError(Exception):
+    """A child process has ended. exit_code: negative for a signal, None if it was never started"""
+
+    def __init__(self, name: str, exit_code: int | None) -> None:
+        super().__init__(name, exit_code)  # so that it can be sent to another process
+        self.name, self.exit_code = name, exit_code
+
+    def __str__(self) -> str:
+        return f"the {self.name} process ended with exit code {self.exit_code}"
+
+
 class CutShortError(KeyboardInterrupt):
     """Second request to stop: the run ends at once and saves nothing more. args: the signal's number"""
 
@@ -83,7 +94,7 @@ def refusal(error: Exception, failed: str) -> str:
 
 def summary(error: BaseException) -> str:
     """Describe an error in one sentence for the user: its own text if that is a sentence, otherwise type and message."""
-    if isinstance(error, UserError | NotFiniteError | StageFailedError):
+    if isinstance(error, UserError | NotFiniteError | StageFailedError | ChildDiedError):
         return str(error)
     if isinstance(error, MemoryError) and not str(error):
         return "there was not enough memory"
@@ -96,8 +107,8 @@ def checkpoint_errors(job: str) -> AbstractContextManager[None]:
     Errors for lack of memory pass through.
     """
     return _misfit(
-        f"The checkpoint does not fit the {job} stage of this session ({{}}): delete the folder checkpoints in the"
-        " session's folder, and training starts again with all answers."
+        f"The checkpoint does not fit the {job} stage of this session ({{}}): put the config.json back that belongs to it,"
+        " or move the folder checkpoints out of the session's folder, and training starts again with all answers."
     )
 
 

@@ -16,13 +16,7 @@ from PySide6.QtGui import (
     QKeySequence,
     QShowEvent,
 )
-from PySide6.QtWidgets import (
-    QMainWindow,
-    QPushButton,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QMainWindow, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from app.behaviours.draft import BehaviourDraft
 from app.behaviours.library import BehaviourLibrary, OwnBehaviour
@@ -288,8 +282,10 @@ class StartWindow(QMainWindow):
         self.behaviours.refresh()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Free memory and the processor for the session."""
+        """Free memory and the processor for the session, and leave it the keyboard."""
         if not event.spontaneous():
+            for dialog in self.findChildren(QDialog):
+                dialog.close()
             save(self, _STATE_NAME)
             self.previews.hold(True)
             self.grid.free_previews()
@@ -307,9 +303,9 @@ class StartWindow(QMainWindow):
             self.close()
 
     def keeps_open(self) -> bool:
-        """Return True, and show a warning, if quitting would discard a draft; False if it was shown and nothing changed since."""
+        """Return True, and show a warning, if quitting would discard a draft; False if it was seen and nothing changed since."""
         unsaved = self.behaviour_page.unsaved_drafts()
-        if not unsaved or unsaved == self._asked_about:
+        if not unsaved or self.isVisible() and unsaved == self._asked_about:
             return False
         titles = " and ".join(draft.shown_title for draft in unsaved)
         save = "save them" if all(draft.behaviour for draft in unsaved) else "complete and save them"

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QThread, Signal
 
-from core.errors import lack, summary
+from core.errors import ChildDiedError, lack, summary
 from core.events import Event, Failed, JobSpec, Logged
 from core.jobs.job_process import JobProcess
-from core.system.child_process import ChildDiedError, log_from_child
+from core.system.child_process import log_from_child
 from core.system.shared_memory import Envelope
 
 log = logging.getLogger(__name__)

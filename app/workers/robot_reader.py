@@ -11,8 +11,8 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from core.behaviours.robot_model import RobotModel
-from core.errors import UserError, refusal
-from core.system.child_process import ChildDiedError, ChildProcess, serve
+from core.errors import ChildDiedError, UserError, refusal
+from core.system.child_process import ChildProcess, serve
 from core.system.link import Link
 
 _PATIENCE_SECONDS = 60.0

@@ -171,4 +171,6 @@ def _preferences(args: argparse.Namespace) -> None:
     if made.changes_lost:
         lines = pluralize(made.changes_lost, "line")
         damaged += f"; {lines} about changed or undone answers could not be read, so these may be as first given"
+    elif made.lines_lost:
+        damaged += "; lines of the list of answers are gone, so changed or undone answers may be as first given"
     print(f"wrote {pluralize(made.answers, 'answer')} to {target}{damaged}", file=sys.stderr)

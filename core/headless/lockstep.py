@@ -7,9 +7,10 @@ has a GIL of its own and more cores are used.
 import contextlib
 from collections.abc import Iterator
 
+from core.errors import ChildDiedError
 from core.events import Event, Job, JobSpec, JobState, PolicyPublished, RewardPublished, RolloutReported, Waited
 from core.jobs import build
-from core.system.child_process import ChildDiedError, ChildProcess, serve
+from core.system.child_process import ChildProcess, serve
 from core.system.link import Link
 
 

@@ -148,7 +148,7 @@ def _parse_value(text: str) -> Any:
     for read in (json.loads, float):
         try:
             return read(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
     return text
 

@@ -264,6 +264,8 @@ def remedy(error: OSError) -> str:
             return "check that the folder is still there"
         case errno.ENOTDIR | errno.EEXIST:
             return "move away the file that is where its folder should be, or name another folder"
+        case errno.EISDIR:
+            return "move away the folder that is where this file should be"
         case errno.ENAMETOOLONG:
             return "give it a shorter name"
         case errno.ELOOP:

@@ -34,11 +34,16 @@ def encode_image(pixels: Pixels) -> Pixels:
 
 
 def decode_image(row: Pixels) -> Pixels | None:
-    """Decode a row (ROW_BYTES,) uint8 to an image (height, width, 3) uint8 RGB; None if the row has no image."""
+    """Decode a row (ROW_BYTES,) uint8 to an image (height, width, 3) uint8 RGB; None if the row has no such image."""
     if not row.any():
         return None
-    image = cv2.imdecode(row, cv2.IMREAD_COLOR)
-    return None if image is None else np.ascontiguousarray(image[..., ::-1], np.uint8)
+    try:
+        image = cv2.imdecode(row, cv2.IMREAD_COLOR)
+    except cv2.error:  # its size is impossible
+        return None
+    if image is None or max(image.shape) > _LONGEST_SIDE:
+        return None
+    return np.ascontiguousarray(image[..., ::-1], np.uint8)
 
 
 def fit_to_square(pixels: Pixels, size: int) -> Pixels:

@@ -10,9 +10,10 @@ import threading
 import time
 from dataclasses import dataclass
 
+from core.errors import ChildDiedError
 from core.events import Event, Job, JobSpec, Paused, StateRequested, StateSaved, Waited
 from core.jobs import KINDS, build
-from core.system.child_process import ChildDiedError, ChildLink, ChildProcess
+from core.system.child_process import ChildLink, ChildProcess
 from core.system.link import Link, LinkEndedError
 from core.system.resources import available_cores, release_memory
 

@@ -175,10 +175,10 @@ class PreferenceStore:
         try:
             self._refresh()
             if lost := numbers - self._state.records.keys():
-                raise self._problem(folder / LOG, f"has lost {pluralize(len(lost), 'answer')} at its end")
+                raise damaged(folder, f"has lost {pluralize(len(lost), 'answer')} at its end")
             for part, path in (_paths(folder, key) for key in self._state.records if key not in numbers):
                 if not os.path.lexists(part) and not os.path.lexists(path):
-                    raise self._problem(path, "is missing")
+                    raise damaged(folder, "is missing", path.name)
                 if not read_only:
                     with contextlib.suppress(OSError):  # not renamed because of a crash; it is read under either name
                         os.replace(part, path)
@@ -284,7 +284,7 @@ class PreferenceStore:
                 raise ValueError("it belongs to another answer")
         except DAMAGE as error:
             fault = f"can't be read ({files.reason(error)})" if isinstance(error, OSError) else f"is damaged ({error})"
-            raise self._problem(_paths(self.folder, first)[1], fault) from error
+            raise damaged(self.folder, fault, _paths(self.folder, first)[1].name) from error
         left, right = reversed(segments) if row.swapped else segments
         pool, returns = record["pool_returns"], record["returns"]
         disagreement = np.nan if record["disagreement"] is None else record["disagreement"]
@@ -303,18 +303,18 @@ class PreferenceStore:
 
     def _refresh(self) -> None:
         """Apply the lines appended since the last call, except a last line without line feed, which is incomplete."""
-        path, state = self.folder / LOG, self._state
+        state = self._state
         with self._plain_errors():
             size = os.fstat(self._log.fileno()).st_size
             if not state.size <= size <= MAX_LOG:
-                raise self._problem(path, "is damaged (it was truncated, or is too long)")
+                raise damaged(self.folder, "is damaged (it was truncated, or is too long)")
             self._log.seek(state.size)
             lines = self._log.read(size - state.size).split(b"\n")[:-1]
         for line in lines:
             try:
                 state.apply(line)
             except DAMAGE as error:
-                raise self._problem(path, f"is damaged (line {state.seq + 1}: {error})") from error
+                raise damaged(self.folder, f"is damaged (line {state.seq + 1}: {error})") from error
 
     def _write(self, body: dict[str, Any], arrays: dict[str, np.ndarray] | None = None) -> None:
         """Write the file of a new answer, if any, and append a line to the log. Both are on disk when this returns.
@@ -349,10 +349,6 @@ class PreferenceStore:
             with contextlib.suppress(OSError):  # it is stored, and also found under its temporary name
                 os.replace(part, path)
 
-    def _problem(self, path: Path, problem: str) -> UserError:
-        saves = f"{COMMAND_LINE} preferences export {quote(str(self.folder.parent))} FOLDER saves the undamaged answers"
-        return UserError(f"{path} {problem}: put a copy of it back; {saves}.")
-
     @contextlib.contextmanager
     def _plain_errors(self, what: str = "read") -> Iterator[None]:
         try:
@@ -360,9 +356,15 @@ class PreferenceStore:
         except OSError as error:
             path = Path(error.filename or self.folder)
             if isinstance(error, FileNotFoundError):
-                raise self._problem(path, "is missing") from error
+                raise damaged(self.folder, "is missing", path.name) from error
             remedy = files.remedy(error) if what == "written" else "check the disk and this file's permissions"
             raise UserError(f"{path} can't be {what} ({files.reason(error)}): {remedy}.") from error
+
+
+def damaged(folder: Path, problem: str, name: str = LOG) -> UserError:
+    """Return the error for a missing or damaged file of the store in `folder`. problem: predicate of the sentence"""
+    saves = f"{COMMAND_LINE} preferences export {quote(str(folder.parent))} FOLDER saves the undamaged answers"
+    return UserError(f"{folder / name} {problem}: put a copy of it back; {saves}.")
 
 
 @dataclass(frozen=True)
@@ -371,12 +373,14 @@ class Rescued:
 
     answers, lost: numbers of answers in it, and of those known to be lost
     changes_lost: number of changes, undos and redos that are left out because they are damaged
+    lines_lost: True if lines are gone from the log, perhaps of changes, undos and redos too
     """
 
     contents: Contents
     answers: int
     lost: int
     changes_lost: int
+    lines_lost: bool
 
 
 def rescue(folder: Path) -> Rescued:
@@ -385,11 +389,11 @@ def rescue(folder: Path) -> Rescued:
     An answer whose line is lost is taken from its file, which repeats the line. Raises UserError if the store had answers,
     but none of them can be read.
     """
-    numbers, added, log = set[int](), set[int](), b"?\n"
+    numbers, added, log = set[int](), set[int](), None
     with contextlib.suppress(OSError):  # what can't be read is lost, and counted where that is possible
         numbers = {int(name[:8]) for name in os.listdir(folder) if re.fullmatch(FILE_NAME, name, re.ASCII)}
         log = bytes(files.read_regular(folder / LOG, MAX_LOG))
-    lines = log.split(b"\n")[:-1]
+    lines = log.split(b"\n")[:-1] if log else []
     newest, events = 0, list[tuple[int, dict[str, Any]]]()  # each with the number of the newest answer then
     for line in lines:
         with contextlib.suppress(*DAMAGE):
@@ -413,11 +417,11 @@ def rescue(folder: Path) -> Rescued:
             kept.append(line)
         except DAMAGE:
             refused.append(body)
-    if not state.records and log:
+    if not state.records and log != b"":
         raise UserError(f"{folder} has no answer that can be read: put a copy of it back.")
     contents: Contents = itertools.chain([(LOG, b"".join(kept))], (_read_file(folder, key) for key in state.records))
     changes_lost = max(0, unread) + sum(body.get("id") in state.records for body in refused)
-    return Rescued(contents, len(state.records), len(numbers) - len(state.records), changes_lost)
+    return Rescued(contents, len(state.records), len(numbers) - len(state.records), changes_lost, unread < 0)
 
 
 def _paths(folder: Path, key: int) -> tuple[Path, Path]:

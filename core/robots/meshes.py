@@ -150,7 +150,7 @@ def _smaller_picture(content: bytes) -> bytes:
     """Return the picture as a PNG, halved until no side is longer than _LARGEST_PICTURE pixels, or a side is odd."""
     try:
         picture = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_UNCHANGED)
-    except cv2.error:  # an empty file
+    except cv2.error:  # an empty file, or an impossible size
         return content
     if picture is None or max(picture.shape[:2]) <= _LARGEST_PICTURE:
         return content

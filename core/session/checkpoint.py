@@ -81,6 +81,8 @@ def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tupl
             loaded = load(path)
             if loaded[0] != int(path.stem):
                 raise ValueError("its number does not match its name")
+        except PermissionError as error:  # the file may be undamaged, and the next checkpoint would replace it
+            raise UserError(f"{path} can't be read ({reason(error)}): check its permissions.") from error
         except tensor_file.DAMAGE as error:
             log.warning("The checkpoint %s is damaged (%s); trying the one before.", path.name, error)
             damaged.append(error)

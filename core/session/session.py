@@ -18,7 +18,7 @@ from core.errors import UserError
 from core.events import JobState
 from core.formatting import first_free
 from core.io import files
-from core.preferences.store import FOLDER, LOG, PreferenceStore
+from core.preferences.store import FOLDER, LOG, PreferenceStore, damaged
 from core.session import checkpoint, metrics_file
 from core.session.before_finish import BeforeFinish
 from core.session.checkpoint import CHECKPOINTS
@@ -132,25 +132,36 @@ class Session:
         Training starts with the answers alone if there is no checkpoint, or if none can be read. Unreadable ones are then
         set aside, together with the earlier policies, which training would overwrite.
 
-        tell: called with one sentence if a checkpoint was damaged or set aside
+        tell: called with one sentence if a checkpoint was damaged, or files were set aside
 
         Raises UserError if the disk fails or the folder is gone.
         """
         files.require_session(self.folder)  # a missing folder would look like one without a checkpoint
         try:
-            number, states = self.load(tell) or (0, {})
+            loaded = self.load(tell)
         except checkpoint.UnreadableError as error:
             log.info("%s", error)
-            self.require_folder()
-            # In this order, so that after a failure the checkpoints are found again.
-            set_aside(self.snapshots().files() + checkpoint.checkpoint_files(self.folder / CHECKPOINTS))
-            tell(
-                "No checkpoint could be used, so training starts again with all answers; checkpoints and earlier policies"
-                " were set aside."
-            )
+            loaded = None
+        if loaded is None:
+            self._set_training_aside(tell)
             return 0, {}
+        number, states = loaded
         request_publication(states)
         return number, states
+
+    def _set_training_aside(self, tell: Callable[[str], None]) -> None:
+        """Set aside checkpoints and policies that training from the start would overwrite, and report it."""
+        snapshots, checkpoints = self.snapshots(), checkpoint.checkpoint_files(self.folder / CHECKPOINTS)
+        if not checkpoints and not any(snapshots.env_steps()):
+            return
+        self.require_folder()
+        set_aside(
+            snapshots.files() + checkpoints
+        )  # in this order, so that after a failure the checkpoints are found again
+        tell(
+            "No checkpoint could be used, so training starts again with all answers; checkpoints and earlier policies"
+            " were set aside."
+        )
 
     def undo_finish(self) -> None:
         """Make the checkpoint from before the finish the newest one. Raises UserError as `BeforeFinish.restore` does.
@@ -208,7 +219,7 @@ def require_answers(folder: Path) -> Path:
     """Return the folder of the store of answers of the session in `folder`. Raises UserError if it is missing."""
     path = folder / FOLDER
     if not os.path.lexists(path / LOG):
-        raise UserError(f"{path / LOG}, the list of answers, is gone: put a copy of {path} back.")
+        raise damaged(path, "is gone")
     return path
 
 
@@ -222,7 +233,11 @@ def read_config(folder: Path) -> Config:
     try:
         values = json.loads(files.read_regular(path, _MAX_CONFIG_BYTES))
     except (FileNotFoundError, NotADirectoryError) as error:
+        if os.path.lexists(folder / FOLDER / LOG):
+            raise UserError(f"{path} is missing: {_REMEDY}.") from error
         raise UserError(f"{folder} is not a session: it has no {CONFIG}.") from error
+    except PermissionError as error:
+        raise UserError(f"{path} can't be read ({files.reason(error)}): check its permissions.") from error
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} can't be read ({files.reason(error)}): {_REMEDY}.") from error
     try:
@@ -246,7 +261,7 @@ def acquire_lock(folder: Path) -> FileLock:
     except Timeout as error:
         raise UserError(f"{folder} is open in another Somersault: close it there first.") from error
     except OSError as error:
-        raise files.unwritable(folder, error) from error
+        raise files.unwritable(folder / LOCK, error) from error
     return lock
 
 

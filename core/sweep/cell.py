@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 import traceback
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from core.config import Config, OracleConfig, PersonConfig, QueryConfig, RewardConfig
-from core.errors import Lack, StageFailedError, lack, summary
+from core.errors import ChildDiedError, Lack, StageFailedError, UserError, lack, summary
 from core.events import Event, RolloutReported
 from core.formatting import capitalized, without_nan
 from core.headless.run import HeadlessRun
@@ -24,9 +25,9 @@ from core.rollout.episodes import mean_return, random_returns
 from core.session.session import CONFIG, Session, remove_session
 from core.sweep.environment import versions
 from core.sweep.results import read_curve
-from core.system.child_process import ChildDiedError
 from core.types import Teacher
 
+log = logging.getLogger(__name__)
 Document = dict[str, Any]
 """Content of a cell's file: config, versions, and either state "done" and result, or state "failed", reason and traceback."""
 _CURVE = "curve.jsonl"
@@ -146,7 +147,10 @@ def _result(config: Config, folder: Path, threads: int, report: Callable[[int], 
 def _open_session(folder: Path, config: Config) -> Session:
     """Return the session of a stopped run, which continues with the same result, or a new one."""
     if (folder / CONFIG).exists():
-        return Session.open(folder)
-    if folder.exists():  # stopped before the session was complete
+        try:
+            return Session.open(folder)
+        except UserError as error:
+            log.warning("The session of a stopped run is removed, and the cell is computed anew: %s", error)
+    if folder.exists():  # stopped before the session was complete, or damaged
         remove_session(folder)
     return Session.create(folder, config)

@@ -7,8 +7,8 @@ import hashlib
 import json
 import os
 import shutil
-from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from core.config import Config
 from core.errors import UserError
@@ -17,6 +17,8 @@ from core.sweep.cell import Cell, Document, encode
 from core.sweep.environment import versions
 
 _CELLS, _SESSIONS, _JOURNAL = "cells", "sessions", "journal.jsonl"
+_LARGEST = 1e15
+"""Bound on the absolute values of a result's numbers, so that their sums and differences are finite."""
 
 
 class CellFiles:
@@ -62,7 +64,8 @@ class CellFiles:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise UserError(f"{path} can't be read ({reason(error)}): check its permissions.") from error
+            advice = "move it away" if path.is_dir() else "check its permissions"
+            raise UserError(f"{path} can't be read ({reason(error)}): {advice}.") from error
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError, UserError) as error:
             raise UserError(f"{path} is damaged: delete it, and its cell is computed again.") from error
         return document
@@ -91,11 +94,14 @@ def _require_whole(document: Document, cell: Cell) -> None:
         whole = isinstance(document["reason"], str) and isinstance(document["traceback"], str)
     else:
         result = document["result"]
-        counts = (result[name] for name in ("labels", "env_steps", "divergences"))
-        for value in chain(counts, *result["curve"]):
-            float(value)
-        returns = [result[name] for name in ("true_return", "random_return")]
-        numbers = all(value is None or isinstance(value, int | float) for value in returns)
+        counts = [result[name] for name in ("labels", "usable", "env_steps", "divergences")]
+        returns = [result[name] for name in ("true_return", "random_return") if result[name] is not None]
+        points = [number for steps, value in result["curve"] for number in (steps, value)]
+        numbers = all(map(_is_number, [*counts, *returns, *points]))
         whole = document["state"] == "done" and numbers and isinstance(result["measure"], dict)
     if not whole:
         raise ValueError("a value is of another type")
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) < _LARGEST

@@ -60,9 +60,9 @@ def run_sweep(args: argparse.Namespace) -> int:
         sweep = Sweep(cells, files)
         if other := sweep.made_otherwise():
             log.warning(
-                "%d results in %s were made by another version of the program or its libraries, and are kept: name "
-                "another folder to compute them again.",
-                *(other, files.folder),
+                "%s in %s: made by another version of the program or its libraries, and kept; name another folder to"
+                " compute them again.",
+                *(pluralize(other, "result"), files.folder),
             )
         if sweep.counts[CellState.QUEUED]:
             with stopped_by_signals():
@@ -175,9 +175,9 @@ def _answers_missing(cell: Cell, sweep: Sweep) -> bool:
 
 
 def _has_no_return(cell: Cell, sweep: Sweep) -> bool:
-    """Return whether a cell is done without a true return."""
+    """Return whether a cell is done without a true return, its own or the untrained policy's."""
     result = (sweep.document(cell) or {}).get("result")
-    return result is not None and result["true_return"] is None
+    return result is not None and None in (result["true_return"], result["random_return"])
 
 
 def _entry(cell: Cell, sweep: Sweep) -> dict[str, Any]:

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core.config import Config
-from core.errors import UserError
+from core.errors import ChildDiedError, UserError
 from core.events import Failed, Logged
 from core.formatting import capitalized
 from core.io.files import make_inside
 from core.sweep.backend import Ended, Lost, Progressed, Report, Started
 from core.sweep.cell import Cell, compute
 from core.system import resources
-from core.system.child_process import ChildDiedError, ChildProcess, log_from_child
+from core.system.child_process import ChildProcess, log_from_child
 from core.system.link import Link
 
 _REPORT_SECONDS = 1.0

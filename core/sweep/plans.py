@@ -262,6 +262,8 @@ def _curve(values: Mapping[str, Any]) -> PlannedCurve:
         raise UserError(
             f"the name of a curve is {name!r:.40}: begin it with another character, as a legend leaves it out."
         )
+    if name != name.strip():
+        raise UserError(f"the name of a curve is {name!r:.40}: remove the spaces around it.")
     if name == RANDOM:
         raise UserError(f"a curve is called {name}, as the untrained policy is in tables: give it another name.")
     teacher, ablation = values.get("teacher", Teacher.ORACLE.value), values.get("ablation", "")

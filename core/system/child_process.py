@@ -30,7 +30,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from core.errors import NotFiniteError, UserError, lack, summary
+from core.errors import ChildDiedError, NotFiniteError, UserError, lack, summary
 from core.events import Failed, Logged
 from core.system.interrupts import STOPPING
 from core.system.link import Link, LinkEndedError
@@ -46,17 +46,6 @@ processes can't share.
 _NICE_VARIABLE = "SOMERSAULT_NICE"
 """Environment variable that overrides the niceness of all children. Tests set it to 0: on a busy machine, a process with a
 higher niceness gets almost no time."""
-
-
-class ChildDiedError(Exception):
-    """A child process has ended. exit_code: negative for a signal, None if it was never started"""
-
-    def __init__(self, name: str, exit_code: int | None) -> None:
-        super().__init__(name, exit_code)  # so that it can be sent to another process
-        self.name, self.exit_code = name, exit_code
-
-    def __str__(self) -> str:
-        return f"the {self.name} process ended with exit code {self.exit_code}"
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from pytestqt.qtbot import QtBot
 
 from app.session.controller import Controller, State
 from app.windows.main import MainWindow
-from core.errors import UserError
+from core.errors import ChildDiedError, UserError
 from core.events import (
     AnswersReplayed,
     Event,
@@ -35,7 +35,6 @@ from core.events import (
 )
 from core.service_events import ClipsRendered, ClipsRequested
 from core.session.session import Session
-from core.system.child_process import ChildDiedError
 from core.types import Choice, Frames, Preference, Query, Segment
 
 _ids = itertools.count(1)

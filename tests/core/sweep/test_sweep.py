@@ -19,7 +19,7 @@ import pytest
 import torch
 
 from core.__main__ import main
-from core.errors import NoGpuError, StageFailedError, UserError
+from core.errors import ChildDiedError, NoGpuError, StageFailedError, UserError
 from core.headless.run import HeadlessRun
 from core.rollout.episodes import mean_return, random_returns
 from core.session.session import acquire_lock
@@ -31,7 +31,6 @@ from core.sweep.cell_files import CellFiles
 from core.sweep.local import LocalBackend, slots_for
 from core.sweep.plans import find_plan
 from core.system import resources
-from core.system.child_process import ChildDiedError
 from tests.core.builders import BEHAVIOUR
 from tests.core.children import pid_of
 from tests.core.sweep.plans import Inline, journal, plan_values

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import NotFiniteError, UserError
-from core.system.child_process import ChildDiedError, ChildProcess, preload
+from core.errors import ChildDiedError, NotFiniteError, UserError
+from core.system.child_process import ChildProcess, preload
 from core.system.interrupts import STOPPING
 from core.system.shared_memory import encode
 from tests.core import failing
