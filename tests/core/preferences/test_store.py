@@ -390,6 +390,26 @@ def test_a_rescue_counts_changes_that_can_not_be_read(
     assert rescue(folder).changes_lost == lost
 
 
+@pytest.mark.parametrize(
+    ("kept", "expected"),
+    [(None, True), (0, True), (1, True), (3, False), (5, False)],
+    ids=["no file", "no line", "one line", "the answers' lines", "all lines"],
+)
+def test_a_rescue_tells_whether_lines_of_answers_are_gone(
+    store: PreferenceStore, folder: Path, kept: int | None, expected: bool
+) -> None:
+    """With them, lines of changes may be gone."""
+    store.change(1, TIE, "human")
+    store.undo()
+    store.close()
+    if kept is None:
+        (folder / LOG).unlink()
+    else:
+        (folder / LOG).write_bytes(b"".join((folder / LOG).read_bytes().splitlines(keepends=True)[:kept]))
+    made = rescue(folder)
+    assert made.lines_lost == expected and made.answers == 3
+
+
 def test_a_rescue_keeps_undone_changed_and_repeated_answers(
     store: PreferenceStore, folder: Path, tmp_path: Path
 ) -> None:

@@ -98,3 +98,6 @@ def test_the_commands_report_the_numbers_of_exported_and_imported_answers(
     os.truncate("s/preferences/00000003.safetensors", 0)
     assert "wrote 4 answers to saved; 1 more could not be read\n" in cli("preferences", "export", "s", "saved").err
     assert "with 4 answers\n" in cli("preferences", "import", "saved", "mended").err
+    os.truncate("s/preferences/log.jsonl", 0)
+    gone = "; 1 more could not be read; lines of the list of answers are gone, so changed or undone answers may be as first given"
+    assert f"wrote 4 answers to rest{gone}\n" in cli("preferences", "export", "s", "rest").err

@@ -143,6 +143,19 @@ def test_with_damaged_checkpoints_the_earlier_policies_are_set_aside_too(tmp_pat
     session.close()
 
 
+def test_without_checkpoints_the_trained_policies_are_set_aside(tmp_path: Path) -> None:
+    """A person may have moved the checkpoints away."""
+    session, sentences = Session.create(tmp_path / "s", tiny()), list[str]()
+    session.snapshots().add(SnapshotInfo(0, 0, 0.0, 0.0), {"x": np.ones(3)}, always=True)
+    assert session.resume(sentences.append) == (0, {}) and not sentences
+    assert session.snapshots().env_steps() == [0]
+    session.snapshots().add(SnapshotInfo(5_000, 0, 0.0, 0.0), {"x": np.ones(3)}, always=True)
+    assert session.resume(sentences.append) == (0, {}) and "earlier policies were set aside" in sentences[0]
+    assert session.snapshots().env_steps() == []
+    assert len(list((session.folder / "policies").glob("*.unreadable"))) == 2
+    session.close()
+
+
 def test_files_of_another_version_are_described_in_the_users_words(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"colour": 1}')
     with pytest.raises(UserError, match="unknown setting 'colour'.*the version that wrote them"):

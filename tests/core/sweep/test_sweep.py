@@ -226,7 +226,7 @@ def test_a_signal_stops_a_sweep_like_ctrl_c(number: str, sweep: Sweep, tmp_path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("left", ["a file alone", "checkpoints that can't be read"])
+@pytest.mark.parametrize("left", ["a file alone", "checkpoints that can't be read", "settings that can't be read"])
 def test_a_session_that_cannot_be_continued_is_restarted(left: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(json.dumps(plan_values()))
     config = find_plan(str(tmp_path / "plan.json"), str).cells()[1].config
@@ -235,6 +235,8 @@ def test_a_session_that_cannot_be_continued_is_restarted(left: str, tmp_path: Pa
     assert checkpoints
     if left == "a file alone":
         (tmp_path / "part" / "config.json").unlink()
+    elif left == "settings that can't be read":
+        (tmp_path / "part" / "config.json").write_text("{")
     for path in checkpoints:
         for file in path.rglob("*") if path.is_dir() else [path]:
             if file.is_file():
@@ -296,6 +298,11 @@ DAMAGES: dict[str, Callable[[str], str]] = {
     "no curve": lambda text: text.replace('"curve"', '"carve"'),
     "a step beyond all numbers": lambda text: text.replace('"curve": [[', f'"curve": [[{10**400}, 1], ['),
     "a word as a return": lambda text: re.sub('"true_return": [-0-9.e]+', '"true_return": "-3"', text),
+    "a truth value as a return": lambda text: re.sub('"true_return": [-0-9.e]+', '"true_return": true', text),
+    "an impossible return": lambda text: re.sub('"true_return": [-0-9.e]+', '"true_return": 1e300', text),
+    "words in the curve": lambda text: text.replace('"curve": [[', '"curve": [["1", "2"], ['),
+    "a point without a return": lambda text: text.replace('"curve": [[', '"curve": [[1], ['),
+    "no number of answers": lambda text: re.sub('"usable": [0-9]+', '"usable": null', text),
     "another config": lambda text: text.replace('"seed": 0', '"seed": 7'),
     "a state of no cell": lambda text: text.replace('"done"', '"dine"'),
 }
@@ -376,6 +383,18 @@ def test_a_run_without_a_finished_episode_is_reported(
 ) -> None:
     sweep(tmp_path / "out", steps=8 * 32, curves=[{"name": "true reward", "teacher": "none"}])
     assert "1 run has no return, as no episode was finished" in caplog.text
+
+
+def test_a_run_without_a_return_of_the_untrained_policy_is_reported(
+    sweep: Sweep, tmp_path: Path, finished: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """All simulations of an untrained robot may diverge."""
+    (tmp_path / "out" / "cells").mkdir(parents=True)
+    for name, text in finished.items():
+        changed = re.sub('"random_return": [-0-9.e]+', '"random_return": null', text)
+        (tmp_path / "out" / "cells" / name).write_text(changed)
+    sweep(tmp_path / "out")
+    assert f"{len(finished)} runs have no return" in caplog.text
 
 
 def test_the_reason_of_a_failure_refers_to_no_deleted_file() -> None:
