@@ -362,6 +362,7 @@ class BehaviourPage(QWidget):
         if self._discarded is not None and self.draft != self._discarded[1]:
             self._discarded = None
         self.over.setText("Discard changes" if self._discarded is None else "Restore")
+        self.over.setEnabled(self.draft.changed or self._discarded is not None)
 
     def _show_problem(self, sentence: str, is_mistake: bool = True) -> None:
         """is_mistake: False if the sentence describes the next step"""

@@ -43,7 +43,7 @@ class Practice(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.flash_timer = QTimer(self, singleShot=True, interval=FLASH_MS)
         self.flash_timer.timeout.connect(self._show_next)
-        self.count, self.instruction = label("pageTitle"), label("instruction", wrap=True)
+        self.count, self.instruction = label("pageTitle"), label("instruction", wrap=True, centred=True)
         self.clips, self.key_hints = ClipPair(), KeyHints(KeyMap())
         self.key_hints.action_requested.connect(self._run_action)
         self.hint = label("settingHelp", wrap=True)
@@ -97,6 +97,7 @@ class Practice(QWidget):
         """Show why there are no more pairs."""
         self._refusal = sentence
         self.hint.setText(sentence)
+        self.clips.set_placeholder(sentence)
 
     def leave(self) -> None:
         """Free the pictures."""
@@ -135,7 +136,9 @@ class Practice(QWidget):
 
     def _show_next(self) -> None:
         """Show the next pair; the last one stays when all are answered."""
-        if not self.done:
+        if self.done:
+            self.clips.end_flash()
+        else:
             self.clips.show_pair(self._waiting.pop(0) if self._waiting else None)
         self._show()
 
@@ -154,6 +157,6 @@ class Practice(QWidget):
             self.keep.setFocus()
             return
         self.count.setText(f"Practice pair {len(self._answers) + 1} of {PAIRS}")
-        kept = "Your answers are kept only if you start with them."
-        self.hint.setText(kept if self.clips.shown else self._refusal or "Loading the next pair…")
+        self.hint.setText("Your answers are kept only if you start with them." if self.clips.shown else self._refusal)
         self.instruction.setText(self._instruction)
+        self.clips.set_placeholder(self._refusal or "Loading the next pair…")

@@ -60,6 +60,12 @@ class ClipPair(QWidget):
             self.clock.halt()
         self.playback_changed.emit()
 
+    def set_placeholder(self, text: str) -> None:
+        """Set the text in place of the clips while there is no pair."""
+        for player in (self.left, self.right):
+            player.placeholder, player.placeholder_pixels = text, 18
+            player.update()
+
     def flash(self, choice: Choice, predicted: tuple[float, ...] = ()) -> None:
         """Confirm a choice on top of the answered clips, until the next pair is shown or `end_flash` is called.
 

@@ -1,6 +1,6 @@
 """Widget for one clip, with a border that can flash."""
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize, QSizeF, Qt
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, QSizeF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen, QPixmap, QRegion, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -97,9 +97,8 @@ class ClipPlayer(QWidget):
             painter.drawText(self._place.adjusted(12, 0, -12, 0), _WRAPPED, self.placeholder)
         else:
             self._draw_picture(painter, self.frames)
-        painter.setClipRegion(
-            QRegion(self._place) - QRegion(self._place.adjusted(_RADIUS, _RADIUS, -_RADIUS, -_RADIUS))
-        )
+        around = self._place.adjusted(-1, -1, 1, 1)  # with all device pixels, also where one of ours has one and a half
+        painter.setClipRegion(QRegion(around) - QRegion(self._place.adjusted(_RADIUS, _RADIUS, -_RADIUS, -_RADIUS)))
         painter.drawPixmap(self._place.topLeft(), self._current_border())
         painter.setClipping(False)
         if self._flash:
@@ -161,12 +160,12 @@ def _painted_border(size: QSize, ratio: float, colour: QColor, width: int, backg
     border = QPixmap((QSizeF(size) * ratio).toSize())
     border.setDevicePixelRatio(ratio)
     border.fill(Qt.GlobalColor.transparent)
-    place = QRect(QPoint(), size)
+    place = QRectF(QPointF(), QSizeF(border.size()) / ratio)  # whole device pixels, as the picture has
     painter = QPainter(border)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.fillPath(rounded(place, 0).subtracted(rounded(place, _RADIUS)), QColor(background))
     painter.setPen(QPen(colour, width))
     inset = width / 2
-    painter.drawRoundedRect(QRectF(place).adjusted(inset, inset, -inset, -inset), _RADIUS - inset, _RADIUS - inset)
+    painter.drawRoundedRect(place.adjusted(inset, inset, -inset, -inset), _RADIUS - inset, _RADIUS - inset)
     painter.end()
     return border

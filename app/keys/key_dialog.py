@@ -1,7 +1,7 @@
 """Dialog for changing the keys."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QWidget
 
 from app.keys.commands import COMMANDS, KeyAction
 from app.keys.key_button import KeyButton
@@ -46,7 +46,7 @@ class KeyDialog(QDialog):
         grid = QGridLayout(page)
         grid.setColumnStretch(0, 1)
         for row, (action, info) in enumerate(COMMANDS.items()):
-            grid.addWidget(QLabel(info.name), row, 0)
+            grid.addWidget(label("settingName", info.name), row, 0)
             self.fields[action] = tuple(self._make_field(action, place) for place in range(_KEYS_EACH))
             for place, field in enumerate(self.fields[action]):
                 grid.addWidget(field, row, 1 + place)

@@ -99,6 +99,7 @@ class LiveView(QWidget):
         self.live = demonstration
         if self.snapshot is None:
             self._requested = None  # a snapshot that was to be shown in its place can be chosen again
+            self.loading.hide()
             self.policy.play_next(demonstration)
 
     def forget_live(self) -> None:

@@ -109,7 +109,7 @@ class Plot(QWidget):
 
     def _make_canvas(self) -> PlotCanvas:
         spec, has_right = self.spec, any(curve.right for curve in self.spec.curves)
-        canvas = PlotCanvas(spec.axis.tick, spec.right_log, has_right, spec.band)
+        canvas = PlotCanvas(spec.axis.tick, spec.percent, spec.right_log, has_right, spec.band)
         canvas.takes_wheel = self._in_window
         canvas.axes["bottom"].setLabel(spec.axis.title)
         if self._in_window:

@@ -34,6 +34,20 @@ class UnitAxis(pg.AxisItem):
         return [self._write(value) for value in values]
 
 
+class ValueAxis(pg.AxisItem):
+    """Left axis, whose ticks are formatted as the plot's title formats the newest value."""
+
+    def __init__(self, percent: bool) -> None:
+        super().__init__("left")
+        self._percent = percent
+
+    def tickStrings(self, values: Iterable[float], scale: float, spacing: float) -> list[str]:
+        if self._percent:
+            return [f"{value:.{0 if spacing > 0.0099 else 1}%}" for value in values]
+        texts = super().tickStrings(values, scale, spacing)
+        return [f"{value:,.0f}" if abs(value) >= 1000 else text for value, text in zip(values, texts, strict=True)]
+
+
 class LogAxis(pg.AxisItem):
     """Axis over base-10 logarithms, with ticks at round numbers."""
 
@@ -87,9 +101,14 @@ class PlotCanvas(pg.GraphicsView):
     x_chosen = Signal(object)
 
     def __init__(
-        self, tick: Callable[[float], str], right_log: bool, has_right: bool, band: tuple[float, float] | None
+        self,
+        tick: Callable[[float], str],
+        percent: bool,
+        right_log: bool,
+        has_right: bool,
+        band: tuple[float, float] | None,
     ) -> None:
-        """tick: formats x; right_log: the right scale is logarithmic; band: shaded range of y."""
+        """tick: formats x; percent: y is a share; right_log: the right scale is logarithmic; band: shaded range of y."""
         super().__init__(background=theme.palette().panel)
         self.takes_wheel = False
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -97,7 +116,7 @@ class PlotCanvas(pg.GraphicsView):
         self.enableMouse(False)  # the view takes the mouse, not the scene
         self.view = _TimeView()
         right = LogAxis("right") if right_log else pg.AxisItem("right")
-        self.axes: dict[str, pg.AxisItem] = {"left": pg.AxisItem("left"), "bottom": UnitAxis(tick), "right": right}
+        self.axes: dict[str, pg.AxisItem] = {"left": ValueAxis(percent), "bottom": UnitAxis(tick), "right": right}
         self._layout = self._arrange()
         right.setVisible(has_right)
         self.view.sigRangeChangedManually.connect(lambda _: self._tell_x())
@@ -120,7 +139,7 @@ class PlotCanvas(pg.GraphicsView):
     def _arrange(self) -> QGraphicsGridLayout:
         """Lay out the view between the axes."""
         area, layout = pg.GraphicsWidget(), QGraphicsGridLayout()
-        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setContentsMargins(0, 0, 0, 3)
         layout.setSpacing(0)
         area.setLayout(layout)
         layout.addItem(self.view, 0, 1)

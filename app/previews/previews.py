@@ -32,7 +32,7 @@ GOALS = theme.RESOURCES / "goals"
 """Clips of trained policies, by the tasks' names; tests/benchmarks/goal_clips.py makes them."""
 UNTRAINED = "untrained"
 """Text on the previews of untrained policies."""
-_DRAWING = 2
+_DRAWING = 3
 """Part of the cache's path. Raise it when tasks are rendered differently, so that old pictures are not shown."""
 _LONGEST = 16 << 20
 _LINGER_MS = 1000

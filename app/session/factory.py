@@ -225,6 +225,11 @@ def folder_name(config: Config) -> str:
     return slug(get_task(config.task).name)
 
 
+def task_title(config: Config) -> str:
+    """Return the title of a new session's task; its name if it has none, as a Gymnasium environment."""
+    return get_task(config.task).title or config.task
+
+
 def new_folder(root: Path, name: str) -> Path:
     """Return the first NAME-<n> in that folder that does not exist yet."""
     return root / first_free(lambda number: f"{name}-{number}", lambda found: (root / found).exists())

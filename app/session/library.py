@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
 
 from app import settings
-from app.session.factory import check_session, create_session, folder_name, new_folder, start_over
+from app.session.factory import check_session, create_session, folder_name, new_folder, start_over, task_title
 from app.style.images import decoded
 from app.workers import trash
 from app.workers.background_thread import BackgroundThread
@@ -83,7 +83,7 @@ class SessionLibrary(QObject):
         answers: Sequence[tuple[Query, Choice]] = (),
     ) -> None:
         """Create a session. folder: None for a new one, named after the task; answers: the person's, to begin with"""
-        self.progressed.emit(f"Creating {folder.name if folder else f'a session for {folder_name(config)}'}…")
+        self.progressed.emit(f"Creating {folder.name if folder else f'a session for {task_title(config)}'}…")
         create = partial(self._create, config, folder, begin_from, answers)
         self._work_thread.do(create, self._on_opened, self._on_not_opened)
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from core.envs.motion_marks import TRACE_HZ, TRACE_SECONDS, MotionMarks
 from core.errors import UserError, lack
 from core.io.image_codec import Pixels, decode_image, fit_to_square, fitted_size
+from core.robots.appearance import separate_surfaces
 from core.robots.floor import floor_of
 from core.robots.models import load_model
 from core.robots.physics import FULL, positions_of
@@ -113,6 +114,7 @@ class MujocoRenderer(Renderer):
         self._body, self._fixed = self._model.body(task.camera.body).id, task.camera.fixed
         tree = self._model.body_treeid[self._model.geom_bodyid]
         self._geoms = np.flatnonzero(tree == self._model.body_treeid[self._body])
+        separate_surfaces(self._model, self._geoms)
         surroundings = still(self._model) & drawn_geoms(self._model) & (tree != self._model.body_treeid[self._body])
         surroundings[floor_of(self._model)[0]] = False
         shown = np.flatnonzero(np.isin(self._model.body_treeid, shown_trees(self._model))).tolist()

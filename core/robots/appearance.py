@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
+import numpy.typing as npt
 
 from core.robots.floor import FLOOR, floor_of
 from core.robots.structure import drawn_geoms
@@ -20,6 +21,9 @@ _ABOVE, _BELOW = (0.75, 0.82, 0.88), (0.45, 0.55, 0.66)
 """Colours of the sky."""
 _TRUNK = (0.16, 0.42, 0.56)
 """Colour of the torso, the body that the camera follows. In Gymnasium's colours, a fallen robot's torso looks like a leg."""
+_RADII, _THICKER = 3, 0.04
+"""Number of different radii of equal round geoms, and the difference between two of them, relative to the radius: it exceeds
+the error with which a renderer approximates round surfaces."""
 
 
 def add_appearance(spec: mujoco.MjSpec, floor_pattern: float = 1.0) -> None:
@@ -76,3 +80,17 @@ def show_every_body(model: mujoco.MjModel) -> None:
         geoms = np.flatnonzero(model.geom_bodyid == body)
         if not seen[geoms].any():
             model.geom_group[geoms], model.geom_rgba[geoms, 3] = 0, 1.0
+
+
+def separate_surfaces(model: mujoco.MjModel, geoms: npt.NDArray[np.int64]) -> None:
+    """Draw round geoms of different colours with different radii: where their surfaces coincide, colours would flicker.
+
+    For a model that is only drawn: contacts would change.
+
+    geoms: indices of the robot's geoms
+    """
+    looks = np.column_stack([model.geom_matid[geoms], model.geom_rgba[geoms]])
+    kinds = np.array([next(k for k, other in enumerate(looks) if (other == look).all()) for look in looks], np.int64)
+    ranks = np.searchsorted(np.unique(kinds), kinds) % _RADII
+    is_round = np.isin(model.geom_type[geoms], [int(mujoco.mjtGeom.mjGEOM_SPHERE), int(mujoco.mjtGeom.mjGEOM_CAPSULE)])
+    model.geom_size[geoms[is_round], 0] *= 1 + _THICKER * (_RADII - 1 - ranks[is_round])

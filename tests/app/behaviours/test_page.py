@@ -210,6 +210,7 @@ def test_typed_text_survives_leaving_the_page_and_a_full_disk(page: Page) -> Non
     page.behaviours.unlink()
     QTest.mouseClick(made.over, _LEFT)
     assert made.title.text() == "" and made.problem.text() == "Give the behaviour a name."
+    assert made.over.text() == "Restore" and made.over.isEnabled()
     QTest.mouseClick(made.over, _LEFT)  # restores what was discarded
     assert made.title.text() == "Kneeling" and made.instruction.toPlainText() == SENTENCE
     QTest.mouseClick(made.over, _LEFT)
@@ -223,6 +224,7 @@ def test_typed_text_survives_leaving_the_page_and_a_full_disk(page: Page) -> Non
 
 def test_discarded_changes_can_be_restored_until_the_camera_is_turned(page: Page) -> None:
     made = opened(page)
+    assert not made.over.isEnabled()  # nothing has changed yet
     fill(made)
     QTest.mouseClick(made.over, _LEFT)
     assert made.over.text() == "Restore"

@@ -40,7 +40,7 @@ def practised(page: Page) -> BehaviourPage:
         assert flashed(practice.clips) is not None
         QTest.keyClick(practice, key)  # no answer while the tick is shown
     page.wait_until(lambda: practice.count.text() == "Practice finished")
-    assert practice.keep.isVisible()
+    assert practice.keep.isVisible() and flashed(practice.clips) is None
     return made
 
 
@@ -73,7 +73,7 @@ def test_a_failure_stays_on_screen_once_no_pair_is_left(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: practice.clips.shown is None)
     assert practice.hint.text() == "The robot can't be rendered: no memory."
     practice.begin("Choose the higher jump.")
-    assert practice.hint.text() == "Loading the next pair…"
+    assert practice.hint.text() == "" and practice.clips.left.placeholder == "Loading the next pair…"
 
 
 def test_practice_clips_have_the_keys_of_a_session_except_that_space_presses_a_focused_button(page: Page) -> None:

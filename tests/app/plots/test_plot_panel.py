@@ -11,10 +11,12 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QImage
 from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
 
 from app.keys.commands import Command
 from app.live.demonstrations import Demonstration
 from app.plots.figure import log_text
+from app.plots.plot_canvas import ValueAxis
 from app.style import theme
 from app.style.palette import LIGHT
 from core.session import metrics_file
@@ -198,6 +200,20 @@ def test_the_measure_is_hidden_with_the_true_reward(open_face: Callable[..., Fac
     action.trigger()
     face.wait_until(lambda: not face.window.plots.enlarged)
     assert measure.isHidden() and face.window.live.figure.isHidden()
+
+
+@pytest.mark.parametrize(
+    ("percent", "values", "spacing", "expected"),
+    [
+        (True, [0.65, 0.7], 0.05, ["65%", "70%"]),
+        (True, [0.645, 0.65], 0.005, ["64.5%", "65.0%"]),
+        (False, [0.5, 999.5, 4000.0, -12000.0], 0.5, ["0.5", "999.5", "4,000", "-12,000"]),
+    ],
+)
+def test_ticks_are_formatted_as_the_newest_value(
+    qtbot: QtBot, percent: bool, values: list[float], spacing: float, expected: list[str]
+) -> None:
+    assert ValueAxis(percent).tickStrings(values, 1.0, spacing) == expected
 
 
 def test_damaged_curves_are_ignored(open_face: Callable[..., Face], caplog: pytest.LogCaptureFixture) -> None:

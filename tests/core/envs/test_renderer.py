@@ -16,6 +16,7 @@ import pytest
 from core.envs.renderer import MujocoRenderer
 from core.errors import UserError
 from core.io.video_writer import write_strip, write_video
+from core.robots.appearance import separate_surfaces
 from core.robots.models import load_model
 from core.tasks import get_task
 from core.types import Frames
@@ -59,6 +60,17 @@ def test_the_torso_differs_in_colour_from_the_limbs(name: str) -> None:
     assert len(np.unique(model.geom_rgba[torso], axis=0)) == 1 and (model.geom_matid[torso] == -1).all()
     difference_to_limbs = np.abs(model.geom_rgba[robot & ~torso] - model.geom_rgba[torso][0]).max(axis=1)
     assert (difference_to_limbs > 0.3).all()
+
+
+def test_parts_of_different_colours_have_no_common_surface_in_pictures() -> None:
+    """The Walker's torso and both thighs end in the same half sphere, in which three colours would flicker."""
+    model = load_model(get_task("walker"))
+    names = "torso_geom", "thigh_geom", "thigh_left_geom"
+    before = [model.geom(name).size[0] for name in names]
+    separate_surfaces(model, np.flatnonzero(model.body_treeid[model.geom_bodyid] >= 0))
+    factors = [model.geom(name).size[0] / size for name, size in zip(names, before, strict=True)]
+    assert factors == pytest.approx([1.08, 1.04, 1.0]) and before == [before[0]] * 3
+    assert model.geom("leg_geom").size[0] / model.geom("leg_left_geom").size[0] == pytest.approx(1.04)
 
 
 def raised(name: str, *heights: float) -> list[np.ndarray]:
