@@ -77,10 +77,11 @@ class SceneRequested(Event):
 
 @dataclass(frozen=True)
 class SceneDrawn(Event):
-    """Reply to a SceneRequested: the clips, one after the other."""
+    """Reply to a SceneRequested: the clips, one after the other. constant: signals that never change on this robot"""
 
     token: int
     frames: Frames
+    constant: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

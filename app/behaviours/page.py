@@ -184,6 +184,7 @@ class BehaviourPage(QWidget):
     def _connect(self) -> None:
         self._scenes.drawn.connect(self.view.play)
         self._scenes.still_drawn.connect(self.view.set_frames)  # one frame, as it is seen from where the camera is now
+        self._scenes.constant_found.connect(self.signals.hide_constant)
         self._scenes.refused.connect(self._on_scene_refused)
         self.view.turned.connect(self._on_turned)
         self.view.settled.connect(self._draw)

@@ -20,12 +20,14 @@ class Scenes(QObject):
     Signals:
         drawn(object): Frames of whole clips.
         still_drawn(object): Frames with the one picture that was requested.
+        constant_found(object): names of signals (frozenset) that never change on the robot that was drawn.
         pair_drawn(object): Pair of the practice that was requested last.
         refused(str): nothing can be drawn; one sentence.
     """
 
     drawn = Signal(object)
     still_drawn = Signal(object)
+    constant_found = Signal(object)
     pair_drawn = Signal(object)
     refused = Signal(str)
 
@@ -78,7 +80,8 @@ class Scenes(QObject):
 
     def _on_event(self, event: Event) -> None:
         match event:
-            case SceneDrawn(token, frames) if self._sent is not None and token == self._sent.token:
+            case SceneDrawn(token, frames, constant) if self._sent is not None and token == self._sent.token:
+                self.constant_found.emit(constant)
                 whole = isinstance(self._sent, SceneRequested) and self._sent.still is None
                 (self.drawn if whole else self.still_drawn).emit(frames)
                 self._send_next()

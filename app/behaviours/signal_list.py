@@ -14,7 +14,7 @@ _NAME = Qt.ItemDataRole.UserRole
 
 
 class SignalList(QWidget):
-    """Each row has the signal's title and its name in expressions.
+    """Each row has the signal's title and its name in expressions. Signals that never change are hidden unless ticked.
 
     Signals:
         ticked(str, bool): name of a signal, and whether it is to be plotted.
@@ -34,6 +34,7 @@ class SignalList(QWidget):
         self.list.itemChanged.connect(self._on_changed)
         self.list.itemActivated.connect(lambda item: item.setCheckState(_opposite(item.checkState())))
         self._titles: dict[str, str] = {}
+        self._constant: frozenset[str] = frozenset()
         self.nothing = label("settingHelp", "No matching signals.")
         self.nothing.hide()
         column(self.search, self.nothing, (self.list, 1), of=self, spacing=6)
@@ -42,7 +43,7 @@ class SignalList(QWidget):
         """titles: titles by signal name; plotted: returns True for a ticked signal"""
         self.list.blockSignals(True)
         if dict(titles) != self._titles:
-            self._titles = dict(titles)
+            self._titles, self._constant = dict(titles), frozenset()
             self.list.clear()
             for name, title in titles.items():
                 item = QListWidgetItem(f"{title}   ·   {name}", self.list)
@@ -54,10 +55,17 @@ class SignalList(QWidget):
         self.list.blockSignals(False)
         self._show_matching(self.search.text())
 
+    def hide_constant(self, names: frozenset[str]) -> None:
+        """Hide these signals of the robot, which never change."""
+        self._constant = names
+        self._show_matching(self.search.text())
+
     def _show_matching(self, words: str) -> None:
         items = [self.list.item(row) for row in range(self.list.count())]
         for item in items:
-            item.setHidden(not all(word in item.text().lower() for word in words.lower().split()))
+            useless = item.data(_NAME) in self._constant and item.checkState() == Qt.CheckState.Unchecked
+            matches = all(word in item.text().lower() for word in words.lower().split())
+            item.setHidden(useless or not matches)
         self.nothing.setVisible(bool(items) and all(item.isHidden() for item in items))
 
     def _on_changed(self, item: QListWidgetItem) -> None:

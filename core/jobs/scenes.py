@@ -17,6 +17,7 @@ from core.envs.renderer import MujocoRenderer
 from core.errors import UserError, refusal
 from core.events import Event, Job, Waited
 from core.jobs.practice import practice_pairs
+from core.robots.signals import constant_signals
 from core.rollout.random_actions import oscillating_actions
 from core.seeding import generator
 from core.service_events import (
@@ -72,7 +73,7 @@ class ScenesJob(Job):
         except Exception as error:  # an imported robot may fail anywhere
             yield SceneRefused(request.token, refusal(error, "The robot can't be rendered"))
         else:
-            yield SceneDrawn(request.token, Frames(np.stack(pixels), FPS))
+            yield SceneDrawn(request.token, Frames(np.stack(pixels), FPS), self._scene.constant)
 
     def _practise(self, request: PracticeRequested) -> Iterator[Event | None]:
         """Draw the pairs, until a newer request arrives."""
@@ -86,7 +87,10 @@ class ScenesJob(Job):
 
 
 class Scene:
-    """A robot in random motion from one kind of start, simulated only as long as clips require."""
+    """A robot in random motion from one kind of start, simulated only as long as clips require.
+
+    constant: signals that never change on this robot
+    """
 
     def __init__(self, behaviour: Behaviour) -> None:
         """Create the scene. Raises UserError if the behaviour has no MuJoCo robot, or does not fit it."""
@@ -98,6 +102,7 @@ class Scene:
         self._actions = oscillating_actions(self._env, rng, task.step_seconds)
         self._states: list[Float64] = []
         self._renderer = MujocoRenderer(task)
+        self.constant = frozenset(constant_signals(self._env.model))
 
     def shows(self, behaviour: Behaviour) -> bool:
         """Return whether the scene fits this behaviour: robot, start, control rate and episode length are the same."""

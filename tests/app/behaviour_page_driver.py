@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+import json
+
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from app.behaviours.page import BehaviourPage
+from app.start_page.task_card import TaskCard
+from core.behaviours.behaviour import Behaviour, read_file
 from tests.app.start_page_driver import Page
 
 SENTENCE = "Choose the clip in which the robot kneels more steadily."
+CROUCH = {"name": "crouch", "robot": "walker", "title": "Crouching", "instruction": SENTENCE, "clip_seconds": 1.0}
+"""Fields of a behaviour file."""
 
 
 def opened(page: Page) -> BehaviourPage:
@@ -26,3 +32,30 @@ def fill(made: BehaviourPage, title: str = "Kneeling") -> None:
     QTest.keyClicks(made.title, title)
     made.instruction.setFocus()
     QTest.keyClicks(made.instruction, SENTENCE)
+
+
+def with_files(page: Page, *behaviours: dict[str, object]) -> list[TaskCard]:
+    """The start window over these files, and the cards of its own behaviours."""
+    page.behaviours.mkdir()
+    for values in behaviours:
+        (page.behaviours / f"{values['name']}.json").write_text(json.dumps(values))
+    page.show()
+    page.wait_until(lambda: len(own(page)) == len(behaviours))
+    return own(page)
+
+
+def own(page: Page) -> list[TaskCard]:
+    cards = page.window.grid.cards
+    return [card for task, card in cards.items() if task.startswith("{") and isinstance(card, TaskCard)]
+
+
+def choose(card: TaskCard, text: str) -> None:
+    """Open the card's menu by a click on its button and choose this entry by keys."""
+    card.menu.popup(QPoint(10, 10))
+    (action,) = [action for action in card.menu.actions() if action.text() == text]
+    card.menu.setActiveAction(action)
+    QTest.keyClick(card.menu, Qt.Key.Key_Return)
+
+
+def files(page: Page) -> dict[str, Behaviour]:
+    return {path.name: read_file(path) for path in sorted(page.behaviours.glob("*"))}

@@ -61,8 +61,12 @@ def practice_pair(task: Task, number: int = 0) -> Query:
 
 
 class Drawer(FakeProcess):
-    """Stand-in renderer that draws at once, refuses tasks in `refused`, dies at `deadly` and never draws `ignored` ones."""
+    """Stand-in renderer that draws at once, refuses tasks in `refused`, dies at `deadly` and never draws `ignored` ones.
 
+    constant: signals that it reports as constant
+    """
+
+    constant: frozenset[str] = frozenset()
     refused: dict[str, str] = {}
     deadly: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
@@ -70,7 +74,8 @@ class Drawer(FakeProcess):
     def send(self, event: Event) -> None:
         super().send(event)
         if isinstance(event, SceneRequested) and event.behaviour not in self.ignored:
-            self.play(SceneDrawn(event.token, CLIP if event.still is None else make_frames(48, 1)))
+            picture = CLIP if event.still is None else make_frames(48, 1)
+            self.play(SceneDrawn(event.token, picture, self.constant))
         if isinstance(event, PracticeRequested):
             task = get_task(event.behaviour)
             for number in range(event.pairs):

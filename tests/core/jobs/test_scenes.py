@@ -35,6 +35,7 @@ def test_clips_and_stills_are_drawn_from_the_requested_side() -> None:
     (whole,) = answers(job, SceneRequested(1, text(), SIZE))
     assert isinstance(whole, SceneDrawn) and whole.token == 1
     assert whole.frames.pixels.shape == (round(0.4 * FPS), SIZE, SIZE, 3)
+    assert {"y", "side_speed", "roll_rate"} < whole.constant and not {"height", "pitch"} & whole.constant
     camera = {"azimuth": 0, "elevation": 40, "distance": 4}
     (turned,) = answers(job, SceneRequested(2, text(camera=camera, oracle="what is being typed"), SIZE, 3))
     assert isinstance(turned, SceneDrawn) and turned.frames.pixels.shape == (1, SIZE, SIZE, 3)
