@@ -22,6 +22,7 @@ from core.preferences.store import FOLDER, LOG, PreferenceStore, damaged
 from core.session import checkpoint, metrics_file
 from core.session.before_finish import BeforeFinish
 from core.session.checkpoint import CHECKPOINTS
+from core.session.checkpoint_schedule import INTERVAL
 from core.session.job_states import request_publication
 from core.session.plain_files import require_plain
 from core.session.policy_snapshots import PolicySnapshots, snapshots_of
@@ -152,7 +153,7 @@ class Session:
     def _set_training_aside(self, tell: Callable[[str], None]) -> None:
         """Set aside checkpoints and policies that training from the start would overwrite, and report it."""
         snapshots, checkpoints = self.snapshots(), checkpoint.checkpoint_files(self.folder / CHECKPOINTS)
-        if not checkpoints and not any(snapshots.env_steps()):
+        if not checkpoints and snapshots.seconds() < 2 * INTERVAL:  # a crash before the first checkpoint loses little
             return
         self.require_folder()
         set_aside(

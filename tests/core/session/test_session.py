@@ -146,13 +146,14 @@ def test_with_damaged_checkpoints_the_earlier_policies_are_set_aside_too(tmp_pat
 def test_without_checkpoints_the_trained_policies_are_set_aside(tmp_path: Path) -> None:
     """A person may have moved the checkpoints away."""
     session, sentences = Session.create(tmp_path / "s", tiny()), list[str]()
-    session.snapshots().add(SnapshotInfo(0, 0, 0.0, 0.0), {"x": np.ones(3)}, always=True)
-    assert session.resume(sentences.append) == (0, {}) and not sentences
-    assert session.snapshots().env_steps() == [0]
-    session.snapshots().add(SnapshotInfo(5_000, 0, 0.0, 0.0), {"x": np.ones(3)}, always=True)
+    for steps, seconds in ((0, 0.0), (5_000, 15.0)):
+        session.snapshots().add(SnapshotInfo(steps, 0, seconds, 0.0), {"x": np.ones(3)}, always=True)
+    assert session.resume(sentences.append) == (0, {}) and not sentences  # a crash before the first checkpoint
+    assert session.snapshots().env_steps() == [0, 5_000]
+    session.snapshots().add(SnapshotInfo(90_000, 0, 100.0, 0.0), {"x": np.ones(3)}, always=True)
     assert session.resume(sentences.append) == (0, {}) and "earlier policies were set aside" in sentences[0]
     assert session.snapshots().env_steps() == []
-    assert len(list((session.folder / "policies").glob("*.unreadable"))) == 2
+    assert len(list((session.folder / "policies").glob("*.unreadable"))) == 3
     session.close()
 
 
