@@ -107,7 +107,7 @@ def checkpoint_errors(job: str) -> AbstractContextManager[None]:
     Errors for lack of memory pass through.
     """
     return _misfit(
-        f"The checkpoint does not fit the {job} stage of this session ({{}}): put the config.json back that belongs to it,"
+        f"The checkpoint does not fit the {job} stage of this session ({{}}): put back the config.json that belongs to it,"
         " or move the folder checkpoints out of the session's folder, and training starts again with all answers."
     )
 

@@ -81,7 +81,8 @@ class Scenes(QObject):
     def _on_event(self, event: Event) -> None:
         match event:
             case SceneDrawn(token, frames, constant) if self._sent is not None and token == self._sent.token:
-                self.constant_found.emit(constant)
+                if self._next is None:  # otherwise it may be about another robot
+                    self.constant_found.emit(constant)
                 whole = isinstance(self._sent, SceneRequested) and self._sent.still is None
                 (self.drawn if whole else self.still_drawn).emit(frames)
                 self._send_next()

@@ -14,7 +14,7 @@ _NAME = Qt.ItemDataRole.UserRole
 
 
 class SignalList(QWidget):
-    """Each row has the signal's title and its name in expressions. Signals that never change are hidden unless ticked.
+    """Each row has the signal's title and its name in expressions. Signals that never change are hidden unless they were ticked.
 
     Signals:
         ticked(str, bool): name of a signal, and whether it is to be plotted.
@@ -35,6 +35,8 @@ class SignalList(QWidget):
         self.list.itemActivated.connect(lambda item: item.setCheckState(_opposite(item.checkState())))
         self._titles: dict[str, str] = {}
         self._constant: frozenset[str] = frozenset()
+        self._ever_ticked: set[str] = set()
+        """Their rows stay, so that a click can be taken back."""
         self.nothing = label("settingHelp", "No matching signals.")
         self.nothing.hide()
         column(self.search, self.nothing, (self.list, 1), of=self, spacing=6)
@@ -43,7 +45,7 @@ class SignalList(QWidget):
         """titles: titles by signal name; plotted: returns True for a ticked signal"""
         self.list.blockSignals(True)
         if dict(titles) != self._titles:
-            self._titles, self._constant = dict(titles), frozenset()
+            self._titles, self._constant, self._ever_ticked = dict(titles), frozenset(), set()
             self.list.clear()
             for name, title in titles.items():
                 item = QListWidgetItem(f"{title}   ·   {name}", self.list)
@@ -51,7 +53,10 @@ class SignalList(QWidget):
                 item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
         for row in range(self.list.count()):
             item = self.list.item(row)
-            item.setCheckState(Qt.CheckState.Checked if plotted(item.data(_NAME)) else Qt.CheckState.Unchecked)
+            name = item.data(_NAME)
+            item.setCheckState(Qt.CheckState.Checked if plotted(name) else Qt.CheckState.Unchecked)
+            if plotted(name):
+                self._ever_ticked.add(name)
         self.list.blockSignals(False)
         self._show_matching(self.search.text())
 
@@ -63,7 +68,7 @@ class SignalList(QWidget):
     def _show_matching(self, words: str) -> None:
         items = [self.list.item(row) for row in range(self.list.count())]
         for item in items:
-            useless = item.data(_NAME) in self._constant and item.checkState() == Qt.CheckState.Unchecked
+            useless = item.data(_NAME) in self._constant - self._ever_ticked
             matches = all(word in item.text().lower() for word in words.lower().split())
             item.setHidden(useless or not matches)
         self.nothing.setVisible(bool(items) and all(item.isHidden() for item in items))

@@ -71,7 +71,9 @@ class TrainingCourse:
         """Take a report: training is under way. finishing: as in RolloutReported"""
         if finishing is None and self._inferred:
             self.end_finish()
-        self._env_steps, self.finishing = env_steps, finishing
+        self._env_steps = env_steps
+        if finishing is not None or self._finish_from is None:  # else sent before the rollout received the request
+            self.finishing = finishing
         self.holding = self.finished = False
         if math.isfinite(predicted_return):
             self._returns.append((env_steps, predicted_return))

@@ -88,7 +88,7 @@ class LiveView(QWidget):
         return self._snapshots[self.slider.value()] if self.slider.value() < len(self._snapshots) else None
 
     @property
-    def _wanted(self) -> SnapshotInfo | None:
+    def wanted(self) -> SnapshotInfo | None:
         """As `snapshot`; the newest snapshot stands in for the newest policy until there is a demonstration of it."""
         if self.snapshot is None and self.live is None and self._snapshots:
             return self._snapshots[-1]
@@ -115,7 +115,7 @@ class LiveView(QWidget):
 
     def set_replay(self, demonstration: Demonstration) -> None:
         """Show the replay of a snapshot, unless the slider has moved on."""
-        if demonstration.snapshot is not None and demonstration.snapshot == self._wanted:
+        if demonstration.snapshot is not None and demonstration.snapshot == self.wanted:
             self.policy.play_now(demonstration)
 
     def set_snapshots(self, snapshots: tuple[SnapshotInfo, ...]) -> None:
@@ -176,7 +176,7 @@ class LiveView(QWidget):
 
     def _on_settled(self) -> None:
         self._settled.stop()
-        wanted = self._wanted
+        wanted = self.wanted
         if wanted != self._requested:
             self._requested = wanted
             self.snapshot_chosen.emit(wanted)
@@ -213,7 +213,7 @@ class LiveView(QWidget):
         self.figure.setVisible(not self._hides_figures)
 
     def _update_loading(self) -> None:
-        shown, wanted = self.policy.shown, self._wanted
+        shown, wanted = self.policy.shown, self.wanted
         if wanted is not None:
             self.loading.setText(capitalized(wanted.caption))
             self._place_loading()

@@ -42,10 +42,13 @@ class ValueAxis(pg.AxisItem):
         self._percent = percent
 
     def tickStrings(self, values: Iterable[float], scale: float, spacing: float) -> list[str]:
+        places = max(0, math.ceil(-math.log10(spacing) - 1e-9))
         if self._percent:
-            return [f"{value:.{0 if spacing > 0.0099 else 1}%}" for value in values]
+            return [f"{value:.{max(0, places - 2)}%}" for value in values]
         texts = super().tickStrings(values, scale, spacing)
-        return [f"{value:,.0f}" if abs(value) >= 1000 else text for value, text in zip(values, texts, strict=True)]
+        return [
+            f"{value:,.{places}f}" if abs(value) >= 1000 else text for value, text in zip(values, texts, strict=True)
+        ]
 
 
 class LogAxis(pg.AxisItem):

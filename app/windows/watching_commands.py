@@ -117,7 +117,7 @@ class WatchingCommands(QObject):
             self._clips.playback_changed.emit()
         if self._live.policy.shown:
             self._live.policy.clock.resume()
-        if (snapshot := self._live.snapshot) is not None:  # demo mode may have requested another in its place
+        if (snapshot := self._live.wanted) is not None:  # demo mode may have requested another in its place
             self._controller.replays.show(snapshot)
         elif self._live.live is not None:  # demo mode has shown newer ones
             self._live.policy.play_now(self._live.live)

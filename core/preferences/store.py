@@ -373,7 +373,8 @@ class Rescued:
 
     answers, lost: numbers of answers in it, and of those known to be lost
     changes_lost: number of changes, undos and redos that are left out because they are damaged
-    lines_lost: True if lines are gone from the log, perhaps of changes, undos and redos too
+    lines_lost: True if lines are gone from the log, perhaps of changes, undos and redos too; a damaged line next to them
+        can hide that
     """
 
     contents: Contents

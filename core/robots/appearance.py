@@ -89,8 +89,9 @@ def separate_surfaces(model: mujoco.MjModel, geoms: npt.NDArray[np.int64]) -> No
 
     geoms: indices of the robot's geoms
     """
-    looks = np.column_stack([model.geom_matid[geoms], model.geom_rgba[geoms]])
-    kinds = np.array([next(k for k, other in enumerate(looks) if (other == look).all()) for look in looks], np.int64)
-    ranks = np.searchsorted(np.unique(kinds), kinds) % _RADII
-    is_round = np.isin(model.geom_type[geoms], [int(mujoco.mjtGeom.mjGEOM_SPHERE), int(mujoco.mjtGeom.mjGEOM_CAPSULE)])
-    model.geom_size[geoms[is_round], 0] *= 1 + _THICKER * (_RADII - 1 - ranks[is_round])
+    kinds = [int(mujoco.mjtGeom.mjGEOM_SPHERE), int(mujoco.mjtGeom.mjGEOM_CAPSULE)]
+    rounds = geoms[np.isin(model.geom_type[geoms], kinds)]
+    order = dict[tuple[float, ...], int]()
+    looks = [(float(model.geom_matid[geom]), *model.geom_rgba[geom].tolist()) for geom in rounds]
+    ranks = np.array([order.setdefault(look, len(order)) for look in looks], np.int64) % _RADII
+    model.geom_size[rounds, 0] *= 1 + _THICKER * (min(len(order), _RADII) - 1 - ranks)

@@ -159,10 +159,10 @@ class Session:
         set_aside(
             snapshots.files() + checkpoints
         )  # in this order, so that after a failure the checkpoints are found again
-        tell(
-            "No checkpoint could be used, so training starts again with all answers; checkpoints and earlier policies"
-            " were set aside."
-        )
+        lack, files_aside = "There is no checkpoint", "earlier policies"
+        if checkpoints:
+            lack, files_aside = "No checkpoint could be used", "checkpoints and earlier policies"
+        tell(f"{lack}, so training starts again with all answers; {files_aside} were set aside.")
 
     def undo_finish(self) -> None:
         """Make the checkpoint from before the finish the newest one. Raises UserError as `BeforeFinish.restore` does.

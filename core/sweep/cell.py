@@ -148,9 +148,22 @@ def _open_session(folder: Path, config: Config) -> Session:
     """Return the session of a stopped run, which continues with the same result, or a new one."""
     if (folder / CONFIG).exists():
         try:
-            return Session.open(folder)
+            return _undamaged(folder)
         except UserError as error:
+            if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
+                raise  # the files may be undamaged
             log.warning("The session of a stopped run is removed, and the cell is computed anew: %s", error)
     if folder.exists():  # stopped before the session was complete, or damaged
         remove_session(folder)
     return Session.create(folder, config)
+
+
+def _undamaged(folder: Path) -> Session:
+    """Open a session. Raises UserError if it can't be opened, or its list of answers is damaged."""
+    session = Session.open(folder)
+    try:
+        session.reader().close()
+    except UserError:
+        session.close()
+        raise
+    return session

@@ -34,6 +34,11 @@ from core.tasks import get_task
 from core.types import Teacher
 
 log = logging.getLogger(__name__)
+_NO_RETURN = {
+    "true_return": "no episode was finished, or the simulation diverged; give more steps",
+    "random_return": "the untrained policy has no return, as all its simulations diverged; correct the robot's file",
+}
+"""Reasons why a return is missing."""
 
 
 def run_sweep(args: argparse.Namespace) -> int:
@@ -151,11 +156,10 @@ def _report(plan: Plan, cells: Sequence[Cell], sweep: Sweep, folder: Path, chart
                 "%s: %s got fewer answers than planned, as there were too few clips to ask about; give more steps.",
                 *(curve, pluralize(len(fewer), "run")),
             )
-    if endless := [cell for cell in sweep.cells if _has_no_return(cell, sweep)]:
-        log.warning(
-            "%s no return, as no episode was finished or its simulation diverged; give more steps.",
-            f"{pluralize(len(endless), 'run')} {'has' if len(endless) == 1 else 'have'}",
-        )
+    for name, reason in _NO_RETURN.items():
+        if without := [cell for cell in sweep.cells if _has_no(name, cell, sweep)]:
+            verb = "is" if len(without) == 1 else "are"
+            log.warning("%s %s left out: %s.", pluralize(len(without), "run"), verb, reason)
     lost = [cell for cell in sweep.cells if sweep.states[cell.digest] == CellState.FAILED]
     if lost:
         first = sweep.document(lost[0]) or {}
@@ -174,10 +178,10 @@ def _answers_missing(cell: Cell, sweep: Sweep) -> bool:
     return cell.config.teacher != Teacher.NONE and answers < cell.config.labels
 
 
-def _has_no_return(cell: Cell, sweep: Sweep) -> bool:
-    """Return whether a cell is done without a true return, its own or the untrained policy's."""
+def _has_no(name: str, cell: Cell, sweep: Sweep) -> bool:
+    """Return whether a cell is done without the return of this name."""
     result = (sweep.document(cell) or {}).get("result")
-    return result is not None and None in (result["true_return"], result["random_return"])
+    return result is not None and result[name] is None
 
 
 def _entry(cell: Cell, sweep: Sweep) -> dict[str, Any]:

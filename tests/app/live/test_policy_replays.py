@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -190,3 +191,15 @@ def test_a_replay_displaced_by_demo_mode_is_shown_after_leaving_it(face: Face) -
     face.window.watching_commands.leave_demo()
     face.wait_until(lambda: live.policy.shown is not None and live.policy.shown.snapshot == live.snapshot)
     assert not live.loading.isVisible()
+
+
+def test_the_newest_policy_of_demo_mode_is_shown_after_leaving_it(face: Face) -> None:
+    learned(face, *STEPS)
+    live, newer = face.window.live, replace(demonstration(), env_steps=500_000)
+    live.set_live(demonstration())
+    open_demo(face)
+    live.loading.show()  # of a snapshot that was to be shown
+    live.set_live(newer)
+    assert live.policy.shown is not newer and not live.loading.isVisible()
+    face.window.watching_commands.leave_demo()
+    assert live.policy.shown is newer and live.policy.clock.playing

@@ -26,3 +26,6 @@ def test_a_picture_larger_than_any_that_is_encoded_is_not_decoded(side: int) -> 
     row = np.zeros(ROW_BYTES, np.uint8)
     row[: len(jpeg)] = jpeg
     assert decode_image(row) is None
+    if side == 30_000:
+        with pytest.raises(cv2.error, match="MAX_IMAGE_PIXELS"):
+            cv2.imdecode(row, cv2.IMREAD_COLOR)

@@ -226,7 +226,10 @@ def test_a_signal_stops_a_sweep_like_ctrl_c(number: str, sweep: Sweep, tmp_path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("left", ["a file alone", "checkpoints that can't be read", "settings that can't be read"])
+@pytest.mark.parametrize(
+    "left",
+    ["a file alone", "checkpoints that can't be read", "settings that can't be read", "answers that can't be read"],
+)
 def test_a_session_that_cannot_be_continued_is_restarted(left: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(json.dumps(plan_values()))
     config = find_plan(str(tmp_path / "plan.json"), str).cells()[1].config
@@ -237,6 +240,8 @@ def test_a_session_that_cannot_be_continued_is_restarted(left: str, tmp_path: Pa
         (tmp_path / "part" / "config.json").unlink()
     elif left == "settings that can't be read":
         (tmp_path / "part" / "config.json").write_text("{")
+    elif left == "answers that can't be read":
+        (tmp_path / "part" / "preferences" / "log.jsonl").write_text("{\n")
     for path in checkpoints:
         for file in path.rglob("*") if path.is_dir() else [path]:
             if file.is_file():
@@ -382,7 +387,7 @@ def test_a_run_without_a_finished_episode_is_reported(
     sweep: Sweep, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     sweep(tmp_path / "out", steps=8 * 32, curves=[{"name": "true reward", "teacher": "none"}])
-    assert "1 run has no return, as no episode was finished" in caplog.text
+    assert "1 run is left out: no episode was finished" in caplog.text
 
 
 def test_a_run_without_a_return_of_the_untrained_policy_is_reported(
@@ -394,7 +399,7 @@ def test_a_run_without_a_return_of_the_untrained_policy_is_reported(
         changed = re.sub('"random_return": [-0-9.e]+', '"random_return": null', text)
         (tmp_path / "out" / "cells" / name).write_text(changed)
     sweep(tmp_path / "out")
-    assert f"{len(finished)} runs have no return" in caplog.text
+    assert f"{len(finished)} runs are left out: the untrained policy has no return" in caplog.text
 
 
 def test_the_reason_of_a_failure_refers_to_no_deleted_file() -> None:
