@@ -76,7 +76,7 @@ _WALKING = {
 }
 """Walking at two metres a second: the Walker's own reward has no limit, and its policies leap out of the picture."""
 RECIPES = {
-    "hopper-backflip": Recipe(),
+    "hopper-backflip": Recipe(seed=2, reached=("clean_landings_per_episode", 8)),
     "half-cheetah-one-leg": Recipe(),
     "reacher": Recipe(500_000, whole=True),
     "pendulum": Recipe(300_000, 2.0),
