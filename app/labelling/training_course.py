@@ -56,9 +56,9 @@ class TrainingCourse:
 
     def waited(self, reason: str) -> None:
         """Update the state from the rollout's reason for waiting."""
-        if reason == HOLDS and self._finish_from is not None and not self._inferred:
-            return  # sent before the rollout received the request to finish
-        if reason == HOLDS and self._inferred:
+        if reason == HOLDS and self._finish_from is not None:
+            if not self._inferred:
+                return  # sent before the rollout received the request to finish
             self.end_finish()
         self.holding, self.finished, self.done = reason == HOLDS, reason == FINISHED, reason == DONE
         if self.holding or self.finished or self.done:

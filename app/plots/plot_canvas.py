@@ -35,10 +35,10 @@ class UnitAxis(pg.AxisItem):
 
 
 class ValueAxis(pg.AxisItem):
-    """Left axis, whose ticks are formatted as the plot's title formats the newest value."""
+    """Axis at the side, whose ticks are formatted as the plot's title formats the newest value."""
 
-    def __init__(self, percent: bool) -> None:
-        super().__init__("left")
+    def __init__(self, side: str, percent: bool = False) -> None:
+        super().__init__(side)
         self._percent = percent
 
     def tickStrings(self, values: Iterable[float], scale: float, spacing: float) -> list[str]:
@@ -118,8 +118,12 @@ class PlotCanvas(pg.GraphicsView):
         self.setMinimumHeight(_MIN_HEIGHT)
         self.enableMouse(False)  # the view takes the mouse, not the scene
         self.view = _TimeView()
-        right = LogAxis("right") if right_log else pg.AxisItem("right")
-        self.axes: dict[str, pg.AxisItem] = {"left": ValueAxis(percent), "bottom": UnitAxis(tick), "right": right}
+        right = LogAxis("right") if right_log else ValueAxis("right")
+        self.axes: dict[str, pg.AxisItem] = {
+            "left": ValueAxis("left", percent),
+            "bottom": UnitAxis(tick),
+            "right": right,
+        }
         self._layout = self._arrange()
         right.setVisible(has_right)
         self.view.sigRangeChangedManually.connect(lambda _: self._tell_x())

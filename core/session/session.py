@@ -156,9 +156,8 @@ class Session:
         if not checkpoints and snapshots.seconds() < 2 * INTERVAL:  # a crash before the first checkpoint loses little
             return
         self.require_folder()
-        set_aside(
-            snapshots.files() + checkpoints
-        )  # in this order, so that after a failure the checkpoints are found again
+        # In this order, so that after a failure the checkpoints are found again.
+        set_aside(snapshots.files() + checkpoints)
         lack, files_aside = "There is no checkpoint", "earlier policies"
         if checkpoints:
             lack, files_aside = "No checkpoint could be used", "checkpoints and earlier policies"

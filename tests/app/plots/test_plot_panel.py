@@ -214,7 +214,7 @@ def test_the_measure_is_hidden_with_the_true_reward(open_face: Callable[..., Fac
 def test_ticks_are_formatted_as_the_newest_value(
     qtbot: QtBot, percent: bool, values: list[float], spacing: float, expected: list[str]
 ) -> None:
-    assert ValueAxis(percent).tickStrings(values, 1.0, spacing) == expected
+    assert ValueAxis("left", percent).tickStrings(values, 1.0, spacing) == expected
 
 
 def test_damaged_curves_are_ignored(open_face: Callable[..., Face], caplog: pytest.LogCaptureFixture) -> None:

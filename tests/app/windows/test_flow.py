@@ -68,11 +68,15 @@ class Flow:
         self.wait_until(lambda: self.program.open is not None and self.controller.state == State.RUNNING)
         self.wait_until(self.program.open.window.isActiveWindow)
 
-    def begin_session(self, task: str) -> None:
-        """Create a session with the form of the start window, by keys."""
+    def request_session(self, task: str) -> None:
+        """Create a session with the form of the start window, by keys, without waiting for it."""
         self.wait_for_start()
         self.program.start.show_form(task)
         self.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+
+    def begin_session(self, task: str) -> None:
+        """Create a session with the form of the start window, by keys."""
+        self.request_session(task)
         self.wait_for_session()
 
     def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
@@ -247,10 +251,8 @@ def test_quitting_a_session_first_reports_an_unsaved_behaviour(begin: Begin) -> 
 
 def test_a_dialog_of_the_start_page_is_closed_when_a_session_opens(begin: Begin) -> None:
     flow = begin()
-    flow.wait_for_start()
+    flow.request_session("reacher")
     start = flow.program.start
-    start.show_form("reacher")
-    flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     QTest.keyClick(start, Qt.Key.Key_F1)
     assert start.findChildren(KeyList) and flow.program.open is None
     flow.wait_for_session()
