@@ -83,6 +83,10 @@ class RobotModel:
     def names(self) -> SignalNames:
         return SignalNames(self.joints, self.actions, self.geoms, self.slides)
 
+    def velocity_of(self, position: int) -> int:
+        """Return the index of a hinge's or slide's velocity. An orientation has four positions and three velocities."""
+        return position - sum(first < position for first in self.quaternions)
+
     def content(self) -> bytes:
         return base64.b64decode(self.packed)
 
@@ -113,7 +117,8 @@ def robot_model(values: Any) -> RobotModel:
         and len(model.start) == model.positions
         and all(0 <= index < model.positions for index in (*model.plain, *model.angles))
         and all(0 <= first <= model.positions - 4 for first in model.quaternions)
-        and len(model.angles) <= model.velocities <= model.positions
+        and model.velocities <= model.positions
+        and all(model.velocity_of(angle) < model.velocities for angle in model.angles)
         and 0 <= model.sensed <= len(model.geoms)
         and model.actions
         and model.distance > 0

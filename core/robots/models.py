@@ -14,6 +14,7 @@ from core.formatting import unique_name
 from core.robots.actuators import complete_ranges
 from core.robots.appearance import add_appearance, colour, lay_floor, show_every_body
 from core.robots.floor import add_floor, needs_floor
+from core.robots.kinematics import Kinematics
 from core.robots.mjcf import unpack
 from core.robots.signals import signal_names
 from core.tasks.base import RobotTask
@@ -53,7 +54,7 @@ def compile_mjcf(
 ) -> mujoco.MjModel:
     """Compile an imported robot, with a floor if it has none. Raises UserError if MuJoCo can't compile it.
 
-    task: defines the timestep, and the names of signals and number of positions that the robot must have
+    task: defines the timestep, and the parts that the robot must have
     drawn_floor: height in m of an added floor for loose objects only; None for a floor on which the robot stands
     """
     floor_pattern = task.floor_pattern if task else 1.0
@@ -88,9 +89,17 @@ def compile_mjcf(
     lay_floor(model, floor_pattern)
     show_every_body(model)
     complete_ranges(model)
-    if task and (signal_names(model), model.nq) != (task.names, len(task.start_positions)):
+    if task and not _has_parts(model, task):
         raise UserError("The robot in the behaviour is damaged: create the session again from its file.")
     return model
+
+
+def _has_parts(model: mujoco.MjModel, task: RobotTask) -> bool:
+    """Return whether an imported robot's files still have the parts that its task observes and draws."""
+    counts = (model.nq, model.nv, model.na, len(Kinematics(model).sensed))
+    expected = (len(task.start_positions), task.velocities, task.activations, task.sensed)
+    body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, task.camera.body)
+    return signal_names(model) == task.names and counts == expected and body >= 0
 
 
 def start_key(model: mujoco.MjModel) -> int | None:

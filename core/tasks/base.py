@@ -221,6 +221,10 @@ class RobotTask(Task):
     """A.1, for all robots except the Swimmer."""
     activations: int = 0
     """Number of states of actuators, which are the last inputs of the networks."""
+    velocities: int = 0
+    """Number of velocities of an imported robot."""
+    sensed: int = 0
+    """Number of geoms of an imported robot that can touch the floor."""
     unseen_joints: tuple[str, ...] = ()
     """Slide joints that move the whole robot, whose positions `observe` leaves out."""
     surroundings: tuple[str, ...] = ()

@@ -250,8 +250,8 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
     """
 
     fastest = np.full(model.velocities, FASTEST)
-    for angle in model.angles:  # an orientation has four positions and three velocities
-        fastest[angle - sum(first < angle for first in model.quaternions)] = _SPINNING
+    for angle in model.angles:
+        fastest[model.velocity_of(angle)] = _SPINNING
 
     def observe(positions: Float64, velocities: Float64) -> Float64:
         turned = positions[:, list(model.angles)]
@@ -285,6 +285,8 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
         observe=observe,
         floor_sense=model.on_floor,
         activations=model.activations,
+        velocities=model.velocities,
+        sensed=model.sensed,
         unseen_joints=model.unseen_joints,
         surroundings=model.surroundings,
         start_scale=scale,

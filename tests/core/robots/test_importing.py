@@ -312,13 +312,11 @@ def test_a_damaged_robot_in_a_text_is_refused(name: str) -> None:
 def test_a_robot_that_does_not_fit_its_files_is_refused(batch: MakeBatch) -> None:
     values = json.loads(task_text("sit.json", import_robot))
     geoms = values["model"]["geoms"]
-    for others in ([*geoms, "another"], geoms[::-1]):
-        values["model"]["geoms"] = others
+    wrong = {"body": "nobody", "packed": "AAAA", **dict.fromkeys(("velocities", "sensed", "activations"), 1)}
+    for name, value in [("geoms", [*geoms, "another"]), ("geoms", geoms[::-1]), *wrong.items()]:
+        damaged = {**values, "model": {**values["model"], name: value}}
         with pytest.raises(UserError, match="damaged"):
-            batch(get_task(json.dumps(values)), 2)
-    values["model"]["packed"] = "AAAA"
-    with pytest.raises(UserError, match="damaged"):
-        batch(get_task(json.dumps(values)), 2)
+            batch(get_task(json.dumps(damaged)), 2)
 
 
 def test_a_file_that_is_too_large_is_refused_with_the_limit() -> None:
