@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
 from core.config import Config, replaced
 from core.headless.settings import make_config
-from core.presets import ALGORITHM_PRESETS, PAPER, PAPER_GAME, PAPER_ROBOT, merge_presets
+from core.presets import ALGORITHM_PRESETS, DEFAULT, PAPER, PAPER_GAME, PAPER_ROBOT, merge_presets
 from core.tasks import CATALOGUE, PAPER_ROBOTS, behaviours, get_task
 
 TUNED = {"policy.minibatch": 512, "policy.discount": 0.98, "rollout.environments": 256, "policy.entropy_bonus": 1e-3}
@@ -113,6 +114,14 @@ def test_robots_have_the_documented_numbers_of_answers_and_steps() -> None:
     assert {paper(task).steps for task in PAPER_ROBOTS} == {2_000_000}
     usual = [make_config(task, "default", {}, {}, {}) for task in PAPER_ROBOTS]
     assert {(config.labels, config.steps) for config in usual} == {(100, 3_580_000)}
+
+
+def test_robots_share_all_settings_except_their_noise_and_the_ants_environments() -> None:
+    for task in (*PAPER_ROBOTS, *behaviours()):
+        own = {**DEFAULT, "policy.initial_std": ANY, "rollout.environments": 86 if task.startswith("ant") else 256}
+        assert get_task(task).presets == own, task
+    assert make_config("ant", "default", {"steps": 500_000}, {}, {}).rollout.environments == 86  # as other robots' then
+    assert make_config("ant", "default", {"policy.algorithm": "trpo"}, {}, {}).rollout.environments == 64
 
 
 @pytest.mark.parametrize("task", [*CATALOGUE, *behaviours(), "gym:CartPole-v1"])
