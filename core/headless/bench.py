@@ -20,6 +20,7 @@ from core.envs.emulators import VectorEmulators
 from core.envs.mujoco import MujocoVectorEnv
 from core.errors import UserError
 from core.headless.run import HeadlessRun
+from core.headless.teach import progress_bar
 from core.jobs.collectors import Collectors, can_use_processes
 from core.nn import threads
 from core.nn.device import device_for
@@ -183,10 +184,12 @@ def _at_random(env: VectorEnv, rng: np.random.Generator) -> Act:
 
 
 def _teaching(config: Config, steps: int | None) -> float:
+    """Return the environment steps per second of a whole session, which takes minutes; a progress bar is drawn on stderr."""
     with (
         tempfile.TemporaryDirectory() as folder,
         closing(Session.create(Path(folder) / "bench", _session_config(config, steps))) as session,
-        closing(HeadlessRun(session, lambda event: None)) as run,
+        progress_bar(session.config, ()) as show,
+        closing(HeadlessRun(session, show)) as run,
     ):
         outcome = run.run()
     return outcome.steps_taken / outcome.seconds
