@@ -178,8 +178,8 @@ def session_config(name: str, changes: Mapping[str, Any] | None = None) -> Confi
 def task_defaults(name: str, changes: Mapping[str, Any]) -> Config:
     """Return the default config of a task in the window; some defaults follow the labels and the algorithm chosen.
 
-    All robots share their settings, which suit any behaviour, except for the noise of an untrained policy and the Ant's
-    number of environments; games have presets of their own.
+    All robots share their settings, which suit any behaviour, except for the noise of an untrained policy; games have
+    presets of their own.
     """
     task = get_task(name)
     labels = {"labels": changes["labels"]} if "labels" in changes else {}

@@ -62,7 +62,8 @@ def make_config(name: str, preset: str, given: Changes, ablation: Changes, setti
 
     Without steps, a session whose answers drive training is as long as the answers allow; an ablation does not change
     this length. Except with the paper's preset, a session of few steps has fewer environments than the preset, so that
-    the policy is updated often enough. Raises UserError for an unknown name, an invalid value or a contradiction.
+    the policy is updated often enough. For the same reason, so does the Ant if steps are given. Raises UserError for an
+    unknown name, an invalid value or a contradiction.
     """
     task = get_task(name)
     algorithm = settings.get("policy.algorithm", given.get("policy.algorithm"))
@@ -81,6 +82,8 @@ def make_config(name: str, preset: str, given: Changes, ablation: Changes, setti
         config = replaced(config, **{"policy.decay": min(1.0, config.planned_steps / DECAYED_AT)})
     if not game and preset != "paper" and "rollout.environments" not in {**given, **settings}:
         most = max(_FEWEST, config.steps // (_BATCHES * config.rollout.steps))
+        if isinstance(task, RobotTask) and task.most_environments and "steps" in {**given, **settings}:
+            most = min(most, task.most_environments)
         config = replaced(config, **{"rollout.environments": min(config.rollout.environments, most)})
     return config
 

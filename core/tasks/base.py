@@ -231,8 +231,8 @@ class RobotTask(Task):
     """Geoms that do not belong to the robot, whose positions `observe` includes."""
     exploration_std: float = 1.0
     """Standard deviation of an untrained policy's actions, which are in [-1, 1] (docs/experiments/person.md)."""
-    own_settings: Mapping[str, Any] = field(default_factory=dict)
-    """Config changes of the preset 'default' for this robot alone, each with a table in docs/experiments/."""
+    most_environments: int | None = None
+    """Most environments of a session for which a number of steps is given (docs/experiments/fast-answers.md); None for no limit."""
     reset_noise: float = 5e-3
     """Largest deviation of uniformly distributed starting positions from the model's own, in m and rad."""
     normal_speeds: bool = False
@@ -259,7 +259,7 @@ class RobotTask(Task):
 
     @property
     def presets(self) -> Mapping[str, Any]:
-        return {**DEFAULT, "policy.initial_std": self.exploration_std, **self.own_settings}
+        return {**DEFAULT, "policy.initial_std": self.exploration_std}
 
     @property
     def step_seconds(self) -> float:

@@ -235,7 +235,7 @@ ANT = RobotTask(
     # Decided in docs/experiments/robots.md, Ant: more noise throws it on its back.
     exploration_std=0.15,
     # Its gait takes more updates than others', so batches are a third as large (docs/experiments/fast-answers.md).
-    own_settings={"rollout.environments": 86},
+    most_environments=86,
 )
 
 ROBOTS = {

@@ -116,12 +116,28 @@ def test_robots_have_the_documented_numbers_of_answers_and_steps() -> None:
     assert {(config.labels, config.steps) for config in usual} == {(100, 3_580_000)}
 
 
-def test_robots_share_all_settings_except_their_noise_and_the_ants_environments() -> None:
+def test_robots_share_all_settings_except_their_noise() -> None:
     for task in (*PAPER_ROBOTS, *behaviours()):
-        own = {**DEFAULT, "policy.initial_std": ANY, "rollout.environments": 86 if task.startswith("ant") else 256}
-        assert get_task(task).presets == own, task
-    assert make_config("ant", "default", {"steps": 500_000}, {}, {}).rollout.environments == 86  # as other robots' then
-    assert make_config("ant", "default", {"policy.algorithm": "trpo"}, {}, {}).rollout.environments == 64
+        assert get_task(task).presets == {**DEFAULT, "policy.initial_std": ANY}, task
+
+
+@pytest.mark.parametrize("task", ["ant", "ant-spin"])
+def test_the_ant_has_fewer_environments_where_steps_are_given(task: str) -> None:
+    for given in ({"steps": 2_000_000}, {"steps": 500_000}):
+        assert make_config(task, "default", given, {}, {}).rollout.environments == 86
+        assert make_config(task, "default", {}, {}, given).rollout.environments == 86
+    assert make_config("walker", "default", {"steps": 2_000_000}, {}, {}).rollout.environments == 256
+    assert (
+        make_config(task, "default", {}, {}, {}).rollout.environments == 256
+    )  # a session as long as its answers allow
+    assert (
+        make_config(task, "default", {"steps": 2_000_000}, {}, {"rollout.environments": 100}).rollout.environments
+        == 100
+    )
+    assert (
+        make_config(task, "default", {"steps": 2_000_000, "policy.algorithm": "trpo"}, {}, {}).rollout.environments
+        == 64
+    )
 
 
 @pytest.mark.parametrize("task", [*CATALOGUE, *behaviours(), "gym:CartPole-v1"])
