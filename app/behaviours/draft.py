@@ -171,7 +171,7 @@ class BehaviourDraft:
         return [PlotDraft(title_of(signal), mean_of(signal)) for signal in signals if self.task]
 
     def set_robot(self, robot: str, model: RobotModel | None = None) -> None:
-        """Switch to another robot; reset or limit the settings that do not suit it, unless it had its own before."""
+        """Switch to another robot and restore its choices, or reset and limit the settings that do not suit a new one."""
         usual = self.plots == self.usual_plots()
         self.choices_by_robot[self.model or self.robot] = {name: getattr(self, name) for name in _OF_ROBOT}
         self.robot, self.model = robot, model

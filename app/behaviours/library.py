@@ -197,7 +197,7 @@ def _restore(trashed: Trashed) -> str:
 
 
 def _readable(behaviour: Behaviour) -> bytes:
-    """Return the file's content, one field a line; a robot's long lists make lines of their own."""
+    """Return the file's content, with one top-level field per line."""
     fields = json.loads(behaviour.to_text())
     lines = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items()]
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 PAUSE = 0.3
-"""Seconds, at any speed, that the last frame of a loop stays on screen before the first one returns."""
+"""Extra seconds, at any speed, for which the last frame of a loop stays on screen."""
 
 
 class FrameClock(QObject):

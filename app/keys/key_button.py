@@ -88,6 +88,6 @@ def pressed_key(event: QKeyEvent) -> str:
 
 
 def _without_shift(key: str) -> str:
-    """Drop Shift from a key that is no letter, as Qt matches it on any layout: ? and not Shift+?, on some 1 and not Shift+1."""
+    """Drop Shift from a key that is not a letter, because Qt matches the character on any layout: ? instead of Shift+?."""
     sign = key.rpartition("Shift+")[2]
     return key.replace("Shift+", "") if len(sign) == 1 and not sign.isalpha() else key

@@ -13,7 +13,7 @@ from core.preferences.schedule import scheduled
 from core.session.policy_snapshots import SnapshotInfo
 
 _LABEL_WINDOW, _LEAST_WINDOW = 60.0, 10.0
-"""Seconds over which the pace of labelling is measured, and the least, so that two quick answers are no pace of 60."""
+"""Seconds over which the labelling pace is measured, and the minimum, so that two quick answers do not show as 60 a minute."""
 _SPEED_WINDOW = 10.0
 """Seconds over which the speed of the simulation is measured."""
 _NOTICEABLE = 0.03
@@ -153,7 +153,7 @@ class Progress:
 
     @property
     def labels_per_minute(self) -> float:
-        """Pace over the last minute: the answers that followed its first one, by the time since that; nan with only one."""
+        """Answers per minute over the last minute: those after the first one, per time since it; nan if there is only one."""
         now = self._clock()
         recent = [t for t in self._answers if now - t < _LABEL_WINDOW]
         if len(recent) == 1:

@@ -35,7 +35,7 @@ class PolicyPlayer(QWidget):
         column((self.player, 1), self.reward_timeline, self.legend, of=self, spacing=4)
 
     def play_next(self, demonstration: Demonstration) -> None:
-        """Show a demonstration when the current loop ends; at once in place of none or one from before training started."""
+        """Show a demonstration when the current loop ends; at once if none is shown, or only one from before training."""
         if self.shown is None or not len(self.shown.predicted):
             self.play_now(demonstration)
         else:

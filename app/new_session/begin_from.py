@@ -44,7 +44,7 @@ class BeginFrom(QWidget):
             box.setToolTip(_TIPS[name])
         self.title = label("settingName", "&Begin with")
         self.title.setBuddy(self.source)
-        self.nothing = label("settingHelp", "Nothing is taken over: choose a part.")
+        self.nothing = label("settingHelp", "Nothing is selected: choose at least one part.")
         for box in self.parts.values():
             box.toggled.connect(self._show_parts)
         column(self.source, row(*self.parts.values(), None, spacing=12), self.nothing, of=self, spacing=6)

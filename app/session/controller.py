@@ -191,7 +191,7 @@ class Controller(QObject):
     def hold(self, on: bool) -> None:
         """Let training wait for answers if `on`, or continue without them."""
         self.course.lifted = not on
-        self.course.holding &= on  # the next report tells of a new hold
+        self.course.holding &= on  # the next report announces a new hold
         self.job_group.send(HoldChanged(on))
 
     @property
@@ -328,7 +328,7 @@ class Controller(QObject):
         if self.state not in (State.STARTING, State.RESTARTING) or names & set(self.job_group.running):
             return  # another job is still ending: the checkpoint is loaded again after it
         if "rollout" in names:
-            self.course.end_finish()  # its checkpoint may be from before it
+            self.course.end_finish()  # the checkpoint may be from before the finish
             resume_figures(states, self.metrics, self.progress)
         try:
             self.job_group.start([name for name in JOB_NAMES if name in names], states)

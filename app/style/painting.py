@@ -30,7 +30,7 @@ def write_line(
 
 
 def narrow(painter: QPainter, text: str, width: int) -> str:
-    """Return the text with each word shortened that is wider than that in the painter's font, as wrapping would cut it."""
+    """Return the text with every word wider than `width` elided, because word wrap would clip it."""
     elided = painter.fontMetrics().elidedText
     return " ".join(elided(word, Qt.TextElideMode.ElideMiddle, width) for word in text.split(" "))
 

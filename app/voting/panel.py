@@ -13,9 +13,9 @@ from core.voting.ballot import CHOICES
 _QUIET = 4
 """Margin of a QR code in modules, which readers need to find it."""
 _LETTER = 0.72
-"""Width of a bold letter in heights of the font, at most."""
+"""Maximum width of a bold letter, relative to the height of the font."""
 _BROAD = 4
-"""Width of the bars in heights, at least."""
+"""Minimum width of the bars, relative to their height."""
 _CENTRE = Qt.AlignmentFlag.AlignCenter
 _REFRESH_MS = 200
 

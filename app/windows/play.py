@@ -58,7 +58,7 @@ class PlayWindow(QWidget):
         self.screen_.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)  # the picture follows it
         self.screen_.setMinimumSize(160, 210)
         self.score, self.message = label("figure", "Score –"), label("caption", "The game is starting.", wrap=True)
-        about = "Five minutes are enough to see what good play looks like. This game is not saved."
+        about = "Five minutes is enough to see what good play looks like. This game is not saved."
         head = row(self.score, (label("caption", about, wrap=True), 1), spacing=20)
         column(head, (self.screen_, 1), self.message, of=self, margins=(20, 14, 20, 14), spacing=10)
         self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)

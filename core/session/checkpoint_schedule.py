@@ -14,8 +14,8 @@ _MUCH = 1.25
 class CheckpointSchedule:
     """Decides from the jobs' events when a checkpoint is due. The clock never affects the states themselves.
 
-    A checkpoint is due after the first fit, after a fit to far more answers (_MUCH), and after `interval` seconds in which
-    a batch was collected.
+    A checkpoint is due after the first fit, after a fit to at least _MUCH times as many answers as the last saved fit, and
+    after `interval` seconds in which a batch was collected.
     """
 
     def __init__(self, interval: float = INTERVAL, clock: Callable[[], float] = time.monotonic) -> None:
